@@ -1,0 +1,3 @@
+//! The binary: reads arguments, runs one command, prints, exits.
+
+fn main() {}

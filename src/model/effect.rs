@@ -1,0 +1,240 @@
+//! The seam between the engine and the world: effects out, events in.
+//!
+//! An effect is a plain value. Whoever performs it (the daemon, or the simulation) answers with exactly one
+//! [`Event::Done`] that carries the same [`EffectId`]. Every write names what it expects and is refused when that
+//! no longer holds.
+
+use super::{
+    Blocks, ContentHash, DiskError, MirrorPath, Page, PageId, PageMeta, ServiceError, Stamp, Workspace,
+    WorkspaceId,
+};
+
+/// Names one effect from its issue to its answer; never reused within a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EffectId(pub u64);
+
+/// Something the engine wants done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// `GET /workspaces`.
+    ListWorkspaces,
+    /// `GET /pages` of one workspace.
+    ListPages(WorkspaceId),
+    /// `GET /pages/:id`.
+    FetchPage(PageId),
+    /// `POST /pages`.
+    CreatePage {
+        /// Where.
+        workspace: WorkspaceId,
+        /// Under which page; `None` at the top.
+        parent: Option<PageId>,
+        /// Its title; empty gives the service's default.
+        title: String,
+    },
+    /// `PATCH /pages/:id`; at least one of the two is there.
+    UpdatePage {
+        /// Which.
+        id: PageId,
+        /// The new title.
+        title: Option<String>,
+        /// The whole new body.
+        content: Option<Blocks>,
+    },
+    /// `DELETE /pages/:id`: to the service's trash, with all its subpages.
+    TrashPage(PageId),
+
+    /// Look at the whole mirror: the root's state and every entry beneath it.
+    Scan,
+    /// Read one file whole.
+    ReadFile(MirrorPath),
+    /// Write one file atomically, making the folders above it.
+    WriteFile {
+        /// Where.
+        path: MirrorPath,
+        /// Everything it shall hold.
+        bytes: Vec<u8>,
+        /// What must be there for the write to happen.
+        expect: Expect,
+    },
+    /// Rename a file or folder, making the folders above the new place; never replaces anything.
+    Rename {
+        /// From here.
+        from: MirrorPath,
+        /// To here.
+        to: MirrorPath,
+    },
+    /// Move a file to `.espejo/trash/`.
+    TrashFile {
+        /// Which.
+        path: MirrorPath,
+        /// Only if it holds exactly this.
+        expect: ContentHash,
+    },
+    /// Remove a folder that is empty; not an error when it is not.
+    RemoveFolder(MirrorPath),
+}
+
+impl Effect {
+    /// Whether this is a request to the service, which costs one permit.
+    #[must_use]
+    pub fn is_request(&self) -> bool {
+        matches!(
+            self,
+            Self::ListWorkspaces
+                | Self::ListPages(_)
+                | Self::FetchPage(_)
+                | Self::CreatePage { .. }
+                | Self::UpdatePage { .. }
+                | Self::TrashPage(_)
+        )
+    }
+}
+
+/// What a file write expects to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// Nothing.
+    Absent,
+    /// A file with exactly this content.
+    Content(ContentHash),
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The watcher named a path: a hint that a scan may find something.
+    Hint(MirrorPath),
+    /// The watcher lost events, or a folder moved: scan everything.
+    HintAll,
+    /// An effect ended.
+    Done {
+        /// Which.
+        id: EffectId,
+        /// How.
+        outcome: Outcome,
+    },
+    /// A person asked for something.
+    Asked(Request),
+}
+
+/// What a person asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// Look at everything once, both sides, and settle what differs.
+    FullPass,
+    /// Go on with what a guard held: these paths, or everything when empty.
+    Approve(Vec<MirrorPath>),
+}
+
+/// How an effect ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// A request to the service.
+    Service(Result<ServiceReply, ServiceError>),
+    /// A look or act in the folder.
+    Disk(Result<DiskReply, DiskError>),
+}
+
+/// What the service answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ServiceReply {
+    /// To [`Effect::ListWorkspaces`].
+    Workspaces(Vec<Workspace>),
+    /// To [`Effect::ListPages`].
+    Pages {
+        /// Every page that could be understood.
+        pages: Vec<PageMeta>,
+        /// One sentence for each entry that could not; such a list is no evidence of absence.
+        skipped: Vec<String>,
+    },
+    /// To [`Effect::FetchPage`].
+    Page(Box<Page>),
+    /// To [`Effect::CreatePage`] and [`Effect::UpdatePage`].
+    Meta(PageMeta),
+    /// To [`Effect::TrashPage`].
+    Trashed,
+}
+
+/// What the folder answered.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DiskReply {
+    /// To [`Effect::Scan`].
+    Scan(Scan),
+    /// To [`Effect::ReadFile`].
+    File(FileLook),
+    /// To [`Effect::WriteFile`]: the stamp of what is there now.
+    Written(Stamp),
+    /// To [`Effect::Rename`], [`Effect::TrashFile`] and [`Effect::RemoveFolder`].
+    Finished,
+}
+
+/// A look at the whole mirror.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Scan {
+    /// Whether the root can be trusted.
+    pub root: RootState,
+    /// Every file and folder beneath the root, `.espejo` aside, in path order.
+    pub entries: Vec<Entry>,
+    /// Folders and files that could not be looked at; nothing beneath them may be taken for gone.
+    pub unreadable: Vec<Unreadable>,
+    /// Device and inode of the root.
+    pub root_identity: (u64, u64),
+}
+
+/// Whether the root is there and is this mirror's.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum RootState {
+    /// There, with this mirror's marker.
+    Ready,
+    /// Not there.
+    #[default]
+    Missing,
+    /// There, without a marker.
+    NoMarker,
+    /// There, with the marker of another mirror.
+    OtherMirror,
+    /// There, but it cannot be read.
+    Unreadable(String),
+}
+
+/// One file or folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Where.
+    pub path: MirrorPath,
+    /// What.
+    pub kind: EntryKind,
+    /// Its metadata.
+    pub stamp: Stamp,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// An ordinary file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link, a socket, a device: never followed, never written through.
+    Other,
+}
+
+/// Something a scan could not look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Where (the nearest place that can be named, for names that are not UTF-8).
+    pub path: MirrorPath,
+    /// Why.
+    pub why: String,
+}
+
+/// One file, read whole between two equal stamps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileLook {
+    /// Where.
+    pub path: MirrorPath,
+    /// Its metadata, before and after.
+    pub stamp: Stamp,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}

@@ -1,0 +1,112 @@
+//! What can go wrong at an edge, sorted by who acts next.
+
+use super::MirrorPath;
+
+/// Who acts next after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Try the same again later, after a back-off.
+    TryLater,
+    /// The picture that the request was made on is old: look, plan again.
+    LookAgain,
+    /// This item waits and a person is told; everything else goes on.
+    Park,
+    /// All writing (or everything) stops and a person is told.
+    Stop,
+}
+
+/// A request to the service that did not end well (API document, "Errors"). Texts never hold a token or a signed link.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ServiceError {
+    /// Nothing reached the service: no network, no name, connection refused.
+    #[error("the service cannot be reached: {0}")]
+    Unreachable(String),
+    /// The request may have been carried out, but its answer was lost: time-out, reset, cut off.
+    #[error("the answer was lost: {0}")]
+    Lost(String),
+    /// 429.
+    #[error("the service asks for fewer requests")]
+    RateLimited {
+        /// From a `Retry-After` header, in milliseconds, where one came.
+        retry_after_ms: Option<i64>,
+    },
+    /// 5xx. For a write, whether it was carried out is unknown.
+    #[error("the service failed with status {status}: {message}")]
+    Server {
+        /// The HTTP status.
+        status: u16,
+        /// The service's words.
+        message: String,
+    },
+    /// 401: the token is bad.
+    #[error("the service refuses the token: {0}")]
+    Unauthorized(String),
+    /// 403: plan, scope or role.
+    #[error("the service forbids it: {0}")]
+    Forbidden(String),
+    /// 404: it does not exist, is in the trash, or may not be seen or changed.
+    #[error("the service does not show it: {0}")]
+    NotFound(String),
+    /// 400, 413 and every other 4xx, and redirects, which are not followed.
+    #[error("the service rejects it (status {status}): {message}")]
+    Rejected {
+        /// The HTTP status.
+        status: u16,
+        /// The service's words.
+        message: String,
+    },
+    /// A successful status with a body that cannot be understood: a proxy's page, a wrong type, too big, too deep.
+    #[error("the answer cannot be understood: {0}")]
+    Garbled(String),
+}
+
+impl ServiceError {
+    /// Who acts next.
+    #[must_use]
+    pub fn next(&self) -> Next {
+        match self {
+            Self::Unreachable(_) | Self::RateLimited { .. } | Self::Server { .. } => Next::TryLater,
+            Self::Lost(_) | Self::NotFound(_) => Next::LookAgain,
+            Self::Forbidden(_) | Self::Rejected { .. } | Self::Garbled(_) => Next::Park,
+            Self::Unauthorized(_) => Next::Stop,
+        }
+    }
+
+    /// Whether a write that ended like this may have been carried out all the same.
+    #[must_use]
+    pub fn may_have_happened(&self) -> bool {
+        matches!(self, Self::Lost(_) | Self::Server { .. } | Self::Garbled(_))
+    }
+}
+
+/// A look or an act in the folder that did not end well.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DiskError {
+    /// What is there is not what the act expected; nothing was changed.
+    #[error("{0} is not what it was")]
+    Changed(MirrorPath),
+    /// It is not there.
+    #[error("{0} is not there")]
+    Missing(MirrorPath),
+    /// Something is in the way at the place to write to; nothing was changed.
+    #[error("{0} exists already")]
+    Exists(MirrorPath),
+    /// The way leads through a symbolic link or out of the root, or ends at something that is no ordinary file.
+    #[error("{0} is not an ordinary file inside the mirror")]
+    NotOrdinary(MirrorPath),
+    /// No permission, or a read-only folder.
+    #[error("no permission for {0}: {1}")]
+    Denied(MirrorPath, String),
+    /// No space (or quota) left.
+    #[error("no space left for {0}: {1}")]
+    Full(MirrorPath, String),
+    /// Over 64 MiB: no page is that large.
+    #[error("{0} is too large for a page ({1} bytes)")]
+    TooLarge(MirrorPath, u64),
+    /// The root is missing, has no marker, or has another mirror's marker: nothing may be written.
+    #[error("the mirror's root is not ready: {0}")]
+    RootNotReady(String),
+    /// Anything else.
+    #[error("{0}: {1}")]
+    Io(MirrorPath, String),
+}

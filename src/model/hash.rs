@@ -1,0 +1,33 @@
+//! Names for contents.
+
+use std::fmt;
+
+/// The SHA-256 of some bytes. Equal hashes are taken for equal bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContentHash(pub [u8; 32]);
+
+impl ContentHash {
+    /// The hash of `bytes`.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
+        let mut out = [0; 32];
+        out.copy_from_slice(digest.as_ref());
+        Self(out)
+    }
+
+    /// The hash from its 32 bytes, as a database holds it; `None` for another length.
+    #[must_use]
+    pub fn from_slice(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for byte in &self.0[..6] {
+            write!(f, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}

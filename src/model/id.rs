@@ -1,0 +1,57 @@
+//! Identities the service hands out. They are opaque: nothing is read out of them.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// An id that could not be used: empty, over 128 bytes, or with a character that has a meaning in a URL or a path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the service sent an id that cannot be used: {0:?}")]
+pub struct BadId(pub String);
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Takes an id as the service sent it (API document: a UUID string).
+            ///
+            /// # Errors
+            /// [`BadId`] unless it is 1 to 128 bytes of ASCII letters, digits, `-` and `_`.
+            pub fn new(text: &str) -> Result<Self, BadId> {
+                let fits = !text.is_empty()
+                    && text.len() <= 128
+                    && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+                if fits { Ok(Self(text.into())) } else { Err(BadId(text.chars().take(64).collect())) }
+            }
+
+            /// The id as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// A page's id.
+    PageId
+);
+id!(
+    /// A workspace's id.
+    WorkspaceId
+);

@@ -1,0 +1,28 @@
+//! The words that every part of espejo shares: plain values, no behaviour beyond their own invariants.
+//!
+//! Nothing in here reads a clock, a file or a socket, and nothing in here imports another module of the crate.
+
+mod block;
+mod effect;
+mod failure;
+mod hash;
+mod id;
+mod page;
+mod path;
+mod settings;
+mod stamp;
+mod time;
+
+pub use block::{Blocks, semantically_equal};
+pub use effect::{
+    DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, Outcome, Request, RootState,
+    Scan, ServiceReply, Unreadable,
+};
+pub use failure::{DiskError, Next, ServiceError};
+pub use hash::ContentHash;
+pub use id::{BadId, PageId, WorkspaceId};
+pub use page::{Page, PageMeta, Workspace};
+pub use path::{BadPath, MirrorPath};
+pub use settings::{Deletes, Moves, PageSettings, Settings};
+pub use stamp::Stamp;
+pub use time::Timestamp;

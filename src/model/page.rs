@@ -1,0 +1,48 @@
+//! What the service says of workspaces and pages (API document, "Resources and their fields").
+
+use serde_json::Value;
+
+use super::{Blocks, PageId, WorkspaceId};
+
+/// A workspace as `GET /workspaces` lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// Its id.
+    pub id: WorkspaceId,
+    /// Its name, which names its folder.
+    pub name: String,
+    /// Its slug, which the config may name it by.
+    pub slug: String,
+    /// The caller's role, as sent; the values are not documented.
+    pub role: String,
+    /// Whether the service refuses writes to it.
+    pub frozen: bool,
+}
+
+/// A page without its content, as lists and writes answer it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageMeta {
+    /// Its id.
+    pub id: PageId,
+    /// The workspace it is in.
+    pub workspace: WorkspaceId,
+    /// The page it is under; `None` at the top.
+    pub parent: Option<PageId>,
+    /// Its title, exactly.
+    pub title: String,
+    /// Its emoji, if it has one.
+    pub icon: Option<String>,
+    /// Its order among its siblings.
+    pub position: f64,
+}
+
+/// A page with its content, as `GET /pages/:id` answers it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// Everything but the content.
+    pub meta: PageMeta,
+    /// Its blocks, exactly as sent.
+    pub content: Blocks,
+    /// A dashboard's magnets, as sent; `None` on a regular page.
+    pub nevera: Option<Value>,
+}

@@ -1,0 +1,72 @@
+//! What the user chose, checked. The config file's own shape lives in `config`; the engine sees only this.
+
+/// Settings of the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Slugs, ids or names of the workspaces to mirror; empty for all.
+    pub workspaces: Vec<String>,
+    /// Most requests in any 60 seconds.
+    pub requests_per_minute: u32,
+    /// Everything about pages.
+    pub pages: PageSettings,
+}
+
+/// Settings of pages (contract section 5, `[pages]`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageSettings {
+    /// Quiet time after a save before a file is read, in milliseconds.
+    pub settle_ms: i64,
+    /// How long a vanished file may come back before its page is trashed, in milliseconds.
+    pub delete_grace_ms: i64,
+    /// What a deleted file means.
+    pub deletes: Deletes,
+    /// What a file moved to another folder means.
+    pub moves: Moves,
+    /// More deletions than this at once wait for `espejo approve`.
+    pub max_deletes: usize,
+    /// How long versions are kept, in days.
+    pub history_days: u32,
+    /// How long the trash is kept, in days.
+    pub trash_days: u32,
+    /// Undocumented block types that may be created.
+    pub blocks: Vec<String>,
+}
+
+/// What a deleted file means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deletes {
+    /// Its page goes to the service's trash.
+    Trash,
+    /// The file comes back.
+    Restore,
+}
+
+/// What a file moved to another folder means; the API cannot move pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moves {
+    /// The file is put back, and `status` says why.
+    PutBack,
+    /// A new page is made there and the old one trashed.
+    Recreate,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { workspaces: Vec::new(), requests_per_minute: 60, pages: PageSettings::default() }
+    }
+}
+
+impl Default for PageSettings {
+    fn default() -> Self {
+        Self {
+            settle_ms: 300,
+            delete_grace_ms: 10_000,
+            deletes: Deletes::Trash,
+            moves: Moves::PutBack,
+            max_deletes: 10,
+            history_days: 90,
+            trash_days: 30,
+            blocks: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What the file system says of a file without opening it.
+
+/// Metadata that changes when a file does. Equal stamps let a scan skip reading; they are never proof of equal
+/// content by themselves when the modification time is as young as the look (coarse clocks).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Stamp {
+    /// Device number.
+    pub device: u64,
+    /// Inode number. Reused at once by git and tar, so it identifies nothing alone.
+    pub inode: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since the epoch.
+    pub modified_ns: i64,
+    /// Status change time, nanoseconds since the epoch.
+    pub changed_ns: i64,
+    /// Birth time where the file system keeps one, nanoseconds since the epoch; 0 otherwise.
+    pub born_ns: i64,
+}
