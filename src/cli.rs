@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn what_goes_for_every_command_may_stand_anywhere() {
         for line in
-            ["--config c.toml -vv status", "status --config c.toml -v -v", "-v status --config=c.toml -v"]
+            ["--config c.toml -vv status", "status --config c.toml -v -v", "-vv status --config=c.toml"]
         {
             let global = parse(line).unwrap().global;
             let config = Some("c.toml".into());

@@ -184,6 +184,15 @@ impl Visit for Fields {
     }
 }
 
+/// `text` on one line that no terminal takes for a command.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    // Writing to a `String` does not fail.
+    let _infallible = Escaped(&mut out).write_str(text);
+    out
+}
+
 /// Writes control characters, and those that turn the direction of text, as their escapes.
 struct Escaped<'a>(&'a mut String);
 

@@ -1,5 +1,7 @@
 //! The config as it is found and read on a real disk. What its text may say is tested beside the code.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its scene has failed")]
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
