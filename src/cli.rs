@@ -56,10 +56,9 @@ pub struct Cli {
 
 /// Options of every command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+#[command(next_help_heading = "For every command")]
 pub struct Global {
-    /// Read this config instead of the one in the usual place
-    ///
-    /// The usual place is $XDG_CONFIG_HOME/espejo/config.toml, most often ~/.config/espejo/config.toml.
+    /// Read this config instead of ~/.config/espejo/config.toml
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
     /// Say only what needs you
@@ -85,8 +84,8 @@ pub enum Command {
     },
     /// Mirror until told to stop: the daemon
     ///
-    /// Runs in the foreground and logs to stderr, which suits systemd and a terminal alike. SIGTERM and Ctrl-C stop it
-    /// after what it is doing. Only one may run on the same state.
+    /// Runs in the foreground and logs to stderr, which suits systemd and a terminal alike. SIGTERM and Ctrl-C end it
+    /// cleanly. Only one may run on the same state.
     #[command(after_help = "Example:  espejo run --config ~/work.toml")]
     Run,
     /// Mirror once, both ways, and end: for cron
