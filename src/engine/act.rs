@@ -4,8 +4,8 @@ use super::flight::{Flight, Purpose, Written};
 use super::{Engine, Reading, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Agreed, Body, ContentHash, DiskError, DiskReply, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId,
-    Stamp, folder_of,
+    Agreed, Body, ContentHash, DiskError, DiskReply, Effect, Expect, FileLook, LocalFile, MirrorPath, Node,
+    PageId, Stamp, folder_of,
 };
 use crate::plan::{self, Decision, View};
 use crate::store::{Conflict, StoreError};
@@ -88,7 +88,10 @@ impl Engine {
                 Decision::KeepBoth => return self.keep_both(&node),
                 Decision::Splice => {
                     let Some(path) = node.file.clone() else { return Ok(None) };
-                    return Ok(Some((Effect::ReadFile(path.clone()), Purpose::ReadToSplice { page: page.clone(), path })));
+                    return Ok(Some((
+                        Effect::ReadFile(path.clone()),
+                        Purpose::ReadToSplice { page: page.clone(), path },
+                    )));
                 }
                 Decision::Relocate { puts_back } => return self.relocate(&node, puts_back),
                 Decision::MoveFolder => match self.move_folder(&node)? {
@@ -168,7 +171,9 @@ impl Engine {
         let copied = file.disowned.as_ref().filter(|_| base.is_empty());
         let blocks = if same_as_sent {
             base.clone()
-        } else if let Some(original) = copied.and_then(|id| self.trees.pages.get(id)).and_then(|n| n.base.clone()) {
+        } else if let Some(original) =
+            copied.and_then(|id| self.trees.pages.get(id)).and_then(|n| n.base.clone())
+        {
             let original = self.store.body(original.body)?.unwrap_or_default();
             let ids = &mut self.ids;
             let parsed = markdown::parse(split.body, &original, &allowed, &mut || ids.next());
@@ -247,7 +252,8 @@ impl Engine {
                 base.front_title.clone_from(&file.front_title);
                 let new_folder = folder_of(&file.path);
                 let old_folder = base.folder_at.take().or_else(|| folder_of(&base.path));
-                base.folder_at = old_folder.filter(|old| Some(old) != new_folder.as_ref() && folders.contains(old));
+                base.folder_at =
+                    old_folder.filter(|old| Some(old) != new_folder.as_ref() && folders.contains(old));
                 base.path = file.path.clone();
             }
         })
@@ -317,7 +323,9 @@ impl Engine {
     /// Carries the service's body, title and icon into the bytes just read.
     fn splice(&mut self, page: &PageId, look: &FileLook) -> Result<Choice, StoreError> {
         let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(None) };
-        let (Some(base), Some(file)) = (node.base.clone(), self.trees.file_of(&node).cloned()) else { return Ok(None) };
+        let (Some(base), Some(file)) = (node.base.clone(), self.trees.file_of(&node).cloned()) else {
+            return Ok(None);
+        };
         let hash = ContentHash::of(&look.bytes);
         if file.path != look.path || base.text != Some(hash) {
             // The user saved in between: that is an edit first.
@@ -333,9 +341,17 @@ impl Engine {
         out.push_str(&markdown::patch(split.body, &old, &new));
         let path = self.belongs(&node).unwrap_or_else(|| file.path.clone());
         let front_title = wanted_front_title(&file, &path, &node.remote.title);
-        let stamped = file.claims.is_some() || front_title.is_some() || node.remote.icon.is_some() || split.front.is_some();
+        let stamped = file.claims.is_some()
+            || front_title.is_some()
+            || node.remote.icon.is_some()
+            || split.front.is_some();
         if stamped {
-            match front_matter::set(&out, Some(page.as_str()), front_title.as_deref(), node.remote.icon.as_deref()) {
+            match front_matter::set(
+                &out,
+                Some(page.as_str()),
+                front_title.as_deref(),
+                node.remote.icon.as_deref(),
+            ) {
                 Ok(text) => out = text,
                 Err(error) => {
                     self.park(page, error.to_string())?;
@@ -356,12 +372,21 @@ impl Engine {
             return Ok(None);
         }
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
-        let effect =
-            Effect::WriteFile { path: look.path.clone(), bytes: out.into_bytes(), expect: Expect::Content(hash) };
+        let effect = Effect::WriteFile {
+            path: look.path.clone(),
+            bytes: out.into_bytes(),
+            expect: Expect::Content(hash),
+        };
         Ok(Some((effect, purpose)))
     }
 
-    fn written(&mut self, page: &PageId, path: &MirrorPath, what: Written, stamp: Stamp) -> Result<(), StoreError> {
+    fn written(
+        &mut self,
+        page: &PageId,
+        path: &MirrorPath,
+        what: Written,
+        stamp: Stamp,
+    ) -> Result<(), StoreError> {
         if !self.trees.pages.contains_key(page) {
             self.watch.scan_by(self.now);
             return Ok(());
@@ -426,7 +451,13 @@ impl Engine {
         Ok(Some((effect, Purpose::Relocate { page: node.id.clone(), from, to, puts_back })))
     }
 
-    fn relocated(&mut self, page: &PageId, from: &MirrorPath, to: &MirrorPath, puts_back: bool) -> Result<(), StoreError> {
+    fn relocated(
+        &mut self,
+        page: &PageId,
+        from: &MirrorPath,
+        to: &MirrorPath,
+        puts_back: bool,
+    ) -> Result<(), StoreError> {
         self.rename_file(from, to)?;
         self.trees.folders.extend(to.parent());
         let Some(file) = self.trees.files.get(to).cloned() else { return Ok(()) };
@@ -449,9 +480,11 @@ impl Engine {
     }
 
     /// An emptied folder of a page is removed; anything else stays.
-    fn tidy_folder(&mut self, folder: &MirrorPath) {
-        let is_root = self.workspace_at(folder).and_then(|w| self.pages_root(&w)).is_none_or(|root| root == *folder);
-        let in_use = self.trees.files.range(folder.clone()..).map(|(path, _)| path).find(|p| p.is_within(folder));
+    pub(super) fn tidy_folder(&mut self, folder: &MirrorPath) {
+        let is_root =
+            self.workspace_at(folder).and_then(|w| self.pages_root(&w)).is_none_or(|root| root == *folder);
+        let in_use =
+            self.trees.files.range(folder.clone()..).map(|(path, _)| path).find(|p| p.is_within(folder));
         if !is_root && in_use.is_none() && self.ready.is_none() {
             self.ready =
                 Some((Effect::RemoveFolder(folder.clone()), Purpose::RemoveFolder { path: folder.clone() }));
@@ -532,7 +565,11 @@ impl Engine {
     }
 
     /// Takes in the answer to a disk effect.
-    pub(super) fn disk_done(&mut self, flight: Flight, result: Result<DiskReply, DiskError>) -> Result<(), StoreError> {
+    pub(super) fn disk_done(
+        &mut self,
+        flight: Flight,
+        result: Result<DiskReply, DiskError>,
+    ) -> Result<(), StoreError> {
         let tick = self.tick;
         if let Some(page) = flight.purpose.page().cloned() {
             self.wake(&page);
@@ -575,7 +612,9 @@ impl Engine {
             (Purpose::Relocate { page, from, to, puts_back }, Ok(DiskReply::Finished)) => {
                 self.relocated(&page, &from, &to, puts_back)
             }
-            (Purpose::MoveFolder { page, from, to }, Ok(DiskReply::Finished)) => self.folder_moved(&page, &from, &to),
+            (Purpose::MoveFolder { page, from, to }, Ok(DiskReply::Finished)) => {
+                self.folder_moved(&page, &from, &to)
+            }
             (Purpose::TrashFile { page, path }, Ok(DiskReply::Finished)) => self.file_trashed(&page, &path),
             (Purpose::RemoveFolder { path }, Ok(DiskReply::Finished)) => {
                 self.trees.folders.remove(&path);
@@ -608,7 +647,10 @@ impl Engine {
         let now = self.now;
         let moment = self.moment(&page);
         moment.retry_at = now.plus_ms(wait);
-        if matches!(error, DiskError::Denied(..) | DiskError::Full(..) | DiskError::NotOrdinary(_) | DiskError::Io(..)) {
+        if matches!(
+            error,
+            DiskError::Denied(..) | DiskError::Full(..) | DiskError::NotOrdinary(_) | DiskError::Io(..)
+        ) {
             moment.held = Some(error.to_string());
         }
         Ok(())
@@ -617,7 +659,8 @@ impl Engine {
     fn copy_of(&mut self, page: &PageId, path: &MirrorPath, look: &FileLook, summary: String) -> Choice {
         let copy = self.conflict_path(path)?;
         let text = ContentHash::of(&look.bytes);
-        let effect = Effect::WriteFile { path: copy.clone(), bytes: look.bytes.clone(), expect: Expect::Absent };
+        let effect =
+            Effect::WriteFile { path: copy.clone(), bytes: look.bytes.clone(), expect: Expect::Absent };
         Some((effect, Purpose::WriteCopy { page: page.clone(), copy, beside: path.clone(), text, summary }))
     }
 }

@@ -60,10 +60,18 @@ impl Engine {
     fn needs(&self) -> Result<Vec<Attention>, StoreError> {
         let mut list = self.store.notices()?;
         let mut need = |path: &str, reason: &str, action: &str| {
-            list.push(Attention { path: path.to_owned(), reason: reason.to_owned(), action: action.to_owned() });
+            list.push(Attention {
+                path: path.to_owned(),
+                reason: reason.to_owned(),
+                action: action.to_owned(),
+            });
         };
         if let Some(Err(why)) = &self.root.state {
-            need("", &format!("nothing is written on either side: {why}"), "bring the folder back, or run espejo init for a new one");
+            need(
+                "",
+                &format!("nothing is written on either side: {why}"),
+                "bring the folder back, or run espejo init for a new one",
+            );
         }
         if let Some(why) = &self.service.stopped {
             need("", &format!("nothing is sent: {why}"), "put a valid token in place and restart espejo");
@@ -79,27 +87,51 @@ impl Engine {
         for workspace in self.trees.workspaces.values() {
             let (id, name) = (&workspace.seen.id, workspace.seen.name.as_str());
             if !workspace.present {
-                need(&workspace.folder, &format!("the service no longer lists the workspace {name}: its files stay as they are"), "ask for access, or remove the folder and its workspace from the config");
+                need(
+                    &workspace.folder,
+                    &format!("the service no longer lists the workspace {name}: its files stay as they are"),
+                    "ask for access, or remove the folder and its workspace from the config",
+                );
                 continue;
             }
             if let Some(why) = self.read_only(id) {
-                need(&workspace.folder, &format!("it is read-only: {why}"), "edits wait here until it can be written to again");
+                need(
+                    &workspace.folder,
+                    &format!("it is read-only: {why}"),
+                    "edits wait here until it can be written to again",
+                );
             }
             if let Some(why) = self.vanishing_held(id) {
-                need(&workspace.folder, &format!("nothing is removed: {why}"), "look in the app; then espejo approve removes the files, and access regained keeps them");
+                need(
+                    &workspace.folder,
+                    &format!("nothing is removed: {why}"),
+                    "look in the app; then espejo approve removes the files, and access regained keeps them",
+                );
             }
         }
         if let Some(why) = self.local_deletions_held() {
-            need("", &format!("nothing is deleted at the service: {why}"), "bring the files back, or run espejo approve");
+            need(
+                "",
+                &format!("nothing is deleted at the service: {why}"),
+                "bring the files back, or run espejo approve",
+            );
         }
         for file in self.trees.files.values() {
             if let Some(why) = &file.problem {
-                need(file.path.as_str(), &format!("not sent: {why}"), "mend the file; the service's version is safe");
+                need(
+                    file.path.as_str(),
+                    &format!("not sent: {why}"),
+                    "mend the file; the service's version is safe",
+                );
             }
         }
         let strays = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
         if let Some(first) = strays.into_iter().find(|file| self.stray_claims_held(file)) {
-            need(first.path.as_str(), "it and many other files name pages that the service does not list", "run espejo approve to make new pages of them");
+            need(
+                first.path.as_str(),
+                "it and many other files name pages that the service does not list",
+                "run espejo approve to make new pages of them",
+            );
         }
         for node in self.trees.pages.values() {
             let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
@@ -107,9 +139,15 @@ impl Engine {
             if let Some(parked) = &node.parked {
                 need(shown, &parked.why, "edit the file or the page; either is tried again");
             } else if node.remote.presence == Presence::Hidden && node.base.is_some() {
-                need(shown, "the service no longer lists it, but still shows it: the file stays", "espejo approve removes the file");
+                need(
+                    shown,
+                    "the service no longer lists it, but still shows it: the file stays",
+                    "espejo approve removes the file",
+                );
             } else if let Some(why) = self.moments.get(&node.id).and_then(|m| m.held.as_ref())
-                && node.base.is_some() && node.file.is_some() && self.read_only(&node.workspace).is_none()
+                && node.base.is_some()
+                && node.file.is_some()
+                && self.read_only(&node.workspace).is_none()
                 && node.remote.presence == Presence::Listed
             {
                 need(shown, why, "it is tried again by itself");
@@ -144,7 +182,10 @@ impl Engine {
     pub fn summary(&self, now: Timestamp) -> Result<Summary, StoreError> {
         let live = || {
             let there = |presence| matches!(presence, Presence::Listed | Presence::Hidden);
-            self.trees.pages.values().filter(move |node| self.is_live(&node.workspace) && there(node.remote.presence))
+            self.trees
+                .pages
+                .values()
+                .filter(move |node| self.is_live(&node.workspace) && there(node.remote.presence))
         };
         let listed = live().count();
         let looked = if self.full_pass.is_some() {
@@ -154,7 +195,10 @@ impl Engine {
         };
         let waits_for_time = |id| self.moments.get(id).is_some_and(|m: &super::Moment| m.held.is_some());
         let wanted = self.service.wants.keys().filter(|id| !waits_for_time(id)).count();
-        let pending = wanted + self.sent.len() + self.intents.len() + self.active.iter().filter(|id| !waits_for_time(id)).count();
+        let pending = wanted
+            + self.sent.len()
+            + self.intents.len()
+            + self.active.iter().filter(|id| !waits_for_time(id)).count();
         let lists_done = self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
             && !self.trees.workspaces.is_empty();
         let unseen = live().filter(|node| node.remote.body.is_none() && node.parked.is_none()).count();

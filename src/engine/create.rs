@@ -50,11 +50,9 @@ impl Engine {
 
     pub(super) fn creations_wait(&self) -> bool {
         self.watch.is_quiet(self.now)
-            && self
-                .trees
-                .unbound
-                .iter()
-                .any(|path| self.trees.files.get(path).is_some_and(|file| self.ready_to_create(file).is_some()))
+            && self.trees.unbound.iter().any(|path| {
+                self.trees.files.get(path).is_some_and(|file| self.ready_to_create(file).is_some())
+            })
     }
 
     /// What must be created for this file: itself, or the topmost folder above it that is no page yet.
@@ -83,7 +81,8 @@ impl Engine {
                 }
                 Place::Elsewhere => {
                     // `X.md` beside the folder `X` is a new file of its own: it goes first.
-                    let beside = folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
+                    let beside =
+                        folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
                     if beside.is_some_and(|path| self.trees.files.contains_key(&path)) {
                         return None;
                     }
@@ -105,11 +104,15 @@ impl Engine {
                     .children(workspace, parent.as_ref())
                     .filter_map(|id| self.trees.pages.get(id))
                     .any(|node| {
-                        node.file.is_none() && node.base.is_none() && naming::still_says(stem, &node.remote.title)
+                        node.file.is_none()
+                            && node.base.is_none()
+                            && naming::still_says(stem, &node.remote.title)
                     }),
                 // The folder's own page may not have its file yet.
                 Place::Elsewhere => self.trees.pages.values().any(|node| {
-                    node.workspace == *workspace && node.base.is_none() && node.remote.presence == Presence::Listed
+                    node.workspace == *workspace
+                        && node.base.is_none()
+                        && node.remote.presence == Presence::Listed
                 }),
             }
     }
@@ -117,7 +120,8 @@ impl Engine {
     /// Many files that name pages the service does not list look like lost access, not like new files.
     pub(super) fn stray_claims_held(&self, file: &LocalFile) -> bool {
         let stray = |file: &LocalFile| {
-            file.disowned.is_none() && file.claims.as_ref().is_some_and(|id| !self.trees.pages.contains_key(id))
+            file.disowned.is_none()
+                && file.claims.as_ref().is_some_and(|id| !self.trees.pages.contains_key(id))
         };
         stray(file) && !self.root.strays_approved && {
             let all = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
@@ -134,7 +138,8 @@ impl Engine {
         let name = naming::choose(&node.remote.title, &|_| false, 252);
         let path = folder.and_then(|folder| folder.join(&format!("{}.md", name.stem)).ok());
         let Some(path) = path.filter(|path| self.trees.unbound.contains(path)) else { return Ok(false) };
-        let claimed = self.trees.files.get(&path).is_some_and(|file| file.claims.is_some() || file.problem.is_some());
+        let claimed =
+            self.trees.files.get(&path).is_some_and(|file| file.claims.is_some() || file.problem.is_some());
         if claimed {
             return Ok(false);
         }
@@ -183,8 +188,10 @@ impl Engine {
                 match &error {
                     ServiceError::Forbidden(why) => {
                         if let Some(mut workspace) = self.trees.workspaces.get(&intent.workspace).cloned() {
-                            workspace.read_only =
-                                Some(format!("the service forbids writing to {}: {why}", workspace.seen.name));
+                            workspace.read_only = Some(format!(
+                                "the service forbids writing to {}: {why}",
+                                workspace.seen.name
+                            ));
                             self.save_workspace(workspace)?;
                         }
                         Ok(())
@@ -201,7 +208,10 @@ impl Engine {
 
     fn moved_intent(&self, path: &MirrorPath) -> Option<Intent> {
         // Only one POST for one path can be under way, so an intent that is not lost and not at its path is it.
-        self.intents.values().find(|intent| intent.lost.is_none() && intent.path != *path && intent.stamp.is_some()).cloned()
+        self.intents
+            .values()
+            .find(|intent| intent.lost.is_none() && intent.path != *path && intent.stamp.is_some())
+            .cloned()
     }
 
     fn end_intent(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
@@ -284,8 +294,12 @@ impl Engine {
         workspace: &WorkspaceId,
         looked_at: Timestamp,
     ) -> Result<(), StoreError> {
-        let lost: Vec<Intent> =
-            self.intents.values().filter(|i| i.lost.is_some() && i.workspace == *workspace).cloned().collect();
+        let lost: Vec<Intent> = self
+            .intents
+            .values()
+            .filter(|i| i.lost.is_some() && i.workspace == *workspace)
+            .cloned()
+            .collect();
         for mut intent in lost {
             let Some((since, looks)) = intent.lost else { continue };
             let candidates: Vec<Node> =

@@ -6,8 +6,8 @@ use super::flight::{Flight, Purpose};
 use super::{Engine, Way};
 use crate::markdown::front_matter;
 use crate::model::{
-    Body, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, LocalFile, MirrorPath, PageId, RootState,
-    Scan, Stamp, Timestamp,
+    Body, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, LocalFile, MirrorPath, PageId,
+    RootState, Scan, Stamp, Timestamp,
 };
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
 use crate::plan::ignore;
@@ -44,7 +44,14 @@ pub(super) struct Root {
 
 impl Root {
     pub(super) fn new(identity: Option<(u64, u64)>, adopting: bool) -> Self {
-        Self { state: None, identity, changed: false, adopting, strays_approved: false, unreadable: Vec::new() }
+        Self {
+            state: None,
+            identity,
+            changed: false,
+            adopting,
+            strays_approved: false,
+            unreadable: Vec::new(),
+        }
     }
 
     pub(super) fn remembered(store: &Store) -> Result<Option<(u64, u64)>, StoreError> {
@@ -132,7 +139,8 @@ impl Engine {
         if !self.root.is_ready() {
             return None;
         }
-        let due = self.watch.unread.iter().find(|(_, due)| **due <= self.now).map(|(path, _)| path.clone())?;
+        let due =
+            self.watch.unread.iter().find(|(_, due)| **due <= self.now).map(|(path, _)| path.clone())?;
         Some((Effect::ReadFile(due.clone()), Purpose::Read { path: due }))
     }
 
@@ -154,7 +162,8 @@ impl Engine {
             let (device, inode) = scan.root_identity;
             self.store.set_meta("root_identity", &format!("{device} {inode}"))?;
         }
-        self.root.unreadable = scan.unreadable.iter().map(|item| (item.path.clone(), item.why.clone())).collect();
+        self.root.unreadable =
+            scan.unreadable.iter().map(|item| (item.path.clone(), item.why.clone())).collect();
         self.take_in_names(&scan);
         self.take_in_stamps(&scan, flight.sent_at);
         self.watch.identities_due = true;
@@ -194,9 +203,14 @@ impl Engine {
                 self.watch.touched.remove(&entry.path);
                 continue;
             }
-            let quiet = if known.is_none() && entry.stamp.size == 0 { settle_ms.max(NEW_EMPTY_MS) } else { settle_ms };
+            let quiet = if known.is_none() && entry.stamp.size == 0 {
+                settle_ms.max(NEW_EMPTY_MS)
+            } else {
+                settle_ms
+            };
             self.watch.touched.entry(entry.path.clone()).or_insert((self.now, self.now));
-            let due = if verify { self.now } else { self.watch.settled_at(&entry.path, quiet).unwrap_or(self.now) };
+            let due =
+                if verify { self.now } else { self.watch.settled_at(&entry.path, quiet).unwrap_or(self.now) };
             self.watch.unread.insert(entry.path.clone(), due);
         }
         self.watch.unread.retain(|path, _| seen.contains_key(path));
@@ -214,7 +228,11 @@ impl Engine {
             && folders.is_some_and(|up| !up.components().any(ignore::is_ignored_folder))
     }
 
-    pub(super) fn read_done(&mut self, path: &MirrorPath, result: Result<FileLook, DiskError>) -> Result<(), StoreError> {
+    pub(super) fn read_done(
+        &mut self,
+        path: &MirrorPath,
+        result: Result<FileLook, DiskError>,
+    ) -> Result<(), StoreError> {
         match result {
             Ok(look) => {
                 self.watch.unread.remove(path);
@@ -287,13 +305,19 @@ impl Engine {
     }
 
     fn had_words(&self, page: Option<&PageId>) -> Result<bool, StoreError> {
-        let Some(base) = page.and_then(|id| self.trees.pages.get(id)).and_then(|node| node.base.as_ref()) else {
+        let Some(base) = page.and_then(|id| self.trees.pages.get(id)).and_then(|node| node.base.as_ref())
+        else {
             return Ok(false);
         };
         Ok(self.store.body(base.body)?.is_some_and(|blocks| !blocks.is_empty()))
     }
 
-    fn take_in_problem(&mut self, path: &MirrorPath, stamp: Option<Stamp>, why: String) -> Result<(), StoreError> {
+    fn take_in_problem(
+        &mut self,
+        path: &MirrorPath,
+        stamp: Option<Stamp>,
+        why: String,
+    ) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else {
             self.root.unreadable.push((path.clone(), why));
             return Ok(());
@@ -413,7 +437,10 @@ impl Engine {
     pub(super) fn bind(&mut self, path: &MirrorPath, page: &PageId, moved: bool) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
         let Some(node) = self.trees.pages.get(page) else { return self.unbind(path, None) };
-        if node.file.as_ref() == Some(path) && file.page.as_ref() == Some(page) && node.missing_since.is_none() {
+        if node.file.as_ref() == Some(path)
+            && file.page.as_ref() == Some(page)
+            && node.missing_since.is_none()
+        {
             return Ok(());
         }
         let came_back = node.missing_since.is_some();
@@ -511,7 +538,9 @@ fn root_problem(state: &RootState) -> String {
     match state {
         RootState::Ready => "ready".to_owned(),
         RootState::Missing => "the folder is missing".to_owned(),
-        RootState::NoMarker => "the folder has no .espejo/marker: it may be an unmounted or emptied folder".to_owned(),
+        RootState::NoMarker => {
+            "the folder has no .espejo/marker: it may be an unmounted or emptied folder".to_owned()
+        }
         RootState::OtherMirror => "the folder belongs to another mirror".to_owned(),
         RootState::Unreadable(why) => format!("the folder cannot be read: {why}"),
     }

@@ -16,25 +16,73 @@ pub(super) struct Flight {
 pub(super) enum Purpose {
     ListWorkspaces,
     ListPages(WorkspaceId),
-    Look { page: PageId, class: Class, reserve: u32 },
-    Create { path: MirrorPath },
-    Update { page: PageId },
-    TrashPage { page: PageId },
+    Look {
+        page: PageId,
+        class: Class,
+        reserve: u32,
+    },
+    Create {
+        path: MirrorPath,
+    },
+    Update {
+        page: PageId,
+    },
+    TrashPage {
+        page: PageId,
+    },
 
     Scan,
-    Read { path: MirrorPath },
+    Read {
+        path: MirrorPath,
+    },
     /// A read whose bytes are then changed by [`super::act`] and written back.
-    ReadToSplice { page: PageId, path: MirrorPath },
+    ReadToSplice {
+        page: PageId,
+        path: MirrorPath,
+    },
     /// A read whose bytes go into a conflict copy.
-    ReadToCopy { page: PageId, path: MirrorPath, summary: String },
-    Write { page: PageId, path: MirrorPath, written: Written },
-    WriteCopy { page: PageId, copy: MirrorPath, beside: MirrorPath, text: ContentHash, summary: String },
+    ReadToCopy {
+        page: PageId,
+        path: MirrorPath,
+        summary: String,
+    },
+    Write {
+        page: PageId,
+        path: MirrorPath,
+        written: Written,
+    },
+    WriteCopy {
+        page: PageId,
+        copy: MirrorPath,
+        beside: MirrorPath,
+        text: ContentHash,
+        summary: String,
+    },
     /// The file itself becomes the conflict copy.
-    SetAside { page: PageId, from: MirrorPath, to: MirrorPath, then_gone: bool },
-    Relocate { page: PageId, from: MirrorPath, to: MirrorPath, puts_back: bool },
-    MoveFolder { page: PageId, from: MirrorPath, to: MirrorPath },
-    TrashFile { page: PageId, path: MirrorPath },
-    RemoveFolder { path: MirrorPath },
+    SetAside {
+        page: PageId,
+        from: MirrorPath,
+        to: MirrorPath,
+        then_gone: bool,
+    },
+    Relocate {
+        page: PageId,
+        from: MirrorPath,
+        to: MirrorPath,
+        puts_back: bool,
+    },
+    MoveFolder {
+        page: PageId,
+        from: MirrorPath,
+        to: MirrorPath,
+    },
+    TrashFile {
+        page: PageId,
+        path: MirrorPath,
+    },
+    RemoveFolder {
+        path: MirrorPath,
+    },
 }
 
 /// What a page's file says once it is written.

@@ -6,8 +6,8 @@ use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::{Engine, poll};
 use crate::model::{
-    Effect, MirrorPath, Node, PageId, PageMeta, Presence, RemotePage, ServiceError, ServiceReply, Stamp, Timestamp,
-    Workspace, WorkspaceId, WorkspaceNode,
+    Effect, MirrorPath, Node, PageId, PageMeta, Presence, RemotePage, ServiceError, ServiceReply, Stamp,
+    Timestamp, Workspace, WorkspaceId, WorkspaceNode,
 };
 use crate::plan::naming;
 use crate::store::StoreError;
@@ -57,7 +57,8 @@ impl Engine {
     }
 
     pub(super) fn next_list(&mut self) -> Option<(Effect, Purpose)> {
-        let asked = self.full_pass.is_some() || self.trees.workspaces.values().any(|node| node.listed_at.0 == 0);
+        let asked =
+            self.full_pass.is_some() || self.trees.workspaces.values().any(|node| node.listed_at.0 == 0);
         let class = if asked || self.trees.workspaces.is_empty() { Class::Asked } else { Class::List };
         if !self.pace.allows(class, 1, false, self.now) {
             return None;
@@ -102,7 +103,8 @@ impl Engine {
         let list: Vec<Workspace> = list
             .into_iter()
             .filter(|w| {
-                chosen.is_empty() || chosen.iter().any(|c| *c == w.slug || *c == w.name || *c == w.id.as_str())
+                chosen.is_empty()
+                    || chosen.iter().any(|c| *c == w.slug || *c == w.name || *c == w.id.as_str())
             })
             .collect();
         for (id, mut node) in self.trees.workspaces.clone() {
@@ -168,11 +170,14 @@ impl Engine {
                 return Ok(());
             }
         };
-        let every = LIST_EVERY_MS.max(60_000 * i64::try_from(self.trees.workspaces.len()).unwrap_or(1) / LISTS_A_MINUTE);
+        let every = LIST_EVERY_MS
+            .max(60_000 * i64::try_from(self.trees.workspaces.len()).unwrap_or(1) / LISTS_A_MINUTE);
         self.lists.pages_due.insert(id.clone(), self.now.plus_ms(every));
         self.lists.pages_looked.insert(id.clone(), flight.tick);
         match skipped.first() {
-            Some(why) => self.lists.trouble.insert(name, format!("{} entries of its page list: {why}", skipped.len())),
+            Some(why) => {
+                self.lists.trouble.insert(name, format!("{} entries of its page list: {why}", skipped.len()))
+            }
             None => self.lists.trouble.remove(&name),
         };
         let listed: BTreeSet<PageId> = pages.iter().map(|page| page.id.clone()).collect();

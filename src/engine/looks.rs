@@ -75,7 +75,8 @@ impl Engine {
 
     fn polled(&self) -> impl Iterator<Item = &Node> {
         self.trees.pages.values().filter(|node| {
-            matches!(node.remote.presence, Presence::Listed | Presence::Hidden) && self.is_live(&node.workspace)
+            matches!(node.remote.presence, Presence::Listed | Presence::Hidden)
+                && self.is_live(&node.workspace)
         })
     }
 
@@ -178,7 +179,8 @@ impl Engine {
     /// An open editor that never saw our push puts the old body back. Once, ours is pushed again on top.
     fn take_in_overwriting(&self, node: &mut Node, before: Option<ContentHash>) -> bool {
         let Some(push) = node.last_push.clone() else { return false };
-        let put_back = node.remote.body == Some(push.before) && before == Some(push.after) && push.before != push.after;
+        let put_back =
+            node.remote.body == Some(push.before) && before == Some(push.after) && push.before != push.after;
         if !put_back || push.again || self.now.since_ms(push.at) > OVERWRITE_MS {
             return false;
         }

@@ -31,8 +31,8 @@ pub use attention::Summary;
 
 use crate::markdown::Allowed;
 use crate::model::{
-    ContentHash, Effect, EffectId, Event, Intent, MirrorPath, Outcome, PageId, Request, Sent, Settings, Timestamp,
-    WorkspaceId,
+    ContentHash, Effect, EffectId, Event, Intent, MirrorPath, Outcome, PageId, Request, Sent, Settings,
+    Timestamp, WorkspaceId,
 };
 use crate::store::{Store, StoreError};
 use flight::{Flight, Purpose};
@@ -143,7 +143,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
-    pub fn open(mut store: Store, settings: Settings, seed: [u8; 32], now: Timestamp) -> Result<Self, StoreError> {
+    pub fn open(
+        mut store: Store,
+        settings: Settings,
+        seed: [u8; 32],
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
         let loaded = store.load()?;
         let sent = store.sent()?.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
         let mut intents: BTreeMap<_, _> =

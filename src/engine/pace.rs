@@ -76,7 +76,8 @@ impl Pace {
             at = at.max(self.next_background);
         }
         let room = i64::from(self.cap(class)) - i64::from(self.reserved) - i64::from(slots);
-        let mut frees: Vec<Timestamp> = self.log.iter().map(|entry| free_at(*entry, now)).filter(|t| *t > now).collect();
+        let mut frees: Vec<Timestamp> =
+            self.log.iter().map(|entry| free_at(*entry, now)).filter(|t| *t > now).collect();
         let over = frees.len() as i64 - room;
         if over > 0 {
             frees.sort_unstable();
@@ -119,7 +120,8 @@ impl Pace {
     /// The service refused with 429: somebody else spends on this token, or the window is of another kind.
     pub(crate) fn refused(&mut self, retry_after_ms: Option<i64>, now: Timestamp) {
         let own = [5_000, 10_000, 20_000, 40_000, 60_000][self.refusals.min(4) as usize];
-        self.blocked_until = self.blocked_until.max(now.plus_ms(retry_after_ms.unwrap_or(own).clamp(1_000, 3_600_000)));
+        self.blocked_until =
+            self.blocked_until.max(now.plus_ms(retry_after_ms.unwrap_or(own).clamp(1_000, 3_600_000)));
         if self.refusals == 0 {
             self.share = (self.share_now(now) * 0.7).max(0.1);
             self.share_at = now;
@@ -147,7 +149,9 @@ impl Pace {
     /// How many background requests could leave at once now.
     pub(crate) fn background_room(&self, now: Timestamp) -> u32 {
         let used = self.log.iter().filter(|entry| free_at(**entry, now) > now).count();
-        self.cap(Class::Background).saturating_sub(u32::try_from(used).unwrap_or(u32::MAX)).saturating_sub(self.reserved)
+        self.cap(Class::Background)
+            .saturating_sub(u32::try_from(used).unwrap_or(u32::MAX))
+            .saturating_sub(self.reserved)
     }
 
     /// Slots kept free of background reading, so that a burst of edits leaves at once.
@@ -192,7 +196,8 @@ mod tests {
             (state >> 33) % n
         };
         let mut pace = Pace::new(limit, Vec::new(), Timestamp(1));
-        let (mut now, mut arrivals, mut under_way) = (Timestamp(1_000_000), Vec::new(), Vec::<(u64, i64)>::new());
+        let (mut now, mut arrivals, mut under_way) =
+            (Timestamp(1_000_000), Vec::new(), Vec::<(u64, i64)>::new());
         for step in 0..4_000_u64 {
             now = now.plus_ms(draw(400) as i64);
             under_way.retain(|(effect, due)| {

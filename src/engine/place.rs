@@ -57,7 +57,9 @@ impl Engine {
         self.trees
             .children(workspace, parent.as_ref())
             .filter_map(|id| self.trees.pages.get(id))
-            .find(|node| node.file.is_none() && node.base.is_none() && node.stem.as_deref() == Some(folder.name()))
+            .find(|node| {
+                node.file.is_none() && node.base.is_none() && node.stem.as_deref() == Some(folder.name())
+            })
             .map(|node| node.id.clone())
     }
 
@@ -89,13 +91,23 @@ impl Engine {
     }
 
     /// The folder for the subpages of `parent`; `None` while its place is being settled.
-    pub(super) fn folder_for_children(&self, workspace: &WorkspaceId, parent: Option<&PageId>) -> Option<MirrorPath> {
+    pub(super) fn folder_for_children(
+        &self,
+        workspace: &WorkspaceId,
+        parent: Option<&PageId>,
+    ) -> Option<MirrorPath> {
         self.folder_at_depth(workspace, parent, 0)
     }
 
-    fn folder_at_depth(&self, workspace: &WorkspaceId, parent: Option<&PageId>, depth: usize) -> Option<MirrorPath> {
+    fn folder_at_depth(
+        &self,
+        workspace: &WorkspaceId,
+        parent: Option<&PageId>,
+        depth: usize,
+    ) -> Option<MirrorPath> {
         // A parent that is not visible leaves its children at the top: they are listed, so they are shown.
-        let shown = parent.and_then(|id| self.trees.pages.get(id)).filter(|node| node.workspace == *workspace);
+        let shown =
+            parent.and_then(|id| self.trees.pages.get(id)).filter(|node| node.workspace == *workspace);
         let Some(node) = shown.filter(|_| depth < DEPTH_MAX) else { return self.pages_root(workspace) };
         match (&node.base, &node.file) {
             (Some(base), _) if base.folder_at.is_some() => None,
@@ -154,7 +166,8 @@ impl Engine {
             }
         }
         let parent = node.remote.parent.as_ref();
-        for sibling in self.trees.children(&node.workspace, parent).filter_map(|id| self.trees.pages.get(id)) {
+        for sibling in self.trees.children(&node.workspace, parent).filter_map(|id| self.trees.pages.get(id))
+        {
             if sibling.id == node.id || sibling.file.is_some() {
                 continue;
             }
@@ -181,13 +194,16 @@ impl Engine {
             .pages
             .values()
             .filter(|node| node.workspace == *workspace && node.file.is_none() && node.base.is_none())
-            .filter(|node| node.stem.as_deref().is_none_or(|stem| !naming::still_says(stem, &node.remote.title)))
+            .filter(|node| {
+                node.stem.as_deref().is_none_or(|stem| !naming::still_says(stem, &node.remote.title))
+            })
             .map(|node| (node.remote.position, node.id.clone()))
             .collect();
         nameless.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
         // Parents first: a child's room depends on how long its folder's path is.
         let mut waiting: Vec<PageId> = nameless.into_iter().map(|(_, id)| id).collect();
-        let mut taken: std::collections::BTreeMap<MirrorPath, BTreeSet<String>> = std::collections::BTreeMap::new();
+        let mut taken: std::collections::BTreeMap<MirrorPath, BTreeSet<String>> =
+            std::collections::BTreeMap::new();
         loop {
             let before = waiting.len();
             let mut left = Vec::new();
@@ -228,7 +244,8 @@ impl Engine {
             .filter_map(|path| path.page_stem().map(naming::fold))
             .collect();
         let when = wall_time(self.now, self.settings.utc_offset_seconds);
-        let name = naming::conflict_copy(beside.page_stem()?, when, &|key| names.contains(key), room(&folder));
+        let name =
+            naming::conflict_copy(beside.page_stem()?, when, &|key| names.contains(key), room(&folder));
         folder.join(&name).ok()
     }
 }

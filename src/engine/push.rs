@@ -3,12 +3,13 @@
 
 use super::flight::Purpose;
 use super::pace::Class;
-use super::{Engine, Reading, Way};
+use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
-    Body, ContentHash, Effect, LastPush, Node, PageId, Parked, Sent, ServiceError, ServiceReply, semantically_equal,
+    Body, ContentHash, Effect, LastPush, Node, PageId, Parked, Sent, ServiceError, ServiceReply,
+    semantically_equal,
 };
-use crate::plan::merge;
+use crate::plan::{evidence, merge};
 use crate::store::StoreError;
 
 /// A look older than this is too old to write on.
@@ -47,8 +48,11 @@ impl Engine {
     /// Whether this page's changes must wait for a person or for the service, and notes why.
     fn may_not_write(&mut self, node: &Node) -> bool {
         let file_hash = self.trees.file_of(node).and_then(|file| file.hash);
-        let parked =
-            node.parked.as_ref().filter(|p| p.local == file_hash && p.remote == node.remote.body).map(|p| p.why.clone());
+        let parked = node
+            .parked
+            .as_ref()
+            .filter(|p| p.local == file_hash && p.remote == node.remote.body)
+            .map(|p| p.why.clone());
         let why = parked.or_else(|| self.read_only(&node.workspace));
         let waits = why.is_some();
         self.moment(&node.id).held = why;
@@ -56,17 +60,22 @@ impl Engine {
     }
 
     /// Merges what was just seen with what the file says, and sends what the service does not have yet.
-    fn prepare(&mut self, node: &Node, title: Option<String>) -> Result<Option<(Effect, Purpose)>, StoreError> {
+    fn prepare(
+        &mut self,
+        node: &Node,
+        title: Option<String>,
+    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
         let page = &node.id;
-        let (Some(base), Some(file)) = (node.base.clone(), self.trees.file_of(node).cloned()) else { return Ok(None) };
+        let (Some(base), Some(file)) = (node.base.clone(), self.trees.file_of(node).cloned()) else {
+            return Ok(None);
+        };
         let Some(remote_hash) = node.remote.body else { return Ok(None) };
         let local = match self.meaning(page, &file) {
             Some(body) => body,
             // Only the title differs: the file stands for what was agreed on.
-            None if base.text == file.hash => Body {
-                hash: base.body,
-                blocks: self.store.body(base.body)?.unwrap_or_default(),
-            },
+            None if base.text == file.hash => {
+                Body { hash: base.body, blocks: self.store.body(base.body)?.unwrap_or_default() }
+            }
             None => {
                 self.wake(page);
                 return Ok(None);
@@ -82,7 +91,8 @@ impl Engine {
         {
             let summary = merge::collision_summary(first);
             let read = Effect::ReadFile(file.path.clone());
-            self.ready = Some((read, Purpose::ReadToCopy { page: page.clone(), path: file.path.clone(), summary }));
+            self.ready =
+                Some((read, Purpose::ReadToCopy { page: page.clone(), path: file.path.clone(), summary }));
             return Ok(None);
         }
         let content = (!semantically_equal(&merged.blocks, &remote)).then_some(merged.blocks);
@@ -117,7 +127,10 @@ impl Engine {
         self.store.save_sent(&sent)?;
         self.sent.insert(page.clone(), sent);
         self.service.wants.remove(page);
-        Ok(Some((Effect::UpdatePage { id: page.clone(), title, content }, Purpose::Update { page: page.clone() })))
+        Ok(Some((
+            Effect::UpdatePage { id: page.clone(), title, content },
+            Purpose::Update { page: page.clone() },
+        )))
     }
 
     /// Everything that the file says has reached the service (or was there already): that is the new base. What the
@@ -164,7 +177,8 @@ impl Engine {
                     node.remote.icon = meta.icon;
                     node.parked = None;
                     if sent.body != sent.before {
-                        node.last_push = Some(LastPush { before: sent.before, after: sent.body, at: now, again });
+                        node.last_push =
+                            Some(LastPush { before: sent.before, after: sent.body, at: now, again });
                     }
                     super::poll::changed(&mut node.poll, now);
                     node.poll.last = now;
@@ -223,7 +237,8 @@ impl Engine {
         let until = self.forbidden_until();
         self.moment(page).retry_at = until;
         if let Some(mut workspace) = self.trees.workspaces.get(&id).cloned() {
-            workspace.read_only = Some(format!("the service forbids writing to {}: {why}", workspace.seen.name));
+            workspace.read_only =
+                Some(format!("the service forbids writing to {}: {why}", workspace.seen.name));
             self.save_workspace(workspace)?;
         }
         Ok(())
@@ -262,7 +277,7 @@ impl Engine {
         let is_in = if semantically_equal(&seen, &body) {
             sent.body != sent.before || retitled
         } else {
-            !semantically_equal(&seen, &before) && merge::shows_changes(&before, &body, &seen)
+            !semantically_equal(&seen, &before) && evidence::shows_changes(&before, &body, &seen)
         };
         self.sent.remove(&node.id);
         self.store.delete_sent(&node.id)?;
@@ -298,10 +313,5 @@ impl Engine {
             node.parked = Some(Parked { why, local, remote: node.remote.body });
             node.poll.last = now;
         })
-    }
-
-    /// The reading of a page's file, if it is of what the file holds now.
-    pub(super) fn reading(&self, page: &PageId) -> Option<&Reading> {
-        self.moments.get(page)?.reading.as_ref()
     }
 }

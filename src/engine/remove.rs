@@ -35,7 +35,8 @@ impl Engine {
             return Ok(None);
         }
         let subtree = self.trees.subtree(page);
-        let missed = subtree.iter().filter_map(|id| self.moments.get(id)).map(|m| m.missed).max().unwrap_or(0);
+        let missed =
+            subtree.iter().filter_map(|id| self.moments.get(id)).map(|m| m.missed).max().unwrap_or(0);
         if self.list_looked(&node.workspace) <= missed {
             // A subpage that nobody has told us of yet would go to the trash with it.
             self.list_by(&node.workspace.clone(), self.now);
@@ -87,7 +88,11 @@ impl Engine {
     fn notice_restored(&mut self, node: &Node, why: &str) -> Result<(), StoreError> {
         let Some(path) = node.base.as_ref().map(|base| base.path.clone()) else { return Ok(()) };
         self.say(Way::Aside, &path, format!("the deleted file comes back: {why}"));
-        self.notice(path.as_str(), format!("the file was deleted and has come back: {why}"), "delete it again if you mean it")
+        self.notice(
+            path.as_str(),
+            format!("the file was deleted and has come back: {why}"),
+            "delete it again if you mean it",
+        )
     }
 
     fn bring_back(&mut self, page: &PageId) -> Result<(), StoreError> {
@@ -119,7 +124,9 @@ impl Engine {
         };
         let count = self.trees.pages.values().filter(gone).count();
         if count > 0 && self.root.changed {
-            return Some(format!("the mirror's folder is not the same as before, and {count} files are missing in it"));
+            return Some(format!(
+                "the mirror's folder is not the same as before, and {count} files are missing in it"
+            ));
         }
         let recent = self.recent_removals(false);
         guard::mass_deletion(count, recent, self.trees.mirrored(), self.settings.pages.max_deletes)
@@ -127,7 +134,8 @@ impl Engine {
 
     /// Why pages that left a workspace's list stay on disk, if so.
     pub(super) fn vanishing_held(&self, workspace: &WorkspaceId) -> Option<String> {
-        let mine = || self.trees.pages.values().filter(|node| node.workspace == *workspace && node.base.is_some());
+        let mine =
+            || self.trees.pages.values().filter(|node| node.workspace == *workspace && node.base.is_some());
         let left = |node: &&Node| {
             matches!(node.remote.presence, Presence::Unlisted | Presence::Gone) && !node.approved
         };
@@ -160,14 +168,19 @@ impl Engine {
         self.moment(page).acted = tick;
         match result {
             Ok(_) => {
-                let path = self.trees.pages.get(page).and_then(|n| n.base.as_ref()).map(|base| base.path.clone());
+                let path =
+                    self.trees.pages.get(page).and_then(|n| n.base.as_ref()).map(|base| base.path.clone());
                 let subtree = self.trees.subtree(page);
                 for id in &subtree {
                     self.note_removal(false);
                     self.forget_page(id)?;
                 }
                 if let Some(path) = path {
-                    let with = if subtree.len() > 1 { format!(", with {} subpages", subtree.len() - 1) } else { String::new() };
+                    let with = if subtree.len() > 1 {
+                        format!(", with {} subpages", subtree.len() - 1)
+                    } else {
+                        String::new()
+                    };
                     self.say(Way::Up, &path, format!("deleted: its page is in the service's trash{with}"));
                 }
                 Ok(())
@@ -202,7 +215,10 @@ impl Engine {
             _ => {
                 let Some(to) = self.conflict_path(&path) else { return Ok(None) };
                 let effect = Effect::Rename { from: path.clone(), to: to.clone() };
-                Ok(Some((effect, Purpose::SetAside { page: node.id.clone(), from: path, to, then_gone: true })))
+                Ok(Some((
+                    effect,
+                    Purpose::SetAside { page: node.id.clone(), from: path, to, then_gone: true },
+                )))
             }
         }
     }
@@ -260,7 +276,9 @@ impl Engine {
 
     /// A person lets through what guards held: these files and what is beneath them, or everything.
     pub(super) fn approve(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
-        let named = |path: &MirrorPath| paths.is_empty() || paths.iter().any(|asked| path.is_within(asked) || covers(asked, path));
+        let named = |path: &MirrorPath| {
+            paths.is_empty() || paths.iter().any(|asked| path.is_within(asked) || covers(asked, path))
+        };
         let waiting: Vec<PageId> = self
             .trees
             .pages

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
-use crate::model::{LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, WorkspaceNode, folder_of};
+use crate::model::{
+    LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, WorkspaceNode, folder_of,
+};
 use crate::store::{Loaded, StoreError};
 
 #[derive(Debug, Default)]
@@ -65,7 +67,11 @@ impl Trees {
         }
     }
 
-    pub(super) fn children(&self, workspace: &WorkspaceId, parent: Option<&PageId>) -> impl Iterator<Item = &PageId> {
+    pub(super) fn children(
+        &self,
+        workspace: &WorkspaceId,
+        parent: Option<&PageId>,
+    ) -> impl Iterator<Item = &PageId> {
         self.children.get(&(workspace.clone(), parent.cloned())).into_iter().flatten()
     }
 
@@ -105,15 +111,19 @@ impl Trees {
             .take_while(|(path, _)| path.as_str().starts_with(from.as_str()))
             .filter_map(|(path, _)| Some((path.clone(), path.rebase(from, to)?)))
             .collect();
-        self.folders = self.folders.iter().map(|path| path.rebase(from, to).unwrap_or_else(|| path.clone())).collect();
-        self.occupied = self.occupied.iter().map(|path| path.rebase(from, to).unwrap_or_else(|| path.clone())).collect();
+        self.folders =
+            self.folders.iter().map(|path| path.rebase(from, to).unwrap_or_else(|| path.clone())).collect();
+        self.occupied =
+            self.occupied.iter().map(|path| path.rebase(from, to).unwrap_or_else(|| path.clone())).collect();
         moved
     }
 }
 
 fn agreed_folders(node: &Node) -> impl Iterator<Item = MirrorPath> {
     let base = node.base.as_ref();
-    base.and_then(|base| folder_of(&base.path)).into_iter().chain(base.and_then(|base| base.folder_at.clone()))
+    base.and_then(|base| folder_of(&base.path))
+        .into_iter()
+        .chain(base.and_then(|base| base.folder_at.clone()))
 }
 
 impl Engine {
@@ -128,7 +138,11 @@ impl Engine {
     }
 
     /// Changes one page, if it is known.
-    pub(super) fn edit_page(&mut self, id: &PageId, change: impl FnOnce(&mut Node)) -> Result<(), StoreError> {
+    pub(super) fn edit_page(
+        &mut self,
+        id: &PageId,
+        change: impl FnOnce(&mut Node),
+    ) -> Result<(), StoreError> {
         let Some(mut node) = self.trees.pages.get(id).cloned() else { return Ok(()) };
         change(&mut node);
         self.save_page(node)

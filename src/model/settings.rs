@@ -56,7 +56,13 @@ pub enum Moves {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { workspaces: Vec::new(), requests_per_minute: 60, eager: false, utc_offset_seconds: 0, pages: PageSettings::default() }
+        Self {
+            workspaces: Vec::new(),
+            requests_per_minute: 60,
+            eager: false,
+            utc_offset_seconds: 0,
+            pages: PageSettings::default(),
+        }
     }
 }
 

@@ -4,14 +4,12 @@
 //! not change yields, equal is equal, and the rest has a stated policy. [`decide`] gives the *next* act only: after it
 //! the world is looked at and decided on again, so no decision rests on one that has not happened yet.
 
+pub mod evidence;
 pub mod guard;
 pub mod identity;
 pub mod ignore;
 pub mod merge;
 pub mod naming;
-
-#[cfg(test)]
-mod tests;
 
 use crate::model::{ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, Presence};
 
@@ -197,7 +195,8 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
         }
     }
     // A title that changed on both sides is the service's: the file is renamed once more.
-    let retitled = view.local_title != base.title && view.local_title != remote.title && remote.title == base.title;
+    let retitled =
+        view.local_title != base.title && view.local_title != remote.title && remote.title == base.title;
     if content || retitled {
         return Decision::Push { title: retitled.then(|| view.local_title.to_owned()) };
     }

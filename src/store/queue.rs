@@ -272,9 +272,11 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn notices(&self) -> Result<Vec<Attention>, StoreError> {
-        let mut query = self.db.prepare_cached("SELECT path, reason, action FROM notices ORDER BY path, reason")?;
-        let rows =
-            query.query_map([], |row| Ok(Attention { path: row.get(0)?, reason: row.get(1)?, action: row.get(2)? }))?;
+        let mut query =
+            self.db.prepare_cached("SELECT path, reason, action FROM notices ORDER BY path, reason")?;
+        let rows = query.query_map([], |row| {
+            Ok(Attention { path: row.get(0)?, reason: row.get(1)?, action: row.get(2)? })
+        })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
