@@ -170,8 +170,10 @@ impl Walk {
             }
             self.name(dir, &path, name);
         });
-        let (identity, modified_ns) = (before.identity(), before.stamp.modified_ns);
-        self.listed.push(Listed { path, identity, modified_ns, names });
+        if listing.is_ok() {
+            let (identity, modified_ns) = (before.identity(), before.stamp.modified_ns);
+            self.listed.push(Listed { path, identity, modified_ns, names });
+        }
         listing
     }
 
