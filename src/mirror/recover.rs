@@ -115,6 +115,9 @@ fn held(act: &mut Act<'_>, aside: &Aside, note: Option<Note>) -> Result<(), Disk
             if there.is_none() {
                 return write::give_back(act, aside, spot);
             }
+            if there.is_some_and(|there| there.content == Some(new)) {
+                write::keep_copy(act, aside, spot);
+            }
             if there.is_some_and(|there| there.content == Some(new))
                 && let Some(Ok(())) = sys::exchange(at(&aside.dir(), &aside.held()), spot.at(), act.can)
             {

@@ -1,6 +1,12 @@
 //! The mirror on a real disk: one folder per test, nothing shared.
 
 mod effects;
+mod hostile;
+mod races;
+mod roots;
+mod saves;
+mod scans;
+mod watching;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
