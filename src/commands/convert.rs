@@ -64,11 +64,7 @@ pub fn from_markdown(
 ) -> Result<()> {
     let text = text_of(read_all(input)?, STDIN)?;
     let base = base.map(read_blocks).transpose()?.unwrap_or_default();
-    let mut allowed = match may_create {
-        [] => Allowed::documented(),
-        all if all.iter().any(|name| name == "all") => Allowed::all(),
-        named => Allowed::named(named),
-    };
+    let mut allowed = Allowed::named(may_create);
     allowed.learn(&base);
     let (_, body) = split(&text, STDIN)?;
     let blocks = Value::Array(markdown::parse(body, &base, &allowed, new_id));
@@ -105,9 +101,9 @@ fn text_of(bytes: Vec<u8>, name: &str) -> Result<String> {
 
 /// The front matter, up to and with its closing line, and what follows it.
 fn split<'t>(text: &'t str, name: &str) -> Result<(&'t str, &'t str)> {
-    let _ = name;
-    let body = front_matter::split(text).1;
-    Ok(text.split_at(text.len() - body.len()))
+    let split = front_matter::split(text)
+        .map_err(|cause| anyhow!("the front matter of {name} cannot be read: {cause}"))?;
+    Ok(text.split_at(split.body_start))
 }
 
 /// Blocks from what the API, or a file kept of it, may hold: a block array, a page with `content`, or either as `data`.
@@ -256,6 +252,8 @@ mod tests {
         let dir = folder(&format!("[{BLOCK}]"), "");
         let base = dir.path().join("base.json");
         assert_eq!(from(b"Hello\n", Some(&base)).unwrap(), format!("[{BLOCK}]\n"));
+        let refusal = from(b"---\nid: p\nHello\n", None).unwrap_err().to_string();
+        assert!(refusal.starts_with("the front matter of stdin cannot be read: "), "{refusal}");
         let without = BLOCK.replace(r#""id":"a""#, r#""id":"new-1""#);
         let blocks: Value =
             serde_json::from_str(&from(b"---\nid: p\ntags: [a]\n---\nHello\n", None).unwrap()).unwrap();
