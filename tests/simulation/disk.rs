@@ -133,7 +133,9 @@ impl Walk {
 
 fn look(folder: &Folder, path: &MirrorPath) -> Result<(Stamp, Vec<u8>), DiskError> {
     ready(folder)?;
-    may_open(folder, path)?;
+    if matches!(in_the_way(folder, path), Some((_, EntryKind::Other))) {
+        return Err(DiskError::NotOrdinary(path.clone()));
+    }
     let thing = folder.things.get(path).ok_or_else(|| DiskError::Missing(path.clone()))?;
     if thing.kind != EntryKind::File {
         return Err(DiskError::NotOrdinary(path.clone()));
