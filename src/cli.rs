@@ -1,1 +1,319 @@
-//! Placeholder.
+//! The command line: what may be typed, and the help that says so. It parses and does nothing; a command that is not
+//! built does not stand here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+
+/// How a run ends (contract section 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// 0: done.
+    Done,
+    /// 1: failed.
+    Failed,
+    /// 2: wrong usage or config. `clap` ends with the same number.
+    Usage,
+    /// 3: done, but something needs the user.
+    NeedsUser,
+}
+
+impl Exit {
+    /// The number that the shell sees.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::NeedsUser => 3,
+        }
+    }
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+const AFTER_HELP: &str = "\
+Try it in a minute, without an account:  espejo demo
+Exit codes: 0 done, 1 failed, 2 wrong usage or config, 3 done but something needs you.";
+
+/// Keeps a workspace on disk as ordinary files, both ways, all the time.
+#[derive(Debug, Clone, PartialEq, Eq, Parser)]
+#[command(name = "espejo", version, about, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What goes for every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+#[command(next_help_heading = "For every command")]
+pub struct Global {
+    /// Read this config instead of ~/.config/espejo/config.toml
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// Say only what needs you
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// The commands.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum Command {
+    /// Try espejo in a minute: a sample workspace, mirrored live, without an account
+    ///
+    /// Starts a small service inside this program, fills it with a sample workspace, mirrors it into a folder and says
+    /// what to try. Nothing leaves this machine. Ctrl-C ends it.
+    #[command(after_help = "Example:  espejo demo --dir /tmp/espejo-demo")]
+    Demo {
+        /// The folder to mirror into; without it, a new one that the demo names
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
+    /// Mirror until told to stop: the daemon
+    ///
+    /// Runs in the foreground and logs to stderr, which suits systemd and a terminal alike. SIGTERM and Ctrl-C end it
+    /// cleanly. Only one may run on the same state.
+    #[command(after_help = "Example:  espejo run --config ~/work.toml")]
+    Run,
+    /// Mirror once, both ways, and end: for cron
+    ///
+    /// Looks at everything on both sides, settles what differs, shows how far it is. Ends with 3 when something
+    /// needs you; `espejo status` says what.
+    #[command(after_help = "Examples:\n  espejo sync --dry-run\n  espejo sync --quiet && echo all is well")]
+    Sync {
+        /// Say what would be done, and do none of it
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// What is mirrored, how fresh it is, what waits, and what needs you
+    #[command(after_help = "Example:  espejo status --json | jq .attention")]
+    Status {
+        /// Print one JSON value and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Every mirrored item: kind, id, path, state, last checked
+    #[command(after_help = "Examples:\n  espejo list\n  espejo list ~/Workspace/Acme/Pages/Roadmap --json")]
+    List {
+        /// Only this file or folder, and what is beneath it
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        path: Option<PathBuf>,
+        /// Print one JSON value and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Go on with what a guard holds back
+    ///
+    /// A guard holds what looks like an accident: many deletions at once, a side that is suddenly empty. `espejo status`
+    /// names what is held and why.
+    #[command(after_help = "Examples:\n  espejo approve ~/Workspace/Acme/Pages/Old\n  espejo approve")]
+    Approve {
+        /// Only these files and folders; without any, everything that is held
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        paths: Vec<PathBuf>,
+    },
+    /// What collided: where your version of a page was kept beside the service's
+    ///
+    /// The page holds the service's version; yours stands beside it as `Title.conflict-YYYYMMDD-HHMMSS.md` and is
+    /// never synced. Take over what you want to keep, then remove the copy: that settles it.
+    #[command(after_help = "Example:  espejo conflicts")]
+    Conflicts,
+    /// Turn blocks into Markdown and back, from stdin to stdout, without config or network
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Convert {
+        /// Which way.
+        #[command(subcommand)]
+        way: Convert,
+    },
+    /// Print the completions of a shell
+    #[command(
+        after_help = "Examples:\n  espejo completions bash > ~/.local/share/bash-completion/completions/espejo\n  espejo completions fish > ~/.config/fish/completions/espejo.fish"
+    )]
+    Completions {
+        /// For which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(after_help = "Example:  espejo man > ~/.local/share/man/man1/espejo.1")]
+    Man,
+}
+
+/// The two ways to convert.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum Convert {
+    /// Blocks JSON to Markdown
+    ///
+    /// Reads a block array, a page object with `content`, or an API answer with `data`, and prints Markdown.
+    /// With --base and --onto it prints FILE.md with only the lines of changed blocks rewritten.
+    #[command(
+        after_help = "Examples:\n  espejo convert to-markdown < page.json > Page.md\n  espejo convert to-markdown --base old.json --onto Page.md < new.json"
+    )]
+    ToMarkdown {
+        /// The blocks that the file of --onto stands for
+        #[arg(long, value_name = "BLOCKS", value_hint = ValueHint::FilePath, requires = "onto")]
+        base: Option<PathBuf>,
+        /// The Markdown file to carry the change into; it is read, not written
+        #[arg(long, value_name = "FILE.md", value_hint = ValueHint::FilePath, requires = "base")]
+        onto: Option<PathBuf>,
+    },
+    /// Markdown to blocks JSON
+    ///
+    /// Reads Markdown, front matter allowed, and prints a block array. With --base, ids and props carry over from those
+    /// blocks. Only documented block types, and those of the base, are created unless --blocks names more.
+    #[command(
+        after_help = "Examples:\n  espejo convert from-markdown < Page.md\n  espejo convert from-markdown --base old.json --blocks table,codeBlock < Page.md"
+    )]
+    FromMarkdown {
+        /// The blocks that the text came from
+        #[arg(long, value_name = "BLOCKS", value_hint = ValueHint::FilePath)]
+        base: Option<PathBuf>,
+        /// Undocumented block types that may be created, or `all`
+        #[arg(long, value_name = "TYPE,…", value_delimiter = ',')]
+        blocks: Vec<String>,
+        /// Print the JSON indented
+        #[arg(long)]
+        pretty: bool,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(std::iter::once("espejo").chain(line.split_whitespace()))
+    }
+
+    #[test]
+    fn the_definition_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn lines_mean_what_they_say() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        for (line, command) in [
+            ("demo", Command::Demo { dir: None }),
+            ("demo --dir /tmp/x", Command::Demo { dir: path("/tmp/x") }),
+            ("run", Command::Run),
+            ("sync --dry-run", Command::Sync { dry_run: true }),
+            ("status --json", Command::Status { json: true }),
+            ("list", Command::List { path: None, json: false }),
+            ("list a/b --json", Command::List { path: path("a/b"), json: true }),
+            ("approve", Command::Approve { paths: vec![] }),
+            ("approve a b", Command::Approve { paths: vec!["a".into(), "b".into()] }),
+            ("conflicts", Command::Conflicts),
+            ("man", Command::Man),
+            ("completions zsh", Command::Completions { shell: clap_complete::Shell::Zsh }),
+            ("convert to-markdown", Command::Convert { way: Convert::ToMarkdown { base: None, onto: None } }),
+            (
+                "convert to-markdown --base b.json --onto f.md",
+                Command::Convert { way: Convert::ToMarkdown { base: path("b.json"), onto: path("f.md") } },
+            ),
+            (
+                "convert from-markdown --blocks table,image --base b.json",
+                Command::Convert {
+                    way: Convert::FromMarkdown {
+                        base: path("b.json"),
+                        blocks: vec!["table".into(), "image".into()],
+                        pretty: false,
+                    },
+                },
+            ),
+        ] {
+            assert_eq!(parse(line).unwrap().command, command, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_goes_for_every_command_may_stand_anywhere() {
+        for line in
+            ["--config c.toml -vv status", "status --config c.toml -v -v", "-vv status --config=c.toml"]
+        {
+            let global = parse(line).unwrap().global;
+            let config = Some("c.toml".into());
+            assert_eq!(global.config, config, "{line}");
+            assert!(global.verbose == 2 && !global.quiet, "{line}");
+        }
+        assert!(parse("list -q").unwrap().global.quiet);
+    }
+
+    #[test]
+    fn wrong_usage_ends_with_2_and_help_with_0() {
+        for line in [
+            "sing",
+            "status --jsn",
+            "run now",
+            "-q -v status",
+            "convert",
+            "convert sideways",
+            "convert to-markdown --base b.json",
+            "convert to-markdown --onto f.md",
+            "completions cmd.exe",
+            "",
+        ] {
+            let refusal = parse(line).unwrap_err();
+            assert_eq!(refusal.exit_code(), i32::from(Exit::Usage.code()), "{line}");
+        }
+        for (line, kind) in [
+            ("--help", ErrorKind::DisplayHelp),
+            ("list -h", ErrorKind::DisplayHelp),
+            ("--version", ErrorKind::DisplayVersion),
+        ] {
+            let told = parse(line).unwrap_err();
+            assert_eq!((told.kind(), told.exit_code()), (kind, 0), "{line}");
+        }
+    }
+
+    /// Every command says what it is for and shows an example that can be typed.
+    #[test]
+    fn examples_in_the_help_parse() {
+        fn walk(command: &clap::Command, seen: &mut usize) {
+            for sub in command.get_subcommands() {
+                assert!(
+                    sub.get_about().is_some_and(|about| !about.to_string().is_empty()),
+                    "{}",
+                    sub.get_name()
+                );
+                if sub.has_subcommands() {
+                    walk(sub, seen);
+                    continue;
+                }
+                let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+                let examples: Vec<_> = help
+                    .lines()
+                    .map(|line| line.trim_start_matches("Example:").trim_start_matches("Examples:").trim())
+                    .filter(|line| !line.is_empty())
+                    .collect();
+                assert!(!examples.is_empty(), "{} has no example", sub.get_name());
+                for example in examples {
+                    let words: Vec<_> = example
+                        .split_whitespace()
+                        .take_while(|word| !["<", ">", "|", "&&"].contains(word))
+                        .collect();
+                    Cli::try_parse_from(&words).unwrap_or_else(|refusal| panic!("{example}: {refusal}"));
+                    *seen += 1;
+                }
+            }
+        }
+        let mut seen = 0;
+        walk(&Cli::command(), &mut seen);
+        assert!(seen >= 11, "{seen} examples");
+    }
+}

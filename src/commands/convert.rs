@@ -1,0 +1,278 @@
+//! `espejo convert`: blocks to Markdown and back, with no config, no network and no state.
+//!
+//! What the laws mean is decided in `markdown`; here input is read and checked for its shape, and refusals get their words.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::Value;
+
+use crate::cli::Convert;
+use crate::markdown::{self, Allowed, front_matter};
+use crate::model::Blocks;
+
+/// What input is called in refusals.
+const STDIN: &str = "stdin";
+
+/// Runs `espejo convert`, from `input` to `out`.
+///
+/// # Errors
+/// One sentence when input is not what it must be, a named file cannot be read, or `out` cannot be written to.
+pub fn run(way: &Convert, input: &mut dyn Read, out: &mut dyn Write) -> Result<()> {
+    match way {
+        Convert::ToMarkdown { base, onto } => {
+            let change = base.as_deref().zip(onto.as_deref());
+            to_markdown(input, change, out)
+        }
+        Convert::FromMarkdown { base, blocks, pretty } => {
+            from_markdown(input, base.as_deref(), blocks, *pretty, &mut new_id, out)
+        }
+    }
+}
+
+/// Writes the blocks read from `input` as Markdown. With a `change`, that is the second file's text, in which only the
+/// lines of blocks that differ from the first file's blocks are rewritten (contract section 2, law 4).
+///
+/// # Errors
+/// As for [`run`].
+pub fn to_markdown(input: &mut dyn Read, change: Option<(&Path, &Path)>, out: &mut dyn Write) -> Result<()> {
+    let blocks = parse_blocks(&read_all(input)?, STDIN)?;
+    let Some((base, onto)) = change else {
+        return put(out, markdown::render(&blocks).text.as_bytes());
+    };
+    let base = read_blocks(base)?;
+    let name = onto.display().to_string();
+    let file = text_of(read_file(onto)?, &name)?;
+    let (head, body) = split(&file, &name)?;
+    put(out, head.as_bytes())?;
+    put(out, markdown::patch(body, &base, &blocks).as_bytes())
+}
+
+/// Writes the Markdown read from `input` as a block array. Blocks named in `may_create`, or every known one for `all`,
+/// may be created besides the documented ones and those of the base (law 5). `new_id` names new blocks.
+///
+/// # Errors
+/// As for [`run`].
+pub fn from_markdown(
+    input: &mut dyn Read,
+    base: Option<&Path>,
+    may_create: &[String],
+    pretty: bool,
+    new_id: &mut dyn FnMut() -> String,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let text = text_of(read_all(input)?, STDIN)?;
+    let base = base.map(read_blocks).transpose()?.unwrap_or_default();
+    let mut allowed = match may_create {
+        [] => Allowed::documented(),
+        all if all.iter().any(|name| name == "all") => Allowed::all(),
+        named => Allowed::named(named),
+    };
+    allowed.learn(&base);
+    let (_, body) = split(&text, STDIN)?;
+    let blocks = Value::Array(markdown::parse(body, &base, &allowed, new_id));
+    let json = if pretty { serde_json::to_string_pretty(&blocks) } else { serde_json::to_string(&blocks) };
+    put(out, (json.context("the blocks cannot be written as JSON")? + "\n").as_bytes())
+}
+
+#[expect(clippy::disallowed_methods, reason = "a command is a driver: it hands randomness to the parser")]
+fn new_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+fn read_all(input: &mut dyn Read) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.read_to_end(&mut bytes).context("stdin cannot be read")?;
+    Ok(bytes)
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+fn read_blocks(path: &Path) -> Result<Blocks> {
+    parse_blocks(&read_file(path)?, &path.display().to_string())
+}
+
+fn text_of(bytes: Vec<u8>, name: &str) -> Result<String> {
+    String::from_utf8(bytes).map_err(|cause| {
+        let good = &cause.as_bytes()[..cause.utf8_error().valid_up_to()];
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+        anyhow!("{name} line {line} is not UTF-8 text; save the file as UTF-8")
+    })
+}
+
+/// The front matter, up to and with its closing line, and what follows it.
+fn split<'t>(text: &'t str, name: &str) -> Result<(&'t str, &'t str)> {
+    let _ = name;
+    let body = front_matter::split(text).1;
+    Ok(text.split_at(text.len() - body.len()))
+}
+
+/// Blocks from what the API, or a file kept of it, may hold: a block array, a page with `content`, or either as `data`.
+fn parse_blocks(json: &[u8], name: &str) -> Result<Blocks> {
+    const EXPECTED: &str = "expected a block array, a page with content, or either of them as data";
+    let json = json.strip_prefix("\u{feff}".as_bytes()).unwrap_or(json);
+    if json.trim_ascii().is_empty() {
+        bail!("{name} is empty; {EXPECTED}");
+    }
+    let value: Value =
+        serde_json::from_slice(json).map_err(|cause| anyhow!("{name} is not the JSON of blocks: {cause}"))?;
+    let inner = match value {
+        Value::Object(mut answer) => match answer.remove("data") {
+            Some(data) => data,
+            None => Value::Object(answer),
+        },
+        other => other,
+    };
+    let blocks = match inner {
+        Value::Array(blocks) => blocks,
+        Value::Object(mut page) => match page.remove("content") {
+            Some(Value::Array(blocks)) => blocks,
+            Some(other) => bail!("the content in {name} is {}; {EXPECTED}", kind_of(&other)),
+            None => bail!("{name} is an object without content; {EXPECTED}"),
+        },
+        other => bail!("{name} is {}; {EXPECTED}", kind_of(&other)),
+    };
+    for (index, block) in blocks.iter().enumerate() {
+        let number = index + 1;
+        match block.as_object() {
+            None => bail!("block {number} in {name} is {}, not an object", kind_of(block)),
+            Some(block) if !block.get("type").is_some_and(Value::is_string) => {
+                bail!("block {number} in {name} has no type, so it is no block; {EXPECTED}")
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(blocks)
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
+    out.write_all(bytes).context("the output cannot be written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: &str = r#"{"id":"a","type":"paragraph","props":{"textColor":"default","backgroundColor":"default","textAlignment":"left"},"content":[{"type":"text","text":"Hello","styles":{}}],"children":[]}"#;
+
+    fn to(input: &str) -> Result<String> {
+        let mut out = Vec::new();
+        to_markdown(&mut input.as_bytes(), None, &mut out)?;
+        Ok(String::from_utf8(out)?)
+    }
+
+    fn from(input: &[u8], base: Option<&Path>) -> Result<String> {
+        let mut out = Vec::new();
+        let mut next = 0;
+        let mut new_id = || {
+            next += 1;
+            format!("new-{next}")
+        };
+        from_markdown(&mut &*input, base, &[], false, &mut new_id, &mut out)?;
+        Ok(String::from_utf8(out)?)
+    }
+
+    /// A folder with `base.json` and `Page.md` in it.
+    fn folder(base: &str, page: &str) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in [("base.json", base), ("Page.md", page)] {
+            std::fs::File::create(dir.path().join(name)).unwrap().write_all(text.as_bytes()).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn blocks_are_found_in_all_that_the_api_gives() {
+        for input in [
+            format!("[{BLOCK}]"),
+            format!("\u{feff}\n[{BLOCK}]\n"),
+            format!(r#"{{"id":"p","title":"T","content":[{BLOCK}]}}"#),
+            format!(r#"{{"data":[{BLOCK}]}}"#),
+            format!(r#"{{"data":{{"id":"p","content":[{BLOCK}],"nevera":null}}}}"#),
+        ] {
+            assert_eq!(to(&input).unwrap(), "Hello\n", "{input}");
+        }
+        assert_eq!(to("[]").unwrap(), "");
+    }
+
+    #[test]
+    fn what_holds_no_blocks_is_refused_in_one_sentence() {
+        const EXPECTED: &str = "; expected a block array, a page with content, or either of them as data";
+        for (input, words) in [
+            ("", format!("stdin is empty{EXPECTED}")),
+            (" \n", format!("stdin is empty{EXPECTED}")),
+            ("null", format!("stdin is null{EXPECTED}")),
+            ("3", format!("stdin is a number{EXPECTED}")),
+            ("{}", format!("stdin is an object without content{EXPECTED}")),
+            (r#"{"error":"no"}"#, format!("stdin is an object without content{EXPECTED}")),
+            (r#"{"data":"x"}"#, format!("stdin is a text{EXPECTED}")),
+            (r#"{"content":null}"#, format!("the content in stdin is null{EXPECTED}")),
+            ("[1]", "block 1 in stdin is a number, not an object".to_owned()),
+            (r#"[{"id":"p"}]"#, format!("block 1 in stdin has no type, so it is no block{EXPECTED}")),
+            (
+                "[\n  {,}]",
+                "stdin is not the JSON of blocks: key must be a string at line 2 column 4".to_owned(),
+            ),
+            ("[] []", "stdin is not the JSON of blocks: trailing characters at line 1 column 4".to_owned()),
+            ("# Hello", "stdin is not the JSON of blocks: expected value at line 1 column 1".to_owned()),
+        ] {
+            assert_eq!(to(input).unwrap_err().to_string(), words, "{input}");
+        }
+        let deep = "[".repeat(100_000);
+        assert!(to(&deep).unwrap_err().to_string().contains("recursion limit"));
+    }
+
+    #[test]
+    fn files_that_cannot_be_used_are_named() {
+        let dir = folder("[]", "x\n");
+        let none = dir.path().join("none.json");
+        let refusal = from(b"x", Some(&none)).unwrap_err();
+        assert_eq!(refusal.to_string(), format!("{} cannot be read", none.display()));
+
+        let page = dir.path().join("Page.md");
+        let refusal = from(b"x", Some(&page)).unwrap_err().to_string();
+        assert!(refusal.starts_with(&format!("{} is not the JSON of blocks: ", page.display())), "{refusal}");
+
+        let refusal = from(b"one\ntwo \xff\n", None).unwrap_err().to_string();
+        assert_eq!(refusal, "stdin line 2 is not UTF-8 text; save the file as UTF-8");
+    }
+
+    #[test]
+    fn text_comes_back_with_its_ids_and_new_text_with_new_ones() {
+        let dir = folder(&format!("[{BLOCK}]"), "");
+        let base = dir.path().join("base.json");
+        assert_eq!(from(b"Hello\n", Some(&base)).unwrap(), format!("[{BLOCK}]\n"));
+        let without = BLOCK.replace(r#""id":"a""#, r#""id":"new-1""#);
+        let blocks: Value =
+            serde_json::from_str(&from(b"---\nid: p\ntags: [a]\n---\nHello\n", None).unwrap()).unwrap();
+        assert_eq!(blocks, serde_json::from_str::<Value>(&format!("[{without}]")).unwrap());
+        assert_eq!(from(b"", None).unwrap(), "[]\n");
+    }
+
+    #[test]
+    fn a_change_rewrites_its_own_lines_only() {
+        let second = BLOCK.replace(r#""id":"a""#, r#""id":"b""#).replace("Hello", "there");
+        let page = "---\nid: p\nmine: yes   # kept\n---\n\n*  Hello\n*  there\n";
+        let list = |text: &str| format!("[{text}]").replace("paragraph", "bulletListItem");
+        let dir = folder(&list(&format!("{BLOCK},{second}")), page);
+        let changed = list(&format!("{BLOCK},{}", second.replace("there", "world")));
+        let mut out = Vec::new();
+        let change = (dir.path().join("base.json"), dir.path().join("Page.md"));
+        to_markdown(&mut changed.as_bytes(), Some((&change.0, &change.1)), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), page.replace("there", "world"));
+    }
+}

@@ -1,0 +1,183 @@
+//! How things are said to people: counts, sizes, times, colour. It prints nothing itself.
+//!
+//! Colour is written freely and taken out again by `anstream` where it does not belong (pipes, `NO_COLOR`), so callers never
+//! ask whether there may be colour. `--json` output never passes through here.
+
+use std::io;
+
+use anstyle::{AnsiColor, Style};
+
+/// All is well.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// Something waits or deserves a look.
+pub const ODD: Style = AnsiColor::Yellow.on_default();
+/// Something is wrong.
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+/// Beside the point.
+pub const DIM: Style = Style::new().dimmed();
+/// The name of a thing.
+pub const NAME: Style = Style::new().bold();
+
+/// `text` in `style`; what a terminal could take for a command in it is escaped.
+#[must_use]
+pub fn paint(style: Style, text: &str) -> String {
+    format!("{style}{}{style:#}", crate::logging::escape(text))
+}
+
+/// A number with its word: `1 page`, `1,204 pages`.
+#[must_use]
+pub fn count(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+/// A number with its digits in groups of three: `1,204`.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A size in decimal units, as the service counts: `512 bytes`, `1.2 kB`, `3 MB`. Rounded down, so that a file over a
+/// limit never looks as if it met it by less than it does.
+#[must_use]
+pub fn bytes(size: u64) -> String {
+    const UNITS: [(u64, &str); 4] =
+        [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    let Some((unit, name)) = UNITS.into_iter().find(|(unit, _)| size >= *unit) else {
+        return count(size, "byte", "bytes");
+    };
+    let (whole, tenth) = (size / unit, size % unit * 10 / unit);
+    if whole >= 10 || tenth == 0 { format!("{whole} {name}") } else { format!("{whole}.{tenth} {name}") }
+}
+
+/// A stretch of time in its two largest units: `850 ms`, `42 s`, `3 min`, `1 h 20 min`, `2 d 3 h`. Negative is zero.
+#[must_use]
+pub fn duration(ms: i64) -> String {
+    let seconds = ms.max(0) / 1_000;
+    let pair = |unit: i64, name: &str, part: i64, part_name: &str| {
+        let (whole, rest) = (seconds / unit, seconds % unit / part);
+        if rest == 0 { format!("{whole} {name}") } else { format!("{whole} {name} {rest} {part_name}") }
+    };
+    match seconds {
+        0 => format!("{} ms", ms.max(0)),
+        1..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => pair(3_600, "h", 60, "min"),
+        _ => pair(86_400, "d", 3_600, "h"),
+    }
+}
+
+/// How long ago something was: `just now`, `3 min ago`, `2 d ago`. The clock may have been set back since: that is now.
+#[must_use]
+pub fn ago(ms: i64) -> String {
+    match ms {
+        ..5_000 => "just now".to_owned(),
+        _ => format!("{} ago", largest(ms)),
+    }
+}
+
+/// When something will be: `now`, `in 20 s`, `in 3 min`.
+#[must_use]
+pub fn until(ms: i64) -> String {
+    match ms {
+        ..1_000 => "now".to_owned(),
+        _ => format!("in {}", largest(ms)),
+    }
+}
+
+/// The largest unit alone; who reads `2 d ago` does not want the minutes.
+fn largest(ms: i64) -> String {
+    match ms / 1_000 {
+        seconds @ ..60 => format!("{seconds} s"),
+        seconds @ 60..3_600 => format!("{} min", seconds / 60),
+        seconds @ 3_600..172_800 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Whether an error only says that the reader of a pipe has seen enough (`espejo list | head`), which is success.
+#[must_use]
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn numbers_carry_their_words() {
+        for (number, text) in
+            [(0, "0 pages"), (1, "1 page"), (2, "2 pages"), (999, "999 pages"), (1_000, "1,000 pages")]
+        {
+            assert_eq!(count(number, "page", "pages"), text);
+        }
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn sizes_are_short_and_never_rounded_up() {
+        for (size, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (999, "999 bytes"),
+            (1_000, "1 kB"),
+            (1_299, "1.2 kB"),
+            (3_000_000, "3 MB"),
+            (3_999_999, "3.9 MB"),
+            (19_999_999, "19 MB"),
+            (u64::MAX, "18446744 TB"),
+        ] {
+            assert_eq!(bytes(size), text);
+        }
+    }
+
+    #[test]
+    fn times_are_said_as_people_say_them() {
+        const S: i64 = 1_000;
+        for (ms, span, past, future) in [
+            (i64::MIN, "0 ms", "just now", "now"),
+            (-5, "0 ms", "just now", "now"),
+            (850, "850 ms", "just now", "now"),
+            (4_999, "4 s", "just now", "in 4 s"),
+            (42 * S, "42 s", "42 s ago", "in 42 s"),
+            (60 * S, "1 min", "1 min ago", "in 1 min"),
+            (239 * S, "3 min", "3 min ago", "in 3 min"),
+            (3_600 * S, "1 h", "1 h ago", "in 1 h"),
+            (4_800 * S, "1 h 20 min", "1 h ago", "in 1 h"),
+            (47 * 3_600 * S, "1 d 23 h", "47 h ago", "in 47 h"),
+            (51 * 3_600 * S, "2 d 3 h", "2 d ago", "in 2 d"),
+        ] {
+            assert_eq!((duration(ms), ago(ms), until(ms)), (span.into(), past.into(), future.into()), "{ms}");
+        }
+        assert!(duration(i64::MAX).contains(" d "));
+    }
+
+    #[test]
+    fn a_title_cannot_colour_or_clear_the_screen() {
+        assert_eq!(paint(NAME, "a\u{1b}[2Jb"), "\u{1b}[1ma\\u{1b}[2Jb\u{1b}[0m");
+        let mut piped = anstream::StripStream::new(Vec::new());
+        io::Write::write_all(&mut piped, paint(BAD, "gone").as_bytes()).unwrap();
+        assert_eq!(piped.into_inner(), b"gone");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_found_below_its_context() {
+        let broken =
+            |kind| Err::<(), _>(io::Error::from(kind)).context("writing").context("list").unwrap_err();
+        assert!(is_closed_pipe(&broken(io::ErrorKind::BrokenPipe)));
+        assert!(!is_closed_pipe(&broken(io::ErrorKind::StorageFull)));
+    }
+}

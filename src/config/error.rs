@@ -1,0 +1,50 @@
+//! Why a config is refused. Each is one sentence for a person; none holds a value that could be a token.
+
+/// A config that cannot be used. The user acts next (exit code 2).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// No config file was named and none is at the usual places.
+    #[error(
+        "there is no config at {looked}; copy config.example.toml there and set base_url and root, or name another file with --config"
+    )]
+    Missing {
+        /// The places looked at, in order, joined by "or".
+        looked: String,
+    },
+    /// The file is named but cannot be read.
+    #[error("the config {file} cannot be read: {cause}")]
+    Unreadable {
+        /// Which.
+        file: String,
+        /// The operating system's words.
+        cause: String,
+    },
+    /// A line is not as it must be.
+    #[error("{file} line {line}: {what}")]
+    Line {
+        /// Which file.
+        file: String,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong and how to mend it.
+        what: String,
+    },
+    /// Something is missing from the file, or from the environment it is read in.
+    #[error("{file}: {what}")]
+    Whole {
+        /// Which file.
+        file: String,
+        /// What is missing and how to mend it.
+        what: String,
+    },
+}
+
+impl ConfigError {
+    pub(super) fn at(file: &str, line: usize, what: impl Into<String>) -> Self {
+        Self::Line { file: file.to_owned(), line, what: what.into() }
+    }
+
+    pub(super) fn whole(file: &str, what: impl Into<String>) -> Self {
+        Self::Whole { file: file.to_owned(), what: what.into() }
+    }
+}

@@ -1,0 +1,165 @@
+//! The keys of the config file, their types and ranges (contract section 5). Paths are still as written.
+
+use reqwest::Url;
+
+use super::error::ConfigError;
+use super::reader::{Document, Keys, Located};
+use super::{Presentations, Storage, StorageMode, Whiteboards};
+use crate::model::{Deletes, Moves, PageSettings, Settings};
+
+/// Every key there is.
+pub(super) const KEYS: Keys = &[
+    ("", &["base_url", "root", "state_dir", "token_file", "workspaces"]),
+    ("limits", &["requests_per_minute"]),
+    (
+        "pages",
+        &[
+            "settle_ms",
+            "delete_grace_seconds",
+            "deletes",
+            "moves",
+            "max_deletes",
+            "history_days",
+            "trash_days",
+            "blocks",
+        ],
+    ),
+    ("whiteboards", &["enabled"]),
+    ("presentations", &["enabled", "allow_permanent_deletes"]),
+    ("storage", &["enabled", "mode"]),
+];
+
+/// A config file's contents, typed; paths as written.
+pub(super) struct FileConfig {
+    pub(super) base_url: String,
+    pub(super) root: Located<String>,
+    pub(super) state_dir: Option<Located<String>>,
+    pub(super) token_file: Option<Located<String>>,
+    pub(super) workspaces: Vec<String>,
+    pub(super) requests_per_minute: u32,
+    pub(super) pages: PageSettings,
+    pub(super) whiteboards: Whiteboards,
+    pub(super) presentations: Presentations,
+    pub(super) storage: Storage,
+}
+
+impl FileConfig {
+    pub(super) fn parse(text: &str, name: &str) -> Result<Self, ConfigError> {
+        let document = Document::parse(text, name, KEYS)?;
+        let top = document.section("");
+        let defaults = Settings::default();
+
+        let base_url = top.text("base_url")?.ok_or_else(|| {
+            let what = r#"base_url is missing; add the service's address, as in base_url = "https://example.com/api/v1""#;
+            ConfigError::whole(name, what)
+        })?;
+        let root = top.text("root")?.ok_or_else(|| {
+            let what = r#"root is missing; add the folder to mirror into, as in root = "~/Workspace""#;
+            ConfigError::whole(name, what)
+        })?;
+        Ok(Self {
+            base_url: check_base_url(&base_url.value)
+                .map_err(|what| ConfigError::at(name, base_url.line, what))?,
+            root,
+            state_dir: top.text("state_dir")?,
+            token_file: top.text("token_file")?,
+            workspaces: top.words("workspaces")?,
+            requests_per_minute: document.section("limits").number(
+                "requests_per_minute",
+                "requests",
+                1..=100_000,
+                defaults.requests_per_minute,
+            )?,
+            pages: read_pages(&document, defaults.pages)?,
+            whiteboards: Whiteboards { enabled: document.section("whiteboards").flag("enabled", true)? },
+            presentations: Presentations {
+                enabled: document.section("presentations").flag("enabled", true)?,
+                allow_permanent_deletes: document
+                    .section("presentations")
+                    .flag("allow_permanent_deletes", false)?,
+            },
+            storage: Storage {
+                enabled: document.section("storage").flag("enabled", true)?,
+                mode: document.section("storage").choice(
+                    "mode",
+                    [("backup", StorageMode::Backup), ("two-way", StorageMode::TwoWay)],
+                    StorageMode::Backup,
+                )?,
+            },
+        })
+    }
+}
+
+fn read_pages(document: &Document<'_>, defaults: PageSettings) -> Result<PageSettings, ConfigError> {
+    let pages = document.section("pages");
+    // Lower bounds are not zero where zero would lose the protection: an editor that renames a file away for some
+    // milliseconds must not trash its page, nor may a version be forgotten on the day it was seen.
+    let settle = pages.number("settle_ms", "milliseconds", 10..=60_000, whole(defaults.settle_ms))?;
+    let grace = pages.number(
+        "delete_grace_seconds",
+        "seconds",
+        1..=86_400,
+        whole(defaults.delete_grace_ms / 1_000),
+    )?;
+    let max_deletes = u32::try_from(defaults.max_deletes).unwrap_or(u32::MAX);
+    Ok(PageSettings {
+        settle_ms: i64::from(settle),
+        delete_grace_ms: i64::from(grace) * 1_000,
+        deletes: pages.choice(
+            "deletes",
+            [("trash", Deletes::Trash), ("restore", Deletes::Restore)],
+            defaults.deletes,
+        )?,
+        moves: pages.choice(
+            "moves",
+            [("put-back", Moves::PutBack), ("recreate", Moves::Recreate)],
+            defaults.moves,
+        )?,
+        max_deletes: usize::try_from(pages.number("max_deletes", "files", 0..=1_000_000, max_deletes)?)
+            .unwrap_or(usize::MAX),
+        history_days: pages.number("history_days", "days", 1..=36_500, defaults.history_days)?,
+        trash_days: pages.number("trash_days", "days", 1..=36_500, defaults.trash_days)?,
+        blocks: pages.words("blocks")?,
+    })
+}
+
+/// A default that the model keeps as `i64`; the defaults are small and not negative.
+fn whole(number: i64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// The address as the client wants it. Read by the same parser that the client uses, so both see the same host.
+/// The sentences never show the address: it may hold a password.
+fn check_base_url(text: &str) -> Result<String, String> {
+    let url = Url::parse(text.trim()).map_err(|cause| {
+        format!(r#"base_url is not an address ({cause}); write it as in "https://example.com/api/v1""#)
+    })?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("base_url must not hold a user name or password; the token comes from token_file or \
+                    ESPEJO_TOKEN"
+            .to_owned());
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(r"base_url must end with its path; take away what follows the ? or #".to_owned());
+    }
+    match url.scheme() {
+        "https" => {}
+        "http" if is_loopback(&url) => {}
+        "http" => {
+            return Err(
+                "base_url must begin with https://, because http would show the token to the network; http \
+                        is for this machine only (127.0.0.1, ::1, localhost)"
+                    .to_owned(),
+            );
+        }
+        other => return Err(format!("base_url must begin with https://, not {other}:")),
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// Whether an address is on this machine: 127.0.0.0/8, `::1` or `localhost`, by name and without asking DNS.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    let Some(host) = url.host_str() else { return false };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}

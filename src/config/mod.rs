@@ -1,0 +1,181 @@
+//! The config file: what the user chose, read, checked and with every path made whole.
+//!
+//! Every refusal is one sentence that names the file, the line and the mend. What is here knows no defaults of its own for
+//! pages: those are [`model::Settings`]'s. It neither opens the token file nor makes a folder; it only reads.
+
+mod error;
+mod file;
+mod places;
+mod reader;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+pub use error::ConfigError;
+use file::FileConfig;
+use places::Places;
+
+use crate::model::{self, PageSettings};
+
+/// The most requests in a minute that the service allows (API document, "Limits").
+const SERVICE_REQUESTS_PER_MINUTE: u32 = 60;
+
+/// Everything the user chose (contract section 5), checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The service's address, `https`, or `http` to loopback, without a trailing `/`, user name, query or fragment.
+    pub base_url: String,
+    /// The mirror's root: absolute, neither within nor around `state_dir`, neither `/` nor the home directory.
+    pub root: PathBuf,
+    /// Where state is kept: absolute.
+    pub state_dir: PathBuf,
+    /// The file that holds the token, if the config names one: absolute, outside the root.
+    pub token_file: Option<PathBuf>,
+    /// Slugs, ids or names of the workspaces to mirror; empty for all.
+    pub workspaces: Vec<String>,
+    /// Most requests in any 60 seconds.
+    pub requests_per_minute: u32,
+    /// `[pages]`.
+    pub pages: PageSettings,
+    /// `[whiteboards]`.
+    pub whiteboards: Whiteboards,
+    /// `[presentations]`.
+    pub presentations: Presentations,
+    /// `[storage]`.
+    pub storage: Storage,
+    /// One sentence for each choice that is allowed but probably not meant.
+    pub warnings: Vec<String>,
+}
+
+/// `[whiteboards]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whiteboards {
+    /// Whether whiteboards are mirrored.
+    pub enabled: bool,
+}
+
+/// `[presentations]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Presentations {
+    /// Whether presentations are mirrored.
+    pub enabled: bool,
+    /// Whether espejo may remove what nobody can bring back: slides, and elements the API cannot create.
+    pub allow_permanent_deletes: bool,
+}
+
+/// `[storage]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Storage {
+    /// Whether storage files are mirrored.
+    pub enabled: bool,
+    /// Which way.
+    pub mode: StorageMode,
+}
+
+/// Which way storage files go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StorageMode {
+    /// Down only.
+    Backup,
+    /// Down and up.
+    TwoWay,
+}
+
+impl Config {
+    /// A config with these places and every default.
+    #[must_use]
+    pub fn new(base_url: String, root: PathBuf, state_dir: PathBuf) -> Self {
+        let model::Settings { workspaces, requests_per_minute, pages, .. } = model::Settings::default();
+        Self {
+            base_url,
+            root,
+            state_dir,
+            token_file: None,
+            workspaces,
+            requests_per_minute,
+            pages,
+            whiteboards: Whiteboards { enabled: true },
+            presentations: Presentations { enabled: true, allow_permanent_deletes: false },
+            storage: Storage { enabled: true, mode: StorageMode::Backup },
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Finds, reads and checks the config file. `path` is what `--config` named; without it, the first that exists of
+    /// `$XDG_CONFIG_HOME/espejo/config.toml` and systemd's `$CONFIGURATION_DIRECTORY/config.toml` is taken.
+    /// `env` answers for environment variables.
+    ///
+    /// Places are compared as they really are, symbolic links followed, so that neither a linked root nor a linked
+    /// state directory ends up inside the other.
+    ///
+    /// # Errors
+    /// [`ConfigError`], one sentence, when there is no such file or anything in it is not as it must be.
+    pub fn load(path: Option<&Path>, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let places = Places::new(env);
+        let path = match path {
+            Some(path) => path.to_owned(),
+            None => places.find_config()?,
+        };
+        let name = path.display().to_string();
+        let bytes = std::fs::read(&path)
+            .map_err(|cause| ConfigError::Unreadable { file: name.clone(), cause: cause.to_string() })?;
+        let text = String::from_utf8(bytes).map_err(|cause| {
+            let line = 1 + cause.as_bytes()[..cause.utf8_error().valid_up_to()]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count();
+            ConfigError::at(&name, line, "this is not UTF-8 text; save the file as UTF-8")
+        })?;
+        Self::build(FileConfig::parse(&text, &name)?, &name, &places, &places::real)
+    }
+
+    /// Reads a config from `text`; `name` is what refusals call it. Pure: nothing is looked up on disk.
+    ///
+    /// # Errors
+    /// [`ConfigError`], one sentence, when anything in it is not as it must be.
+    pub fn parse(text: &str, name: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        Self::build(FileConfig::parse(text, name)?, name, &Places::new(env), &Path::to_path_buf)
+    }
+
+    /// What the engine is told.
+    #[must_use]
+    pub fn settings(&self) -> model::Settings {
+        model::Settings {
+            workspaces: self.workspaces.clone(),
+            requests_per_minute: self.requests_per_minute,
+            pages: self.pages.clone(),
+            ..model::Settings::default()
+        }
+    }
+
+    /// Whether the service is on this machine, as the emulator is.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        reqwest::Url::parse(&self.base_url).is_ok_and(|url| file::is_loopback(&url))
+    }
+
+    fn build(
+        file: FileConfig,
+        name: &str,
+        places: &Places,
+        real: &dyn Fn(&Path) -> PathBuf,
+    ) -> Result<Self, ConfigError> {
+        let whole = places.resolve(&file, name, real)?;
+        let mut config = Self::new(file.base_url, whole.root, whole.state_dir);
+        config.token_file = whole.token_file;
+        config.workspaces = file.workspaces;
+        config.requests_per_minute = file.requests_per_minute;
+        config.pages = file.pages;
+        config.whiteboards = file.whiteboards;
+        config.presentations = file.presentations;
+        config.storage = file.storage;
+        if config.requests_per_minute > SERVICE_REQUESTS_PER_MINUTE && !config.is_loopback() {
+            config.warnings.push(format!(
+                "{name}: requests_per_minute is {}, but the service allows {SERVICE_REQUESTS_PER_MINUTE} and refuses the rest",
+                config.requests_per_minute
+            ));
+        }
+        Ok(config)
+    }
+}

@@ -1,0 +1,155 @@
+//! Where things are: the home directory, the XDG and systemd directories, and the paths of the config made whole.
+//!
+//! systemd's directories win over XDG's where the unit sets them, except that a config in the user's own place is
+//! found before the unit's. The environment is handed in; only [`real`] and [`Places::find_config`] look at the disk.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::error::ConfigError;
+use super::file::FileConfig;
+use super::reader::Located;
+
+/// Directories that the environment names; only absolute ones count, as the XDG specification asks.
+pub(super) struct Places {
+    home: Option<PathBuf>,
+    configs: Vec<PathBuf>,
+    state: Option<PathBuf>,
+}
+
+/// The config's paths: absolute, without `.` and `..`, and apart from each other.
+pub(super) struct Whole {
+    pub(super) root: PathBuf,
+    pub(super) state_dir: PathBuf,
+    pub(super) token_file: Option<PathBuf>,
+}
+
+impl Places {
+    pub(super) fn new(env: &dyn Fn(&str) -> Option<String>) -> Self {
+        // systemd joins several directories with colons; the first is the one to use.
+        let directory = |name: &str| {
+            let value = env(name)?;
+            let path = PathBuf::from(value.split(':').next().unwrap_or_default());
+            path.is_absolute().then_some(path)
+        };
+        let home = directory("HOME");
+        let under = |xdg: &str, default: &str| {
+            directory(xdg).or_else(|| home.as_ref().map(|home| home.join(default)))
+        };
+        let configs = [
+            under("XDG_CONFIG_HOME", ".config").map(|path| path.join("espejo/config.toml")),
+            directory("CONFIGURATION_DIRECTORY").map(|path| path.join("config.toml")),
+        ];
+        let state = directory("STATE_DIRECTORY")
+            .or_else(|| under("XDG_STATE_HOME", ".local/state").map(|path| path.join("espejo")));
+        Self { configs: configs.into_iter().flatten().collect(), state, home }
+    }
+
+    /// The first of the usual config files that exists.
+    pub(super) fn find_config(&self) -> Result<PathBuf, ConfigError> {
+        // A file that is there but may not be looked at is taken, so that reading it says what is wrong.
+        let exists = |path: &&PathBuf| path.try_exists().unwrap_or(true);
+        self.configs.iter().find(exists).cloned().ok_or_else(|| {
+            let mut looked: Vec<_> = self.configs.iter().map(|path| path.display().to_string()).collect();
+            looked.dedup();
+            let looked = if looked.is_empty() {
+                "$XDG_CONFIG_HOME/espejo/config.toml (neither HOME nor XDG_CONFIG_HOME is set)".to_owned()
+            } else {
+                looked.join(" or ")
+            };
+            ConfigError::Missing { looked }
+        })
+    }
+
+    /// Makes the paths of a config whole and refuses places that would harm each other. `real` says where a path
+    /// really leads; comparing is done on that, keeping what the user wrote.
+    pub(super) fn resolve(
+        &self,
+        file: &FileConfig,
+        name: &str,
+        real: &dyn Fn(&Path) -> PathBuf,
+    ) -> Result<Whole, ConfigError> {
+        let root = self.expand("root", &file.root, name)?;
+        let state_dir = match &file.state_dir {
+            Some(state_dir) => self.expand("state_dir", state_dir, name)?,
+            None => self.state.clone().ok_or_else(|| {
+                ConfigError::whole(name, "state_dir is missing and HOME is not set; add state_dir = \"/…\"")
+            })?,
+        };
+        let token_file = match &file.token_file {
+            Some(token_file) => Some(self.expand("token_file", token_file, name)?),
+            None => None,
+        };
+
+        let home = self.home.as_deref().map(real);
+        let (real_root, real_state) = (real(&root), real(&state_dir));
+        // `/home/ana`, `/home` and `/` are all too much: what a mirror holds, espejo may move and trash.
+        let too_wide = |path: &Path| {
+            path.parent().is_none() || home.as_deref().is_some_and(|home| home.starts_with(path))
+        };
+        let root_at = |what: String| ConfigError::at(name, file.root.line, what);
+        let state_line = file.state_dir.as_ref().map_or(file.root.line, |state_dir| state_dir.line);
+        if too_wide(&real_root) {
+            return Err(root_at(format!(
+                "root must be a folder of its own, not {}; write it as in root = \"~/Workspace\"",
+                root.display()
+            )));
+        }
+        if too_wide(&real_state) {
+            let what = format!("state_dir must be a folder of its own, not {}", state_dir.display());
+            return Err(ConfigError::at(name, state_line, what));
+        }
+        if real_root.starts_with(&real_state) || real_state.starts_with(&real_root) {
+            return Err(root_at(format!(
+                "root ({}) and state_dir ({}) must not lie within each other; choose another root",
+                root.display(),
+                state_dir.display()
+            )));
+        }
+        if let (Some(path), Some(written)) = (&token_file, &file.token_file)
+            && real(path).starts_with(&real_root)
+        {
+            let what =
+                "token_file must lie outside root, so that the token is never taken for a file to sync";
+            return Err(ConfigError::at(name, written.line, what));
+        }
+        Ok(Whole { root, state_dir, token_file })
+    }
+
+    /// An absolute path, `~` replaced. What was written is never shown: somebody may have pasted the token here.
+    fn expand(&self, key: &str, written: &Located<String>, name: &str) -> Result<PathBuf, ConfigError> {
+        let refuse = |what: String| Err(ConfigError::at(name, written.line, what));
+        let text = written.value.as_str();
+        if text.chars().any(char::is_control) {
+            return refuse(format!("{key} must not hold control characters"));
+        }
+        let path = if let Some(rest) = text.strip_prefix('~') {
+            if !rest.is_empty() && !rest.starts_with('/') {
+                return refuse(format!("{key} may begin with ~/ but not with another user's ~name"));
+            }
+            let Some(home) = &self.home else {
+                return refuse(format!("{key} begins with ~, but HOME is not set; write the path from /"));
+            };
+            home.join(rest.trim_start_matches('/'))
+        } else {
+            PathBuf::from(text)
+        };
+        if !path.is_absolute() {
+            return refuse(format!("{key} must be a path that begins with / or ~/"));
+        }
+        if path.components().any(|part| part == Component::ParentDir) {
+            return refuse(format!("{key} must not hold .. components; write the path out"));
+        }
+        Ok(path.components().collect())
+    }
+}
+
+/// Where `path` really leads: symbolic links followed as far as the path exists.
+pub(super) fn real(path: &Path) -> PathBuf {
+    for ancestor in path.ancestors() {
+        if let Ok(real) = ancestor.canonicalize() {
+            let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
+            return real.components().chain(rest.components()).collect();
+        }
+    }
+    path.to_owned()
+}

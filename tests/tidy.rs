@@ -1,0 +1,159 @@
+//! The shape of the project as a test: who may import whom, how files open and how long they are, what no file may do, and
+//! that the documents speak of things that exist. It reads the source as text and judges no behaviour.
+
+#![expect(clippy::unwrap_used, reason = "a tree that cannot be read has failed the test")]
+
+#[path = "tidy/docs.rs"]
+mod docs;
+#[path = "tidy/source.rs"]
+mod source;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use source::{Source, project, sources};
+
+/// Which modules of the crate each module may name. What is not in the table may not exist.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("markdown", &["model"]),
+    ("canvas", &["model"]),
+    ("plan", &["model"]),
+    ("store", &["model"]),
+    ("engine", &["model", "markdown", "canvas", "plan", "store"]),
+    ("mirror", &["model"]),
+    ("service", &["model"]),
+    ("emulator", &["model"]),
+    ("config", &["model"]),
+    ("logging", &[]),
+    ("cli", &[]),
+    ("daemon", &["model", "markdown", "canvas", "plan", "store", "engine", "mirror", "service", "config"]),
+];
+
+/// On top: they may name everything, and nothing above may name them.
+const ON_TOP: &[&str] = &["commands", "main", "lib"];
+
+/// What reaches for the world. These modules are told instead.
+const PURE: &[&str] = &["model", "markdown", "canvas", "plan", "engine"];
+const WORLD: &[&str] = &[
+    "tokio::",
+    "reqwest::",
+    "hyper::",
+    "notify::",
+    "rustix::",
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::thread",
+    "std::process",
+    "SystemTime",
+    "Instant",
+    "::now(",
+    "new_v4",
+    "SystemRandom",
+];
+
+const LONGEST: usize = 600;
+
+/// Fails with every complaint at once, so that one run shows the whole list.
+fn none(complaints: Vec<String>) {
+    assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
+}
+
+#[test]
+fn modules_import_only_what_they_may() {
+    let all = sources();
+    let modules: BTreeSet<&str> = all.iter().filter_map(Source::module).collect();
+    let table: BTreeMap<&str, &[&str]> = MAY_IMPORT.iter().copied().collect();
+    let mut complaints = Vec::new();
+    for source in &all {
+        let Some(own) = source.module().filter(|own| !ON_TOP.contains(own)) else { continue };
+        let Some(allowed) = table.get(own) else {
+            complaints.push(format!("{}: {own} is not in the table of imports", source.path));
+            continue;
+        };
+        for named in named_modules(source, &modules) {
+            if named != own && !allowed.contains(&named.as_str()) {
+                complaints.push(format!("{}: {own} may not import {named}", source.path));
+            }
+        }
+        if PURE.contains(&own) {
+            let reached = WORLD.iter().filter(|word| source.code.contains(**word));
+            complaints.extend(reached.map(|word| format!("{}: {own} is pure, but says {word}", source.path)));
+        }
+    }
+    none(complaints);
+}
+
+/// The top-level modules that a file names, by `crate::x`, `crate::{x, y}`, or enough `super`s.
+fn named_modules(source: &Source, modules: &BTreeSet<&str>) -> BTreeSet<String> {
+    let mut named = BTreeSet::new();
+    let mut note = |word: &str| {
+        let word: String =
+            word.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        if modules.contains(word.as_str()) {
+            named.insert(word);
+        }
+    };
+    for (at, _) in source.code.match_indices("crate::") {
+        let after = &source.code[at + "crate::".len()..];
+        note(after);
+        if after.starts_with('{') {
+            let mut depth = 0;
+            for (index, c) in after.char_indices() {
+                depth += i32::from(c == '{') - i32::from(c == '}');
+                if depth == 0 {
+                    break;
+                }
+                if depth == 1 && (c == '{' || c == ',') {
+                    note(&after[index + 1..]);
+                }
+            }
+        }
+    }
+    // `super::x` is a neighbour where the module's own folder has an `x`, and climbs to the crate's root otherwise.
+    let folder = project().join("src").join(source.module().unwrap_or_default());
+    for (at, _) in source.code.match_indices("super::") {
+        let after = &source.code[at + "super::".len()..];
+        let word: String = after.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let is_neighbour = folder.join(format!("{word}.rs")).exists() || folder.join(&word).is_dir();
+        if !is_neighbour {
+            note(after);
+        }
+    }
+    named
+}
+
+#[test]
+fn files_open_with_a_header_and_stay_short() {
+    let mut complaints = Vec::new();
+    for source in sources() {
+        if !source.text.starts_with("//! ") {
+            complaints.push(format!("{} does not open with //!", source.path));
+        }
+        let lines = source.text.lines().count();
+        if lines > LONGEST {
+            complaints.push(format!("{} has {lines} lines, more than {LONGEST}", source.path));
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn no_file_does_what_none_may() {
+    let to_do = ["TO", "DO"].concat();
+    let everywhere = ["todo!", "unimplemented!", "dbg!", "#[ignore", "#[allow(", "#![allow("];
+    let outside_main = ["println!", "eprintln!", "print!(", "eprint!(", "process::exit", "process::abort"];
+    let mut complaints = Vec::new();
+    for source in sources() {
+        let mut words: Vec<&str> =
+            everywhere.iter().copied().filter(|word| source.code.contains(word)).collect();
+        if source.path.starts_with("src/") && source.path != "src/main.rs" {
+            words.extend(outside_main.iter().filter(|word| source.code.contains(**word)));
+        }
+        if source.text.contains(&to_do) {
+            words.push("a note of work left");
+        }
+        complaints.extend(words.into_iter().map(|word| format!("{}: {word}", source.path)));
+    }
+    none(complaints);
+}
