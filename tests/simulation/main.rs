@@ -12,6 +12,7 @@ mod agreement;
 mod blocks;
 mod checks;
 mod disk;
+mod fidelity;
 mod folder;
 mod luck;
 mod play;

@@ -73,8 +73,15 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     }
     let mut approved_ms = run.now_ms;
     loop {
-        let is_settled =
-            run.engine.as_ref().is_some_and(|engine| engine.summary(Timestamp(run.now_ms)).is_settled);
+        let is_settled = match &run.engine {
+            Some(engine) => {
+                let summary = engine.summary(Timestamp(run.now_ms));
+                let summary =
+                    summary.map_err(|error| Failure { check: "engine", what: error.to_string() })?;
+                summary.is_settled && (summary.pass_is_over || !asks)
+            }
+            None => false,
+        };
         let agreed = agree(&run.folder, &run.service);
         if is_settled && agreed.is_ok() {
             return Ok((run.now_ms - begun_ms) / 1_000);
