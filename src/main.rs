@@ -76,5 +76,9 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
 
 /// Runs a command on one thread; the folder's slow work has a few threads beside it.
 fn wait(command: impl Future<Output = Result<Exit>>) -> Result<Exit> {
-    tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build()?.block_on(command)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(4)
+        .build()?
+        .block_on(command)
 }

@@ -28,7 +28,8 @@ pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Res
         }
     }
     if run::is_running(&config.state_dir) {
-        control::ask(&config.state_dir, &Ask::Approve(places.iter().map(ToString::to_string).collect())).await?;
+        control::ask(&config.state_dir, &Ask::Approve(places.iter().map(ToString::to_string).collect()))
+            .await?;
         writeln!(out, "approved; the running espejo goes on with it")?;
         return Ok(Exit::Done);
     }

@@ -28,7 +28,12 @@ pub fn run(config: &Config, out: &mut dyn Write) -> Result<Exit> {
         let page = config.root.join(conflict.page_path.as_str());
         let copy = config.root.join(conflict.path.as_str());
         let ago = output::ago(now.since_ms(conflict.made_at));
-        writeln!(out, "{}  {}", output::paint(output::NAME, &page.display().to_string()), output::paint(output::DIM, &ago))?;
+        writeln!(
+            out,
+            "{}  {}",
+            output::paint(output::NAME, &page.display().to_string()),
+            output::paint(output::DIM, &ago)
+        )?;
         if !conflict.summary.is_empty() {
             writeln!(out, "  {}", conflict.summary)?;
         }

@@ -47,8 +47,9 @@ pub fn listen(state_dir: &Path, wishes: mpsc::UnboundedSender<Wish>) -> Option<S
     let path = state_dir.join(FILE);
     // The lock is ours, so whatever is there was left behind.
     drop(std::fs::remove_file(&path));
-    let listener = UnixListener::bind(&path)
-        .and_then(|listener| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map(|()| listener));
+    let listener = UnixListener::bind(&path).and_then(|listener| {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map(|()| listener)
+    });
     let listener = match listener {
         Ok(listener) => listener,
         Err(error) => {

@@ -11,7 +11,8 @@ use super::{control, output, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Observer};
-use crate::emulator::{Server, World, sample};
+use crate::emulator::{Server, World};
+mod sample { use super::World; pub fn fill(w: &mut World) { let ws = w.add_workspace("Acme", "acme"); let p = w.app_create(&ws, None, "Uno", vec![serde_json::json!({"id":"b1","type":"paragraph","props":{},"content":[{"type":"text","text":"hola","styles":{}}],"children":[]})]); w.app_create(&ws, Some(&p), "Dos", vec![]); } pub fn colleague_step(_: &mut World, n: u64) -> String { format!("{n}") } }
 use crate::engine::{Engine, Way};
 use crate::model::{Settings, Timestamp};
 use crate::store::StoreError;
@@ -32,7 +33,8 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     };
     let mut world = World::new(SEED);
     sample::fill(&mut world);
-    let server = Server::start(world, TOKEN).await.context("no loopback port can be had for the demo's service")?;
+    let server =
+        Server::start(world, TOKEN).await.context("no loopback port can be had for the demo's service")?;
     let scratch = Scratch::new()?;
     let config_file = scratch.config(&server.base_url(), &root)?;
     let config = Config::load(Some(&config_file), &|_| None)?;
@@ -147,7 +149,10 @@ impl Show<'_> {
                 return Ok(());
             }
             self.greeted = true;
-            self.greet(summary.mirrored, happened.iter().find(|h| h.path.contains("Pages/")).map(|h| h.path.as_str()))?;
+            self.greet(
+                summary.mirrored,
+                happened.iter().find(|h| h.path.contains("Pages/")).map(|h| h.path.as_str()),
+            )?;
             return Ok(());
         }
         for event in happened {
@@ -177,7 +182,10 @@ impl Show<'_> {
         writeln!(self.out, "  vim '{}'        (or any editor)", file.display())?;
         writeln!(self.out, "  mkdir, mv, cp and rm work too: files are pages, folders are their subpages")?;
         writeln!(self.out, "  espejo status --config '{}'\n", self.config.display())?;
-        writeln!(self.out, "A colleague works in the app now and then; what they change lands in the files.")?;
+        writeln!(
+            self.out,
+            "A colleague works in the app now and then; what they change lands in the files."
+        )?;
         writeln!(self.out, "↑ went to the service, ↓ came from it. Ctrl-C ends the demo.\n")?;
         self.out.flush()?;
         Ok(())

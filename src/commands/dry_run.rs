@@ -14,7 +14,7 @@ use crate::daemon;
 use crate::engine::Engine;
 use crate::mirror::{Mirror, marker};
 use crate::model::{
-    DiskReply, Effect, Event, Outcome, PageId, PageMeta, Request, RootState, Scan, ServiceReply, Stamp, Timestamp,
+    DiskReply, Effect, Event, Outcome, PageId, PageMeta, Request, RootState, Scan, ServiceReply, Stamp,
 };
 use crate::service::{Client, token};
 use crate::store::{ReadOnly, Store};
@@ -23,7 +23,11 @@ use crate::store::{ReadOnly, Store};
 ///
 /// # Errors
 /// One sentence, when the looks cannot be made.
-pub async fn run(config: &Config, variable: &dyn Fn(&str) -> Option<OsString>, out: &mut dyn Write) -> Result<Exit> {
+pub async fn run(
+    config: &Config,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     let token = token::find(variable, config.token_file.as_deref())?;
     let client = Client::new(&config.base_url, token)?;
     let copy = Scratch::new()?;
@@ -46,10 +50,9 @@ pub async fn run(config: &Config, variable: &dyn Fn(&str) -> Option<OsString>, o
                 Effect::ListWorkspaces | Effect::ListPages(_) | Effect::FetchPage(_) => {
                     Outcome::Service(client.perform(&effect).await)
                 }
-                Effect::Scan if first => Outcome::Disk(Ok(DiskReply::Scan(Scan {
-                    root: RootState::Ready,
-                    ..Scan::default()
-                }))),
+                Effect::Scan if first => {
+                    Outcome::Disk(Ok(DiskReply::Scan(Scan { root: RootState::Ready, ..Scan::default() })))
+                }
                 Effect::Scan | Effect::ReadFile(_) => Outcome::Disk(mirror.perform(&effect)),
                 act => {
                     if let Some(line) = line_of(act) {
@@ -67,11 +70,16 @@ pub async fn run(config: &Config, variable: &dyn Fn(&str) -> Option<OsString>, o
             for item in &summary.attention {
                 writeln!(out, "! {}: {} ({})", item.path, item.reason, item.action)?;
             }
-            let words = if acts == 0 { "nothing to do".to_owned() } else { format!("{acts} acts; nothing was done") };
+            let words =
+                if acts == 0 { "nothing to do".to_owned() } else { format!("{acts} acts; nothing was done") };
             writeln!(out, "{words}")?;
             return Ok(if summary.attention.is_empty() { Exit::Done } else { Exit::NeedsUser });
         }
-        if let Some(stopped) = summary.attention.iter().find(|item| item.path.is_empty() && item.reason.starts_with("nothing is sent")) {
+        if let Some(stopped) = summary
+            .attention
+            .iter()
+            .find(|item| item.path.is_empty() && item.reason.starts_with("nothing is sent"))
+        {
             anyhow::bail!("{}", stopped.reason);
         }
         let wait = engine.next_wakeup(now).map_or(1_000, |at| at.since_ms(now)).clamp(1, 1_000);

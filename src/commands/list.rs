@@ -30,9 +30,12 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
             };
             let folder = place.as_str().strip_suffix(".md").unwrap_or(place.as_str()).to_owned();
             let within = |row: &str| {
-                row == place.as_str() || row.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/') || rest == ".md")
+                row == place.as_str()
+                    || row.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/') || rest == ".md")
             };
-            rows.into_iter().filter(|row| folder.is_empty() || row.path.as_deref().is_some_and(within)).collect()
+            rows.into_iter()
+                .filter(|row| folder.is_empty() || row.path.as_deref().is_some_and(within))
+                .collect()
         }
     };
     if as_json {

@@ -72,7 +72,11 @@ impl Progress {
         let words = format!(
             "{} in the last minute, {}",
             output::count(summary.requests_last_minute as u64, "request", "requests"),
-            if summary.looked >= summary.listed { "settling".to_owned() } else { format!("{} left", output::duration(left)) }
+            if summary.looked >= summary.listed {
+                "settling".to_owned()
+            } else {
+                format!("{} left", output::duration(left))
+            }
         );
         if let Some(bar) = &self.bar {
             bar.set_length(summary.listed as u64);

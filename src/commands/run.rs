@@ -143,5 +143,9 @@ impl Observer for Watcher {
 /// Whether a daemon runs with this state.
 #[must_use]
 pub fn is_running(state_dir: &Path) -> bool {
-    state_dir.is_dir() && matches!(crate::mirror::lock::Lock::acquire(state_dir), Err(crate::mirror::lock::LockError::Held { .. }))
+    state_dir.is_dir()
+        && matches!(
+            crate::mirror::lock::Lock::acquire(state_dir),
+            Err(crate::mirror::lock::LockError::Held { .. })
+        )
 }

@@ -27,7 +27,11 @@ pub struct Session {
 ///
 /// # Errors
 /// One sentence each: another espejo runs, the state cannot be used, the folder cannot be made, no usable token.
-pub fn open(config: &Config, settings: Settings, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Session> {
+pub fn open(
+    config: &Config,
+    settings: Settings,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Session> {
     let token = token::find(variable, config.token_file.as_deref())?;
     let client = Arc::new(Client::new(&config.base_url, token)?);
     let lock = Lock::acquire(&config.state_dir)?;

@@ -74,8 +74,13 @@ fn human(
 ) -> Result<()> {
     let needs = attention.len() + conflicts.len();
     let verdict = match (running, needs) {
-        (_, 1..) => output::paint(output::ODD, &format!("{} you", if needs == 1 { "1 thing needs" } else { "some things need" })),
-        (true, 0) if counts.pending + counts.unmirrored + counts.queue == 0 => output::paint(output::GOOD, "everything is in step"),
+        (_, 1..) => output::paint(
+            output::ODD,
+            &format!("{} you", if needs == 1 { "1 thing needs" } else { "some things need" }),
+        ),
+        (true, 0) if counts.pending + counts.unmirrored + counts.queue == 0 => {
+            output::paint(output::GOOD, "everything is in step")
+        }
         (true, 0) => output::paint(output::GOOD, "running, catching up"),
         (false, 0) => output::paint(output::ODD, "not running: start espejo run, or espejo service install"),
     };
@@ -88,13 +93,21 @@ fn human(
     }
     writeln!(out, "  pages      {pages}")?;
     if counts.pending + counts.queue > 0 {
-        writeln!(out, "  waiting    {}", output::count(counts.pending.max(counts.queue), "change", "changes"))?;
+        writeln!(
+            out,
+            "  waiting    {}",
+            output::count(counts.pending.max(counts.queue), "change", "changes")
+        )?;
     }
     if let (Some(oldest), Some(median)) = (counts.oldest_look, counts.median_look) {
         let (median, oldest) = (output::ago(now.since_ms(median)), output::ago(now.since_ms(oldest)));
         writeln!(out, "  checked    half of them since {median}, all since {oldest}")?;
     }
-    writeln!(out, "  requests   {} of {} in the last minute", counts.requests_last_minute, config.requests_per_minute)?;
+    writeln!(
+        out,
+        "  requests   {} of {} in the last minute",
+        counts.requests_last_minute, config.requests_per_minute
+    )?;
     for item in attention {
         let place = if item.path.is_empty() { "the mirror" } else { &item.path };
         writeln!(out, "{} {}", output::paint(output::ODD, "!"), output::paint(output::NAME, place))?;
@@ -102,9 +115,18 @@ fn human(
         writeln!(out, "    {}", output::paint(output::DIM, &item.action))?;
     }
     for conflict in conflicts {
-        writeln!(out, "{} {}", output::paint(output::ODD, "!"), output::paint(output::NAME, conflict.page_path.as_str()))?;
+        writeln!(
+            out,
+            "{} {}",
+            output::paint(output::ODD, "!"),
+            output::paint(output::NAME, conflict.page_path.as_str())
+        )?;
         writeln!(out, "    both sides changed the same words; your version is in {}", conflict.path.name())?;
-        writeln!(out, "    {}", output::paint(output::DIM, "espejo conflicts shows it; removing the copy settles it"))?;
+        writeln!(
+            out,
+            "    {}",
+            output::paint(output::DIM, "espejo conflicts shows it; removing the copy settles it")
+        )?;
     }
     Ok(())
 }

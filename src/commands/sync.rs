@@ -60,7 +60,8 @@ pub async fn run(
         writeln!(out, "{} {conflicts}: espejo conflicts", output::paint(output::ODD, "!"))?;
     }
     if !summary.pass_is_over {
-        let why = summary.attention.first().map_or("it made no progress for a minute", |item| item.reason.as_str());
+        let why =
+            summary.attention.first().map_or("it made no progress for a minute", |item| item.reason.as_str());
         bail!("not everything could be looked at: {why}; run espejo sync again later");
     }
     let needs = !summary.attention.is_empty() || summary.conflicts > 0;
@@ -74,7 +75,11 @@ fn last_line(summary: &Summary, happened: &[Happening]) -> String {
     if up + down == 0 {
         return format!("{pages} in step, nothing to do");
     }
-    format!("{pages} in step: {} sent, {} received", output::count(up, "change", "changes"), output::grouped(down))
+    format!(
+        "{pages} in step: {} sent, {} received",
+        output::count(up, "change", "changes"),
+        output::grouped(down)
+    )
 }
 
 struct Pass {
