@@ -166,9 +166,11 @@ fn extendable(block: &Value) -> bool {
     (is(block, "paragraph") || is(block, "bulletListItem")) && (1..6).contains(&runs)
 }
 
+/// By the small words that there are more of.
 fn is_english(page: &PageRecord) -> bool {
     let text = Value::Array(page.content.clone()).to_string();
-    [" the ", " and ", "The ", " is "].iter().any(|word| text.contains(word))
+    let count = |words: [&str; 5]| words.iter().map(|word| text.matches(word).count()).sum::<usize>();
+    count([" the ", " and ", " is ", " to ", " of "]) > count([" de ", " la ", " el ", " que ", " lo "])
 }
 
 fn run(text: &str) -> Value {
