@@ -23,12 +23,14 @@ pub fn run(way: &Convert, input: &mut dyn Read, out: &mut dyn Write) -> Result<(
     match way {
         Convert::ToMarkdown { base, onto } => {
             let change = base.as_deref().zip(onto.as_deref());
-            to_markdown(input, change, out)
+            to_markdown(input, change, out)?;
         }
         Convert::FromMarkdown { base, blocks, pretty } => {
-            from_markdown(input, base.as_deref(), blocks, *pretty, &mut new_id, out)
+            from_markdown(input, base.as_deref(), blocks, *pretty, &mut new_id, out)?;
         }
     }
+    // A full disk behind a pipe or a redirection must not look like success.
+    out.flush().context("the output cannot be written")
 }
 
 /// Writes the blocks read from `input` as Markdown. With a `change`, that is the second file's text, in which only the
@@ -101,8 +103,7 @@ fn text_of(bytes: Vec<u8>, name: &str) -> Result<String> {
 
 /// The front matter, up to and with its closing line, and what follows it.
 fn split<'t>(text: &'t str, name: &str) -> Result<(&'t str, &'t str)> {
-    let split = front_matter::split(text)
-        .map_err(|cause| anyhow!("the front matter of {name} cannot be read: {cause}"))?;
+    let split = front_matter::split(text).map_err(|cause| anyhow!("{name}: {cause}"))?;
     Ok(text.split_at(split.body_start))
 }
 
@@ -252,8 +253,8 @@ mod tests {
         let dir = folder(&format!("[{BLOCK}]"), "");
         let base = dir.path().join("base.json");
         assert_eq!(from(b"Hello\n", Some(&base)).unwrap(), format!("[{BLOCK}]\n"));
-        let refusal = from(b"---\nid: p\nHello\n", None).unwrap_err().to_string();
-        assert!(refusal.starts_with("the front matter of stdin cannot be read: "), "{refusal}");
+        let refusal = from(b"---\nid: [p\n---\nHello\n", None).unwrap_err().to_string();
+        assert!(refusal.starts_with("stdin: the front matter is broken in line "), "{refusal}");
         let without = BLOCK.replace(r#""id":"a""#, r#""id":"new-1""#);
         let blocks: Value =
             serde_json::from_str(&from(b"---\nid: p\ntags: [a]\n---\nHello\n", None).unwrap()).unwrap();
