@@ -1,1 +1,104 @@
-//! Placeholder.
+//! Pages as Markdown: blocks to text, text to blocks, and changes of blocks into a text that a person formatted.
+//!
+//! Pure: no file, clock or randomness; ids are handed in. The laws are those of the contract, section 2. Both sides
+//! meet in the *plain tree* (`plain`), which holds what a Markdown file can say and nothing else: `lower` makes it
+//! from blocks, `read` from text, `write` turns it into text. What a block is beyond its plain form it keeps through
+//! `align`, which finds each block of a text in the base, and `build`, which changes only what was edited.
+
+mod align;
+mod allowed;
+mod build;
+mod carry;
+mod check;
+pub mod front_matter;
+mod likeness;
+mod lower;
+mod parse;
+mod patch;
+mod plain;
+mod read;
+mod shapes;
+mod write;
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+pub use allowed::Allowed;
+
+/// Draws an id for a new block: a UUID, version 4, as text.
+pub type NewId<'a> = dyn FnMut() -> String + 'a;
+
+/// A page as text, and where each block stands in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The Markdown; ends with a line end unless it is empty.
+    pub text: String,
+    /// One for each block, parents before their children.
+    pub map: Vec<Span>,
+}
+
+/// Where a block stands in a rendered text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The block's id, where it has one.
+    pub id: Option<String>,
+    /// The bytes of its lines and of all beneath it; empty for a block that is only a blank line.
+    pub range: Range<usize>,
+}
+
+/// Blocks to Markdown.
+#[must_use]
+pub fn render(blocks: &[Value]) -> Rendered {
+    let lowered = lower::lower(blocks);
+    let mut ranges = vec![0..0; lowered.values.len()];
+    let text = write::write(&lowered.nodes, &mut |index, range| ranges[index] = range);
+    let id = |block: &Value| block.get("id").and_then(Value::as_str).map(str::to_owned);
+    let map = lowered.values.iter().zip(ranges).map(|(block, range)| Span { id: id(block), range }).collect();
+    Rendered { text, map }
+}
+
+/// Markdown to blocks. `text` is a page's body without front matter; `base` are the last agreed blocks (none for a
+/// new page), whose ids and props the text's blocks keep. Never fails: what has no block is kept as its text.
+#[must_use]
+pub fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
+    parse::parse(text, base, allowed, new_id)
+}
+
+/// `text` stands for `old`; the result stands for `new`, with only the lines of changed blocks rewritten (law 4).
+#[must_use]
+pub fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
+    patch::patch(text, old, new)
+}
+
+/// The same blocks as a copy: new ids at every level, everything else kept.
+#[must_use]
+pub fn with_new_ids(blocks: &[Value], new_id: &mut NewId<'_>) -> Vec<Value> {
+    let mut out = blocks.to_vec();
+    renew(&mut out, new_id);
+    out
+}
+
+fn renew(blocks: &mut [Value], new_id: &mut NewId<'_>) {
+    for block in blocks {
+        let Value::Object(block) = block else { continue };
+        if block.contains_key("id") {
+            block.insert("id".to_owned(), Value::String(new_id()));
+        }
+        if let Some(Value::Array(children)) = block.get_mut("children") {
+            renew(children, new_id);
+        }
+    }
+}
+
+/// Refuses a body that the editor could not load, or that holds something this workspace has not shown; blocks that
+/// are as they were in `base` are not looked at.
+///
+/// # Errors
+/// One sentence that names the block.
+pub fn check_loadable(body: &[Value], base: &[Value], allowed: &Allowed) -> Result<(), String> {
+    check::check_loadable(body, base, allowed)
+}
+
+#[cfg(test)]
+mod tests;
