@@ -11,7 +11,7 @@ use super::{control, output, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Observer};
-use crate::emulator::{Server, World, sample};
+use crate::emulator::{Server, sample};
 use crate::engine::{Engine, Way};
 use crate::model::{Settings, Timestamp};
 use crate::store::StoreError;
@@ -30,10 +30,9 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
         Some(dir) => std::path::absolute(dir)?,
         None => new_folder()?,
     };
-    let mut world = World::new(SEED);
-    sample::fill(&mut world);
-    let server =
-        Server::start(world, TOKEN).await.context("no loopback port can be had for the demo's service")?;
+    let server = Server::start(sample::world(SEED), TOKEN)
+        .await
+        .context("no loopback port can be had for the demo's service")?;
     let scratch = Scratch::new()?;
     let config_file = scratch.config(&server.base_url(), &root)?;
     let config = Config::load(Some(&config_file), &|_| None)?;
