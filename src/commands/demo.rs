@@ -11,7 +11,7 @@ use super::{control, output, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Observer};
-use crate::emulator::{Server, sample};
+use crate::emulator::{Server, Window, sample};
 use crate::engine::{Engine, Way};
 use crate::model::{Settings, Timestamp};
 use crate::store::StoreError;
@@ -19,6 +19,8 @@ use crate::store::StoreError;
 const TOKEN: &str = "espejo-demo-token";
 /// The same sample, with the same ids, every time: a demo can be taken up again in the same folder.
 const SEED: u64 = 2026;
+/// Three times what the real service allows, so that the first minute is not spent waiting.
+const LIMIT: usize = 180;
 const COLLEAGUE_EVERY: Duration = Duration::from_secs(25);
 
 /// Runs the demo until Ctrl-C.
@@ -30,7 +32,9 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
         Some(dir) => std::path::absolute(dir)?,
         None => new_folder()?,
     };
-    let server = Server::start(sample::world(SEED), TOKEN)
+    let mut world = sample::world(SEED);
+    world.set_limit(Some(LIMIT), Window::SlidingLog);
+    let server = Server::start(world, TOKEN)
         .await
         .context("no loopback port can be had for the demo's service")?;
     let scratch = Scratch::new()?;
@@ -44,7 +48,7 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     writeln!(out, "(token {TOKEN}; nothing leaves this machine). Its workspace is mirrored into")?;
     writeln!(out, "\n  {}\n", output::paint(output::NAME, &root.display().to_string()))?;
     out.flush()?;
-    let mut show = Show { out, root: &root, config: &config_file, greeted: false, failed: None };
+    let mut show = Show { out, root: &root, config: &config_file, greeted: false, first: None, failed: None };
     let shared = server.shared();
     let colleague = async move {
         for n in 0.. {
@@ -112,7 +116,7 @@ impl Scratch {
         let token = file("token", TOKEN)?;
         let quoted = |path: &Path| toml::Value::String(path.display().to_string()).to_string();
         let text = format!(
-            "base_url = {:?}\nroot = {}\nstate_dir = {}\ntoken_file = {}\n\n[pages]\nsettle_ms = 150\n",
+            "base_url = {:?}\nroot = {}\nstate_dir = {}\ntoken_file = {}\n\n[limits]\nrequests_per_minute = {LIMIT}\n\n[pages]\nsettle_ms = 150\n",
             base_url,
             quoted(root),
             quoted(&self.0.join("state")),
@@ -135,6 +139,8 @@ struct Show<'a> {
     root: &'a Path,
     config: &'a Path,
     greeted: bool,
+    /// The page that the greeting proposes to edit.
+    first: Option<String>,
     failed: Option<std::io::Error>,
 }
 
