@@ -86,7 +86,7 @@ impl Config {
     /// A config with these places and every default.
     #[must_use]
     pub fn new(base_url: String, root: PathBuf, state_dir: PathBuf) -> Self {
-        let model::Settings { workspaces, requests_per_minute, pages } = model::Settings::default();
+        let model::Settings { workspaces, requests_per_minute, pages, .. } = model::Settings::default();
         Self {
             base_url,
             root,
@@ -145,6 +145,7 @@ impl Config {
             workspaces: self.workspaces.clone(),
             requests_per_minute: self.requests_per_minute,
             pages: self.pages.clone(),
+            ..model::Settings::default()
         }
     }
 

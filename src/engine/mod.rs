@@ -1,1 +1,325 @@
-//! Placeholder.
+//! The state machine: it is told events and the time, and answers with effects.
+//!
+//! It never waits, reads a clock, draws a random number, or opens a file or a socket. Looks are recorded in the three
+//! trees, the next act of each page that is not at rest is derived by [`crate::plan::decide`], and acts leave as
+//! effects; their answers are looks again. Disk effects go one at a time (they are quick, and no look can then overlap
+//! an act); requests go several at a time, but never two for one page.
+//!
+//! Invariants: nothing is written on either side before a first complete look at the mirror; nothing is decided on a
+//! look that was asked for before the last act on the same page ended; whatever an effect rests on is committed
+//! before the effect leaves.
+
+mod act;
+mod attention;
+mod create;
+mod disk;
+mod flight;
+mod ids;
+mod lists;
+mod looks;
+mod pace;
+mod place;
+mod poll;
+mod push;
+mod remove;
+mod service;
+mod trees;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use attention::Summary;
+
+use crate::markdown::Allowed;
+use crate::model::{
+    ContentHash, Effect, EffectId, Event, Intent, MirrorPath, Outcome, PageId, Request, Sent, Settings,
+    Timestamp, WorkspaceId,
+};
+use crate::store::{Store, StoreError};
+use flight::{Flight, Purpose};
+use trees::Trees;
+
+/// How many requests may be under way at once.
+const REQUESTS_AT_ONCE: usize = 6;
+
+/// The state machine.
+#[derive(Debug)]
+pub struct Engine {
+    settings: Settings,
+    store: Store,
+    ids: ids::Ids,
+    trees: Trees,
+    now: Timestamp,
+    /// Counts effects issued and ended: orders looks and acts where milliseconds cannot.
+    tick: u64,
+    flights: BTreeMap<EffectId, Flight>,
+    last_effect: u64,
+
+    // The folder.
+    root: disk::Root,
+    watch: disk::Watching,
+    /// A write whose bytes were just made from a fresh read: goes next.
+    ready: Option<(Effect, Purpose)>,
+
+    // The service.
+    pace: pace::Pace,
+    service: service::Health,
+    lists: lists::Lists,
+    poll_slot: u64,
+    sent: BTreeMap<PageId, Sent>,
+    intents: BTreeMap<MirrorPath, Intent>,
+    allowed: BTreeMap<WorkspaceId, Allowed>,
+
+    // The work.
+    /// Pages whose next act is not known to be nothing.
+    active: BTreeSet<PageId>,
+    /// What is known of pages in this run only.
+    moments: BTreeMap<PageId, Moment>,
+    /// Recent removals, for the guards: when, and whether a file was removed (or a page).
+    removals: Vec<(Timestamp, bool)>,
+    full_pass: Option<lists::FullPass>,
+    attention: attention::Board,
+    happened: Vec<Happening>,
+}
+
+/// What is known of one page in this run only.
+#[derive(Debug, Clone, Default)]
+struct Moment {
+    /// When its last act was issued or ended.
+    acted: u64,
+    /// When its last look was issued, and when it was answered.
+    looked: u64,
+    looked_at: Timestamp,
+    /// When its file was first found missing.
+    missed: u64,
+    /// Since when it wants a request; 0 when it does not.
+    wanted: u64,
+    /// How often the service has refused to delete it.
+    undeletable: u32,
+    /// What its file stands for.
+    reading: Option<Reading>,
+    /// Failures in a row, and until when it waits.
+    failures: u32,
+    retry_at: Timestamp,
+    /// A slot is reserved for its PATCH.
+    reserved: bool,
+    /// The file content whose conflict copy has been made.
+    copied: Option<ContentHash>,
+    /// Why it waits although there is something to do.
+    held: Option<String>,
+}
+
+/// What a file stood for when it held `text`.
+#[derive(Debug, Clone)]
+struct Reading {
+    text: ContentHash,
+    body: ContentHash,
+    blocks: crate::model::Blocks,
+}
+
+/// One line for a person: something changed on one side because of the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Happening {
+    /// Which way.
+    pub way: Way,
+    /// The file.
+    pub path: String,
+    /// What, in a few words.
+    pub what: String,
+}
+
+/// Which way a change went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// From the folder to the service.
+    Up,
+    /// From the service to the folder.
+    Down,
+    /// Neither: something was put back or kept beside.
+    Aside,
+}
+
+impl Engine {
+    /// Takes up what `store` remembers. `seed` is fresh randomness from the caller; ids of new blocks come from it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub fn open(
+        mut store: Store,
+        settings: Settings,
+        seed: [u8; 32],
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let loaded = store.load()?;
+        let sent = store.sent()?.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
+        let mut intents: BTreeMap<_, _> =
+            store.intents()?.into_iter().map(|intent| (intent.path.clone(), intent)).collect();
+        // A POST that an earlier run asked for may have been carried out: the same case as a lost answer.
+        for intent in intents.values_mut().filter(|intent| intent.lost.is_none()) {
+            intent.lost = Some((now, 0));
+        }
+        let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
+        store.close_request_log(now)?;
+        let first_run = store.meta("adopting")?.is_none();
+        if first_run {
+            store.set_meta("adopting", "yes")?;
+        }
+        let adopting = store.meta("adopting")?.as_deref() == Some("yes");
+        let root_identity = disk::Root::remembered(&store)?;
+        store.commit()?;
+        let active = loaded.pages.keys().cloned().collect();
+        let mut engine = Self {
+            settings,
+            store,
+            ids: ids::Ids::new(seed),
+            trees: Trees::new(loaded),
+            now,
+            tick: 1,
+            flights: BTreeMap::new(),
+            last_effect: 0,
+            root: disk::Root::new(root_identity, adopting),
+            watch: disk::Watching::new(now),
+            ready: None,
+            pace,
+            service: service::Health::default(),
+            lists: lists::Lists::default(),
+            poll_slot: 0,
+            sent,
+            intents,
+            allowed: BTreeMap::new(),
+            active,
+            moments: BTreeMap::new(),
+            removals: Vec::new(),
+            full_pass: None,
+            attention: attention::Board::default(),
+            happened: Vec::new(),
+        };
+        engine.clamp_times(now);
+        Ok(engine)
+    }
+
+    /// Takes in one event.
+    ///
+    /// # Errors
+    /// [`StoreError`] when what was seen could not be recorded; the driver must stop and start again.
+    pub fn handle(&mut self, event: Event, now: Timestamp) -> Result<(), StoreError> {
+        self.advance(now);
+        match event {
+            Event::Hint(path) => self.watch.hint(path, self.now, self.settings.pages.settle_ms),
+            Event::HintAll => self.watch.scan_by(self.now),
+            Event::Asked(Request::FullPass) => self.begin_full_pass(),
+            Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
+            Event::Done { id, outcome } => self.done(id, outcome)?,
+        }
+        self.refresh_attention()?;
+        self.store.commit()
+    }
+
+    /// The next thing to do, if there is one now. Call until it answers `None`.
+    ///
+    /// # Errors
+    /// [`StoreError`] as [`Engine::handle`].
+    pub fn next_effect(&mut self, now: Timestamp) -> Result<Option<(EffectId, Effect)>, StoreError> {
+        self.advance(now);
+        let choice = match self.next_disk_effect()? {
+            Some(choice) => Some(choice),
+            None => self.next_request()?,
+        };
+        let Some((effect, purpose)) = choice else {
+            self.refresh_attention()?;
+            self.store.commit()?;
+            return Ok(None);
+        };
+        self.last_effect += 1;
+        self.tick += 1;
+        let id = EffectId(self.last_effect);
+        if effect.is_request() {
+            let (class, reserve) = (purpose.class(), purpose.reserve());
+            self.pace.sent(id.0, class, reserve, self.now);
+            self.store.note_request(id.0, self.now)?;
+        }
+        self.flights.insert(id, Flight { purpose, tick: self.tick, sent_at: self.now });
+        self.store.commit()?;
+        tracing::debug!(id = id.0, effect = flight::name_of(&effect), "issued");
+        Ok(Some((id, effect)))
+    }
+
+    /// When to call [`Engine::next_effect`] again if nothing happens before.
+    #[must_use]
+    pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
+        let now = now.max(self.now);
+        let mut at = self.watch.next_due();
+        if self.requests_under_way() < REQUESTS_AT_ONCE {
+            at = at.min(self.next_request_due(now));
+        }
+        for moment in self.moments.values() {
+            if moment.retry_at > now {
+                at = at.min(moment.retry_at);
+            }
+        }
+        at = at.min(self.next_grace_end());
+        Some(at.max(now.plus_ms(1)))
+    }
+
+    /// Lets everything in memory go, as a crash does, and gives the store back.
+    #[must_use]
+    pub fn into_store(mut self) -> Store {
+        self.store.roll_back();
+        self.store
+    }
+
+    /// What happened since the last call, for a person.
+    pub fn take_happenings(&mut self) -> Vec<Happening> {
+        std::mem::take(&mut self.happened)
+    }
+
+    /// Ends a full pass that is over; polling goes on.
+    pub fn end_pass(&mut self) {
+        self.full_pass = None;
+    }
+
+    fn advance(&mut self, now: Timestamp) {
+        // A clock that goes back is not believed: time stands still until it has caught up.
+        self.now = self.now.max(now);
+    }
+
+    fn done(&mut self, id: EffectId, outcome: Outcome) -> Result<(), StoreError> {
+        let Some(flight) = self.flights.remove(&id) else { return Ok(()) };
+        self.tick += 1;
+        match outcome {
+            Outcome::Disk(result) => self.disk_done(flight, result),
+            Outcome::Service(result) => {
+                self.pace.answered(id.0, self.now);
+                self.store.note_answer(id.0, self.now, self.now.plus_ms(-2 * pace::WINDOW_MS))?;
+                self.service_done(flight, result)
+            }
+        }
+    }
+
+    fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
+        let what = what.into();
+        tracing::info!(path = %path, ?way, "{what}");
+        self.happened.push(Happening { way, path: path.to_string(), what });
+    }
+
+    fn moment(&mut self, page: &PageId) -> &mut Moment {
+        self.moments.entry(page.clone()).or_default()
+    }
+
+    fn wake(&mut self, page: &PageId) {
+        self.active.insert(page.clone());
+    }
+
+    /// Places depend on each other: after one changed, every page is asked again.
+    fn wake_all(&mut self) {
+        self.active.extend(self.trees.pages.keys().cloned());
+    }
+
+    fn requests_under_way(&self) -> usize {
+        self.flights.values().filter(|flight| flight.purpose.is_request()).count()
+    }
+
+    fn is_busy(&self, page: &PageId) -> bool {
+        self.flights.values().any(|flight| flight.purpose.page() == Some(page))
+            || self.ready.as_ref().is_some_and(|(_, purpose)| purpose.page() == Some(page))
+    }
+}

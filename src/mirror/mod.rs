@@ -1,1 +1,186 @@
-//! Placeholder.
+//! The disk edge: performs the disk effects of [`crate::model`] in a real folder, and decides nothing.
+//!
+//! What it guarantees, whatever else writes to the folder at the same time: a text that an effect did not expect is
+//! never replaced and never deleted; no path outside the root is touched, whatever links are planted; nothing is
+//! written unless the root is there with its marker; a kill at any instant leaves a state that the next start finishes.
+//! The heads of `write`, `aside` and `recover` tell how, `docs/guarantees.md` names the tests.
+//!
+//! It is not: a cache, a queue, or a judge of what a change means. Everything is synchronous; the daemon calls it on a
+//! thread that may block.
+
+mod act;
+mod aside;
+mod beneath;
+mod errors;
+pub mod lock;
+pub mod marker;
+mod moves;
+mod read;
+mod recover;
+mod root;
+mod scan;
+mod sys;
+pub mod trash;
+pub mod watch;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use act::{Act, Bench, Steps};
+use root::{Place, Root};
+pub use scan::{TOOL_FOLDERS, is_tool_folder};
+use sys::Abilities;
+
+use crate::model::{DiskError, DiskReply, Effect, MirrorPath, RootState, Timestamp};
+
+/// A folder that is kept in step with a workspace.
+pub struct Mirror {
+    place: Place,
+    id: String,
+    clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    can: Abilities,
+    bench: Mutex<Bench>,
+    steps: Steps,
+}
+
+impl fmt::Debug for Mirror {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mirror").field("place", &self.place).field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Mirror {
+    /// Opens the root for `mirror_id` (one line of text, made once per mirror and kept in the state).
+    ///
+    /// With `create` the root and its marker are made where they are missing: right for a mirror's first run only.
+    /// Without it nothing is made and a root that is not ready is no error: scans say what is wrong, writes are refused,
+    /// and both work as soon as the root is back.
+    ///
+    /// # Errors
+    /// [`DiskError::RootNotReady`] when `create` is asked for and the root cannot be made, or belongs to another mirror.
+    pub fn open(root: &Path, mirror_id: &str, create: bool) -> Result<Self, DiskError> {
+        Self::with_clock(root, mirror_id, create, system_clock)
+    }
+
+    /// As [`Mirror::open`], with the clock that dates the trash.
+    ///
+    /// # Errors
+    /// As [`Mirror::open`].
+    pub fn with_clock(
+        root: &Path,
+        mirror_id: &str,
+        create: bool,
+        clock: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Result<Self, DiskError> {
+        let place = Place::new(root);
+        if create {
+            place.create(mirror_id)?;
+        }
+        Ok(Self {
+            place,
+            id: mirror_id.to_owned(),
+            clock: Box::new(clock),
+            can: Abilities { exchange: true, no_replace: true },
+            bench: Mutex::new(Bench::default()),
+            steps: Steps::default(),
+        })
+    }
+
+    /// Performs one disk effect. The root is found and checked anew each time.
+    ///
+    /// # Errors
+    /// The [`DiskError`] that says who acts next. [`Effect::Scan`] has none: its answer says what is wrong.
+    pub fn perform(&self, effect: &Effect) -> Result<DiskReply, DiskError> {
+        if matches!(effect, Effect::Scan) {
+            return Ok(DiskReply::Scan(self.scan()));
+        }
+        let (root, mut bench) = self.ready().map_err(|state| self.place.not_ready(&state))?;
+        let mut act = self.act(&root, &mut bench);
+        match effect {
+            Effect::ReadFile(path) => {
+                drop(bench);
+                read::read(&root, path).map(DiskReply::File)
+            }
+            Effect::WriteFile { path, bytes, expect } => {
+                write::write(&mut act, path, bytes, *expect).map(DiskReply::Written)
+            }
+            Effect::Rename { from, to } => moves::rename(&mut act, from, to).map(|()| DiskReply::Finished),
+            Effect::TrashFile { path, expect } => {
+                moves::trash_file(&mut act, path, *expect).map(|()| DiskReply::Finished)
+            }
+            Effect::RemoveFolder(path) => moves::remove_folder(&mut act, path).map(|()| DiskReply::Finished),
+            Effect::Scan
+            | Effect::ListWorkspaces
+            | Effect::ListPages(_)
+            | Effect::FetchPage(_)
+            | Effect::CreatePage { .. }
+            | Effect::UpdatePage { .. }
+            | Effect::TrashPage(_) => {
+                Err(DiskError::Io(MirrorPath::root(), "this effect is not one for the disk".to_owned()))
+            }
+        }
+    }
+
+    /// Removes from `.espejo/trash` the days that ended before `before`. Returns how many there were.
+    ///
+    /// # Errors
+    /// [`DiskError::RootNotReady`], or what stopped the removal.
+    pub fn purge_trash(&self, before: Timestamp) -> Result<usize, DiskError> {
+        let (root, _bench) = self.ready().map_err(|state| self.place.not_ready(&state))?;
+        trash::purge(&root, before)
+    }
+
+    /// The root's path, its own links resolved as far as it could be found yet. The watcher is started on this.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.place.path()
+    }
+
+    fn scan(&self) -> crate::model::Scan {
+        let (root, mut bench) = match self.ready() {
+            Ok(ready) => ready,
+            Err(state) => return scan::empty(state),
+        };
+        if let Err(error) = recover::sweep(&mut self.act(&root, &mut bench)) {
+            tracing::warn!("tidying .espejo/{}: {error}", aside::FOLDER);
+        }
+        scan::scan(&self.place, &root, &self.id, (self.clock)(), &self.steps)
+    }
+
+    /// The root, checked, with whatever a killed run left in it dealt with.
+    fn ready(&self) -> Result<(Root, MutexGuard<'_, Bench>), RootState> {
+        // A panic in an earlier act leaves nothing half-done in the bench itself.
+        let mut bench = self.bench.lock().unwrap_or_else(PoisonError::into_inner);
+        let root = self.place.open(&self.id)?;
+        if bench.recovered != Some(root.identity) {
+            match recover::recover(&mut self.act(&root, &mut bench)) {
+                Ok(()) => bench.recovered = Some(root.identity),
+                // Looking goes on without; a write that needs the place fails for the same reason and says so.
+                Err(error) => tracing::warn!("tidying .espejo/{}: {error}", aside::FOLDER),
+            }
+        }
+        Ok((root, bench))
+    }
+
+    fn act<'a>(&'a self, root: &'a Root, bench: &'a mut Bench) -> Act<'a> {
+        Act { root, bench, can: self.can, clock: &*self.clock, steps: &self.steps }
+    }
+}
+
+/// Whether a path is espejo's own, which no effect may name. Case aside, because some file systems leave it aside.
+fn is_reserved(path: &MirrorPath) -> bool {
+    path.components().next().is_some_and(|first| first.eq_ignore_ascii_case(marker::FOLDER))
+        || path.components().any(|name| name.starts_with(aside::TEMP_PREFIX))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one clock of this edge; tests hand in their own")]
+fn system_clock() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}

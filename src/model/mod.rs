@@ -12,6 +12,7 @@ mod path;
 mod settings;
 mod stamp;
 mod time;
+mod trees;
 
 pub use block::{Blocks, semantically_equal};
 pub use effect::{
@@ -26,3 +27,7 @@ pub use path::{BadPath, MirrorPath};
 pub use settings::{Deletes, Moves, PageSettings, Settings};
 pub use stamp::Stamp;
 pub use time::Timestamp;
+pub use trees::{
+    Agreed, Body, Intent, LastPush, LocalFile, Node, Parked, PollState, Presence, RemotePage, Sent,
+    WorkspaceNode, folder_of,
+};

@@ -7,6 +7,10 @@ pub struct Settings {
     pub workspaces: Vec<String>,
     /// Most requests in any 60 seconds.
     pub requests_per_minute: u32,
+    /// Whether polling spends its whole share also where little is to be gained.
+    pub eager: bool,
+    /// Local time's distance from UTC in seconds, for the names of conflict copies.
+    pub utc_offset_seconds: i32,
     /// Everything about pages.
     pub pages: PageSettings,
 }
@@ -52,7 +56,13 @@ pub enum Moves {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { workspaces: Vec::new(), requests_per_minute: 60, pages: PageSettings::default() }
+        Self {
+            workspaces: Vec::new(),
+            requests_per_minute: 60,
+            eager: false,
+            utc_offset_seconds: 0,
+            pages: PageSettings::default(),
+        }
     }
 }
 

@@ -1,1 +1,220 @@
-//! Placeholder.
+//! Decisions: what the three trees of one page call for. Pure: no clock, no files, no database, no text formats.
+//!
+//! A page is existence, parent, title and content; each is settled by one small three-way choice: a side that did
+//! not change yields, equal is equal, and the rest has a stated policy. [`decide`] gives the *next* act only: after it
+//! the world is looked at and decided on again, so no decision rests on one that has not happened yet.
+
+pub mod evidence;
+pub mod guard;
+pub mod identity;
+pub mod ignore;
+pub mod merge;
+pub mod naming;
+
+use crate::model::{ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, Presence};
+
+/// What is known of one page at the moment of deciding.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// The page in all three trees.
+    pub node: &'a Node,
+    /// Its file, if it has one.
+    pub file: Option<&'a LocalFile>,
+    /// The parent that the file's folder says.
+    pub local_parent: &'a Place,
+    /// The title that the file says.
+    pub local_title: &'a str,
+    /// The body that the file stands for, once its current content was read.
+    pub meaning: Option<ContentHash>,
+    /// Where the file belongs by the service's title and parent; `None` while that cannot be said yet.
+    pub belongs: Option<&'a MirrorPath>,
+    /// Whether the front matter lacks or misstates something that it must say.
+    pub front_is_stale: bool,
+    /// Whether the file has been missing for the whole grace time.
+    pub grace_is_over: bool,
+    /// What a deleted file means.
+    pub deletes: Deletes,
+    /// What a moved file means.
+    pub moves: Moves,
+}
+
+/// Which parent a folder stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The top of a workspace, or a page.
+    Under(Option<PageId>),
+    /// A folder that is no page's (yet), or that lies in another workspace.
+    Elsewhere,
+}
+
+/// The next act for one page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Nothing to do.
+    Rest,
+    /// Nothing to do until something else is known: a read, a grace time, a parent's place.
+    Wait,
+    /// Get the page from the service: its body is not known, or it must be confirmed to be gone.
+    Look,
+    /// Write a file for a page that has none.
+    Materialise,
+    /// File and page have never been compared and are equal: agree.
+    Adopt,
+    /// File and page have never been compared and differ: keep the file's version beside, then take the service's.
+    KeepBoth,
+    /// Read the file to learn what it stands for.
+    Read,
+    /// The file's bytes changed and its meaning did not: agree on the new bytes.
+    AcceptBytes,
+    /// Carry the file's changes to the service.
+    Push {
+        /// The new title, if the file has another.
+        title: Option<String>,
+    },
+    /// Carry the service's changes into the file, or correct its front matter.
+    Splice,
+    /// Rename the file to where it belongs.
+    Relocate {
+        /// Whether this undoes a move that the user made.
+        puts_back: bool,
+    },
+    /// Let the file become a new page, and this page follow the deleted ones.
+    Recreate,
+    /// Both sides agree on title and parent: note it.
+    AgreeOnPlace,
+    /// The file has its place; the folder of its subpages follows.
+    MoveFolder,
+    /// The page is gone and the file was not changed: to the mirror's trash.
+    TrashFile,
+    /// The page is gone and the file has changes that the service never got: keep it as a conflict copy.
+    SetAside,
+    /// The file is gone: the page follows, if guards and a fresh look allow it.
+    TrashPage,
+    /// The file comes back.
+    Restore,
+    /// Gone on both sides: forget it.
+    Forget,
+    /// The file says it is a page that is gone: it is a file of its own now.
+    Unbind,
+}
+
+/// The next act for one page. Total: every state of the three trees has an answer.
+#[must_use]
+pub fn decide(view: &View<'_>) -> Decision {
+    let presence = view.node.remote.presence;
+    match (view.node.base.is_some(), view.file, presence) {
+        (_, _, Presence::Unlisted) => Decision::Look,
+
+        (false, None, Presence::Gone) | (true, None, Presence::Gone) => Decision::Forget,
+        (false, Some(_), Presence::Gone) => Decision::Unbind,
+        (true, Some(file), Presence::Gone) => gone_at_the_service(view, file),
+
+        (false, None, Presence::Listed | Presence::Hidden) => match view.node.remote.body {
+            None => Decision::Look,
+            Some(_) => Decision::Materialise,
+        },
+        (false, Some(file), Presence::Listed | Presence::Hidden) => never_compared(view, file),
+        (true, None, Presence::Listed | Presence::Hidden) => file_is_gone(view),
+        (true, Some(file), Presence::Listed | Presence::Hidden) => both_there(view, file),
+    }
+}
+
+fn gone_at_the_service(view: &View<'_>, file: &LocalFile) -> Decision {
+    let unchanged = view.node.base.as_ref().is_some_and(|base| base.text.is_some() && base.text == file.hash);
+    match (file.hash, unchanged) {
+        (None, _) if file.problem.is_none() => Decision::Read,
+        (_, true) => Decision::TrashFile,
+        _ => Decision::SetAside,
+    }
+}
+
+fn never_compared(view: &View<'_>, file: &LocalFile) -> Decision {
+    if view.node.remote.body.is_none() {
+        return Decision::Look;
+    }
+    if file.problem.is_some() {
+        return Decision::Wait;
+    }
+    match view.meaning {
+        None => Decision::Read,
+        Some(meaning) if Some(meaning) == view.node.remote.body => Decision::Adopt,
+        Some(_) => Decision::KeepBoth,
+    }
+}
+
+fn file_is_gone(view: &View<'_>) -> Decision {
+    if !view.grace_is_over {
+        return Decision::Wait;
+    }
+    if view.deletes == Deletes::Restore || changed_at_the_service(view.node) {
+        return Decision::Restore;
+    }
+    Decision::TrashPage
+}
+
+/// Whether the service's page is not what both sides agreed on. Deleting would throw that change away.
+#[must_use]
+pub fn changed_at_the_service(node: &Node) -> bool {
+    node.base.as_ref().is_none_or(|base| {
+        node.remote.body.is_some_and(|body| body != base.body)
+            || node.remote.title != base.title
+            || node.remote.parent != base.parent
+    })
+}
+
+fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
+    let (Some(base), remote) = (view.node.base.as_ref(), &view.node.remote) else {
+        return Decision::Wait;
+    };
+    if file.problem.is_some() {
+        // What the file holds cannot be told apart from an accident: neither side touches the other.
+        return Decision::Wait;
+    }
+    let Some(hash) = file.hash else { return Decision::Read };
+
+    // Parent. The API has no move: a file that a person moved goes back, unless the service agrees with the move.
+    let moved_here = match view.local_parent {
+        Place::Under(parent) => *parent != base.parent && *parent != remote.parent,
+        Place::Elsewhere => true,
+    };
+    if moved_here {
+        return match view.moves {
+            Moves::PutBack if view.belongs.is_none() => Decision::Wait,
+            Moves::PutBack => Decision::Relocate { puts_back: true },
+            Moves::Recreate => Decision::Recreate,
+        };
+    }
+
+    // Content and title, upwards: one request carries both.
+    let mut content = false;
+    if base.text != Some(hash) {
+        match view.meaning {
+            None => return Decision::Read,
+            Some(meaning) if meaning == base.body => return Decision::AcceptBytes,
+            Some(_) => content = true,
+        }
+    }
+    // A title that changed on both sides is the service's: the file is renamed once more.
+    let retitled =
+        view.local_title != base.title && view.local_title != remote.title && remote.title == base.title;
+    if content || retitled {
+        return Decision::Push { title: retitled.then(|| view.local_title.to_owned()) };
+    }
+
+    // Content, downwards.
+    if remote.body.is_some_and(|body| body != base.body) || remote.icon != base.icon {
+        return Decision::Splice;
+    }
+
+    // Place.
+    match view.belongs {
+        None => Decision::Wait,
+        Some(_) if view.front_is_stale => Decision::Splice,
+        Some(path) if *path != file.path => Decision::Relocate { puts_back: false },
+        Some(_) if base.title != remote.title || base.parent != remote.parent || base.path != file.path => {
+            Decision::AgreeOnPlace
+        }
+        Some(_) if base.folder_at.is_some() => Decision::MoveFolder,
+        Some(_) => Decision::Rest,
+    }
+}

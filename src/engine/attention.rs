@@ -1,0 +1,227 @@
+//! What needs a person, and the numbers that say how far everything is.
+
+use super::Engine;
+use crate::model::{Presence, Timestamp};
+use crate::store::{Attention, StoreError};
+
+/// How long something that was told once is shown.
+const NOTICE_MS: i64 = 24 * 3_600_000;
+
+/// The last list written, so that nothing is written twice.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    shown: Vec<Attention>,
+    written: bool,
+}
+
+/// Where everything stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Pages whose file and body have agreed.
+    pub mirrored: usize,
+    /// Pages that the service lists.
+    pub listed: usize,
+    /// Pages whose body has been looked at in this full pass (or ever, without one).
+    pub looked: usize,
+    /// Edits, new files and deletions on their way.
+    pub pending: usize,
+    /// What needs a person.
+    pub attention: Vec<Attention>,
+    /// Conflict copies.
+    pub conflicts: usize,
+    /// Requests sent in the last 60 s.
+    pub requests_last_minute: usize,
+    /// Whether nothing is left to do but to poll, wait for grace times, and wait for a person.
+    pub is_settled: bool,
+    /// Whether the full pass that was asked for is over and everything it found is settled.
+    pub pass_is_over: bool,
+    /// Milliseconds that the pass will still take at the present rate; 0 when it is over.
+    pub pass_left_ms: i64,
+}
+
+impl Engine {
+    pub(super) fn notice(&mut self, path: &str, reason: String, action: &str) -> Result<(), StoreError> {
+        let notice = Attention { path: path.to_owned(), reason, action: action.to_owned() };
+        self.store.add_notice(&notice, self.now)
+    }
+
+    /// Writes the list of what needs a person when it has changed.
+    pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
+        self.end_adopting()?;
+        let list = self.needs()?;
+        if !self.attention.written || self.attention.shown != list {
+            self.store.set_attention(&list, self.now)?;
+            self.attention.shown = list;
+            self.attention.written = true;
+        }
+        Ok(())
+    }
+
+    fn needs(&self) -> Result<Vec<Attention>, StoreError> {
+        let mut list = self.store.notices()?;
+        let mut need = |path: &str, reason: &str, action: &str| {
+            list.push(Attention {
+                path: path.to_owned(),
+                reason: reason.to_owned(),
+                action: action.to_owned(),
+            });
+        };
+        if let Some(Err(why)) = &self.root.state {
+            need(
+                "",
+                &format!("nothing is written on either side: {why}"),
+                "bring the folder back, or run espejo init for a new one",
+            );
+        }
+        if let Some(why) = &self.service.stopped {
+            need("", &format!("nothing is sent: {why}"), "put a valid token in place and restart espejo");
+        } else if let Some(why) = &self.service.down {
+            need("", why, "nothing to do: it is tried again, and edits wait in order");
+        }
+        for (what, why) in &self.lists.trouble {
+            need(what, why, "nothing is lost; tell the service's operator if it stays");
+        }
+        for (path, why) in &self.root.unreadable {
+            need(path.as_str(), &format!("it cannot be looked at: {why}"), "make it readable");
+        }
+        for workspace in self.trees.workspaces.values() {
+            let (id, name) = (&workspace.seen.id, workspace.seen.name.as_str());
+            if !workspace.present {
+                need(
+                    &workspace.folder,
+                    &format!("the service no longer lists the workspace {name}: its files stay as they are"),
+                    "ask for access, or remove the folder and its workspace from the config",
+                );
+                continue;
+            }
+            if let Some(why) = self.read_only(id) {
+                need(
+                    &workspace.folder,
+                    &format!("it is read-only: {why}"),
+                    "edits wait here until it can be written to again",
+                );
+            }
+            if let Some(why) = self.vanishing_held(id) {
+                need(
+                    &workspace.folder,
+                    &format!("nothing is removed: {why}"),
+                    "look in the app; then espejo approve removes the files, and access regained keeps them",
+                );
+            }
+        }
+        if let Some(why) = self.local_deletions_held() {
+            need(
+                "",
+                &format!("nothing is deleted at the service: {why}"),
+                "bring the files back, or run espejo approve",
+            );
+        }
+        for file in self.trees.files.values() {
+            if let Some(why) = &file.problem {
+                need(
+                    file.path.as_str(),
+                    &format!("not sent: {why}"),
+                    "mend the file; the service's version is safe",
+                );
+            }
+        }
+        let strays = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+        if let Some(first) = strays.into_iter().find(|file| self.stray_claims_held(file)) {
+            need(
+                first.path.as_str(),
+                "it and many other files name pages that the service does not list",
+                "run espejo approve to make new pages of them",
+            );
+        }
+        for node in self.trees.pages.values() {
+            let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
+            let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
+            if let Some(parked) = &node.parked {
+                need(shown, &parked.why, "edit the file or the page; either is tried again");
+            } else if node.remote.presence == Presence::Hidden && node.base.is_some() {
+                need(
+                    shown,
+                    "the service no longer lists it, but still shows it: the file stays",
+                    "espejo approve removes the file",
+                );
+            } else if let Some(why) = self.moments.get(&node.id).and_then(|m| m.held.as_ref())
+                && node.base.is_some()
+                && node.file.is_some()
+                && self.read_only(&node.workspace).is_none()
+                && node.remote.presence == Presence::Listed
+            {
+                need(shown, why, "it is tried again by itself");
+            }
+        }
+        list.sort();
+        list.dedup();
+        Ok(list)
+    }
+
+    /// Once everything has been compared, files without an id are new files.
+    fn end_adopting(&mut self) -> Result<(), StoreError> {
+        let done = self.root.adopting
+            && self.root.is_ready()
+            && !self.trees.workspaces.is_empty()
+            && self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
+            && self.trees.pages.values().all(|node| {
+                node.base.is_some() || node.parked.is_some() || node.remote.presence != Presence::Listed
+            });
+        if done {
+            self.root.adopting = false;
+            self.store.set_meta("adopting", "no")?;
+            self.wake_all();
+        }
+        self.store.drop_old_notices(self.now.plus_ms(-NOTICE_MS))
+    }
+
+    /// Where everything stands now.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub fn summary(&self, now: Timestamp) -> Result<Summary, StoreError> {
+        let live = || {
+            let there = |presence| matches!(presence, Presence::Listed | Presence::Hidden);
+            self.trees
+                .pages
+                .values()
+                .filter(move |node| self.is_live(&node.workspace) && there(node.remote.presence))
+        };
+        let listed = live().count();
+        let looked = if self.full_pass.is_some() {
+            live().filter(|node| !self.pass_wants(&node.id)).count()
+        } else {
+            live().filter(|node| node.remote.body.is_some()).count()
+        };
+        let waits_for_time = |id| self.moments.get(id).is_some_and(|m: &super::Moment| m.held.is_some());
+        let wanted = self.service.wants.keys().filter(|id| !waits_for_time(id)).count();
+        let pending = wanted
+            + self.sent.len()
+            + self.intents.len()
+            + self.active.iter().filter(|id| !waits_for_time(id)).count();
+        let lists_done = self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
+            && !self.trees.workspaces.is_empty();
+        let unseen = live().filter(|node| node.remote.body.is_none() && node.parked.is_none()).count();
+        let is_settled = self.flights.is_empty()
+            && self.ready.is_none()
+            && pending == 0
+            && unseen == 0
+            && lists_done
+            && self.root.is_ready()
+            && self.watch.is_quiet(self.now)
+            && !self.creations_wait();
+        let left = i64::try_from(listed - looked).unwrap_or(0);
+        Ok(Summary {
+            mirrored: self.trees.mirrored(),
+            listed,
+            looked,
+            pending,
+            attention: self.attention.shown.clone(),
+            conflicts: self.store.conflicts()?.len(),
+            requests_last_minute: self.pace.sent_since(now.plus_ms(-60_000)),
+            is_settled,
+            pass_is_over: is_settled && self.pass_is_over(),
+            pass_left_ms: left * 60_000 / i64::from(self.settings.requests_per_minute.max(1)),
+        })
+    }
+}

@@ -1,0 +1,345 @@
+//! New files become pages, each exactly once: an intent is stored before a POST, and after a lost answer the service is
+//! searched for what it may have made before anything is asked again.
+
+use super::flight::Purpose;
+use super::pace::Class;
+use super::{Engine, Way, poll};
+use crate::model::{
+    Agreed, Body, Effect, Intent, LocalFile, MirrorPath, Node, PageId, Presence, RemotePage, ServiceError,
+    ServiceReply, Timestamp, WorkspaceId,
+};
+use crate::plan::{Place, naming};
+use crate::store::StoreError;
+
+/// The service's title for a page created without one (API document, "POST /pages").
+const DEFAULT_TITLE: &str = "Sin título";
+/// Looks after a lost answer: this long after it, and this long after the first look. A slow service may still be
+/// carrying the request out.
+const LOOK_AFTER_MS: [i64; 2] = [2_000, 15_000];
+
+impl Engine {
+    /// The next POST, if a new file is ready for one.
+    pub(super) fn next_creation(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
+        if self.trees.unbound.is_empty() || !self.watch.is_quiet(self.now) {
+            return Ok(None);
+        }
+        for path in self.trees.unbound.clone() {
+            let Some(file) = self.trees.files.get(&path).cloned() else { continue };
+            let Some((place, workspace, parent)) = self.ready_to_create(&file) else { continue };
+            if !self.pace.allows(Class::Edit, 2, false, self.now) {
+                return Ok(None);
+            }
+            let is_file = place == path;
+            let title = if is_file { Self::title_of_new(&file) } else { naming::title_of(place.name()) };
+            let intent = Intent {
+                path: place.clone(),
+                workspace: workspace.clone(),
+                parent: parent.clone(),
+                title: title.clone(),
+                asked_at: self.now,
+                lost: None,
+                stamp: is_file.then_some(file.stamp),
+            };
+            self.store.save_intent(&intent)?;
+            self.intents.insert(place.clone(), intent);
+            let effect = Effect::CreatePage { workspace, parent, title };
+            return Ok(Some((effect, Purpose::Create { path: place })));
+        }
+        Ok(None)
+    }
+
+    pub(super) fn creations_wait(&self) -> bool {
+        self.watch.is_quiet(self.now)
+            && self.trees.unbound.iter().any(|path| {
+                self.trees.files.get(path).is_some_and(|file| self.ready_to_create(file).is_some())
+            })
+    }
+
+    /// What must be created for this file: itself, or the topmost folder above it that is no page yet.
+    fn ready_to_create(&self, file: &LocalFile) -> Option<(MirrorPath, WorkspaceId, Option<PageId>)> {
+        let workspace = self.workspace_at(&file.path)?;
+        let sound = file.hash.is_some() && file.problem.is_none() && !self.watch.is_unread(&file.path);
+        if !sound || !self.is_live(&workspace) || self.read_only(&workspace).is_some() {
+            return None;
+        }
+        if self.root.adopting && self.may_be_adopted(&workspace, file) {
+            return None;
+        }
+        if self.stray_claims_held(file) {
+            return None;
+        }
+        let mut place = file.path.clone();
+        for _ in 0..200 {
+            if self.intents.contains_key(&place) {
+                return None;
+            }
+            let folder = place.parent()?;
+            match self.folder_stands_for(&folder) {
+                Place::Under(parent) => {
+                    let usable = parent.as_ref().is_none_or(|id| self.is_there(id));
+                    return usable.then_some((place, workspace, parent));
+                }
+                Place::Elsewhere => {
+                    // `X.md` beside the folder `X` is a new file of its own: it goes first.
+                    let beside =
+                        folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
+                    if beside.is_some_and(|path| self.trees.files.contains_key(&path)) {
+                        return None;
+                    }
+                    place = folder;
+                }
+            }
+        }
+        None
+    }
+
+    /// While everything is compared for the first time: a listed page may belong to this file.
+    fn may_be_adopted(&self, workspace: &WorkspaceId, file: &LocalFile) -> bool {
+        let Some(stem) = file.path.page_stem() else { return false };
+        let claims_listed = file.claims.as_ref().is_some_and(|id| self.is_there(id));
+        claims_listed
+            || match self.place_of(&file.path) {
+                Place::Under(parent) => self
+                    .trees
+                    .children(workspace, parent.as_ref())
+                    .filter_map(|id| self.trees.pages.get(id))
+                    .any(|node| {
+                        node.file.is_none()
+                            && node.base.is_none()
+                            && naming::still_says(stem, &node.remote.title)
+                    }),
+                // The folder's own page may not have its file yet.
+                Place::Elsewhere => self.trees.pages.values().any(|node| {
+                    node.workspace == *workspace
+                        && node.base.is_none()
+                        && node.remote.presence == Presence::Listed
+                }),
+            }
+    }
+
+    /// Many files that name pages the service does not list look like lost access, not like new files.
+    pub(super) fn stray_claims_held(&self, file: &LocalFile) -> bool {
+        let stray = |file: &LocalFile| {
+            file.disowned.is_none()
+                && file.claims.as_ref().is_some_and(|id| !self.trees.pages.contains_key(id))
+        };
+        stray(file) && !self.root.strays_approved && {
+            let all = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+            all.filter(|file| stray(file)).count() > self.settings.pages.max_deletes
+        }
+    }
+
+    /// During the first comparison, a file without an id that stands exactly where the page's file would stand is it.
+    pub(super) fn adopt_by_place(&mut self, node: &Node) -> Result<bool, StoreError> {
+        if !self.root.adopting {
+            return Ok(false);
+        }
+        let folder = self.folder_for_children(&node.workspace, node.remote.parent.as_ref());
+        let name = naming::choose(&node.remote.title, &|_| false, 252);
+        let path = folder.and_then(|folder| folder.join(&format!("{}.md", name.stem)).ok());
+        let Some(path) = path.filter(|path| self.trees.unbound.contains(path)) else { return Ok(false) };
+        let claimed =
+            self.trees.files.get(&path).is_some_and(|file| file.claims.is_some() || file.problem.is_some());
+        if claimed {
+            return Ok(false);
+        }
+        self.bind(&path, &node.id, true)?;
+        Ok(true)
+    }
+
+    /// Whether a POST in doubt may have made this page: then it waits for the verdict.
+    pub(super) fn awaits_intent(&self, node: &Node) -> bool {
+        self.intents.values().any(|intent| is_answer_to(node, intent))
+    }
+
+    pub(super) fn created(
+        &mut self,
+        path: &MirrorPath,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        // The file may have been renamed meanwhile; its intent went with it.
+        let Some(mut intent) = self.intents.get(path).cloned().or_else(|| self.moved_intent(path)) else {
+            return Ok(());
+        };
+        match result {
+            Ok(ServiceReply::Meta(meta)) => {
+                self.end_intent(&intent.path)?;
+                let remote = RemotePage {
+                    parent: meta.parent,
+                    title: meta.title,
+                    icon: meta.icon,
+                    position: meta.position,
+                    presence: Presence::Listed,
+                    body: None,
+                };
+                self.page_made(&intent, meta.id, remote)
+            }
+            Err(error) if error.may_have_happened() => {
+                intent.lost = Some((self.now, 0));
+                let (workspace, at) = (intent.workspace.clone(), self.now.plus_ms(LOOK_AFTER_MS[0]));
+                self.list_by(&workspace, at);
+                self.store.save_intent(&intent)?;
+                self.intents.insert(intent.path.clone(), intent);
+                Ok(())
+            }
+            Ok(_) => self.end_intent(&intent.path),
+            Err(error) => {
+                self.end_intent(&intent.path)?;
+                match &error {
+                    ServiceError::Forbidden(why) => {
+                        if let Some(mut workspace) = self.trees.workspaces.get(&intent.workspace).cloned() {
+                            workspace.read_only = Some(format!(
+                                "the service forbids writing to {}: {why}",
+                                workspace.seen.name
+                            ));
+                            self.save_workspace(workspace)?;
+                        }
+                        Ok(())
+                    }
+                    ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
+                        self.list_by(&intent.workspace.clone(), self.now);
+                        self.creation_refused(&intent, &error.to_string())
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn moved_intent(&self, path: &MirrorPath) -> Option<Intent> {
+        // Only one POST for one path can be under way, so an intent that is not lost and not at its path is it.
+        self.intents
+            .values()
+            .find(|intent| intent.lost.is_none() && intent.path != *path && intent.stamp.is_some())
+            .cloned()
+    }
+
+    fn end_intent(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
+        self.intents.remove(path);
+        self.store.delete_intent(path)
+    }
+
+    fn creation_refused(&mut self, intent: &Intent, why: &str) -> Result<(), StoreError> {
+        let inside: Vec<MirrorPath> =
+            self.trees.unbound.iter().filter(|path| path.is_within(&intent.path)).cloned().collect();
+        for path in inside {
+            if let Some(mut file) = self.trees.files.get(&path).cloned() {
+                file.problem = Some(why.to_owned());
+                self.save_file(file)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The service has made a page for a file (or a folder): they belong together from now on.
+    fn page_made(&mut self, intent: &Intent, id: PageId, remote: RemotePage) -> Result<(), StoreError> {
+        let (now, tick) = (self.now, self.tick);
+        let empty = Body::of(Vec::new());
+        self.store.keep_body(&empty)?;
+        let first_seen = self.trees.pages.get(&id).map_or(now, |node| node.first_seen);
+        let mut node = Node {
+            id: id.clone(),
+            workspace: intent.workspace.clone(),
+            remote: RemotePage { body: Some(empty.hash), ..remote },
+            base: None,
+            file: None,
+            missing_since: None,
+            stem: intent.path.page_stem().or(Some(intent.path.name())).map(ToOwned::to_owned),
+            approved: false,
+            first_seen,
+            poll: poll::fresh(now),
+            parked: None,
+            last_push: None,
+        };
+        poll::changed(&mut node.poll, now);
+        node.poll.last = now;
+        if let Some(stamp) = intent.stamp {
+            let file = self.trees.files.get(&intent.path).filter(|file| file.page.is_none());
+            node.base = Some(Agreed {
+                parent: node.remote.parent.clone(),
+                title: node.remote.title.clone(),
+                icon: None,
+                body: empty.hash,
+                text: None,
+                front_title: file.and_then(|file| file.front_title.clone()),
+                path: intent.path.clone(),
+                folder_at: None,
+            });
+            if file.is_none() {
+                // The file went while its page was made: the page follows it like any other whose file was deleted.
+                node.missing_since = Some(now);
+                tracing::debug!(inode = stamp.inode, "the file of a new page is gone");
+            }
+        }
+        self.save_page(node)?;
+        if intent.stamp.is_some() && self.trees.unbound.contains(&intent.path) {
+            self.bind(&intent.path, &id, true)?;
+            self.watch.read_by(&intent.path.clone(), now);
+        }
+        let moment = self.moment(&id);
+        moment.acted = tick.saturating_sub(1);
+        moment.missed = tick;
+        // The answer to the POST is a look: the page is empty and nobody else has seen it yet.
+        moment.looked = tick + 1;
+        moment.looked_at = now;
+        moment.wanted = tick;
+        self.say(Way::Up, &intent.path, "new page");
+        self.wake_all();
+        Ok(())
+    }
+
+    /// After a page list: has a POST in doubt made a page?
+    pub(super) fn resolve_lost_intents(
+        &mut self,
+        workspace: &WorkspaceId,
+        looked_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let lost: Vec<Intent> = self
+            .intents
+            .values()
+            .filter(|i| i.lost.is_some() && i.workspace == *workspace)
+            .cloned()
+            .collect();
+        for mut intent in lost {
+            let Some((since, looks)) = intent.lost else { continue };
+            let candidates: Vec<Node> =
+                self.trees.pages.values().filter(|node| is_answer_to(node, &intent)).cloned().collect();
+            let empty = Body::of(Vec::new()).hash;
+            if let Some(node) = candidates.iter().find(|node| node.remote.body == Some(empty)) {
+                self.end_intent(&intent.path)?;
+                self.page_made(&intent, node.id.clone(), node.remote.clone())?;
+                continue;
+            }
+            if candidates.iter().any(|node| node.remote.body.is_none()) {
+                // Its body is asked for as one of the pages never seen; then the next list tells.
+                self.list_by(workspace, self.now.plus_ms(1_000));
+                continue;
+            }
+            let due = since.plus_ms(LOOK_AFTER_MS[(looks as usize).min(1)]);
+            if looked_at < due {
+                self.list_by(workspace, due);
+                continue;
+            }
+            if (looks as usize) + 1 < LOOK_AFTER_MS.len() {
+                intent.lost = Some((since, looks + 1));
+                self.list_by(workspace, since.plus_ms(LOOK_AFTER_MS[1]));
+                self.store.save_intent(&intent)?;
+                self.intents.insert(intent.path.clone(), intent);
+            } else {
+                // Two looks found nothing: it was not carried out. The file is asked for again like any new one.
+                self.end_intent(&intent.path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_answer_to(node: &Node, intent: &Intent) -> bool {
+    let title = if intent.title.is_empty() { DEFAULT_TITLE } else { &intent.title };
+    node.base.is_none()
+        && node.file.is_none()
+        && node.workspace == intent.workspace
+        && node.remote.parent == intent.parent
+        && node.remote.title == title
+        && node.first_seen >= intent.asked_at
+}

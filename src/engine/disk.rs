@@ -1,0 +1,551 @@
+//! The local tree: scans, reads, and which file is which page. Hints only ask for a scan; a scan is the evidence.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::flight::{Flight, Purpose};
+use super::{Engine, Way};
+use crate::markdown::front_matter;
+use crate::model::{
+    Body, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, LocalFile, MirrorPath, PageId,
+    RootState, Scan, Stamp, Timestamp,
+};
+use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
+use crate::plan::ignore;
+use crate::store::{Store, StoreError};
+
+/// A whole look even when nothing hinted at a change.
+const SCAN_EVERY_MS: i64 = 300_000;
+/// After a root that could not be used.
+const ROOT_RETRY_MS: i64 = 10_000;
+/// Hints that never stop must not put a scan off for ever.
+const SCAN_AT_LATEST_MS: i64 = 2_000;
+/// A file that never rests is read all the same after this long; the read itself refuses a file in motion.
+const UNSETTLED_MAX_MS: i64 = 60_000;
+/// File systems with two-second clocks exist (FAT); a younger change may hide behind an equal stamp.
+const RACY_MS: i64 = 2_000;
+/// A new file may still be empty because its editor has only just made it.
+const NEW_EMPTY_MS: i64 = 2_000;
+
+/// What is known of the mirror's root.
+#[derive(Debug)]
+pub(super) struct Root {
+    /// `None` until the first scan; an error means that nothing may be written on either side.
+    pub(super) state: Option<Result<(), String>>,
+    identity: Option<(u64, u64)>,
+    /// The root is another folder than it was: what is missing in it may never have been there.
+    pub(super) changed: bool,
+    /// Until everything has been compared once, files without an id are matched to pages by their place.
+    pub(super) adopting: bool,
+    /// Files that name pages the service does not list may become new pages.
+    pub(super) strays_approved: bool,
+    /// Folders and files that could not be looked at in the last scan.
+    pub(super) unreadable: Vec<(MirrorPath, String)>,
+}
+
+impl Root {
+    pub(super) fn new(identity: Option<(u64, u64)>, adopting: bool) -> Self {
+        Self {
+            state: None,
+            identity,
+            changed: false,
+            adopting,
+            strays_approved: false,
+            unreadable: Vec::new(),
+        }
+    }
+
+    pub(super) fn remembered(store: &Store) -> Result<Option<(u64, u64)>, StoreError> {
+        let text = store.meta("root_identity")?;
+        Ok(text.and_then(|t| t.split_once(' ').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))))
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        matches!(self.state, Some(Ok(())))
+    }
+}
+
+/// When to look at what.
+#[derive(Debug)]
+pub(super) struct Watching {
+    scan_due: Timestamp,
+    hinted_since: Option<Timestamp>,
+    /// The last hint or noticed change of each path that is not settled.
+    touched: BTreeMap<MirrorPath, (Timestamp, Timestamp)>,
+    /// Files to read, and from when.
+    unread: BTreeMap<MirrorPath, Timestamp>,
+    identities_due: bool,
+}
+
+impl Watching {
+    pub(super) fn new(now: Timestamp) -> Self {
+        Self {
+            scan_due: now,
+            hinted_since: None,
+            touched: BTreeMap::new(),
+            unread: BTreeMap::new(),
+            identities_due: false,
+        }
+    }
+
+    pub(super) fn hint(&mut self, path: MirrorPath, now: Timestamp, settle_ms: i64) {
+        self.touched.entry(path).and_modify(|(_, last)| *last = now).or_insert((now, now));
+        let since = *self.hinted_since.get_or_insert(now);
+        let due = now.plus_ms(settle_ms).min(since.plus_ms(settle_ms.max(SCAN_AT_LATEST_MS)));
+        if self.scan_due > due || since == now {
+            self.scan_due = self.scan_due.min(due);
+        } else if self.scan_due < due && since < now {
+            // Still being written: the scan waits with it, within bounds.
+            self.scan_due = due;
+        }
+    }
+
+    pub(super) fn scan_by(&mut self, at: Timestamp) {
+        self.scan_due = self.scan_due.min(at);
+    }
+
+    pub(super) fn next_due(&self) -> Timestamp {
+        self.unread.values().copied().fold(self.scan_due, Timestamp::min)
+    }
+
+    pub(super) fn forget(&mut self, path: &MirrorPath) {
+        self.unread.remove(path);
+        self.touched.remove(path);
+    }
+
+    pub(super) fn read_by(&mut self, path: &MirrorPath, at: Timestamp) {
+        self.unread.entry(path.clone()).and_modify(|due| *due = (*due).min(at)).or_insert(at);
+    }
+
+    pub(super) fn is_unread(&self, path: &MirrorPath) -> bool {
+        self.unread.contains_key(path)
+    }
+
+    pub(super) fn is_quiet(&self, now: Timestamp) -> bool {
+        self.scan_due > now && self.hinted_since.is_none() && self.unread.is_empty() && !self.identities_due
+    }
+
+    fn settled_at(&self, path: &MirrorPath, settle_ms: i64) -> Option<Timestamp> {
+        let (first, last) = self.touched.get(path)?;
+        Some(last.plus_ms(settle_ms).min(first.plus_ms(UNSETTLED_MAX_MS)))
+    }
+}
+
+impl Engine {
+    /// A scan or a read, if one is due.
+    pub(super) fn next_look_at_disk(&mut self) -> Option<(Effect, Purpose)> {
+        if self.watch.scan_due <= self.now {
+            return Some((Effect::Scan, Purpose::Scan));
+        }
+        if !self.root.is_ready() {
+            return None;
+        }
+        let due =
+            self.watch.unread.iter().find(|(_, due)| **due <= self.now).map(|(path, _)| path.clone())?;
+        Some((Effect::ReadFile(due.clone()), Purpose::Read { path: due }))
+    }
+
+    pub(super) fn scan_done(&mut self, flight: &Flight, scan: Scan) -> Result<(), StoreError> {
+        self.watch.scan_due = self.now.plus_ms(SCAN_EVERY_MS);
+        self.watch.hinted_since = None;
+        if scan.root != RootState::Ready {
+            self.root.state = Some(Err(root_problem(&scan.root)));
+            self.watch.scan_due = self.now.plus_ms(ROOT_RETRY_MS);
+            return Ok(());
+        }
+        if self.root.state.as_ref().is_none_or(Result::is_err) {
+            self.wake_all();
+        }
+        self.root.state = Some(Ok(()));
+        if self.root.identity != Some(scan.root_identity) {
+            self.root.changed |= self.root.identity.is_some();
+            self.root.identity = Some(scan.root_identity);
+            let (device, inode) = scan.root_identity;
+            self.store.set_meta("root_identity", &format!("{device} {inode}"))?;
+        }
+        self.root.unreadable =
+            scan.unreadable.iter().map(|item| (item.path.clone(), item.why.clone())).collect();
+        self.take_in_names(&scan);
+        self.take_in_stamps(&scan, flight.sent_at);
+        self.watch.identities_due = true;
+        self.identify_if_ready()?;
+        self.drop_settled_conflicts(&scan)
+    }
+
+    fn take_in_names(&mut self, scan: &Scan) {
+        self.trees.folders.clear();
+        self.trees.occupied.clear();
+        for entry in &scan.entries {
+            match entry.kind {
+                EntryKind::Folder => {
+                    self.trees.folders.insert(entry.path.clone());
+                }
+                EntryKind::File if self.is_page_file(&entry.path) => continue,
+                EntryKind::File | EntryKind::Other => {}
+            }
+            if entry.path.page_stem().is_some() {
+                self.trees.occupied.insert(entry.path.clone());
+            }
+        }
+    }
+
+    /// Files whose stamp is new are to be read once they have settled; what no entry names is missing.
+    fn take_in_stamps(&mut self, scan: &Scan, looked_at: Timestamp) {
+        let settle_ms = self.settings.pages.settle_ms;
+        let mut seen = BTreeMap::new();
+        for entry in &scan.entries {
+            if entry.kind != EntryKind::File || !self.is_page_file(&entry.path) {
+                continue;
+            }
+            seen.insert(entry.path.clone(), entry.stamp);
+            let known = self.trees.files.get(&entry.path);
+            let verify = known.is_some_and(|file| file.racy && !is_racy(&file.stamp, looked_at));
+            if known.is_some_and(|file| file.stamp == entry.stamp && file.hash.is_some()) && !verify {
+                self.watch.touched.remove(&entry.path);
+                continue;
+            }
+            let quiet = if known.is_none() && entry.stamp.size == 0 {
+                settle_ms.max(NEW_EMPTY_MS)
+            } else {
+                settle_ms
+            };
+            self.watch.touched.entry(entry.path.clone()).or_insert((self.now, self.now));
+            let due =
+                if verify { self.now } else { self.watch.settled_at(&entry.path, quiet).unwrap_or(self.now) };
+            self.watch.unread.insert(entry.path.clone(), due);
+        }
+        self.watch.unread.retain(|path, _| seen.contains_key(path));
+        self.watch.touched.retain(|path, _| seen.contains_key(path));
+        self.lists.last_seen = seen;
+    }
+
+    /// Whether a path is, by its place and name, a page's file.
+    fn is_page_file(&self, path: &MirrorPath) -> bool {
+        let Some(root) = self.workspace_at(path).and_then(|workspace| self.pages_root(&workspace)) else {
+            return false;
+        };
+        let folders = path.parent().and_then(|up| up.rebase(&root, &MirrorPath::root()));
+        ignore::is_page_file(path.name())
+            && folders.is_some_and(|up| !up.components().any(ignore::is_ignored_folder))
+    }
+
+    pub(super) fn read_done(
+        &mut self,
+        path: &MirrorPath,
+        result: Result<FileLook, DiskError>,
+    ) -> Result<(), StoreError> {
+        match result {
+            Ok(look) => {
+                self.watch.unread.remove(path);
+                self.watch.touched.remove(path);
+                self.take_in_file(&look)?;
+            }
+            Err(DiskError::Missing(_)) => {
+                self.watch.forget(path);
+                self.watch.scan_by(self.now);
+            }
+            Err(DiskError::Changed(_)) => {
+                self.watch.touched.insert(path.clone(), (self.now, self.now));
+                self.watch.unread.insert(path.clone(), self.now.plus_ms(self.settings.pages.settle_ms));
+            }
+            Err(error) => {
+                self.watch.forget(path);
+                self.take_in_problem(path, None, error.to_string())?;
+            }
+        }
+        self.identify_if_ready()
+    }
+
+    /// Records what a file holds.
+    pub(super) fn take_in_file(&mut self, look: &FileLook) -> Result<(), StoreError> {
+        self.watch.unread.remove(&look.path);
+        let hash = ContentHash::of(&look.bytes);
+        let old = self.trees.files.get(&look.path).cloned();
+        let mut file = LocalFile {
+            path: look.path.clone(),
+            page: old.as_ref().and_then(|file| file.page.clone()),
+            stamp: look.stamp,
+            hash: Some(hash),
+            claims: None,
+            disowned: old.as_ref().and_then(|file| file.disowned.clone()),
+            front_title: None,
+            problem: None,
+            racy: is_racy(&look.stamp, self.now),
+        };
+        match std::str::from_utf8(&look.bytes).map_err(|_| "it is not UTF-8 text".to_owned()) {
+            Err(why) => file.problem = Some(why),
+            Ok(text) => match front_matter::split(text) {
+                Err(error) => file.problem = Some(error.to_string()),
+                Ok(split) => {
+                    let blank = split.front.is_none() && split.body.trim().is_empty();
+                    if let Some(front) = split.front {
+                        file.claims = front.id.as_deref().and_then(|id| PageId::new(id).ok());
+                        file.front_title = front.title.filter(|title| !title.is_empty());
+                    }
+                    if blank && self.had_words(file.page.as_ref())? {
+                        file.problem = Some("it is empty now, and its page is not".to_owned());
+                    }
+                }
+            },
+        }
+        if file.disowned != file.claims {
+            file.disowned = None;
+        }
+        let page = file.page.clone();
+        let readable = file.problem.is_none();
+        let new = old.is_none();
+        self.save_file(file)?;
+        if new {
+            self.watch.identities_due = true;
+        }
+        if let (Some(page), true) = (page, readable) {
+            self.interpret(&page, look)?;
+            self.wake(&page);
+        }
+        Ok(())
+    }
+
+    fn had_words(&self, page: Option<&PageId>) -> Result<bool, StoreError> {
+        let Some(base) = page.and_then(|id| self.trees.pages.get(id)).and_then(|node| node.base.as_ref())
+        else {
+            return Ok(false);
+        };
+        Ok(self.store.body(base.body)?.is_some_and(|blocks| !blocks.is_empty()))
+    }
+
+    fn take_in_problem(
+        &mut self,
+        path: &MirrorPath,
+        stamp: Option<Stamp>,
+        why: String,
+    ) -> Result<(), StoreError> {
+        let Some(mut file) = self.trees.files.get(path).cloned() else {
+            self.root.unreadable.push((path.clone(), why));
+            return Ok(());
+        };
+        file.stamp = stamp.unwrap_or(file.stamp);
+        file.problem = Some(why);
+        self.save_file(file)
+    }
+
+    /// Tells files and pages together, once everything that can be read has been.
+    pub(super) fn identify_if_ready(&mut self) -> Result<(), StoreError> {
+        if !self.watch.identities_due || self.watch.unread.values().any(|due| *due <= self.now) {
+            return Ok(());
+        }
+        self.watch.identities_due = false;
+        let seen_now = std::mem::take(&mut self.lists.last_seen);
+        let known: Vec<KnownFile> = self
+            .trees
+            .files
+            .values()
+            .filter(|file| file.page.is_some() || self.was_there_before(file, &seen_now))
+            .map(|file| KnownFile {
+                path: file.path.clone(),
+                page: file.page.clone(),
+                stamp: file.stamp,
+                hash: file.hash,
+            })
+            .collect();
+        let mut seen = Vec::new();
+        for (path, stamp) in &seen_now {
+            // A new file that is still being written is told apart at a later look.
+            let Some(file) = self.trees.files.get(path) else { continue };
+            let claims = file.claims.clone().filter(|_| file.claims != file.disowned);
+            seen.push(SeenFile { path: path.clone(), stamp: *stamp, claims, hash: file.hash });
+        }
+        // What could not be looked at is taken to be as it was.
+        for file in self.trees.files.values().filter(|file| !seen_now.contains_key(&file.path)) {
+            if self.root.unreadable.iter().any(|(hidden, _)| file.path.is_within(hidden)) {
+                let claims = file.claims.clone().filter(|_| file.claims != file.disowned);
+                seen.push(SeenFile { path: file.path.clone(), stamp: file.stamp, claims, hash: file.hash });
+            }
+        }
+        let identities = identity::identify(&known, &seen);
+        self.apply_identities(&seen, identities)?;
+        self.lists.last_seen = seen_now;
+        Ok(())
+    }
+
+    fn was_there_before(&self, file: &LocalFile, seen: &BTreeMap<MirrorPath, Stamp>) -> bool {
+        file.page.is_none() && (!seen.contains_key(&file.path) || self.intents.contains_key(&file.path))
+    }
+
+    fn apply_identities(
+        &mut self,
+        seen: &[SeenFile],
+        identities: identity::Identities,
+    ) -> Result<(), StoreError> {
+        // All old bindings go first: files may have changed places with each other.
+        let mut moved: BTreeSet<PageId> = BTreeSet::new();
+        for (file, verdict) in seen.iter().zip(&identities.verdicts) {
+            match verdict {
+                Verdict::Moved { page, from } => {
+                    moved.insert(page.clone());
+                    self.follow_intent(from, &file.path)?;
+                }
+                Verdict::New { from: Some(from), .. } => self.follow_intent(from, &file.path)?,
+                _ => {}
+            }
+        }
+        for (page, path) in &identities.vanished {
+            self.file_vanished(page, path)?;
+        }
+        for (file, verdict) in seen.iter().zip(&identities.verdicts) {
+            match verdict {
+                Verdict::Same(page) => self.bind(&file.path, page, false)?,
+                Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
+                Verdict::Copy { of } => self.unbind(&file.path, Some(of.clone()))?,
+                Verdict::New { claims, .. } => self.new_file(&file.path, claims.as_ref())?,
+            }
+        }
+        let seen_paths: BTreeSet<&MirrorPath> = seen.iter().map(|file| &file.path).collect();
+        let gone: Vec<MirrorPath> =
+            self.trees.files.keys().filter(|path| !seen_paths.contains(path)).cloned().collect();
+        for path in gone {
+            self.forget_file(&path)?;
+            self.wake_all();
+        }
+        Ok(())
+    }
+
+    fn follow_intent(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+        if let Some(mut intent) = self.intents.remove(from) {
+            self.store.delete_intent(from)?;
+            intent.path = to.clone();
+            self.store.save_intent(&intent)?;
+            self.intents.insert(to.clone(), intent);
+        }
+        Ok(())
+    }
+
+    fn file_vanished(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
+        let (now, tick) = (self.now, self.tick);
+        self.edit_page(page, |node| {
+            if node.file.as_ref() == Some(path) {
+                node.file = None;
+                node.missing_since.get_or_insert(now);
+            }
+        })?;
+        let moment = self.moment(page);
+        moment.missed = tick;
+        moment.reading = None;
+        tracing::debug!(page = %page, path = %path, "file missing");
+        Ok(())
+    }
+
+    /// `path` is the file of `page`.
+    pub(super) fn bind(&mut self, path: &MirrorPath, page: &PageId, moved: bool) -> Result<(), StoreError> {
+        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
+        let Some(node) = self.trees.pages.get(page) else { return self.unbind(path, None) };
+        if node.file.as_ref() == Some(path)
+            && file.page.as_ref() == Some(page)
+            && node.missing_since.is_none()
+        {
+            return Ok(());
+        }
+        let came_back = node.missing_since.is_some();
+        file.page = Some(page.clone());
+        if file.claims.as_ref().is_some_and(|claims| claims != page) {
+            file.disowned.clone_from(&file.claims);
+        }
+        self.save_file(file)?;
+        self.edit_page(page, |node| {
+            node.file = Some(path.clone());
+            node.missing_since = None;
+            node.approved = false;
+        })?;
+        self.moment(page).reading = None;
+        if moved || came_back {
+            self.wake_all();
+        }
+        Ok(())
+    }
+
+    /// `path` is no page's file.
+    pub(super) fn unbind(&mut self, path: &MirrorPath, copy_of: Option<PageId>) -> Result<(), StoreError> {
+        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
+        let was = file.page.take();
+        if copy_of.is_some() {
+            file.disowned = copy_of;
+        }
+        self.save_file(file)?;
+        if let Some(page) = was {
+            self.edit_page(&page, |node| {
+                if node.file.as_ref() == Some(path) {
+                    node.file = None;
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A file that no known file explains. It may be a page's all the same: after the state was lost, or when a
+    /// deleted file is put back much later.
+    fn new_file(&mut self, path: &MirrorPath, claims: Option<&PageId>) -> Result<(), StoreError> {
+        let claimed = claims.filter(|id| {
+            self.trees.pages.get(*id).is_some_and(|node| {
+                node.file.as_ref().is_none_or(|file| !self.trees.files.contains_key(file) || file == path)
+            })
+        });
+        if let Some(page) = claimed {
+            return self.bind(path, &page.clone(), true);
+        }
+        self.unbind(path, None)
+    }
+
+    /// Drops conflicts whose copies a person has removed.
+    fn drop_settled_conflicts(&mut self, scan: &Scan) -> Result<(), StoreError> {
+        let there: BTreeSet<&MirrorPath> = scan.entries.iter().map(|entry| &entry.path).collect();
+        for conflict in self.store.conflicts()? {
+            let hidden = self.root.unreadable.iter().any(|(path, _)| conflict.path.is_within(path));
+            if !there.contains(&conflict.path) && !hidden {
+                self.store.delete_conflict(&conflict.path)?;
+                self.say(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
+            }
+        }
+        Ok(())
+    }
+
+    /// The body a file stands for, by its last reading.
+    pub(super) fn meaning(&self, page: &PageId, file: &LocalFile) -> Option<Body> {
+        let reading = self.moments.get(page)?.reading.as_ref()?;
+        (Some(reading.text) == file.hash).then(|| Body { hash: reading.body, blocks: reading.blocks.clone() })
+    }
+
+    pub(super) fn disk_failed(&mut self, path: &MirrorPath, error: &DiskError) {
+        match error {
+            DiskError::RootNotReady(why) => {
+                self.root.state = Some(Err(why.clone()));
+                self.watch.scan_by(self.now.plus_ms(ROOT_RETRY_MS));
+            }
+            DiskError::Exists(taken) => {
+                self.trees.occupied.insert(taken.clone());
+                self.watch.scan_by(self.now);
+            }
+            DiskError::Changed(_) | DiskError::Missing(_) => self.watch.scan_by(self.now),
+            _ => {}
+        }
+        tracing::debug!(path = %path, %error, "disk act refused");
+    }
+
+    pub(super) fn disk_reply_is_wrong(&mut self, reply: &DiskReply) {
+        tracing::error!(?reply, "an answer that fits no question");
+        self.watch.scan_by(self.now);
+    }
+}
+
+fn root_problem(state: &RootState) -> String {
+    match state {
+        RootState::Ready => "ready".to_owned(),
+        RootState::Missing => "the folder is missing".to_owned(),
+        RootState::NoMarker => {
+            "the folder has no .espejo/marker: it may be an unmounted or emptied folder".to_owned()
+        }
+        RootState::OtherMirror => "the folder belongs to another mirror".to_owned(),
+        RootState::Unreadable(why) => format!("the folder cannot be read: {why}"),
+    }
+}
+
+fn is_racy(stamp: &Stamp, looked_at: Timestamp) -> bool {
+    looked_at.0.saturating_sub(stamp.modified_ns / 1_000_000) < RACY_MS
+}

@@ -1,0 +1,163 @@
+//! What an effect under way was issued for.
+
+use super::pace::Class;
+use crate::model::{ContentHash, Effect, MirrorPath, PageId, Timestamp, WorkspaceId};
+
+/// An effect under way.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) purpose: Purpose,
+    pub(super) tick: u64,
+    pub(super) sent_at: Timestamp,
+}
+
+/// Why it was issued, with what its answer needs.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Purpose {
+    ListWorkspaces,
+    ListPages(WorkspaceId),
+    Look {
+        page: PageId,
+        class: Class,
+        reserve: u32,
+    },
+    Create {
+        path: MirrorPath,
+    },
+    Update {
+        page: PageId,
+    },
+    TrashPage {
+        page: PageId,
+    },
+
+    Scan,
+    Read {
+        path: MirrorPath,
+    },
+    /// A read whose bytes are then changed by [`super::act`] and written back.
+    ReadToSplice {
+        page: PageId,
+        path: MirrorPath,
+    },
+    /// A read whose bytes go into a conflict copy.
+    ReadToCopy {
+        page: PageId,
+        path: MirrorPath,
+        summary: String,
+    },
+    Write {
+        page: PageId,
+        path: MirrorPath,
+        written: Written,
+    },
+    WriteCopy {
+        page: PageId,
+        copy: MirrorPath,
+        beside: MirrorPath,
+        text: ContentHash,
+        summary: String,
+    },
+    /// The file itself becomes the conflict copy.
+    SetAside {
+        page: PageId,
+        from: MirrorPath,
+        to: MirrorPath,
+        then_gone: bool,
+    },
+    Relocate {
+        page: PageId,
+        from: MirrorPath,
+        to: MirrorPath,
+        puts_back: bool,
+    },
+    MoveFolder {
+        page: PageId,
+        from: MirrorPath,
+        to: MirrorPath,
+    },
+    TrashFile {
+        page: PageId,
+        path: MirrorPath,
+    },
+    RemoveFolder {
+        path: MirrorPath,
+    },
+}
+
+/// What a page's file says once it is written.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Written {
+    pub(super) text: ContentHash,
+    pub(super) body: ContentHash,
+    pub(super) icon: Option<String>,
+    pub(super) front_title: Option<String>,
+    pub(super) claims: Option<PageId>,
+    /// Whether the file is new.
+    pub(super) new: bool,
+}
+
+impl Purpose {
+    pub(super) fn is_request(&self) -> bool {
+        matches!(
+            self,
+            Self::ListWorkspaces
+                | Self::ListPages(_)
+                | Self::Look { .. }
+                | Self::Create { .. }
+                | Self::Update { .. }
+                | Self::TrashPage { .. }
+        )
+    }
+
+    /// The page that must not be touched meanwhile.
+    pub(super) fn page(&self) -> Option<&PageId> {
+        match self {
+            Self::Look { page, .. }
+            | Self::Update { page }
+            | Self::TrashPage { page }
+            | Self::ReadToSplice { page, .. }
+            | Self::ReadToCopy { page, .. }
+            | Self::Write { page, .. }
+            | Self::WriteCopy { page, .. }
+            | Self::SetAside { page, .. }
+            | Self::Relocate { page, .. }
+            | Self::MoveFolder { page, .. }
+            | Self::TrashFile { page, .. } => Some(page),
+            _ => None,
+        }
+    }
+
+    pub(super) fn class(&self) -> Class {
+        match self {
+            Self::ListWorkspaces | Self::ListPages(_) => Class::List,
+            Self::Look { class, .. } => *class,
+            _ => Class::Edit,
+        }
+    }
+
+    pub(super) fn reserve(&self) -> u32 {
+        match self {
+            Self::Look { reserve, .. } => *reserve,
+            _ => 0,
+        }
+    }
+}
+
+/// A name for traces; no content.
+pub(super) fn name_of(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::ListWorkspaces => "list workspaces",
+        Effect::ListPages(_) => "list pages",
+        Effect::FetchPage(_) => "get page",
+        Effect::CreatePage { .. } => "create page",
+        Effect::UpdatePage { .. } => "update page",
+        Effect::TrashPage(_) => "trash page",
+        Effect::Scan => "scan",
+        Effect::ReadFile(_) => "read file",
+        Effect::WriteFile { .. } => "write file",
+        Effect::Rename { .. } => "rename",
+        Effect::TrashFile { .. } => "trash file",
+        Effect::RemoveFolder(_) => "remove folder",
+    }
+}

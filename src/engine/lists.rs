@@ -1,0 +1,316 @@
+//! Lists of workspaces and pages, and the full pass of `sync`. A list that lacks a page is a reason to look, no more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::flight::{Flight, Purpose};
+use super::pace::Class;
+use super::{Engine, poll};
+use crate::model::{
+    Effect, MirrorPath, Node, PageId, PageMeta, Presence, RemotePage, ServiceError, ServiceReply, Stamp,
+    Timestamp, Workspace, WorkspaceId, WorkspaceNode,
+};
+use crate::plan::naming;
+use crate::store::StoreError;
+
+const LIST_EVERY_MS: i64 = 20_000;
+const WORKSPACES_EVERY_MS: i64 = 3_600_000;
+/// Lists of several workspaces share this many requests a minute.
+const LISTS_A_MINUTE: i64 = 6;
+const RETRY_MS: i64 = 15_000;
+
+/// When lists are due and when they were last taken in.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    workspaces_due: Timestamp,
+    workspaces_looked: u64,
+    pages_due: BTreeMap<WorkspaceId, Timestamp>,
+    pages_looked: BTreeMap<WorkspaceId, u64>,
+    /// Why a list could not be taken in, or entries of it.
+    pub(super) trouble: BTreeMap<String, String>,
+    /// Page files at the last scan.
+    pub(super) last_seen: BTreeMap<MirrorPath, Stamp>,
+}
+
+/// A pass over everything, begun at a moment.
+#[derive(Debug)]
+pub(super) struct FullPass {
+    since: u64,
+}
+
+impl Engine {
+    pub(super) fn begin_full_pass(&mut self) {
+        self.full_pass = Some(FullPass { since: self.tick });
+        self.lists.workspaces_due = self.now;
+        for due in self.lists.pages_due.values_mut() {
+            *due = self.now;
+        }
+        self.watch.scan_by(self.now);
+    }
+
+    pub(super) fn list_by(&mut self, workspace: &WorkspaceId, at: Timestamp) {
+        self.lists.pages_due.entry(workspace.clone()).and_modify(|due| *due = (*due).min(at)).or_insert(at);
+    }
+
+    /// When the last list of a workspace was asked for, as a tick.
+    pub(super) fn list_looked(&self, workspace: &WorkspaceId) -> u64 {
+        self.lists.pages_looked.get(workspace).copied().unwrap_or(0)
+    }
+
+    pub(super) fn next_list(&mut self) -> Option<(Effect, Purpose)> {
+        let asked =
+            self.full_pass.is_some() || self.trees.workspaces.values().any(|node| node.listed_at.0 == 0);
+        let class = if asked || self.trees.workspaces.is_empty() { Class::Asked } else { Class::List };
+        if !self.pace.allows(class, 1, false, self.now) {
+            return None;
+        }
+        let under_way = |wanted: &Purpose| self.flights.values().any(|flight| flight.purpose == *wanted);
+        if self.lists.workspaces_due <= self.now && !under_way(&Purpose::ListWorkspaces) {
+            return Some((Effect::ListWorkspaces, Purpose::ListWorkspaces));
+        }
+        let due = self.lists.pages_due.iter().filter(|(id, due)| {
+            **due <= self.now
+                && !under_way(&Purpose::ListPages((*id).clone()))
+                && self.trees.workspaces.get(*id).is_some_and(|node| node.present)
+        });
+        let (id, _) = due.min_by_key(|(_, due)| **due)?;
+        Some((Effect::ListPages(id.clone()), Purpose::ListPages(id.clone())))
+    }
+
+    pub(super) fn next_list_due(&self, now: Timestamp) -> Timestamp {
+        let present = |id: &WorkspaceId| self.trees.workspaces.get(id).is_some_and(|node| node.present);
+        let pages = self.lists.pages_due.iter().filter(|(id, _)| present(id)).map(|(_, due)| *due);
+        let due = pages.fold(self.lists.workspaces_due, Timestamp::min);
+        due.max(self.pace.earliest(Class::List, 1, false, now))
+    }
+
+    pub(super) fn workspaces_listed(
+        &mut self,
+        flight: &Flight,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let list = match result {
+            Ok(ServiceReply::Workspaces(list)) => list,
+            other => {
+                self.lists.workspaces_due = self.now.plus_ms(RETRY_MS);
+                self.note_list_trouble("workspaces", other.err());
+                return Ok(());
+            }
+        };
+        self.lists.trouble.remove("workspaces");
+        self.lists.workspaces_due = self.now.plus_ms(WORKSPACES_EVERY_MS);
+        self.lists.workspaces_looked = flight.tick;
+        let chosen = &self.settings.workspaces;
+        let list: Vec<Workspace> = list
+            .into_iter()
+            .filter(|w| {
+                chosen.is_empty()
+                    || chosen.iter().any(|c| *c == w.slug || *c == w.name || *c == w.id.as_str())
+            })
+            .collect();
+        for (id, mut node) in self.trees.workspaces.clone() {
+            let seen = list.iter().find(|w| w.id == id);
+            if node.present != seen.is_some() {
+                self.wake_all();
+            }
+            node.present = seen.is_some();
+            if let Some(seen) = seen {
+                if node.seen.frozen != seen.frozen || node.seen.role != seen.role {
+                    node.read_only = None;
+                    self.wake_all();
+                }
+                node.seen = seen.clone();
+            } else {
+                // Asked again soon: access may come back.
+                self.lists.workspaces_due = self.now.plus_ms(WORKSPACES_EVERY_MS / 12);
+            }
+            self.save_workspace(node)?;
+        }
+        for seen in list {
+            let id = seen.id.clone();
+            if !self.trees.workspaces.contains_key(&id) {
+                let folder = self.folder_for_workspace(&seen.name);
+                self.save_workspace(WorkspaceNode {
+                    seen,
+                    folder,
+                    present: true,
+                    listed_at: Timestamp::default(),
+                    empty_list: false,
+                    read_only: None,
+                })?;
+                // Files in its folder, if there are any, can be told apart only now.
+                self.watch.scan_by(self.now);
+            }
+            let now = self.now;
+            let fresh = !self.lists.pages_due.contains_key(&id) || self.full_pass.is_some();
+            self.list_by(&id, if fresh { now } else { now.plus_ms(LIST_EVERY_MS) });
+        }
+        Ok(())
+    }
+
+    fn folder_for_workspace(&self, name: &str) -> String {
+        let taken: BTreeSet<String> =
+            self.trees.workspaces.values().map(|node| naming::fold(&node.folder)).collect();
+        naming::folder_name(name, &|key| taken.contains(key), 200).stem
+    }
+
+    pub(super) fn pages_listed(
+        &mut self,
+        flight: &Flight,
+        id: &WorkspaceId,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let Some(mut workspace) = self.trees.workspaces.get(id).cloned() else { return Ok(()) };
+        let name = workspace.seen.name.clone();
+        let (pages, skipped) = match result {
+            Ok(ServiceReply::Pages { pages, skipped }) => (pages, skipped),
+            other => {
+                let at = self.now.plus_ms(RETRY_MS);
+                self.lists.pages_due.insert(id.clone(), at);
+                self.note_list_trouble(&name, other.err());
+                return Ok(());
+            }
+        };
+        let every = LIST_EVERY_MS
+            .max(60_000 * i64::try_from(self.trees.workspaces.len()).unwrap_or(1) / LISTS_A_MINUTE);
+        self.lists.pages_due.insert(id.clone(), self.now.plus_ms(every));
+        self.lists.pages_looked.insert(id.clone(), flight.tick);
+        match skipped.first() {
+            Some(why) => {
+                self.lists.trouble.insert(name, format!("{} entries of its page list: {why}", skipped.len()))
+            }
+            None => self.lists.trouble.remove(&name),
+        };
+        let listed: BTreeSet<PageId> = pages.iter().map(|page| page.id.clone()).collect();
+        for page in pages.into_iter().filter(|page| page.workspace == *id) {
+            self.page_listed(flight, page)?;
+        }
+        if skipped.is_empty() {
+            self.take_in_absences(flight, &mut workspace, &listed)?;
+        }
+        if workspace.listed_at.0 == 0 {
+            self.wake_all();
+            self.watch.scan_by(self.now);
+        }
+        workspace.listed_at = self.now;
+        self.save_workspace(workspace)?;
+        self.choose_stems(id)?;
+        self.resolve_lost_intents(id, flight.sent_at)
+    }
+
+    fn page_listed(&mut self, flight: &Flight, meta: PageMeta) -> Result<(), StoreError> {
+        let now = self.now;
+        let Some(mut node) = self.trees.pages.get(&meta.id).cloned() else {
+            return self.save_page(Node {
+                id: meta.id,
+                workspace: meta.workspace,
+                remote: RemotePage {
+                    parent: meta.parent,
+                    title: meta.title,
+                    icon: meta.icon,
+                    position: meta.position,
+                    presence: Presence::Listed,
+                    body: None,
+                },
+                base: None,
+                file: None,
+                missing_since: None,
+                stem: None,
+                approved: false,
+                first_seen: now,
+                poll: poll::fresh(now),
+                parked: None,
+                last_push: None,
+            });
+        };
+        if !self.is_newer(&meta.id, flight) {
+            return Ok(());
+        }
+        let before = (node.remote.clone(), node.workspace.clone());
+        node.workspace = meta.workspace;
+        node.remote.parent = meta.parent;
+        node.remote.title = meta.title;
+        node.remote.icon = meta.icon;
+        node.remote.position = meta.position;
+        if node.remote.presence != Presence::Listed {
+            node.remote.presence = Presence::Listed;
+            node.approved = false;
+        }
+        let places_differ = before.0.parent != node.remote.parent || before.0.title != node.remote.title;
+        if (before.0, &before.1) != (node.remote.clone(), &node.workspace) {
+            // Whoever renames or moves a page is probably at work in it.
+            poll::changed(&mut node.poll, now);
+            self.save_page(node)?;
+        }
+        if places_differ {
+            self.wake_all();
+        }
+        Ok(())
+    }
+
+    fn take_in_absences(
+        &mut self,
+        flight: &Flight,
+        workspace: &mut WorkspaceNode,
+        listed: &BTreeSet<PageId>,
+    ) -> Result<(), StoreError> {
+        let id = workspace.seen.id.clone();
+        let missing: Vec<PageId> = self
+            .trees
+            .pages
+            .values()
+            .filter(|node| node.workspace == id && node.remote.presence == Presence::Listed)
+            .filter(|node| !listed.contains(&node.id) && self.is_newer(&node.id, flight))
+            .map(|node| node.id.clone())
+            .collect();
+        let mirrored = self.trees.pages.values().any(|node| node.workspace == id && node.base.is_some());
+        workspace.empty_list = listed.is_empty() && mirrored;
+        if !missing.is_empty() {
+            // Lost access looks just like this: ask whether the workspace is still ours.
+            self.lists.workspaces_due = self.lists.workspaces_due.min(self.now);
+            self.wake_all();
+        }
+        for page in missing {
+            self.edit_page(&page, |node| node.remote.presence = Presence::Unlisted)?;
+        }
+        Ok(())
+    }
+
+    /// Whether what `flight` saw of a page is newer than our last act on it.
+    pub(super) fn is_newer(&self, page: &PageId, flight: &Flight) -> bool {
+        let acted = self.moments.get(page).map_or(0, |moment| moment.acted);
+        let writing = self.flights.values().any(|other| {
+            matches!(&other.purpose, Purpose::Update { page: p } | Purpose::TrashPage { page: p } if p == page)
+        });
+        flight.tick > acted && !writing
+    }
+
+    fn note_list_trouble(&mut self, what: &str, error: Option<ServiceError>) {
+        if let Some(error) = error.filter(|e| e.next() == crate::model::Next::Park) {
+            self.lists.trouble.insert(what.to_owned(), error.to_string());
+        }
+    }
+
+    /// Whether a full pass is under way and this page has not had its turn.
+    pub(super) fn pass_wants(&self, page: &PageId) -> bool {
+        let looked = self.moments.get(page).map_or(0, |moment| moment.looked);
+        self.full_pass.as_ref().is_some_and(|pass| looked <= pass.since)
+    }
+
+    /// Whether a full pass was asked for and everything has been looked at since.
+    pub(super) fn pass_is_over(&self) -> bool {
+        let Some(pass) = &self.full_pass else { return true };
+        self.lists.workspaces_looked > pass.since
+            && self
+                .trees
+                .workspaces
+                .values()
+                .filter(|node| node.present)
+                .all(|node| self.list_looked(&node.seen.id) > pass.since)
+            && self
+                .trees
+                .pages
+                .values()
+                .filter(|node| self.is_live(&node.workspace) && self.is_there(&node.id))
+                .all(|node| !self.pass_wants(&node.id))
+    }
+}

@@ -1,0 +1,232 @@
+//! Looks at single pages: what is polled next, and what an answer says.
+
+use super::flight::{Flight, Purpose};
+use super::pace::Class;
+use super::{Engine, poll};
+use crate::markdown::Allowed;
+use crate::model::{
+    Body, ContentHash, Effect, LastPush, Node, Page, PageId, Presence, ServiceError, ServiceReply, Timestamp,
+};
+use crate::store::StoreError;
+
+/// How long after a push the old body coming back means that an open editor overwrote it.
+const OVERWRITE_MS: i64 = 600_000;
+/// How many children and siblings are thought alive when a page is.
+const NEIGHBOURS: usize = 8;
+
+impl Engine {
+    /// The next look of the background: first mirror, full pass, polling.
+    pub(super) fn next_poll(&mut self) -> Option<(Effect, Purpose)> {
+        let unseen = self.unseen();
+        let wanted = self.full_pass.as_ref().map_or(0, |_| self.pass_left());
+        // A small rest fits into the room that edits do not need; a large one is spread over the minute.
+        let left = u32::try_from(unseen.len() + wanted).unwrap_or(u32::MAX);
+        let burst = left > 0 && left <= self.pace.background_room(self.now);
+        let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
+        if !self.pace.allows(class, 1, burst, self.now) {
+            return None;
+        }
+        let ready = |page: &PageId| {
+            !self.is_busy(page) && self.moments.get(page).is_none_or(|moment| moment.retry_at <= self.now)
+        };
+        let next = unseen.into_iter().find(|page| ready(page)).or_else(|| {
+            let pages = || self.polled().filter(|node| ready(&node.id));
+            if self.full_pass.is_some()
+                && let Some(node) = pages().find(|node| self.pass_wants(&node.id))
+            {
+                return Some(node.id.clone());
+            }
+            if self.full_pass.is_some() {
+                // A pass has an end: polling goes on after it.
+                return None;
+            }
+            poll::next(pages(), self.poll_slot, self.settings.eager, self.now)
+        })?;
+        self.poll_slot += 1;
+        let purpose = Purpose::Look { page: next.clone(), class, reserve: 0 };
+        Some((Effect::FetchPage(next), purpose))
+    }
+
+    pub(super) fn next_poll_due(&self, now: Timestamp) -> Timestamp {
+        let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
+        let at = self.pace.earliest(class, 1, false, now);
+        let work = self.polled().any(|node| node.remote.body.is_none() || self.pass_wants(&node.id));
+        if work || self.settings.eager { at } else { at.max(poll::next_check(now)) }
+    }
+
+    /// Pages whose bodies have never been seen, shallow ones first.
+    fn unseen(&self) -> Vec<PageId> {
+        let mut pages: Vec<(usize, &Node)> = self
+            .polled()
+            .filter(|node| node.remote.body.is_none())
+            .map(|node| (self.depth(node), node))
+            .collect();
+        pages.sort_by(|(a, x), (b, y)| {
+            a.cmp(b).then(x.remote.position.total_cmp(&y.remote.position)).then_with(|| x.id.cmp(&y.id))
+        });
+        pages.into_iter().map(|(_, node)| node.id.clone()).collect()
+    }
+
+    fn depth(&self, node: &Node) -> usize {
+        let mut depth = 0;
+        let mut at = node.remote.parent.as_ref();
+        while let Some(parent) = at.and_then(|id| self.trees.pages.get(id)).filter(|_| depth < 100) {
+            depth += 1;
+            at = parent.remote.parent.as_ref();
+        }
+        depth
+    }
+
+    fn polled(&self) -> impl Iterator<Item = &Node> {
+        self.trees.pages.values().filter(|node| {
+            matches!(node.remote.presence, Presence::Listed | Presence::Hidden)
+                && self.is_live(&node.workspace)
+        })
+    }
+
+    fn pass_left(&self) -> usize {
+        self.polled().filter(|node| self.pass_wants(&node.id)).count()
+    }
+
+    pub(super) fn looked(
+        &mut self,
+        flight: &Flight,
+        page: &PageId,
+        class: Class,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        if !self.is_newer(page, flight) {
+            return Ok(());
+        }
+        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
+        match result {
+            Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
+                self.note_look(flight, page);
+                self.take_in_page(node, *seen)
+            }
+            Ok(_) => self.park(page, "the service answered with another page".to_owned()),
+            Err(ServiceError::NotFound(_)) => {
+                self.note_look(flight, page);
+                self.take_in_gone(&node)
+            }
+            Err(error) if error.next() == crate::model::Next::Park => {
+                self.note_look(flight, page);
+                tracing::debug!(page = %page, ?class, %error, "a page cannot be read");
+                self.park(page, error.to_string())
+            }
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn note_look(&mut self, flight: &Flight, page: &PageId) {
+        let now = self.now;
+        let moment = self.moment(page);
+        moment.looked = flight.tick;
+        moment.looked_at = now;
+    }
+
+    fn take_in_page(&mut self, mut node: Node, seen: Page) -> Result<(), StoreError> {
+        let now = self.now;
+        {
+            let moment = self.moment(&node.id);
+            moment.failures = 0;
+            moment.retry_at = Timestamp::default();
+        }
+        let body = Body::of(seen.content);
+        self.store.keep_body(&body)?;
+        self.learn(&node, &body);
+        let before = node.remote.clone();
+        node.remote.title = seen.meta.title;
+        node.remote.parent = seen.meta.parent;
+        node.remote.icon = seen.meta.icon;
+        node.remote.position = seen.meta.position;
+        node.remote.body = Some(body.hash);
+        if node.remote.presence == Presence::Unlisted {
+            node.remote.presence = Presence::Hidden;
+        }
+        let places_differ = before.parent != node.remote.parent || before.title != node.remote.title;
+        node.poll.last = now;
+        let changed = before.body.is_some() && before != node.remote;
+        if changed {
+            poll::changed(&mut node.poll, now);
+        } else {
+            poll::unchanged(&mut node.poll);
+        }
+        if node.parked.as_ref().is_some_and(|parked| parked.remote != node.remote.body) {
+            node.parked = None;
+        }
+        self.settle_sent(&mut node)?;
+        let overwritten = self.take_in_overwriting(&mut node, before.body);
+        let (id, parent, workspace) = (node.id.clone(), node.remote.parent.clone(), node.workspace.clone());
+        self.save_page(node)?;
+        if overwritten {
+            self.tell_of_overwriting(&id)?;
+        }
+        if changed {
+            let near: Vec<PageId> = parent
+                .iter()
+                .chain(self.trees.children(&workspace, Some(&id)).take(NEIGHBOURS))
+                .chain(self.trees.children(&workspace, parent.as_ref()).take(NEIGHBOURS))
+                .cloned()
+                .collect();
+            for page in near {
+                self.edit_page(&page, |node| poll::stirred(&mut node.poll, now))?;
+            }
+        }
+        if places_differ {
+            self.choose_stems(&workspace)?;
+            self.wake_all();
+        }
+        Ok(())
+    }
+
+    /// An open editor that never saw our push puts the old body back. Once, ours is pushed again on top.
+    fn take_in_overwriting(&self, node: &mut Node, before: Option<ContentHash>) -> bool {
+        let Some(push) = node.last_push.clone() else { return false };
+        let put_back =
+            node.remote.body == Some(push.before) && before == Some(push.after) && push.before != push.after;
+        if !put_back || push.again || self.now.since_ms(push.at) > OVERWRITE_MS {
+            return false;
+        }
+        if let Some(base) = &mut node.base {
+            base.body = push.before;
+            base.text = None;
+        }
+        node.last_push = Some(LastPush { again: true, ..push });
+        true
+    }
+
+    fn tell_of_overwriting(&mut self, page: &PageId) -> Result<(), StoreError> {
+        let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) else { return Ok(()) };
+        // The ids that the push gave to new blocks are used again.
+        self.moment(page).reading = None;
+        self.notice(
+            path.as_str(),
+            "an editor that was open in the app put its old text back over your edit; yours is sent once more".to_owned(),
+            "reload the page in the app",
+        )
+    }
+
+    fn take_in_gone(&mut self, node: &Node) -> Result<(), StoreError> {
+        match node.remote.presence {
+            Presence::Unlisted | Presence::Hidden | Presence::Gone => {
+                self.edit_page(&node.id, |page| page.remote.presence = Presence::Gone)
+            }
+            Presence::Listed => {
+                // List and page disagree: the next list tells.
+                self.list_by(&node.workspace.clone(), self.now);
+                let wait = self.now.plus_ms(30_000);
+                self.moment(&node.id).retry_at = wait;
+                let now = self.now;
+                self.edit_page(&node.id, |page| page.poll.last = now)
+            }
+        }
+    }
+
+    /// What a workspace's pages show may be created in it.
+    fn learn(&mut self, node: &Node, body: &Body) {
+        let named = &self.settings.pages.blocks;
+        let allowed = self.allowed.entry(node.workspace.clone()).or_insert_with(|| Allowed::named(named));
+        allowed.learn(&body.blocks);
+    }
+}

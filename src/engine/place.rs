@@ -1,0 +1,274 @@
+//! Where files belong and what their places say: parents from folders, titles from names, and back.
+
+use std::collections::BTreeSet;
+
+use super::Engine;
+use crate::model::{LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, folder_of};
+use crate::plan::{Place, naming};
+use crate::store::StoreError;
+
+/// The folder of a workspace that holds its pages.
+const PAGES: &str = "Pages";
+/// Deeper trees than this are not followed: a loop of parents, or a service gone mad.
+const DEPTH_MAX: usize = 120;
+/// Linux refuses paths over 4,096 bytes; the root's own path and temporary names need some of that.
+const PATH_BYTES_MAX: usize = 3_500;
+
+impl Engine {
+    /// `<workspace>/Pages`.
+    pub(super) fn pages_root(&self, workspace: &WorkspaceId) -> Option<MirrorPath> {
+        let folder = &self.trees.workspaces.get(workspace)?.folder;
+        MirrorPath::root().join(folder).ok()?.join(PAGES).ok()
+    }
+
+    /// The workspace whose pages are in this path's part of the mirror.
+    pub(super) fn workspace_at(&self, path: &MirrorPath) -> Option<WorkspaceId> {
+        let mut parts = path.components();
+        let (top, area) = (parts.next()?, parts.next()?);
+        if area != PAGES {
+            return None;
+        }
+        self.trees.workspaces.values().find(|node| node.folder == top).map(|node| node.seen.id.clone())
+    }
+
+    /// Which parent the folder of a file stands for.
+    pub(super) fn place_of(&self, file: &MirrorPath) -> Place {
+        file.parent().map_or(Place::Elsewhere, |folder| self.folder_stands_for(&folder))
+    }
+
+    pub(super) fn folder_stands_for(&self, folder: &MirrorPath) -> Place {
+        let Some(workspace) = self.workspace_at(folder) else { return Place::Elsewhere };
+        if self.pages_root(&workspace).as_ref() == Some(folder) {
+            return Place::Under(None);
+        }
+        let beside = folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
+        if let Some(file) = beside.and_then(|path| self.trees.files.get(&path)) {
+            return file.page.clone().map_or(Place::Elsewhere, |page| Place::Under(Some(page)));
+        }
+        if let Some(page) = self.trees.agreed_folder(folder) {
+            return Place::Under(Some(page.clone()));
+        }
+        self.page_waiting_for(&workspace, folder).map_or(Place::Elsewhere, |page| Place::Under(Some(page)))
+    }
+
+    /// A page without a file yet whose file will stand beside this folder.
+    fn page_waiting_for(&self, workspace: &WorkspaceId, folder: &MirrorPath) -> Option<PageId> {
+        let Place::Under(parent) = self.folder_stands_for(&folder.parent()?) else { return None };
+        self.trees
+            .children(workspace, parent.as_ref())
+            .filter_map(|id| self.trees.pages.get(id))
+            .find(|node| {
+                node.file.is_none() && node.base.is_none() && node.stem.as_deref() == Some(folder.name())
+            })
+            .map(|node| node.id.clone())
+    }
+
+    /// The title that a file says, given what was last agreed.
+    pub(super) fn title_said(&self, node: &Node, file: &LocalFile) -> String {
+        let stem = file.path.page_stem().unwrap_or_default();
+        let Some(base) = &node.base else {
+            return file.front_title.clone().unwrap_or_else(|| naming::title_of(stem));
+        };
+        if let Some(title) = &file.front_title
+            && file.front_title != base.front_title
+        {
+            return title.clone();
+        }
+        let agreed = base.path.page_stem().unwrap_or_default();
+        if stem == agreed || naming::still_says(stem, &base.title) {
+            return base.title.clone();
+        }
+        naming::retitled(stem, &base.title)
+    }
+
+    /// The title for a file that is no page yet.
+    pub(super) fn title_of_new(file: &LocalFile) -> String {
+        let stem = file.path.page_stem().unwrap_or_default();
+        file.front_title
+            .clone()
+            .filter(|title| naming::still_says(stem, title))
+            .unwrap_or_else(|| naming::title_of(stem))
+    }
+
+    /// The folder for the subpages of `parent`; `None` while its place is being settled.
+    pub(super) fn folder_for_children(
+        &self,
+        workspace: &WorkspaceId,
+        parent: Option<&PageId>,
+    ) -> Option<MirrorPath> {
+        self.folder_at_depth(workspace, parent, 0)
+    }
+
+    fn folder_at_depth(
+        &self,
+        workspace: &WorkspaceId,
+        parent: Option<&PageId>,
+        depth: usize,
+    ) -> Option<MirrorPath> {
+        // A parent that is not visible leaves its children at the top: they are listed, so they are shown.
+        let shown =
+            parent.and_then(|id| self.trees.pages.get(id)).filter(|node| node.workspace == *workspace);
+        let Some(node) = shown.filter(|_| depth < DEPTH_MAX) else { return self.pages_root(workspace) };
+        match (&node.base, &node.file) {
+            (Some(base), _) if base.folder_at.is_some() => None,
+            (Some(base), Some(file)) if base.path != *file => None,
+            (_, Some(file)) => folder_of(file),
+            (Some(base), None) => folder_of(&base.path),
+            (None, None) if !matches!(node.remote.presence, Presence::Listed | Presence::Hidden) => {
+                self.pages_root(workspace)
+            }
+            (None, None) => {
+                let up = self.folder_at_depth(workspace, node.remote.parent.as_ref(), depth + 1)?;
+                up.join(node.stem.as_deref()?).ok()
+            }
+        }
+    }
+
+    /// Where a page's file belongs by the service's title and parent; `None` while that cannot be said.
+    pub(super) fn belongs(&self, node: &Node) -> Option<MirrorPath> {
+        let folder = self.folder_for_children(&node.workspace, node.remote.parent.as_ref())?;
+        let title = &node.remote.title;
+        if let Some(file) = self.trees.file_of(node)
+            && file.path.parent().as_ref() == Some(&folder)
+            && (self.name_fits(&file.path, title) || file.front_title.as_ref() == Some(title))
+        {
+            return Some(file.path.clone());
+        }
+        let taken = self.names_taken(&folder, node);
+        if let Some(stem) = &node.stem
+            && naming::still_says(stem, title)
+            && !taken.contains(&naming::fold(stem))
+        {
+            return page_path(&folder, stem);
+        }
+        let name = naming::choose(title, &|key| taken.contains(key), room(&folder));
+        page_path(&folder, &name.stem)
+    }
+
+    fn name_fits(&self, path: &MirrorPath, title: &str) -> bool {
+        path.page_stem().is_some_and(|stem| naming::still_says(stem, title))
+    }
+
+    /// The title that must stand in the front matter of a page at `path`, if its name cannot say it.
+    pub(super) fn front_title_for(path: &MirrorPath, title: &str) -> Option<String> {
+        let says = path.page_stem().is_some_and(|stem| naming::title_of(stem) == title);
+        (!says).then(|| title.to_owned())
+    }
+
+    /// Folded names that stand, or are promised, in a folder to anyone but `node`.
+    fn names_taken(&self, folder: &MirrorPath, node: &Node) -> BTreeSet<String> {
+        let mut taken = BTreeSet::new();
+        for path in self.entries_in(folder) {
+            if Some(path) != node.file.as_ref()
+                && let Some(stem) = path.page_stem()
+            {
+                taken.insert(naming::fold(stem));
+            }
+        }
+        let parent = node.remote.parent.as_ref();
+        for sibling in self.trees.children(&node.workspace, parent).filter_map(|id| self.trees.pages.get(id))
+        {
+            if sibling.id == node.id || sibling.file.is_some() {
+                continue;
+            }
+            let agreed = sibling.base.as_ref().and_then(|base| base.path.page_stem());
+            for stem in agreed.into_iter().chain(sibling.stem.as_deref()) {
+                taken.insert(naming::fold(stem));
+            }
+        }
+        taken
+    }
+
+    /// Page files and other `.md` names directly in a folder.
+    fn entries_in<'a>(&'a self, folder: &'a MirrorPath) -> impl Iterator<Item = &'a MirrorPath> {
+        let inside = move |path: &&MirrorPath| path.parent().as_ref() == Some(folder);
+        let near = move |path: &&MirrorPath| path.as_str().starts_with(folder.as_str());
+        let files = self.trees.files.range(folder.clone()..).map(|(path, _)| path).take_while(near);
+        files.chain(self.trees.occupied.range(folder.clone()..).take_while(near)).filter(inside)
+    }
+
+    /// Gives every listed page without a file its name, so that children can be placed before parents are written.
+    pub(super) fn choose_stems(&mut self, workspace: &WorkspaceId) -> Result<(), StoreError> {
+        let mut nameless: Vec<(f64, PageId)> = self
+            .trees
+            .pages
+            .values()
+            .filter(|node| node.workspace == *workspace && node.file.is_none() && node.base.is_none())
+            .filter(|node| {
+                node.stem.as_deref().is_none_or(|stem| !naming::still_says(stem, &node.remote.title))
+            })
+            .map(|node| (node.remote.position, node.id.clone()))
+            .collect();
+        nameless.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+        // Parents first: a child's room depends on how long its folder's path is.
+        let mut waiting: Vec<PageId> = nameless.into_iter().map(|(_, id)| id).collect();
+        let mut taken: std::collections::BTreeMap<MirrorPath, BTreeSet<String>> =
+            std::collections::BTreeMap::new();
+        loop {
+            let before = waiting.len();
+            let mut left = Vec::new();
+            for id in waiting {
+                let Some(node) = self.trees.pages.get(&id).cloned() else { continue };
+                let Some(folder) = self.folder_for_children(workspace, node.remote.parent.as_ref()) else {
+                    left.push(id);
+                    continue;
+                };
+                let names = match taken.entry(folder.clone()) {
+                    std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
+                    std::collections::btree_map::Entry::Vacant(entry) => {
+                        entry.insert(self.names_taken(&folder, &Node { file: None, ..node.clone() }))
+                    }
+                };
+                let name = naming::choose(&node.remote.title, &|key| names.contains(key), room(&folder));
+                names.insert(naming::fold(&name.stem));
+                self.edit_page(&id, |node| node.stem = Some(name.stem))?;
+            }
+            if left.is_empty() || left.len() == before {
+                return Ok(());
+            }
+            waiting = left;
+        }
+    }
+
+    /// The path of a conflict copy beside a page's file.
+    pub(super) fn conflict_path(&self, beside: &MirrorPath) -> Option<MirrorPath> {
+        let folder = beside.parent()?;
+        let names: BTreeSet<String> = self
+            .store
+            .conflicts()
+            .unwrap_or_default()
+            .iter()
+            .map(|conflict| conflict.path.clone())
+            .chain(self.trees.occupied.iter().cloned())
+            .filter(|path| path.parent().as_ref() == Some(&folder))
+            .filter_map(|path| path.page_stem().map(naming::fold))
+            .collect();
+        let when = wall_time(self.now, self.settings.utc_offset_seconds);
+        let name =
+            naming::conflict_copy(beside.page_stem()?, when, &|key| names.contains(key), room(&folder));
+        folder.join(&name).ok()
+    }
+}
+
+fn page_path(folder: &MirrorPath, stem: &str) -> Option<MirrorPath> {
+    folder.join(&format!("{stem}.md")).ok()
+}
+
+/// The most bytes a stem may have in this folder.
+fn room(folder: &MirrorPath) -> usize {
+    PATH_BYTES_MAX.saturating_sub(folder.as_str().len()).clamp(16, 252)
+}
+
+fn wall_time(at: Timestamp, offset_seconds: i32) -> naming::WallTime {
+    let moment = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    let offset = jiff::tz::Offset::from_seconds(offset_seconds).unwrap_or(jiff::tz::Offset::UTC);
+    let civil = offset.to_datetime(moment);
+    naming::WallTime {
+        year: civil.year().unsigned_abs(),
+        month: civil.month().unsigned_abs(),
+        day: civil.day().unsigned_abs(),
+        hour: civil.hour().unsigned_abs(),
+        minute: civil.minute().unsigned_abs(),
+        second: civil.second().unsigned_abs(),
+    }
+}

@@ -1,0 +1,318 @@
+//! An edit on its way to the service: GET, merge, PATCH, the two requests back to back; and what is done when the
+//! answer of the PATCH is lost.
+
+use super::flight::Purpose;
+use super::pace::Class;
+use super::{Engine, Way};
+use crate::markdown;
+use crate::model::{
+    Body, ContentHash, Effect, LastPush, Node, PageId, Parked, Sent, ServiceError, ServiceReply,
+    semantically_equal,
+};
+use crate::plan::{evidence, merge};
+use crate::store::StoreError;
+
+/// A look older than this is too old to write on.
+const FRESH_MS: i64 = 5_000;
+
+impl Engine {
+    /// The next request for a page whose file has changes: a fresh look, then the write planned on it.
+    pub(super) fn push_request(
+        &mut self,
+        page: &PageId,
+        title: Option<String>,
+    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
+        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(None) };
+        if self.may_not_write(&node) {
+            return Ok(None);
+        }
+        let moment = self.moment(page).clone();
+        let fresh = moment.looked > moment.wanted && moment.looked > moment.acted;
+        if !fresh || self.now.since_ms(moment.looked_at) > FRESH_MS {
+            self.drop_reservation_only(page);
+            let wanted = self.moment(page);
+            if wanted.wanted == 0 {
+                wanted.wanted = moment.looked.max(1);
+            }
+            return Ok(self.ask_for(page, Class::Edit, 1));
+        }
+        self.prepare(&node, title)
+    }
+
+    fn drop_reservation_only(&mut self, page: &PageId) {
+        if std::mem::take(&mut self.moment(page).reserved) {
+            self.pace.release();
+        }
+    }
+
+    /// Whether this page's changes must wait for a person or for the service, and notes why.
+    fn may_not_write(&mut self, node: &Node) -> bool {
+        let file_hash = self.trees.file_of(node).and_then(|file| file.hash);
+        let parked = node
+            .parked
+            .as_ref()
+            .filter(|p| p.local == file_hash && p.remote == node.remote.body)
+            .map(|p| p.why.clone());
+        let why = parked.or_else(|| self.read_only(&node.workspace));
+        let waits = why.is_some();
+        self.moment(&node.id).held = why;
+        waits
+    }
+
+    /// Merges what was just seen with what the file says, and sends what the service does not have yet.
+    fn prepare(
+        &mut self,
+        node: &Node,
+        title: Option<String>,
+    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
+        let page = &node.id;
+        let (Some(base), Some(file)) = (node.base.clone(), self.trees.file_of(node).cloned()) else {
+            return Ok(None);
+        };
+        let Some(remote_hash) = node.remote.body else { return Ok(None) };
+        let local = match self.meaning(page, &file) {
+            Some(body) => body,
+            // Only the title differs: the file stands for what was agreed on.
+            None if base.text == file.hash => {
+                Body { hash: base.body, blocks: self.store.body(base.body)?.unwrap_or_default() }
+            }
+            None => {
+                self.wake(page);
+                return Ok(None);
+            }
+        };
+        let base_blocks = self.store.body(base.body)?.unwrap_or_default();
+        let remote = self.store.body(remote_hash)?.unwrap_or_default();
+        let merged = merge::merge(&base_blocks, &remote, &local.blocks);
+        let text = file.hash.unwrap_or(local.hash);
+        if let Some(first) = merged.collisions.first()
+            && self.moment(page).copied != Some(text)
+            && !self.store.conflicts()?.iter().any(|conflict| conflict.text == text)
+        {
+            let summary = merge::collision_summary(first);
+            let read = Effect::ReadFile(file.path.clone());
+            self.ready =
+                Some((read, Purpose::ReadToCopy { page: page.clone(), path: file.path.clone(), summary }));
+            return Ok(None);
+        }
+        let content = (!semantically_equal(&merged.blocks, &remote)).then_some(merged.blocks);
+        if let Some(body) = &content {
+            let mut known = remote.clone();
+            known.extend(base_blocks.iter().cloned());
+            if let Err(why) = markdown::check_loadable(body, &known, &self.allowed_in(node)) {
+                self.park(page, format!("it would not load in the app: {why}"))?;
+                return Ok(None);
+            }
+        }
+        self.store.keep_body(&local)?;
+        if content.is_none() && title.is_none() {
+            // The service has it all: the file's changes are agreed on, the rest comes down.
+            self.agree_on_local(page, &local, text, None)?;
+            return Ok(None);
+        }
+        self.drop_reservation_only(page);
+        if !self.pace.allows(Class::Edit, 1, false, self.now) {
+            return Ok(None);
+        }
+        let body = Body::of(content.clone().unwrap_or(remote));
+        self.store.keep_body(&body)?;
+        let sent = Sent {
+            page: page.clone(),
+            text,
+            local: local.hash,
+            before: remote_hash,
+            body: body.hash,
+            title: title.clone(),
+        };
+        self.store.save_sent(&sent)?;
+        self.sent.insert(page.clone(), sent);
+        self.service.wants.remove(page);
+        Ok(Some((
+            Effect::UpdatePage { id: page.clone(), title, content },
+            Purpose::Update { page: page.clone() },
+        )))
+    }
+
+    /// Everything that the file says has reached the service (or was there already): that is the new base. What the
+    /// service holds beyond it comes down as a change.
+    fn agree_on_local(
+        &mut self,
+        page: &PageId,
+        local: &Body,
+        text: ContentHash,
+        title: Option<String>,
+    ) -> Result<(), StoreError> {
+        let file = self.trees.pages.get(page).and_then(|node| self.trees.file_of(node)).cloned();
+        self.edit_page(page, |node| {
+            if let Some(base) = &mut node.base {
+                base.body = local.hash;
+                base.text = Some(text);
+                if let Some(title) = title {
+                    base.title = title;
+                    if let Some(file) = &file {
+                        base.front_title.clone_from(&file.front_title);
+                    }
+                }
+            }
+        })?;
+        self.drop_reservation(page);
+        self.wake(page);
+        Ok(())
+    }
+
+    pub(super) fn updated(
+        &mut self,
+        page: &PageId,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let tick = self.tick;
+        self.moment(page).acted = tick;
+        let Some(sent) = self.sent.get(page).cloned() else { return Ok(()) };
+        match result {
+            Ok(ServiceReply::Meta(meta)) => {
+                let (now, again) = (self.now, self.again(page, &sent));
+                self.edit_page(page, |node| {
+                    node.remote.body = Some(sent.body);
+                    if sent.title.is_some() {
+                        node.remote.title = meta.title;
+                    }
+                    node.parked = None;
+                    if sent.body != sent.before {
+                        node.last_push =
+                            Some(LastPush { before: sent.before, after: sent.body, at: now, again });
+                    }
+                    super::poll::changed(&mut node.poll, now);
+                    node.poll.last = now;
+                })?;
+                let moment = self.moment(page);
+                moment.failures = 0;
+                moment.held = None;
+                self.sent_is_in(page, &sent)
+            }
+            Ok(_) => self.lose_sent(page, "an answer that fits no update"),
+            Err(error) if error.may_have_happened() => self.lose_sent(page, &error.to_string()),
+            Err(error) => {
+                self.sent.remove(page);
+                self.store.delete_sent(page)?;
+                self.update_refused(page, &error)
+            }
+        }
+    }
+
+    fn again(&self, page: &PageId, sent: &Sent) -> bool {
+        let last = self.trees.pages.get(page).and_then(|node| node.last_push.as_ref());
+        last.is_some_and(|push| push.again && push.before == sent.before)
+    }
+
+    /// The outcome is unknown: the next look tells.
+    fn lose_sent(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
+        tracing::debug!(page = %page, why, "the outcome of a write is unknown");
+        self.wake(page);
+        Ok(())
+    }
+
+    fn update_refused(&mut self, page: &PageId, error: &ServiceError) -> Result<(), StoreError> {
+        match error {
+            ServiceError::NotFound(_) => {
+                // Gone, or not ours to edit: a GET tells the two apart.
+                let listed = self.is_there(page);
+                self.edit_page(page, |node| node.remote.presence = crate::model::Presence::Unlisted)?;
+                if listed {
+                    let failures = self.moment(page).undeletable + 1;
+                    self.moment(page).undeletable = failures;
+                    if failures > 2 {
+                        self.park(page, "the service does not let you edit it".to_owned())?;
+                    }
+                }
+                Ok(())
+            }
+            ServiceError::Forbidden(why) => self.forbid_writes(page, why),
+            ServiceError::Rejected { .. } => self.park(page, error.to_string()),
+            _ => Ok(()),
+        }
+    }
+
+    /// 403 on a write: the workspace is read-only for us until it is tried again.
+    pub(super) fn forbid_writes(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
+        let Some(id) = self.trees.pages.get(page).map(|node| node.workspace.clone()) else { return Ok(()) };
+        let until = self.forbidden_until();
+        self.moment(page).retry_at = until;
+        if let Some(mut workspace) = self.trees.workspaces.get(&id).cloned() {
+            workspace.read_only =
+                Some(format!("the service forbids writing to {}: {why}", workspace.seen.name));
+            self.save_workspace(workspace)?;
+        }
+        Ok(())
+    }
+
+    /// The body that was sent is at the service: what the file stood for then is the base.
+    fn sent_is_in(&mut self, page: &PageId, sent: &Sent) -> Result<(), StoreError> {
+        self.sent.remove(page);
+        self.store.delete_sent(page)?;
+        let blocks = self.store.body(sent.local)?.unwrap_or_default();
+        let local = Body { hash: sent.local, blocks };
+        if let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) {
+            let what = match (&sent.title, sent.body == sent.before) {
+                (Some(title), true) => format!("renamed to {title}"),
+                (Some(title), false) => format!("edit sent, renamed to {title}"),
+                (None, _) => "edit sent".to_owned(),
+            };
+            self.say(Way::Up, &path, what);
+        }
+        let title = sent.title.clone();
+        self.agree_on_local(page, &local, sent.text, title)?;
+        if sent.title.is_some() {
+            self.wake_all();
+        }
+        Ok(())
+    }
+
+    /// After a look: was the body whose answer was lost carried out? The service's own body is the evidence.
+    pub(super) fn settle_sent(&mut self, node: &mut Node) -> Result<(), StoreError> {
+        let Some(sent) = self.sent.get(&node.id).cloned() else { return Ok(()) };
+        let Some(seen_hash) = node.remote.body else { return Ok(()) };
+        let seen = self.store.body(seen_hash)?.unwrap_or_default();
+        let body = self.store.body(sent.body)?.unwrap_or_default();
+        let before = self.store.body(sent.before)?.unwrap_or_default();
+        let retitled = sent.title.as_ref().is_some_and(|title| node.remote.title == *title);
+        let is_in = if semantically_equal(&seen, &body) {
+            sent.body != sent.before || retitled
+        } else {
+            !semantically_equal(&seen, &before) && evidence::shows_changes(&before, &body, &seen)
+        };
+        self.sent.remove(&node.id);
+        self.store.delete_sent(&node.id)?;
+        if !is_in {
+            return Ok(());
+        }
+        if let Some(base) = &mut node.base {
+            // A later reading of the file is told apart against the ids that were sent.
+            base.body = sent.local;
+            base.text = Some(sent.text);
+            if let Some(title) = sent.title.filter(|_| retitled) {
+                base.title = title;
+                if let Some(file) = node.file.as_ref().and_then(|path| self.trees.files.get(path)) {
+                    base.front_title.clone_from(&file.front_title);
+                }
+            }
+        }
+        if let Some(path) = node.file.clone() {
+            self.say(Way::Up, &path, "edit sent (its answer was lost and is confirmed now)");
+        }
+        self.moment(&node.id).reading = None;
+        Ok(())
+    }
+
+    /// A page that must wait for a person, until either side changes.
+    pub(super) fn park(&mut self, page: &PageId, why: String) -> Result<(), StoreError> {
+        let Some(node) = self.trees.pages.get(page) else { return Ok(()) };
+        let local = self.trees.file_of(node).and_then(|file| file.hash);
+        let now = self.now;
+        self.drop_reservation(page);
+        self.service.wants.remove(page);
+        self.edit_page(page, |node| {
+            node.parked = Some(Parked { why, local, remote: node.remote.body });
+            node.poll.last = now;
+        })
+    }
+}

@@ -1,0 +1,311 @@
+//! Deletions in both directions, with their guards. Absence is not deletion, and an edit beats a deletion.
+
+use super::flight::Purpose;
+use super::pace::Class;
+use super::{Engine, Way};
+use crate::model::{
+    Effect, MirrorPath, Node, PageId, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId,
+};
+use crate::plan::{self, Decision, guard};
+use crate::store::StoreError;
+
+/// An accident that arrives in portions is one accident.
+const RECENT_MS: i64 = 60_000;
+
+type Choice = Option<(Effect, Purpose)>;
+
+impl Engine {
+    /// The next step in trashing a page whose file is gone: guards, fresh looks, then the DELETE.
+    pub(super) fn trash_request(&mut self, page: &PageId) -> Result<Choice, StoreError> {
+        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(None) };
+        let held = self.read_only(&node.workspace).or_else(|| self.local_deletions_held());
+        let waits = held.is_some() && !node.approved;
+        self.moment(page).held = held.filter(|_| waits);
+        if waits {
+            return Ok(None);
+        }
+        let topmost = node
+            .remote
+            .parent
+            .as_ref()
+            .and_then(|parent| self.trees.pages.get(parent))
+            .is_none_or(|parent| !self.is_deleted_here(parent));
+        if !topmost {
+            // Its parent takes it along, or comes back and lets it go alone.
+            return Ok(None);
+        }
+        let subtree = self.trees.subtree(page);
+        let missed =
+            subtree.iter().filter_map(|id| self.moments.get(id)).map(|m| m.missed).max().unwrap_or(0);
+        if self.list_looked(&node.workspace) <= missed {
+            // A subpage that nobody has told us of yet would go to the trash with it.
+            self.list_by(&node.workspace.clone(), self.now);
+            return Ok(None);
+        }
+        for id in &subtree {
+            let Some(part) = self.trees.pages.get(id).cloned() else { continue };
+            if part.file.is_some() || part.base.is_none() || plan::changed_at_the_service(&part) {
+                return self.page_wins(&node, &part);
+            }
+            if !self.is_deleted_here(&part) {
+                return Ok(None);
+            }
+        }
+        for id in &subtree {
+            let moment = self.moment(id).clone();
+            if moment.looked <= moment.missed || moment.looked <= moment.acted {
+                let waits = self.is_busy(id) || moment.retry_at > self.now;
+                return Ok(if waits { None } else { self.ask_for(id, Class::Edit, 0) });
+            }
+        }
+        if self.moment(page).undeletable > 0 {
+            self.moment(page).undeletable = 0;
+            self.notice_restored(&node, "the service does not let you delete it")?;
+            for id in subtree {
+                self.bring_back(&id)?;
+            }
+            return Ok(None);
+        }
+        if !self.pace.allows(Class::Edit, 1, false, self.now) {
+            return Ok(None);
+        }
+        self.service.wants.remove(page);
+        Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
+    }
+
+    /// Deleting `node` would take `part` along, which is still wanted: the deleted file comes back.
+    fn page_wins(&mut self, node: &Node, part: &Node) -> Result<Choice, StoreError> {
+        let why = if part.id == node.id {
+            "its page was changed in the app meanwhile".to_owned()
+        } else {
+            format!("deleting it would delete its subpage {} too", part.remote.title)
+        };
+        self.notice_restored(node, &why)?;
+        self.bring_back(&node.id)?;
+        Ok(None)
+    }
+
+    fn notice_restored(&mut self, node: &Node, why: &str) -> Result<(), StoreError> {
+        let Some(path) = node.base.as_ref().map(|base| base.path.clone()) else { return Ok(()) };
+        self.say(Way::Aside, &path, format!("the deleted file comes back: {why}"));
+        self.notice(
+            path.as_str(),
+            format!("the file was deleted and has come back: {why}"),
+            "delete it again if you mean it",
+        )
+    }
+
+    fn bring_back(&mut self, page: &PageId) -> Result<(), StoreError> {
+        self.service.wants.remove(page);
+        self.edit_page(page, |node| {
+            if node.file.is_none() {
+                node.base = None;
+                node.missing_since = None;
+                node.approved = false;
+            }
+        })?;
+        self.wake_all();
+        Ok(())
+    }
+
+    /// Whether a person deleted this page's file, beyond the grace time.
+    fn is_deleted_here(&self, node: &Node) -> bool {
+        let grace = self.settings.pages.delete_grace_ms;
+        node.base.is_some()
+            && node.file.is_none()
+            && node.remote.presence == Presence::Listed
+            && node.missing_since.is_some_and(|since| self.now.since_ms(since) >= grace)
+    }
+
+    /// Why deletions in the folder are not carried to the service now, if so.
+    pub(super) fn local_deletions_held(&self) -> Option<String> {
+        let gone = |node: &&Node| {
+            node.base.is_some() && node.file.is_none() && node.missing_since.is_some() && !node.approved
+        };
+        let count = self.trees.pages.values().filter(gone).count();
+        if count > 0 && self.root.changed {
+            return Some(format!(
+                "the mirror's folder is not the same as before, and {count} files are missing in it"
+            ));
+        }
+        let recent = self.recent_removals(false);
+        guard::mass_deletion(count, recent, self.trees.mirrored(), self.settings.pages.max_deletes)
+    }
+
+    /// Why pages that left a workspace's list stay on disk, if so.
+    pub(super) fn vanishing_held(&self, workspace: &WorkspaceId) -> Option<String> {
+        let mine =
+            || self.trees.pages.values().filter(|node| node.workspace == *workspace && node.base.is_some());
+        let left = |node: &&Node| {
+            matches!(node.remote.presence, Presence::Unlisted | Presence::Gone) && !node.approved
+        };
+        let missing = mine().filter(left).count();
+        let before = mine().count();
+        let name = self.trees.workspaces.get(workspace).map_or("", |node| node.seen.name.as_str());
+        if missing > 0 && self.trees.workspaces.get(workspace).is_some_and(|node| node.empty_list) {
+            return Some(format!("the service's page list of {name} is suddenly empty"));
+        }
+        guard::list_shrank(before, missing, self.settings.pages.max_deletes)
+    }
+
+    fn recent_removals(&self, files: bool) -> usize {
+        let since = self.now.plus_ms(-RECENT_MS);
+        self.removals.iter().filter(|(at, file)| *file == files && *at > since).count()
+    }
+
+    fn note_removal(&mut self, file: bool) {
+        let since = self.now.plus_ms(-RECENT_MS);
+        self.removals.retain(|(at, _)| *at > since);
+        self.removals.push((self.now, file));
+    }
+
+    pub(super) fn trashed(
+        &mut self,
+        page: &PageId,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let tick = self.tick;
+        self.moment(page).acted = tick;
+        match result {
+            Ok(_) => {
+                let path =
+                    self.trees.pages.get(page).and_then(|n| n.base.as_ref()).map(|base| base.path.clone());
+                let subtree = self.trees.subtree(page);
+                for id in &subtree {
+                    self.note_removal(false);
+                    self.forget_page(id)?;
+                }
+                if let Some(path) = path {
+                    let with = if subtree.len() > 1 {
+                        format!(", with {} subpages", subtree.len() - 1)
+                    } else {
+                        String::new()
+                    };
+                    self.say(Way::Up, &path, format!("deleted: its page is in the service's trash{with}"));
+                }
+                Ok(())
+            }
+            Err(ServiceError::NotFound(_)) => {
+                // Gone already, or not ours to delete: a look tells the two apart.
+                self.moment(page).undeletable += 1;
+                Ok(())
+            }
+            Err(ServiceError::Forbidden(why)) => self.forbid_writes(page, &why),
+            Err(error @ ServiceError::Rejected { .. }) => self.park(page, error.to_string()),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// The page is gone at the service (confirmed): its file goes to the mirror's trash, or beside when it holds
+    /// words that the service never got.
+    pub(super) fn file_follows(&mut self, node: &Node, decision: Decision) -> Result<Choice, StoreError> {
+        let held = self.vanishing_held(&node.workspace).filter(|_| !node.approved);
+        let waits = held.is_some();
+        self.moment(&node.id).held = held;
+        let (Some(path), false) = (node.file.clone(), waits) else {
+            self.active.remove(&node.id);
+            return Ok(None);
+        };
+        let hash = self.trees.files.get(&path).and_then(|file| file.hash);
+        match (decision, hash) {
+            (Decision::TrashFile, Some(expect)) => {
+                let purpose = Purpose::TrashFile { page: node.id.clone(), path: path.clone() };
+                Ok(Some((Effect::TrashFile { path, expect }, purpose)))
+            }
+            _ => {
+                let Some(to) = self.conflict_path(&path) else { return Ok(None) };
+                let effect = Effect::Rename { from: path.clone(), to: to.clone() };
+                Ok(Some((
+                    effect,
+                    Purpose::SetAside { page: node.id.clone(), from: path, to, then_gone: true },
+                )))
+            }
+        }
+    }
+
+    pub(super) fn file_trashed(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
+        self.forget_file(path)?;
+        self.forget_page(page)?;
+        self.note_removal(true);
+        self.say(Way::Down, path, "its page is gone: moved to .espejo/trash");
+        self.tidy_after(path);
+        self.wake_all();
+        Ok(())
+    }
+
+    /// A file became a conflict copy.
+    pub(super) fn set_aside(
+        &mut self,
+        page: &PageId,
+        from: &MirrorPath,
+        to: &MirrorPath,
+        then_gone: bool,
+    ) -> Result<(), StoreError> {
+        let text = self.forget_file(from)?.and_then(|file| file.hash);
+        let why = if then_gone { "the page is gone at the service" } else { "file and page differ" };
+        self.record_conflict(to, from, text.unwrap_or(crate::model::ContentHash([0; 32])), why.to_owned())?;
+        if then_gone {
+            self.forget_page(page)?;
+            self.note_removal(true);
+        } else {
+            self.edit_page(page, |node| node.file = None)?;
+        }
+        self.wake_all();
+        Ok(())
+    }
+
+    fn tidy_after(&mut self, path: &MirrorPath) {
+        let folders = [path.parent(), crate::model::folder_of(path)];
+        for folder in folders.into_iter().flatten() {
+            if self.trees.folders.contains(&folder) {
+                self.tidy_folder(&folder);
+            }
+        }
+    }
+
+    /// When the next grace time ends.
+    pub(super) fn next_grace_end(&self) -> Timestamp {
+        let grace = self.settings.pages.delete_grace_ms;
+        let far = self.now.plus_ms(3_600_000);
+        self.active
+            .iter()
+            .filter_map(|id| self.trees.pages.get(id)?.missing_since)
+            .map(|since| since.plus_ms(grace).max(self.now.plus_ms(100)))
+            .fold(far, Timestamp::min)
+    }
+
+    /// A person lets through what guards held: these files and what is beneath them, or everything.
+    pub(super) fn approve(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
+        let named = |path: &MirrorPath| {
+            paths.is_empty() || paths.iter().any(|asked| path.is_within(asked) || covers(asked, path))
+        };
+        let waiting: Vec<PageId> = self
+            .trees
+            .pages
+            .values()
+            .filter(|node| node.remote.presence != Presence::Listed || node.missing_since.is_some())
+            .filter(|node| node.file.as_ref().or(node.base.as_ref().map(|b| &b.path)).is_some_and(named))
+            .map(|node| node.id.clone())
+            .collect();
+        for id in waiting {
+            self.edit_page(&id, |node| {
+                node.approved = true;
+                if node.remote.presence == Presence::Hidden {
+                    node.remote.presence = Presence::Gone;
+                }
+            })?;
+        }
+        if paths.is_empty() {
+            self.root.changed = false;
+            self.root.strays_approved = true;
+            self.store.drop_notices(self.now.plus_ms(1))?;
+        }
+        self.wake_all();
+        Ok(())
+    }
+}
+
+/// Whether `asked` is a page's file and `path` lies in the folder of its subpages.
+fn covers(asked: &MirrorPath, path: &MirrorPath) -> bool {
+    crate::model::folder_of(asked).is_some_and(|folder| path.is_within(&folder))
+}

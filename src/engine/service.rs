@@ -1,0 +1,221 @@
+//! Which request goes next, and what a failed one means for all the others.
+
+use std::collections::BTreeMap;
+
+use super::flight::{Flight, Purpose};
+use super::pace::Class;
+use super::{Engine, REQUESTS_AT_ONCE};
+use crate::model::{Effect, Next, PageId, ServiceError, ServiceReply, Timestamp};
+use crate::plan::Decision;
+use crate::store::StoreError;
+
+/// With a bad token, only one question is asked, this often.
+const PROBE_EVERY_MS: i64 = 300_000;
+const BACKOFF_MAX_MS: i64 = 300_000;
+/// After a 403, an area is tried again this much later.
+const FORBIDDEN_RETRY_MS: i64 = 600_000;
+
+/// How the service is, and what pages want of it.
+#[derive(Debug, Default)]
+pub(super) struct Health {
+    /// The token is refused: nothing but a probe is sent.
+    pub(super) stopped: Option<String>,
+    /// The service cannot be reached, or fails everything.
+    pub(super) down: Option<String>,
+    failures: u32,
+    quiet_until: Timestamp,
+    /// What pages want, by their last decision.
+    pub(super) wants: BTreeMap<PageId, Decision>,
+}
+
+impl Engine {
+    /// The next request, if one may leave now.
+    pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
+        let at_once = if self.service.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
+        if self.requests_under_way() >= at_once || self.now < self.service.quiet_until {
+            return Ok(None);
+        }
+        if self.service.stopped.is_some() {
+            return Ok(self.pace.allows(Class::List, 1, false, self.now).then(|| {
+                self.service.quiet_until = self.now.plus_ms(PROBE_EVERY_MS);
+                (Effect::ListWorkspaces, Purpose::ListWorkspaces)
+            }));
+        }
+        if self.root.is_ready() {
+            if let Some(choice) = self.next_wanted()? {
+                return Ok(Some(choice));
+            }
+            if let Some(choice) = self.next_creation()? {
+                return Ok(Some(choice));
+            }
+        }
+        if self.edits_wait() {
+            // The little that is left belongs to a person's edit.
+            return Ok(None);
+        }
+        Ok(self.next_list().or_else(|| self.next_poll()))
+    }
+
+    /// Pushes first, then confirmations and deletions.
+    fn next_wanted(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
+        let rank = |decision: &Decision| match decision {
+            Decision::Push { .. } => 0,
+            Decision::TrashPage => 1,
+            _ => 2,
+        };
+        let mut wants: Vec<(u32, PageId)> =
+            self.service.wants.iter().map(|(page, decision)| (rank(decision), page.clone())).collect();
+        wants.sort();
+        for (_, page) in wants {
+            let waits = self.moments.get(&page).is_some_and(|moment| moment.retry_at > self.now);
+            let Some(decision) = self.service.wants.get(&page).cloned() else { continue };
+            if waits || self.is_busy(&page) {
+                continue;
+            }
+            let choice = match decision {
+                Decision::Push { title } => self.push_request(&page, title)?,
+                Decision::TrashPage => self.trash_request(&page)?,
+                _ => self.look_request(&page),
+            };
+            if choice.is_some() || self.ready.is_some() {
+                return Ok(choice);
+            }
+        }
+        Ok(None)
+    }
+
+    /// A look that something hangs on. First looks of listed pages are the poll schedule's.
+    fn look_request(&mut self, page: &PageId) -> Option<(Effect, Purpose)> {
+        let node = self.trees.pages.get(page)?;
+        let class = match node.remote.presence {
+            crate::model::Presence::Unlisted => Class::Asked,
+            _ if node.file.is_some() => Class::Asked,
+            _ => return None,
+        };
+        self.ask_for(page, class, 0)
+    }
+
+    pub(super) fn ask_for(&mut self, page: &PageId, class: Class, reserve: u32) -> Option<(Effect, Purpose)> {
+        if !self.pace.allows(class, 1 + reserve, false, self.now) {
+            return None;
+        }
+        if reserve > 0 {
+            self.moment(page).reserved = true;
+        }
+        Some((Effect::FetchPage(page.clone()), Purpose::Look { page: page.clone(), class, reserve }))
+    }
+
+    pub(super) fn drop_reservation(&mut self, page: &PageId) {
+        if let Some(moment) = self.moments.get_mut(page) {
+            moment.wanted = 0;
+            if std::mem::take(&mut moment.reserved) {
+                self.pace.release();
+            }
+        }
+    }
+
+    /// Whether an edit could go, were there a slot.
+    fn edits_wait(&self) -> bool {
+        self.service.wants.iter().any(|(page, decision)| {
+            matches!(decision, Decision::Push { .. })
+                && !self.moments.get(page).is_some_and(|m| m.retry_at > self.now || m.held.is_some())
+        })
+    }
+
+    /// When a request may be possible that is not now.
+    pub(super) fn next_request_due(&self, now: Timestamp) -> Timestamp {
+        let far = now.plus_ms(3_600_000);
+        let at = if self.service.stopped.is_some() {
+            far
+        } else if self.edits_wait() {
+            self.pace.earliest(Class::Edit, 2, false, now)
+        } else if !self.service.wants.is_empty() || self.creations_wait() {
+            self.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100))
+        } else {
+            self.next_list_due(now).min(self.next_poll_due(now))
+        };
+        at.max(self.service.quiet_until.min(far)).max(self.pace.blocked_until())
+    }
+
+    /// Takes in the answer to a request.
+    pub(super) fn service_done(
+        &mut self,
+        flight: Flight,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        if let Some(page) = flight.purpose.page().cloned() {
+            self.wake(&page);
+        }
+        match &result {
+            Ok(_) => self.service_answers(),
+            Err(error) => self.service_fails(&flight, error),
+        }
+        match flight.purpose.clone() {
+            Purpose::ListWorkspaces => self.workspaces_listed(&flight, result),
+            Purpose::ListPages(workspace) => self.pages_listed(&flight, &workspace, result),
+            Purpose::Look { page, class, reserve } => {
+                if reserve > 0 && result.is_err() {
+                    self.drop_reservation(&page);
+                }
+                self.looked(&flight, &page, class, result)
+            }
+            Purpose::Create { path } => self.created(&path, result),
+            Purpose::Update { page } => self.updated(&page, result),
+            Purpose::TrashPage { page } => self.trashed(&page, result),
+            _ => Ok(()),
+        }
+    }
+
+    fn service_answers(&mut self) {
+        self.pace.accepted();
+        self.service.failures = 0;
+        self.service.down = None;
+        if self.service.stopped.take().is_some() {
+            self.service.quiet_until = self.now;
+            self.wake_all();
+        }
+    }
+
+    fn service_fails(&mut self, flight: &Flight, error: &ServiceError) {
+        tracing::debug!(%error, purpose = ?flight.purpose.page(), "request failed");
+        match error {
+            ServiceError::RateLimited { retry_after_ms } => self.pace.refused(*retry_after_ms, self.now),
+            ServiceError::Unauthorized(_) => {
+                self.service.stopped = Some(error.to_string());
+                self.service.quiet_until = self.now.plus_ms(PROBE_EVERY_MS);
+            }
+            ServiceError::Unreachable(_) | ServiceError::Lost(_) | ServiceError::Server { .. } => {
+                self.service.failures += 1;
+                // One page that always fails must not stop the others: the whole service rests only after several.
+                if self.service.failures >= 3 || matches!(error, ServiceError::Unreachable(_)) {
+                    let wait = self.backoff(self.service.failures);
+                    self.service.quiet_until = self.now.plus_ms(wait);
+                    self.service.down = Some(error.to_string());
+                }
+            }
+            _ => self.pace.accepted(),
+        }
+        if let Some(page) = flight.purpose.page().cloned() {
+            let failures = {
+                let moment = self.moment(&page);
+                moment.failures += 1;
+                moment.failures
+            };
+            if matches!(error.next(), Next::TryLater | Next::LookAgain) {
+                let wait = self.backoff(failures);
+                let now = self.now;
+                self.moment(&page).retry_at = now.plus_ms(wait);
+            }
+        }
+    }
+
+    /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.
+    pub(super) fn backoff(&mut self, failures: u32) -> i64 {
+        let base = (1_000_i64 << failures.saturating_sub(1).min(9)).min(BACKOFF_MAX_MS);
+        base + i64::try_from(self.ids.below(base.unsigned_abs() / 4 + 1)).unwrap_or(0)
+    }
+
+    pub(super) fn forbidden_until(&self) -> Timestamp {
+        self.now.plus_ms(FORBIDDEN_RETRY_MS)
+    }
+}

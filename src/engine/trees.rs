@@ -1,0 +1,237 @@
+//! The three trees in memory with their indexes, written through to the store. Bodies stay in the store.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Engine;
+use crate::model::{
+    LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, WorkspaceNode, folder_of,
+};
+use crate::store::{Loaded, StoreError};
+
+#[derive(Debug, Default)]
+pub(super) struct Trees {
+    pub(super) workspaces: BTreeMap<WorkspaceId, WorkspaceNode>,
+    pub(super) pages: BTreeMap<PageId, Node>,
+    pub(super) files: BTreeMap<MirrorPath, LocalFile>,
+    /// Page files that are no page's.
+    pub(super) unbound: BTreeSet<MirrorPath>,
+    /// Folders on disk at the last scan, kept up with our own acts.
+    pub(super) folders: BTreeSet<MirrorPath>,
+    /// Names on disk that are no page files but stand where one could be wanted.
+    pub(super) occupied: BTreeSet<MirrorPath>,
+    /// The service's tree: children by parent.
+    children: BTreeMap<(WorkspaceId, Option<PageId>), BTreeSet<PageId>>,
+    /// Whose subpages are agreed to be in a folder.
+    agreed_folders: BTreeMap<MirrorPath, PageId>,
+}
+
+impl Trees {
+    pub(super) fn new(loaded: Loaded) -> Self {
+        let mut trees = Self { workspaces: loaded.workspaces, files: loaded.files, ..Self::default() };
+        for node in loaded.pages.into_values() {
+            trees.put(node);
+        }
+        trees.unbound =
+            trees.files.values().filter(|file| file.page.is_none()).map(|file| file.path.clone()).collect();
+        trees
+    }
+
+    pub(super) fn put(&mut self, node: Node) {
+        self.unindex(&node.id.clone());
+        let key = (node.workspace.clone(), node.remote.parent.clone());
+        self.children.entry(key).or_default().insert(node.id.clone());
+        for folder in agreed_folders(&node) {
+            self.agreed_folders.insert(folder, node.id.clone());
+        }
+        self.pages.insert(node.id.clone(), node);
+    }
+
+    pub(super) fn take(&mut self, id: &PageId) -> Option<Node> {
+        self.unindex(id);
+        self.pages.remove(id)
+    }
+
+    fn unindex(&mut self, id: &PageId) {
+        let Some(node) = self.pages.get(id) else { return };
+        let key = (node.workspace.clone(), node.remote.parent.clone());
+        if let Some(siblings) = self.children.get_mut(&key) {
+            siblings.remove(id);
+            if siblings.is_empty() {
+                self.children.remove(&key);
+            }
+        }
+        for folder in agreed_folders(node) {
+            if self.agreed_folders.get(&folder) == Some(id) {
+                self.agreed_folders.remove(&folder);
+            }
+        }
+    }
+
+    pub(super) fn children(
+        &self,
+        workspace: &WorkspaceId,
+        parent: Option<&PageId>,
+    ) -> impl Iterator<Item = &PageId> {
+        self.children.get(&(workspace.clone(), parent.cloned())).into_iter().flatten()
+    }
+
+    /// Every page beneath `page` at the service, itself first. A parent's loop is walked once.
+    pub(super) fn subtree(&self, page: &PageId) -> Vec<PageId> {
+        let mut all = vec![page.clone()];
+        let mut seen: BTreeSet<PageId> = all.iter().cloned().collect();
+        let mut at = 0;
+        while at < all.len() {
+            if let Some(node) = self.pages.get(&all[at]) {
+                let more: Vec<PageId> = self.children(&node.workspace, Some(&node.id)).cloned().collect();
+                all.extend(more.into_iter().filter(|id| seen.insert(id.clone())));
+            }
+            at += 1;
+        }
+        all
+    }
+
+    pub(super) fn agreed_folder(&self, folder: &MirrorPath) -> Option<&PageId> {
+        self.agreed_folders.get(folder)
+    }
+
+    pub(super) fn file_of(&self, node: &Node) -> Option<&LocalFile> {
+        node.file.as_ref().and_then(|path| self.files.get(path))
+    }
+
+    /// How many pages have a file and have been agreed on.
+    pub(super) fn mirrored(&self) -> usize {
+        self.pages.values().filter(|node| node.base.is_some()).count()
+    }
+
+    /// Everything at or beneath a folder moved with it.
+    pub(super) fn rebase(&mut self, from: &MirrorPath, to: &MirrorPath) -> Vec<(MirrorPath, MirrorPath)> {
+        let moved: Vec<(MirrorPath, MirrorPath)> = self
+            .files
+            .range(from.clone()..)
+            .take_while(|(path, _)| path.as_str().starts_with(from.as_str()))
+            .filter_map(|(path, _)| Some((path.clone(), path.rebase(from, to)?)))
+            .collect();
+        self.folders =
+            self.folders.iter().map(|path| path.rebase(from, to).unwrap_or_else(|| path.clone())).collect();
+        self.occupied =
+            self.occupied.iter().map(|path| path.rebase(from, to).unwrap_or_else(|| path.clone())).collect();
+        moved
+    }
+}
+
+fn agreed_folders(node: &Node) -> impl Iterator<Item = MirrorPath> {
+    let base = node.base.as_ref();
+    base.and_then(|base| folder_of(&base.path))
+        .into_iter()
+        .chain(base.and_then(|base| base.folder_at.clone()))
+}
+
+impl Engine {
+    pub(super) fn save_page(&mut self, node: Node) -> Result<(), StoreError> {
+        if self.trees.pages.get(&node.id) == Some(&node) {
+            return Ok(());
+        }
+        self.store.save_page(&node)?;
+        self.active.insert(node.id.clone());
+        self.trees.put(node);
+        Ok(())
+    }
+
+    /// Changes one page, if it is known.
+    pub(super) fn edit_page(
+        &mut self,
+        id: &PageId,
+        change: impl FnOnce(&mut Node),
+    ) -> Result<(), StoreError> {
+        let Some(mut node) = self.trees.pages.get(id).cloned() else { return Ok(()) };
+        change(&mut node);
+        self.save_page(node)
+    }
+
+    pub(super) fn forget_page(&mut self, id: &PageId) -> Result<(), StoreError> {
+        self.trees.take(id);
+        self.store.delete_page(id)?;
+        if self.sent.remove(id).is_some() {
+            self.store.delete_sent(id)?;
+        }
+        if self.moments.remove(id).is_some_and(|moment| moment.reserved) {
+            self.pace.release();
+        }
+        self.active.remove(id);
+        Ok(())
+    }
+
+    pub(super) fn save_file(&mut self, file: LocalFile) -> Result<(), StoreError> {
+        if self.trees.files.get(&file.path) == Some(&file) {
+            return Ok(());
+        }
+        self.store.save_file(&file)?;
+        if let Some(page) = &file.page {
+            self.active.insert(page.clone());
+            self.trees.unbound.remove(&file.path);
+        } else {
+            self.trees.unbound.insert(file.path.clone());
+        }
+        self.trees.files.insert(file.path.clone(), file);
+        Ok(())
+    }
+
+    pub(super) fn forget_file(&mut self, path: &MirrorPath) -> Result<Option<LocalFile>, StoreError> {
+        self.watch.forget(path);
+        self.trees.unbound.remove(path);
+        let file = self.trees.files.remove(path);
+        if file.is_some() {
+            self.store.delete_file(path)?;
+        }
+        Ok(file)
+    }
+
+    /// A file has another path now; its page follows.
+    pub(super) fn rename_file(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+        let Some(mut file) = self.forget_file(from)? else { return Ok(()) };
+        file.path = to.clone();
+        if let Some(page) = file.page.clone() {
+            self.edit_page(&page, |node| node.file = Some(to.clone()))?;
+        }
+        self.save_file(file)
+    }
+
+    pub(super) fn save_workspace(&mut self, node: WorkspaceNode) -> Result<(), StoreError> {
+        if self.trees.workspaces.get(&node.seen.id) != Some(&node) {
+            self.store.save_workspace(&node)?;
+            self.trees.workspaces.insert(node.seen.id.clone(), node);
+        }
+        Ok(())
+    }
+
+    /// Times from the future (the clock was set back between two runs) are taken for now.
+    pub(super) fn clamp_times(&mut self, now: Timestamp) {
+        for node in self.trees.pages.values_mut() {
+            node.poll.last = node.poll.last.min(now);
+            node.poll.life = node.poll.life.min(now);
+            node.poll.changes_at = node.poll.changes_at.min(now);
+            node.missing_since = node.missing_since.map(|at| at.min(now));
+        }
+    }
+
+    /// Whether the workspace of a page is there and its list has been seen.
+    pub(super) fn is_live(&self, workspace: &WorkspaceId) -> bool {
+        self.trees.workspaces.get(workspace).is_some_and(|node| node.present && node.listed_at.0 > 0)
+    }
+
+    /// Why nothing may be written to the service's side of a workspace, if so.
+    pub(super) fn read_only(&self, workspace: &WorkspaceId) -> Option<String> {
+        let node = self.trees.workspaces.get(workspace)?;
+        if node.seen.frozen {
+            return Some(format!("the workspace {} is frozen", node.seen.name));
+        }
+        node.read_only.clone()
+    }
+
+    pub(super) fn is_there(&self, page: &PageId) -> bool {
+        self.trees
+            .pages
+            .get(page)
+            .is_some_and(|node| matches!(node.remote.presence, Presence::Listed | Presence::Hidden))
+    }
+}

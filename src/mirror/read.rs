@@ -1,0 +1,91 @@
+//! Reading one file whole, between two equal looks; and the plain byte pushing.
+
+use std::fs::File;
+use std::io::Read;
+
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+
+use super::root::Root;
+use super::sys::{self, Look};
+use super::{errors, is_reserved};
+use crate::model::{ContentHash, DiskError, EntryKind, FileLook, MirrorPath};
+
+/// No page is larger (contract section 2; the service refuses 60 MB bodies).
+pub(super) const SIZE_MAX: u64 = 64 * 1024 * 1024;
+
+/// `Effect::ReadFile`.
+pub(super) fn read(root: &Root, path: &MirrorPath) -> Result<FileLook, DiskError> {
+    if path.is_root() || is_reserved(path) {
+        return Err(DiskError::NotOrdinary(path.clone()));
+    }
+    let file = sys::open_file_beneath(&root.dir, path.as_str());
+    let (bytes, look, _) = whole(file, path)?;
+    Ok(FileLook { path: path.clone(), stamp: look.stamp, bytes })
+}
+
+/// Everything an opened file holds. `Changed` when it was written to meanwhile.
+pub(super) fn whole(
+    file: Result<OwnedFd, Errno>,
+    path: &MirrorPath,
+) -> Result<(Vec<u8>, Look, File), DiskError> {
+    let mut file = File::from(file.map_err(|error| errors::failed(path, error))?);
+    let before = sys::look_of(&file).map_err(|error| errors::failed(path, error))?;
+    if before.kind != EntryKind::File {
+        return Err(DiskError::NotOrdinary(path.clone()));
+    }
+    if before.stamp.size > SIZE_MAX {
+        return Err(DiskError::TooLarge(path.clone(), before.stamp.size));
+    }
+    // The size is only a guess while somebody writes: read one byte more than it, and never more than the limit.
+    let mut bytes = Vec::with_capacity(usize::try_from(before.stamp.size).unwrap_or(0) + 1);
+    file.by_ref()
+        .take(SIZE_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| DiskError::Io(path.clone(), error.to_string()))?;
+    let after = sys::look_of(&file).map_err(|error| errors::failed(path, error))?;
+    if before.stamp != after.stamp || bytes.len() as u64 != after.stamp.size {
+        return Err(DiskError::Changed(path.clone()));
+    }
+    Ok((bytes, after, file))
+}
+
+/// What stands somewhere, to tell whether it is what was expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Thing {
+    /// Device and inode.
+    pub(super) identity: (u64, u64),
+    /// The content of an ordinary file; `None` for anything else, and for a file that is being written to, is too large
+    /// or cannot be read: none of these equals an expected content.
+    pub(super) content: Option<ContentHash>,
+}
+
+/// What stands at `name`; `Ok(None)` when nothing does.
+pub(super) fn thing(dir: impl AsFd, name: &str, path: &MirrorPath) -> Result<Option<Thing>, DiskError> {
+    let look = match sys::look_at(&dir, name) {
+        Ok(look) => look,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(errors::failed(path, error)),
+    };
+    let found = match look.kind {
+        EntryKind::File => whole(sys::open_file(&dir, name), path).ok(),
+        _ => None,
+    };
+    Ok(Some(match found {
+        Some((bytes, look, _)) => Thing { identity: look.identity(), content: Some(ContentHash::of(&bytes)) },
+        None => Thing { identity: look.identity(), content: None },
+    }))
+}
+
+/// Writes everything, however small the steps.
+pub(super) fn write_all(file: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        match rustix::io::write(&file, bytes) {
+            Ok(0) => return Err(Errno::NOSPC),
+            Ok(count) => bytes = &bytes[count..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

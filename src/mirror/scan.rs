@@ -1,0 +1,232 @@
+//! `Effect::Scan`: a walk over the whole mirror that says what is there and decides nothing.
+//!
+//! Invariants: links are never followed; what could not be looked at is in `unreadable`, never silently absent; a walk
+//! during which folders changed is repeated, because an entry that moves from a folder not yet walked to one already
+//! walked is seen in neither. When the folders do not come to rest, the root itself is named in `unreadable`: everything
+//! listed is there, but nothing unlisted may be taken for gone.
+
+use std::ffi::CStr;
+use std::str;
+
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+
+use super::act::Steps;
+use super::root::{Place, Root};
+use super::{aside, errors, marker, sys};
+use crate::model::{Entry, EntryKind, MirrorPath, RootState, Scan, Timestamp, Unreadable};
+
+/// Folders that belong to a tool or to the system: listed as folders, not looked into, and not watched. Compared with
+/// the last component, ASCII case aside.
+pub const TOOL_FOLDERS: &[&str] = &[
+    // Version control.
+    ".git",
+    ".hg",
+    ".svn",
+    ".jj",
+    ".bzr",
+    // Note takers and editors.
+    ".obsidian",
+    ".logseq",
+    ".vscode",
+    ".idea",
+    ".fleet",
+    ".zed",
+    ".vim",
+    ".zk",
+    // Trashes and versions of other programs.
+    ".trash",
+    ".trashes",
+    "$RECYCLE.BIN",
+    ".stversions",
+    ".stfolder",
+    ".sync",
+    ".SyncArchive",
+    ".dropbox.cache",
+    ".tmp.drivedownload",
+    ".tmp.driveupload",
+    // Systems.
+    ".Spotlight-V100",
+    ".fseventsd",
+    ".TemporaryItems",
+    ".DocumentRevisions-V100",
+    ".snapshots",
+    ".zfs",
+    "System Volume Information",
+    "lost+found",
+    // Packages and caches of development tools.
+    "node_modules",
+    ".venv",
+    ".direnv",
+    "__pycache__",
+    ".cache",
+];
+
+/// Whether a folder of this name is listed but not looked into. `.Trash-1000` and its like are another user's desktop
+/// trash on a removable disk.
+#[must_use]
+pub fn is_tool_folder(name: &str) -> bool {
+    name.starts_with(".Trash-") || TOOL_FOLDERS.iter().any(|tool| tool.eq_ignore_ascii_case(name))
+}
+
+/// Walks at most this often until nothing changed during one walk.
+const WALKS_MAX: usize = 4;
+
+/// How coarse modification times can be (FAT: two seconds). A folder that was changed longer ago than this shows every
+/// later change in its modification time.
+const COARSE_NS: i64 = 2_000_000_000;
+
+/// Looks at everything.
+pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, steps: &Steps) -> Scan {
+    let young_ns = now.0.saturating_mul(1_000_000).saturating_sub(COARSE_NS);
+    let mut walk = Walk::default();
+    for _ in 0..WALKS_MAX {
+        walk = Walk { young_ns, ..Walk::default() };
+        if let Err(error) = walk.folder(root, MirrorPath::root()) {
+            return empty(RootState::Unreadable(errors::words(error)));
+        }
+        while let Some(folder) = walk.ahead.pop() {
+            if let Err(error) = steps.reach("next folder") {
+                return empty(RootState::Unreadable(error.to_string()));
+            }
+            if let Err(error) = walk.folder(root, folder.clone())
+                && error != Errno::NOENT
+            {
+                walk.unreadable(folder, errors::words(error));
+            }
+        }
+        if walk.is_calm(root) {
+            break;
+        }
+        walk.torn = true;
+    }
+    // The root may have been removed, unmounted or swapped during the walk; then what was seen is worth nothing.
+    match place.open(mirror_id) {
+        Ok(now) if now.identity == root.identity => {}
+        Ok(_) => return empty(RootState::Unreadable("it was replaced while it was looked at".to_owned())),
+        Err(state) => return empty(state),
+    }
+    if walk.torn {
+        walk.unreadable(MirrorPath::root(), "folders kept changing while they were looked at".to_owned());
+    }
+    walk.entries.sort_by(|a, b| a.path.cmp(&b.path));
+    walk.unreadable.sort_by(|a, b| (&a.path, &a.why).cmp(&(&b.path, &b.why)));
+    walk.unreadable.dedup();
+    Scan {
+        root: RootState::Ready,
+        entries: walk.entries,
+        unreadable: walk.unreadable,
+        root_identity: root.identity,
+    }
+}
+
+/// The answer when the root is not to be trusted.
+pub(super) fn empty(root: RootState) -> Scan {
+    Scan { root, ..Scan::default() }
+}
+
+#[derive(Default)]
+struct Walk {
+    entries: Vec<Entry>,
+    unreadable: Vec<Unreadable>,
+    /// Folders still to be listed.
+    ahead: Vec<MirrorPath>,
+    listed: Vec<Listed>,
+    /// Modification times from here on are young.
+    young_ns: i64,
+    torn: bool,
+}
+
+/// A folder that was listed.
+struct Listed {
+    path: MirrorPath,
+    /// From before the listing.
+    identity: (u64, u64),
+    /// From before the listing.
+    modified_ns: i64,
+    /// What the listing said, for a folder whose modification time is so young that a change may leave it as it is.
+    names: Option<Vec<u8>>,
+}
+
+impl Walk {
+    fn unreadable(&mut self, path: MirrorPath, why: String) {
+        self.unreadable.push(Unreadable { path, why });
+    }
+
+    /// Lists one folder. One descriptor is open at a time, however deep the tree is.
+    fn folder(&mut self, root: &Root, path: MirrorPath) -> Result<(), Errno> {
+        let opened: OwnedFd;
+        let dir = if path.is_root() {
+            root.dir.as_fd()
+        } else {
+            opened = sys::open_folder_beneath(&root.dir, path.as_str())?;
+            opened.as_fd()
+        };
+        let before = sys::look_of(dir)?;
+        let mut names = (before.stamp.modified_ns >= self.young_ns).then(Vec::new);
+        let listing = sys::names(dir, |name| {
+            if let Some(names) = &mut names {
+                names.extend_from_slice(name.to_bytes_with_nul());
+            }
+            self.name(dir, &path, name);
+        });
+        if listing.is_ok() {
+            let (identity, modified_ns) = (before.identity(), before.stamp.modified_ns);
+            self.listed.push(Listed { path, identity, modified_ns, names });
+        }
+        listing
+    }
+
+    fn name(&mut self, dir: impl AsFd, folder: &MirrorPath, name: &CStr) {
+        let path = match str::from_utf8(name.to_bytes()).ok().and_then(|text| folder.join(text).ok()) {
+            Some(path) => path,
+            None => {
+                let shown = name.to_bytes().escape_ascii();
+                return self.unreadable(folder.clone(), format!("a name in it is not UTF-8: {shown}"));
+            }
+        };
+        if path.name().starts_with(aside::TEMP_PREFIX)
+            || folder.is_root() && path.name().eq_ignore_ascii_case(marker::FOLDER)
+        {
+            return;
+        }
+        match sys::look_at(&dir, name) {
+            Ok(look) => {
+                if look.kind == EntryKind::Folder && !is_tool_folder(path.name()) {
+                    self.ahead.push(path.clone());
+                }
+                self.entries.push(Entry { path, kind: look.kind, stamp: look.stamp });
+            }
+            Err(Errno::NOENT) => {}
+            Err(error) => self.unreadable(path, errors::words(error)),
+        }
+    }
+
+    /// Whether every listed folder is still what it was before it was listed.
+    fn is_calm(&self, root: &Root) -> bool {
+        self.listed.iter().all(|listed| {
+            let now = match listed.path.as_str() {
+                "" => sys::look_of(&root.dir),
+                path => sys::look_at(&root.dir, path),
+            };
+            now.is_ok_and(|now| {
+                now.identity() == listed.identity
+                    && now.stamp.modified_ns == listed.modified_ns
+                    && listed
+                        .names
+                        .as_ref()
+                        .is_none_or(|names| relist(root, &listed.path).is_ok_and(|now| now == *names))
+            })
+        })
+    }
+}
+
+fn relist(root: &Root, path: &MirrorPath) -> Result<Vec<u8>, Errno> {
+    let dir = match path.as_str() {
+        "" => sys::open_folder(&root.dir, ".")?,
+        path => sys::open_folder_beneath(&root.dir, path)?,
+    };
+    let mut names = Vec::new();
+    sys::names(dir.as_fd(), |name| names.extend_from_slice(name.to_bytes_with_nul()))?;
+    Ok(names)
+}

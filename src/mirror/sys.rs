@@ -1,0 +1,306 @@
+//! The few system calls of the disk edge, and everything that differs between kernels. No policy in here.
+//!
+//! Every call takes a folder's descriptor and one name (or a path that is resolved beneath the descriptor without
+//! following any symbolic link), so a link that is swapped in between two calls leads nowhere.
+
+use std::ffi::CStr;
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use rustix::path::Arg;
+
+use crate::model::{EntryKind, Stamp};
+
+/// What the file system says of one name or one open file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) stamp: Stamp,
+    pub(super) kind: EntryKind,
+    /// Permission bits only.
+    pub(super) mode: u32,
+    pub(super) links: u64,
+    pub(super) owner: (u32, u32),
+}
+
+impl Look {
+    /// Device and inode: the same thing as long as somebody holds it.
+    pub(super) fn identity(&self) -> (u64, u64) {
+        (self.stamp.device, self.stamp.inode)
+    }
+}
+
+/// Opens a folder by one name, refusing links.
+pub(super) fn open_folder(dir: impl AsFd, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat(&dir, name, flags, Mode::empty()) {
+        // Linux says ENOTDIR of a link here, and callers must tell a link from a file.
+        Err(Errno::NOTDIR) if is_link(&dir, name) => Err(Errno::LOOP),
+        other => other,
+    }
+}
+
+/// Opens a file by one name for reading, refusing links and never waiting for the other end of a pipe.
+pub(super) fn open_file(dir: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(dir, name, READ, Mode::empty())
+}
+
+/// Creates a file that must not exist yet.
+pub(super) fn create_file(dir: impl AsFd, name: &str, mode: u32) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(mode as _))
+}
+
+const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// Opens the folder at `path` beneath `root`; no component may be a link. `path` is not empty.
+pub(super) fn open_folder_beneath(root: impl AsFd, path: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match beneath(&root, path, flags) {
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => step_by_step(root, path),
+        other => other,
+    }
+}
+
+/// Opens the file at `path` beneath `root` for reading; no component may be a link. `path` is not empty.
+pub(super) fn open_file_beneath(root: impl AsFd, path: &str) -> Result<OwnedFd, Errno> {
+    match beneath(&root, path, READ) {
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => match path.rsplit_once('/') {
+            Some((parent, name)) => open_file(step_by_step(root, parent)?, name),
+            None => open_file(root, path),
+        },
+        other => other,
+    }
+}
+
+/// `openat2` may be missing (before Linux 5.6), forbidden by a sandbox (EPERM), or give up when something is renamed
+/// meanwhile (EAGAIN); then the path is walked component by component, which refuses the same things.
+#[cfg(target_os = "linux")]
+fn beneath(root: impl AsFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    use rustix::fs::ResolveFlags;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn beneath(_root: impl AsFd, _path: &str, _flags: OFlags) -> Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
+}
+
+/// The folder at `path` beneath `root`, opened one component at a time.
+pub(super) fn step_by_step(root: impl AsFd, path: &str) -> Result<OwnedFd, Errno> {
+    let mut at: Option<OwnedFd> = None;
+    for name in path.split('/') {
+        let here = at.as_ref().map_or(root.as_fd(), AsFd::as_fd);
+        at = Some(open_folder(here, name)?);
+    }
+    at.ok_or(Errno::INVAL)
+}
+
+fn is_link(dir: impl AsFd, name: impl Arg) -> bool {
+    look_at(dir, name).is_ok_and(|look| look.kind == EntryKind::Other)
+}
+
+/// Metadata of a name, not following a link.
+#[cfg(target_os = "linux")]
+pub(super) fn look_at(dir: impl AsFd, name: impl Arg) -> Result<Look, Errno> {
+    statx(dir, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
+}
+
+/// Metadata of an open file or folder.
+#[cfg(target_os = "linux")]
+pub(super) fn look_of(file: impl AsFd) -> Result<Look, Errno> {
+    statx(file, c"", AtFlags::EMPTY_PATH)
+}
+
+#[cfg(target_os = "linux")]
+fn statx(dir: impl AsFd, name: impl Arg, flags: AtFlags) -> Result<Look, Errno> {
+    use rustix::fs::{StatxFlags, StatxTimestamp};
+    let want = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+    let found = rustix::fs::statx(dir, name, flags, want)?;
+    let ns = |time: StatxTimestamp| nanoseconds(time.tv_sec, i64::from(time.tv_nsec));
+    let born = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
+    Ok(Look {
+        stamp: Stamp {
+            device: rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor),
+            inode: found.stx_ino,
+            size: found.stx_size,
+            modified_ns: ns(found.stx_mtime),
+            changed_ns: ns(found.stx_ctime),
+            born_ns: if born { ns(found.stx_btime) } else { 0 },
+        },
+        kind: kind(FileType::from_raw_mode(found.stx_mode.into())),
+        mode: u32::from(found.stx_mode) & 0o777,
+        links: found.stx_nlink.into(),
+        owner: (found.stx_uid, found.stx_gid),
+    })
+}
+
+/// Metadata of a name, not following a link.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn look_at(dir: impl AsFd, name: impl Arg) -> Result<Look, Errno> {
+    rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|found| from_stat(&found))
+}
+
+/// Metadata of an open file or folder.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn look_of(file: impl AsFd) -> Result<Look, Errno> {
+    rustix::fs::fstat(file).map(|found| from_stat(&found))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn from_stat(found: &rustix::fs::Stat) -> Look {
+    Look {
+        stamp: Stamp {
+            device: found.st_dev as u64,
+            inode: found.st_ino as u64,
+            size: found.st_size as u64,
+            modified_ns: nanoseconds(found.st_mtime as i64, found.st_mtime_nsec as i64),
+            changed_ns: nanoseconds(found.st_ctime as i64, found.st_ctime_nsec as i64),
+            #[cfg(target_vendor = "apple")]
+            born_ns: nanoseconds(found.st_birthtime as i64, found.st_birthtime_nsec as i64),
+            #[cfg(not(target_vendor = "apple"))]
+            born_ns: 0,
+        },
+        kind: kind(FileType::from_raw_mode(found.st_mode)),
+        mode: u32::from(found.st_mode) & 0o777,
+        links: found.st_nlink as u64,
+        owner: (found.st_uid, found.st_gid),
+    }
+}
+
+fn nanoseconds(seconds: i64, rest: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+fn kind(of: FileType) -> EntryKind {
+    match of {
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Folder,
+        _ => EntryKind::Other,
+    }
+}
+
+/// The names in an open folder, without `.` and `..`, in the order the file system gives them.
+pub(super) fn names(dir: BorrowedFd<'_>, mut each: impl FnMut(&CStr)) -> Result<(), Errno> {
+    let mut list = rustix::fs::Dir::read_from(dir)?;
+    while let Some(entry) = list.read() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." {
+            each(name);
+        }
+    }
+    Ok(())
+}
+
+/// Which of the two atomic renames may be used; tests switch them off to walk the weaker ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Abilities {
+    /// `RENAME_EXCHANGE`.
+    pub(super) exchange: bool,
+    /// `RENAME_NOREPLACE`.
+    pub(super) no_replace: bool,
+}
+
+/// Renames onto a name that must be free.
+pub(super) fn rename_new(
+    from: (BorrowedFd<'_>, &str),
+    to: (BorrowedFd<'_>, &str),
+    can: Abilities,
+) -> Result<(), Errno> {
+    if can.no_replace {
+        match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
+            Err(error) if is_unsupported(error) => {}
+            other => return other,
+        }
+    }
+    // A second link refuses a taken name atomically too. Killed between the two calls, both names stay: a copy too
+    // many, which is better than an overwritten file.
+    if look_at(from.0, from.1)?.kind == EntryKind::File {
+        match rustix::fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty()) {
+            Ok(()) => return rustix::fs::unlinkat(from.0, from.1, AtFlags::empty()),
+            Err(Errno::PERM | Errno::MLINK) => {}
+            Err(error) if is_unsupported(error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // No links either (FAT, some network disks), or a folder: a look, then a rename. Something that appears between
+    // the two is replaced; nothing better exists there.
+    match look_at(to.0, to.1) {
+        Err(Errno::NOENT) => rustix::fs::renameat(from.0, from.1, to.0, to.1),
+        Ok(_) => Err(Errno::EXIST),
+        Err(error) => Err(error),
+    }
+}
+
+/// Swaps two names; `None` where the file system cannot.
+pub(super) fn exchange(
+    one: (BorrowedFd<'_>, &str),
+    other: (BorrowedFd<'_>, &str),
+    can: Abilities,
+) -> Option<Result<(), Errno>> {
+    if !can.exchange {
+        return None;
+    }
+    match rustix::fs::renameat_with(one.0, one.1, other.0, other.1, RenameFlags::EXCHANGE) {
+        Err(error) if is_unsupported(error) => None,
+        other => Some(other),
+    }
+}
+
+fn is_unsupported(error: Errno) -> bool {
+    // Two names for one number on Linux, two numbers elsewhere.
+    error == Errno::OPNOTSUPP || matches!(error, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
+}
+
+/// Makes a folder's entries durable. File systems that cannot sync a folder keep them in order by themselves.
+pub(super) fn sync_folder(dir: impl AsFd) -> Result<(), Errno> {
+    match rustix::fs::fsync(dir) {
+        Err(error) if is_unsupported(error) => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes a file's content durable.
+pub(super) fn sync_file(file: impl AsFd) -> Result<(), Errno> {
+    #[cfg(target_vendor = "apple")]
+    return rustix::fs::fsync(file);
+    #[cfg(not(target_vendor = "apple"))]
+    rustix::fs::fdatasync(file)
+}
+
+/// Gives `new` the owner, permissions, access list and tags of `old`, as far as this user may: what cannot be carried
+/// over does not stop the write, as with any editor that saves by renaming.
+pub(super) fn carry_over(old: impl AsFd, new: impl AsFd, look: &Look) -> Result<(), Errno> {
+    use rustix::fs::{Gid, Uid, XattrFlags};
+    let mine = look_of(&new)?;
+    if mine.owner != look.owner {
+        let (user, group) = (Uid::from_raw(look.owner.0), Gid::from_raw(look.owner.1));
+        if rustix::fs::fchown(&new, Some(user), Some(group)).is_err() && mine.owner.1 != look.owner.1 {
+            // Another user's file in a shared folder: the group alone may be allowed; if not, it is this user's now.
+            rustix::fs::fchown(&new, None, Some(group)).ok();
+        }
+    }
+    rustix::fs::fchmod(&new, Mode::from_raw_mode(look.mode as _))?;
+    let mut list = vec![0; 64 * 1024];
+    let Ok(length) = rustix::fs::flistxattr(&old, list.as_mut_slice()) else { return Ok(()) };
+    for name in list[..length].split(|byte| *byte == 0).filter(|name| is_the_users(name)) {
+        let mut value = vec![0; 64 * 1024];
+        if let Ok(size) = rustix::fs::fgetxattr(&old, name, value.as_mut_slice()) {
+            rustix::fs::fsetxattr(&new, name, &value[..size], XattrFlags::empty()).ok();
+        }
+    }
+    Ok(())
+}
+
+fn is_the_users(attribute: &[u8]) -> bool {
+    if cfg!(target_vendor = "apple") {
+        return !attribute.is_empty();
+    }
+    attribute.starts_with(b"user.") || attribute == b"system.posix_acl_access"
+}

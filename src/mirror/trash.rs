@@ -1,0 +1,219 @@
+//! `.espejo/trash/<date>/<path>`: where files go instead of being deleted, and how they leave it.
+//!
+//! Dates are UTC. A name that is taken gets ` (2)`, ` (3)`, …; nothing in the trash is ever replaced.
+
+use std::fs::File;
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+
+use super::act::{Act, at};
+use super::root::{Root, own_path};
+use super::{aside, beneath, errors, sys};
+use crate::model::{DiskError, EntryKind, MirrorPath, Timestamp};
+
+/// The folder in `.espejo`.
+pub const FOLDER: &str = "trash";
+
+/// File systems take names of up to this many bytes.
+const NAME_MAX: usize = 255;
+
+/// More files of one name in one day than anybody makes.
+const SAME_NAME_MAX: u32 = 100_000;
+
+/// Moves what stands at `name` in `dir` to the trash, under `path`, durably.
+pub(super) fn keep(
+    act: &Act<'_>,
+    dir: BorrowedFd<'_>,
+    name: &str,
+    path: &MirrorPath,
+) -> Result<(), DiskError> {
+    let place = today(act, path)?;
+    match enter(act, (dir, name), &place, path) {
+        Err(Errno::XDEV) => {
+            // From another file system: copied, and only then removed.
+            copy(act, dir, name, &place, path)?;
+            rustix::fs::unlinkat(dir, name, AtFlags::empty())
+        }
+        other => other,
+    }
+    .and_then(|()| sys::sync_folder(&place))
+    .map_err(|error| errors::failed(path, error))
+}
+
+/// Puts a copy of the file at `name` in `dir` into the trash, under `path`. For a person's text that stood aside for a
+/// moment and goes back to its place: a program that read the place in that moment may save over it what it read.
+pub(super) fn keep_copy(
+    act: &Act<'_>,
+    dir: BorrowedFd<'_>,
+    name: &str,
+    path: &MirrorPath,
+) -> Result<(), DiskError> {
+    let place = today(act, path)?;
+    copy(act, dir, name, &place, path)
+}
+
+fn today(act: &Act<'_>, path: &MirrorPath) -> Result<OwnedFd, DiskError> {
+    place(&act.root.own_folder(FOLDER)?, &date(act.now()), path)
+}
+
+/// Renames something into the trash, under the first name that is free.
+fn enter(
+    act: &Act<'_>,
+    from: (BorrowedFd<'_>, &str),
+    place: &OwnedFd,
+    path: &MirrorPath,
+) -> Result<(), Errno> {
+    for count in 1..SAME_NAME_MAX {
+        match sys::rename_new(from, at(place, &numbered(path.name(), count)), act.can) {
+            Err(Errno::EXIST) => {}
+            other => return other,
+        }
+    }
+    Err(Errno::EXIST)
+}
+
+fn copy(
+    act: &Act<'_>,
+    dir: BorrowedFd<'_>,
+    name: &str,
+    place: &OwnedFd,
+    path: &MirrorPath,
+) -> Result<(), DiskError> {
+    let fail = |error| errors::failed(path, error);
+    let source = sys::open_file(dir, name).map_err(fail)?;
+    if sys::look_of(&source).map_err(fail)?.kind != EntryKind::File {
+        return Err(DiskError::NotOrdinary(path.clone()));
+    }
+    let tmp = act.root.own_folder(aside::FOLDER)?;
+    let part = "trash.part";
+    let clear = || match rustix::fs::unlinkat(&tmp, part, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(fail(error)),
+    };
+    clear()?;
+    let mut target = File::from(sys::create_file(&tmp, part, 0o600).map_err(fail)?);
+    let copied = std::io::copy(&mut File::from(source), &mut target)
+        .map_err(|error| match Errno::from_io_error(&error) {
+            Some(errno) => fail(errno),
+            None => DiskError::Io(path.clone(), error.to_string()),
+        })
+        .and_then(|_| sys::sync_file(&target).map_err(fail))
+        .and_then(|()| enter(act, at(&tmp, part), place, path).map_err(fail));
+    if copied.is_err() {
+        clear()?;
+    }
+    copied
+}
+
+/// The folder for `path` in the trash of that day, made as needed. Where an earlier file stands in the way of a folder,
+/// a second tree of the same day is begun.
+fn place(trash: &OwnedFd, date: &str, path: &MirrorPath) -> Result<OwnedFd, DiskError> {
+    let parent = path.parent().unwrap_or_else(MirrorPath::root);
+    for count in 1..100 {
+        let day = if count == 1 { date.to_owned() } else { format!("{date}.{count}") };
+        let day = MirrorPath::new(&day).map_err(|_| DiskError::NotOrdinary(path.clone()))?;
+        let place = parent.rebase(&MirrorPath::root(), &day).unwrap_or(day);
+        match beneath::make(trash.as_fd(), &place) {
+            Ok(made) => return Ok(made.dir),
+            Err(DiskError::Exists(_) | DiskError::NotOrdinary(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(DiskError::Exists(path.clone()))
+}
+
+/// `Plan.md`, `Plan (2).md`, `Plan (3).md`, … within the length that file systems take.
+fn numbered(name: &str, count: u32) -> String {
+    if count == 1 {
+        return name.to_owned();
+    }
+    let (stem, ending) = match name.rfind('.') {
+        Some(dot) if dot > 0 && name.len() - dot <= 16 => name.split_at(dot),
+        _ => (name, ""),
+    };
+    let suffix = format!(" ({count}){ending}");
+    let room = NAME_MAX.saturating_sub(suffix.len());
+    let mut cut = stem.len().min(room);
+    while !stem.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    format!("{}{suffix}", &stem[..cut])
+}
+
+fn date(now: Timestamp) -> String {
+    let moment = jiff::Timestamp::from_millisecond(now.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    moment.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+}
+
+/// Removes the days of the trash that ended before `before`. Returns how many.
+pub(super) fn purge(root: &Root, before: Timestamp) -> Result<usize, DiskError> {
+    let trash = root.own_folder(FOLDER)?;
+    let fail = |error| errors::failed(&own_path(FOLDER), error);
+    let first_kept = date(before);
+    let mut old = Vec::new();
+    sys::names(trash.as_fd(), |name| {
+        // What is not named by a date was not put there by us.
+        if let Ok(name) = name.to_str()
+            && let Some(day) = name.get(..10)
+            && day.parse::<jiff::civil::Date>().is_ok_and(|parsed| parsed.to_string() == day)
+            && day < first_kept.as_str()
+        {
+            old.push(name.to_owned());
+        }
+    })
+    .map_err(fail)?;
+    old.sort();
+    for name in &old {
+        remove_tree(trash.as_fd(), name.as_bytes()).map_err(fail)?;
+    }
+    Ok(old.len())
+}
+
+/// Removes a name and everything beneath it, following no link.
+fn remove_tree(dir: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+    match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => return Ok(()),
+        // Linux says EISDIR of a folder, POSIX EPERM.
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        Err(error) => return Err(error),
+    }
+    let folder = sys::open_folder(dir, name)?;
+    let mut inside = Vec::new();
+    sys::names(folder.as_fd(), |name| inside.push(name.to_bytes().to_vec()))?;
+    for name in inside {
+        remove_tree(folder.as_fd(), &name)?;
+    }
+    drop(folder);
+    rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_name_is_numbered_before_its_ending_and_fits() {
+        for (name, count, expected) in [
+            ("Plan.md", 1, "Plan.md"),
+            ("Plan.md", 2, "Plan (2).md"),
+            ("Plan", 3, "Plan (3)"),
+            (".profile", 2, ".profile (2)"),
+            ("v1. a long ending that is none", 2, "v1. a long ending that is none (2)"),
+        ] {
+            assert_eq!(numbered(name, count), expected);
+        }
+        let long = format!("{}.md", "ñ".repeat(126));
+        assert_eq!(long.len(), 255);
+        let second = numbered(&long, 2);
+        assert!(second.len() <= NAME_MAX && second.ends_with("ñ (2).md"), "{second}");
+    }
+
+    #[test]
+    fn dates_are_utc_and_compare_as_text() {
+        assert_eq!(date(Timestamp(0)), "1970-01-01");
+        assert_eq!(date(Timestamp(1_772_323_199_999)), "2026-02-28");
+        assert_eq!(date(Timestamp(1_772_323_200_000)), "2026-03-01");
+    }
+}

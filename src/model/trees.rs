@@ -1,0 +1,230 @@
+//! The three trees: what was last seen at the service, what was last seen on disk, and what both last agreed on.
+//!
+//! Nodes are keyed by page id, never by path. What is stored is what was *seen*; the work is always derived again.
+
+use super::{Blocks, ContentHash, MirrorPath, PageId, Stamp, Timestamp, WorkspaceId};
+
+/// One page in all three trees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its id.
+    pub id: PageId,
+    /// The workspace it is in.
+    pub workspace: WorkspaceId,
+    /// The remote tree's entry.
+    pub remote: RemotePage,
+    /// The base tree's entry; `None` until both sides have agreed once. An empty base never authorises a deletion.
+    pub base: Option<Agreed>,
+    /// The local tree's entry: where its file is. The file itself is in [`LocalFile`].
+    pub file: Option<MirrorPath>,
+    /// Since when its file is missing; `None` while it is there or was never there.
+    pub missing_since: Option<Timestamp>,
+    /// The stem of its file name once one was chosen; kept while it still says the title.
+    pub stem: Option<String>,
+    /// Whether a person has approved what a guard held for it.
+    pub approved: bool,
+    /// When the page was first heard of.
+    pub first_seen: Timestamp,
+    /// What the poll schedule knows.
+    pub poll: PollState,
+    /// Why it waits for a person, if it does.
+    pub parked: Option<Parked>,
+    /// What was there before the last push and when it was pushed: an open editor may put it back.
+    pub last_push: Option<LastPush>,
+}
+
+/// A page as last seen at the service.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RemotePage {
+    /// Its parent.
+    pub parent: Option<PageId>,
+    /// Its title.
+    pub title: String,
+    /// Its icon.
+    pub icon: Option<String>,
+    /// Its order among its siblings.
+    pub position: f64,
+    /// Whether it is there.
+    pub presence: Presence,
+    /// Its body as last seen; `None` until fetched.
+    pub body: Option<ContentHash>,
+}
+
+/// Whether a page is at the service. Absence from a list is only a reason to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// In the last complete list.
+    Listed,
+    /// Not in the last complete list, and not asked for by id since.
+    Unlisted,
+    /// Not in the list, but a GET still shows it.
+    Hidden,
+    /// Not in the list, and a GET answered 404.
+    Gone,
+}
+
+/// What both sides last agreed on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agreed {
+    /// The parent.
+    pub parent: Option<PageId>,
+    /// The title.
+    pub title: String,
+    /// The icon written to the front matter.
+    pub icon: Option<String>,
+    /// The blocks that the file stood for.
+    pub body: ContentHash,
+    /// The bytes of the file that stood for `body`; `None` when the file has not been read since.
+    pub text: Option<ContentHash>,
+    /// The `title` in the file's front matter then.
+    pub front_title: Option<String>,
+    /// Where the file was.
+    pub path: MirrorPath,
+    /// Where the folder of its subpages still is, while that is not `path` without `.md`.
+    pub folder_at: Option<MirrorPath>,
+}
+
+/// The folder that holds the subpages of the page in `file`: the path without `.md`.
+#[must_use]
+pub fn folder_of(file: &MirrorPath) -> Option<MirrorPath> {
+    file.parent()?.join(file.page_stem()?).ok()
+}
+
+/// A page file on disk, as last seen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LocalFile {
+    /// Where.
+    pub path: MirrorPath,
+    /// Whose, once known.
+    pub page: Option<PageId>,
+    /// Its metadata when last looked at.
+    pub stamp: Stamp,
+    /// Its content when last read; `None` while it has a change that was not read yet.
+    pub hash: Option<ContentHash>,
+    /// The id in its front matter.
+    pub claims: Option<PageId>,
+    /// An id in its front matter that is known to be another page's (the file is a copy).
+    pub disowned: Option<PageId>,
+    /// The title in its front matter.
+    pub front_title: Option<String>,
+    /// Why it cannot be pushed, if it cannot.
+    pub problem: Option<String>,
+    /// Whether it was modified so shortly before it was read that an equal stamp proves nothing.
+    pub racy: bool,
+}
+
+/// What the poll schedule keeps of a page (see `engine::poll`).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PollState {
+    /// When its body was last looked at; 0 for never.
+    pub last: Timestamp,
+    /// The last sign of life.
+    pub life: Timestamp,
+    /// How often it changed, with a half-life of 30 days.
+    pub changes: f64,
+    /// When `changes` was last brought up to date.
+    pub changes_at: Timestamp,
+    /// Milliseconds between looks while it is hot; 0 when it is not.
+    pub gap_ms: i64,
+}
+
+/// Why a page waits, and for which state of things: any change to either side lets it try again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parked {
+    /// One sentence.
+    pub why: String,
+    /// The file's content then.
+    pub local: Option<ContentHash>,
+    /// The service's body then.
+    pub remote: Option<ContentHash>,
+}
+
+/// A push that was carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastPush {
+    /// The service's body before it.
+    pub before: ContentHash,
+    /// The body that was sent.
+    pub after: ContentHash,
+    /// When.
+    pub at: Timestamp,
+    /// Whether it already is the second attempt.
+    pub again: bool,
+}
+
+/// A PATCH whose outcome is not known yet: kept from before it is sent until it is settled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sent {
+    /// Which page.
+    pub page: PageId,
+    /// The file's content that it came from.
+    pub text: ContentHash,
+    /// The blocks that this file stood for, with the ids minted for new ones.
+    pub local: ContentHash,
+    /// The service's body it was planned on.
+    pub before: ContentHash,
+    /// The body sent.
+    pub body: ContentHash,
+    /// The title sent, if any.
+    pub title: Option<String>,
+}
+
+/// A POST whose outcome must be known before it may be asked again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Intent {
+    /// The file (or folder, without `.md`) that shall become a page.
+    pub path: MirrorPath,
+    /// Where.
+    pub workspace: WorkspaceId,
+    /// Under which page.
+    pub parent: Option<PageId>,
+    /// The title asked for.
+    pub title: String,
+    /// When it was last asked.
+    pub asked_at: Timestamp,
+    /// Set once an answer was lost: when the question became open, and how many looks since found nothing.
+    pub lost: Option<(Timestamp, u32)>,
+    /// The file's stamp then: the file may have been renamed since. `None` for a folder.
+    pub stamp: Option<Stamp>,
+}
+
+/// A workspace in the mirror.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkspaceNode {
+    /// What the service says of it.
+    pub seen: super::Workspace,
+    /// Its folder's name.
+    pub folder: String,
+    /// Whether the last list of workspaces had it.
+    pub present: bool,
+    /// When its page list was last taken in; 0 for never.
+    pub listed_at: Timestamp,
+    /// Whether that list was empty although pages are mirrored: held, not believed.
+    pub empty_list: bool,
+    /// Why nothing is written to it, if so.
+    pub read_only: Option<String>,
+}
+
+/// Blocks beside their hash.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Body {
+    /// Hash of the compact JSON.
+    pub hash: ContentHash,
+    /// The blocks.
+    pub blocks: Blocks,
+}
+
+impl Body {
+    /// The body of these blocks.
+    #[must_use]
+    pub fn of(blocks: Blocks) -> Self {
+        Self { hash: ContentHash::of(Self::json(&blocks).as_bytes()), blocks }
+    }
+
+    /// The compact JSON that is hashed and stored.
+    #[must_use]
+    pub fn json(blocks: &[serde_json::Value]) -> String {
+        // An array of values cannot fail to print: keys are strings already.
+        serde_json::to_string(blocks).unwrap_or_default()
+    }
+}

@@ -1,0 +1,59 @@
+//! Evidence that a write was carried out although its answer was lost.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// Whether `seen` shows anything that changed from `before` to `sent`: then the write that carried `sent` arrived, and
+/// somebody has worked on since. Blocks are compared by id, each with its own content and not its children's.
+#[must_use]
+pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
+    let (before, sent, seen) = (by_id(before), by_id(sent), by_id(seen));
+    let changed = sent.iter().filter(|(id, block)| before.get(*id) != Some(*block));
+    let mut arrived = changed.filter(|(id, block)| seen.get(*id) == Some(*block));
+    let mut removed = before.keys().filter(|id| !sent.contains_key(*id));
+    arrived.next().is_some() || removed.any(|id| !seen.contains_key(id))
+}
+
+/// Every block at every level, without its children.
+fn by_id(blocks: &[Value]) -> BTreeMap<String, Vec<(&String, &Value)>> {
+    let mut all = BTreeMap::new();
+    let mut left: Vec<&Value> = blocks.iter().collect();
+    while let Some(block) = left.pop() {
+        let Some(object) = block.as_object() else { continue };
+        if let Some(id) = object.get("id").and_then(Value::as_str) {
+            all.insert(id.to_owned(), object.iter().filter(|(key, _)| *key != "children").collect());
+        }
+        if let Some(children) = object.get("children").and_then(Value::as_array) {
+            left.extend(children);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn page(texts: &[(&str, &str)]) -> Vec<Value> {
+        texts
+            .iter()
+            .map(|(id, text)| json!({"id": id, "content": [{"text": text}], "children": []}))
+            .collect()
+    }
+
+    #[test]
+    fn a_new_or_changed_or_missing_block_is_evidence_and_others_are_not() {
+        let before = page(&[("a", "1"), ("b", "2")]);
+        let check = |sent: &[(&str, &str)], seen: &[(&str, &str)], expected| {
+            assert_eq!(shows_changes(&before, &page(sent), &page(seen)), expected, "{sent:?} {seen:?}");
+        };
+        check(&[("a", "1"), ("b", "2"), ("c", "3")], &[("a", "1!"), ("b", "2"), ("c", "3")], true);
+        check(&[("a", "1"), ("b", "2!")], &[("a", "1!"), ("b", "2!")], true);
+        check(&[("a", "1")], &[("a", "1!")], true);
+        check(&[("a", "1"), ("b", "2!")], &[("a", "1!"), ("b", "2")], false);
+        check(&[("a", "1"), ("b", "2"), ("c", "3")], &[("a", "1!"), ("b", "2")], false);
+    }
+}

@@ -1,0 +1,199 @@
+//! Which files in the mirror are pages, and which are the leftovers of editors and other tools.
+//!
+//! Only names are looked at. Nothing here says that an ignored file may be touched: it is left where it is, and is
+//! never read, sent or removed.
+
+use super::naming;
+
+/// Whether a file of this name stands for a page.
+///
+/// The ending is `.md` exactly, as [`crate::model::MirrorPath::page_stem`] has it: `NOTES.MD` is a file that espejo
+/// leaves alone, because a page must keep one name on file systems that do and do not tell the two apart.
+#[must_use]
+pub fn is_page_file(name: &str) -> bool {
+    let stem = name.strip_suffix(".md").unwrap_or("");
+    !stem.is_empty() && !is_ignored(name) && !naming::is_conflict_copy(name) && !is_foreign_conflict(name)
+}
+
+/// Whether a file of this name is hidden, or a temporary, backup or lock file of a well-known program.
+///
+/// The names are those that programs were seen to leave behind: vim (`.x.swp`, `x~`, `4913`), emacs (`.#x`, `#x#`),
+/// sed (`sedXXXXXX`), GLib (`.goutputstream-…`), JetBrains, LibreOffice, Word, git's merge tools, macOS, Windows.
+#[must_use]
+pub fn is_ignored(name: &str) -> bool {
+    is_ignored_folder(name)
+        || name.ends_with('~')
+        || name.starts_with("~$")
+        || (name.len() > 1 && name.starts_with('#') && name.ends_with('#'))
+        || name == "4913"
+        || name == "Thumbs.db"
+        || name == "desktop.ini"
+        || is_sed_temporary(name)
+        || ENDINGS.iter().any(|ending| ends_with_ignoring_case(name, ending))
+        || is_merge_tool_part(name)
+}
+
+/// Whether a folder of this name is never entered: a hidden one (`.git`, `.obsidian`, `.espejo`, `.stversions` …).
+#[must_use]
+pub fn is_ignored_folder(name: &str) -> bool {
+    name.starts_with('.')
+}
+
+/// Whether another synchronising tool gave this file its name because two versions met: worth showing to the user,
+/// never a page of its own.
+///
+/// Syncthing's `x.sync-conflict-20260131-235959-ABCDEFG.md`, ownCloud's `x_conflict-20260131-235959.md`, and the
+/// `x (Ana's conflicted copy 2026-01-31).md` of Dropbox, Nextcloud and others.
+#[must_use]
+pub fn is_foreign_conflict(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    if let Some((before, after)) = stem.rsplit_once(".sync-conflict-") {
+        let device = after.get(15..).and_then(|rest| rest.strip_prefix('-'));
+        let known = device.is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_alphanumeric()));
+        return !before.is_empty() && naming::is_date_and_time(after.get(..15).unwrap_or("")) && known;
+    }
+    if let Some((before, after)) = stem.rsplit_once("_conflict-") {
+        return !before.is_empty() && naming::is_date_and_time(after);
+    }
+    stem.ends_with(')')
+        && stem.rsplit_once('(').is_some_and(|(before, inside)| {
+            !before.is_empty() && inside.to_lowercase().contains("conflicted copy")
+        })
+}
+
+/// Endings of temporary and backup files, whatever their case.
+const ENDINGS: [&str; 9] =
+    [".tmp", ".temp", ".swp", ".swo", ".bak", ".part", ".crdownload", "___jb_tmp___", "___jb_old___"];
+
+fn ends_with_ignoring_case(name: &str, ending: &str) -> bool {
+    name.len() > ending.len()
+        && name.as_bytes()[name.len() - ending.len()..].eq_ignore_ascii_case(ending.as_bytes())
+}
+
+/// `sed -i` and emacs' precious files: `sed` or `tmp` and six letters or digits, no ending.
+fn is_sed_temporary(name: &str) -> bool {
+    let rest = name.strip_prefix("sed").unwrap_or("");
+    rest.len() == 6
+        && rest.bytes().all(|b| b.is_ascii_alphanumeric())
+        && rest.bytes().any(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
+}
+
+/// `git mergetool` puts `x_BASE_1234.md` and its three kin beside `x.md` while it runs.
+fn is_merge_tool_part(name: &str) -> bool {
+    let Some((stem, _)) = name.rsplit_once('.') else { return false };
+    let Some((before, number)) = stem.rsplit_once('_') else { return false };
+    !number.is_empty()
+        && number.bytes().all(|b| b.is_ascii_digit())
+        && ["_BACKUP", "_BASE", "_LOCAL", "_REMOTE"]
+            .iter()
+            .any(|part| before.len() > part.len() && before.ends_with(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_told_from_everything_else() {
+        let check = |page: bool, names: &[&str]| {
+            for name in names {
+                assert_eq!(is_page_file(name), page, "{name:?}");
+            }
+        };
+        check(
+            true,
+            &[
+                "Roadmap.md",
+                "a.b.md",
+                "x~.md",
+                "#1#.md",
+                "#tag.md",
+                "sedentary.md",
+                "4913.md",
+                "tmp.md",
+                "notes.tmp.md",
+                "Sin título.md",
+                "日本語.md",
+                "~x.md",
+                "x (2).md",
+                "conflict-20260131-235959.md",
+                "x.conflict-2026-1.md",
+                "x.sync-conflict-rules.md",
+                "how we handle a conflicted copy.md",
+                "x_BASE.md",
+                "a_conflict-y.md",
+                "  .md",
+                "x.md.md",
+            ],
+        );
+        check(
+            false,
+            &[
+                "",
+                ".md",
+                "x",
+                "x.MD",
+                "x.markdown",
+                "x.txt",
+                "x.md~",
+                "x.md.bak",
+                ".x.md",
+                ".x.md.swp",
+                ".#x.md",
+                "#x.md#",
+                "#x.md#save#",
+                "._x.md",
+                "~$x.md",
+                "x.conflict-20260131-235959.md",
+                "x.conflict-20260131-235959-2.md",
+                "x.sync-conflict-20260131-235959-ABCDEFG.md",
+                "x (conflicted copy 2026-01-31).md",
+                "x (Ana's Conflicted Copy 2026-01-31 120000).md",
+                "x_conflict-20260131-235959.md",
+                "x_BACKUP_12345.md",
+                "x_REMOTE_1.md",
+            ],
+        );
+    }
+
+    #[test]
+    fn leftovers_are_ignored() {
+        let check = |ignored: bool, names: &[&str]| {
+            for name in names {
+                assert_eq!(is_ignored(name), ignored, "{name:?}");
+            }
+        };
+        check(
+            true,
+            &[
+                ".x.md.swp",
+                ".swx",
+                "x~",
+                "4913",
+                ".#x",
+                "#x#",
+                "##",
+                "~",
+                "sedAb12Cd",
+                "sed123456",
+                ".goutputstream-ABC123",
+                ".~lock.x#",
+                "~$x.docx",
+                "x.tmp",
+                "X.TMP",
+                "x.md.part",
+                "x.md___jb_tmp___",
+                "x.md___jb_old___",
+                ".DS_Store",
+                "._x",
+                ".stfolder",
+                ".git",
+                ".espejo",
+                "Thumbs.db",
+                "x_LOCAL_77.png",
+            ],
+        );
+        check(false, &["x", "x.md", "#", "sedation", "4914", "tmp", "tmp.x", "x.md.txt"]);
+        assert!(is_ignored_folder(".trash") && !is_ignored_folder("4913") && !is_ignored_folder("x~"));
+    }
+}

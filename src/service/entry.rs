@@ -1,0 +1,205 @@
+//! The things inside an answer's `data`: workspaces, pages, the result of a deletion.
+
+use serde_json::{Map, Value};
+
+use super::parts;
+use super::text::words;
+use crate::model::{Page, PageId, PageMeta, ServiceError, ServiceReply, Workspace, WorkspaceId};
+
+/// Why a thing cannot be used, as the end of a sentence that begins with the thing.
+type Why = String;
+
+/// To `GET /workspaces`. A workspace that cannot be read spoils the whole answer: it must not look as if it were gone.
+pub(super) fn workspaces(data: &[u8]) -> Result<ServiceReply, ServiceError> {
+    let mut workspaces: Vec<Workspace> = Vec::new();
+    for (index, part) in list(data)?.into_iter().enumerate() {
+        let workspace = object(part).and_then(|map| workspace(&map));
+        let workspace =
+            workspace.map_err(|why| garbled(format!("workspace {} of the list {why}", index + 1)))?;
+        if workspaces.iter().any(|known| known.id == workspace.id) {
+            return Err(garbled(format!("workspace {} is listed twice", workspace.id)));
+        }
+        workspaces.push(workspace);
+    }
+    Ok(ServiceReply::Workspaces(workspaces))
+}
+
+/// To `GET /pages`: what can be read, and a sentence for each entry that cannot.
+pub(super) fn pages(data: &[u8], workspace: &WorkspaceId) -> Result<ServiceReply, ServiceError> {
+    let mut pages: Vec<PageMeta> = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    let mut skipped = Vec::new();
+    for (index, part) in list(data)?.into_iter().enumerate() {
+        let meta = object(part).and_then(|map| {
+            let meta = meta(&map)?;
+            if meta.workspace != *workspace {
+                return Err(format!("says that it is in another workspace ({})", meta.workspace));
+            }
+            if !seen.insert(meta.id.clone()) {
+                return Err(format!("has the id of an entry before it ({})", meta.id));
+            }
+            Ok(meta)
+        });
+        match meta {
+            Ok(meta) => pages.push(meta),
+            Err(why) => skipped.push(format!("entry {} of the page list {why}", index + 1)),
+        }
+    }
+    Ok(ServiceReply::Pages { pages, skipped })
+}
+
+/// To `GET /pages/:id`.
+pub(super) fn page(data: &[u8], id: &PageId) -> Result<Page, ServiceError> {
+    let complain = |why| garbled(format!("page {id} {why}"));
+    if hides_a_number(data) {
+        return Err(complain(
+            "has a key that espejo cannot keep as it is ($serde_json::private::Number)".to_owned(),
+        ));
+    }
+    let mut map = object(data).map_err(complain)?;
+    let content = match map.shift_remove("content") {
+        Some(Value::Array(blocks)) => blocks,
+        Some(other) => {
+            return Err(complain(format!("has {} where its content should be an array", kind(&other))));
+        }
+        None => return Err(complain("came without its content".to_owned())),
+    };
+    let nevera = map.shift_remove("nevera").filter(|nevera| !nevera.is_null());
+    let meta = meta(&map).and_then(|meta| same(meta, id)).map_err(complain)?;
+    Ok(Page { meta, content, nevera })
+}
+
+/// To `PATCH /pages/:id`.
+pub(super) fn updated(data: &[u8], id: &PageId) -> Result<PageMeta, ServiceError> {
+    object(data)
+        .and_then(|map| meta(&map))
+        .and_then(|meta| same(meta, id))
+        .map_err(|why| garbled(format!("the updated page {id} {why}")))
+}
+
+/// To `POST /pages`.
+pub(super) fn created(data: &[u8], workspace: &WorkspaceId) -> Result<PageMeta, ServiceError> {
+    let meta =
+        object(data).and_then(|map| meta(&map)).map_err(|why| garbled(format!("the new page {why}")))?;
+    if meta.workspace == *workspace {
+        Ok(meta)
+    } else {
+        Err(garbled(format!(
+            "the new page {} says that it is in another workspace ({})",
+            meta.id, meta.workspace
+        )))
+    }
+}
+
+/// To `DELETE /pages/:id`.
+pub(super) fn trashed(data: &[u8], id: &PageId) -> Result<(), ServiceError> {
+    let map = object(data).map_err(|why| garbled(format!("the result of trashing {id} {why}")))?;
+    match map.get("id") {
+        Some(Value::String(told)) if told == id.as_str() => Ok(()),
+        _ => Err(garbled(format!("the result of trashing {id} is not about that page"))),
+    }
+}
+
+fn workspace(map: &Map<String, Value>) -> Result<Workspace, Why> {
+    let id = WorkspaceId::new(text(map, "id")?)
+        .map_err(|bad| format!("has an id that cannot be used: {bad:?}"))?;
+    Ok(Workspace {
+        id,
+        name: text(map, "name")?.to_owned(),
+        slug: optional(map, "slug")?.unwrap_or("").to_owned(),
+        role: optional(map, "role")?.unwrap_or("").to_owned(),
+        frozen: match map.get("frozen") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(frozen)) => *frozen,
+            Some(other) => return Err(format!("has {} as its frozen", kind(other))),
+        },
+    })
+}
+
+fn meta(map: &Map<String, Value>) -> Result<PageMeta, Why> {
+    let unusable = |bad: crate::model::BadId| format!("has an id that cannot be used: {:?}", bad.0);
+    let id = PageId::new(text(map, "id")?).map_err(unusable)?;
+    let named = |why| format!("(id {id}) {why}");
+    let workspace =
+        WorkspaceId::new(text(map, "workspace_id").map_err(named)?).map_err(unusable).map_err(named)?;
+    let parent = optional(map, "parent_page_id").map_err(named)?;
+    let parent = parent.map(PageId::new).transpose().map_err(unusable).map_err(named)?;
+    let title = match map.get("title") {
+        // The document has no page without a title; null is the one way to say so that cannot mean anything else.
+        Some(Value::Null) => String::new(),
+        _ => text(map, "title").map_err(named)?.to_owned(),
+    };
+    let position = match map.get("position") {
+        None | Some(Value::Null) => 0.0,
+        Some(Value::Number(number)) => number.as_f64().unwrap_or(0.0),
+        Some(other) => return Err(named(format!("has {} as its position", kind(other)))),
+    };
+    // Nothing hangs on an icon: one that is no text is as good as none.
+    let icon = map.get("icon").and_then(Value::as_str).filter(|icon| !icon.is_empty()).map(str::to_owned);
+    Ok(PageMeta { id, workspace, parent, title, icon, position })
+}
+
+fn same(meta: PageMeta, id: &PageId) -> Result<PageMeta, Why> {
+    if meta.id == *id { Ok(meta) } else { Err(format!("was asked for, and page {} came", meta.id)) }
+}
+
+fn list(data: &[u8]) -> Result<Vec<&[u8]>, ServiceError> {
+    match parts::elements(data) {
+        Some(Ok(elements)) => Ok(elements),
+        Some(Err(error)) => Err(garbled(format!("its list is no valid JSON: {}", words(&error.to_string())))),
+        None => Err(garbled("its “data” is no list".to_owned())),
+    }
+}
+
+fn object(part: &[u8]) -> Result<Map<String, Value>, Why> {
+    match serde_json::from_slice(part) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(other) => Err(format!("is {} instead of an object", kind(&other))),
+        // `serde_json` tells this one by its words only; `deep` below holds the wording to a test.
+        Err(error) if error.to_string().starts_with("recursion limit exceeded") => {
+            Err("is nested more than 127 levels deep".to_owned())
+        }
+        Err(error) => Err(format!("cannot be read: {}", words(&error.to_string()))),
+    }
+}
+
+fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Result<&'a str, Why> {
+    match map.get(key) {
+        Some(Value::String(text)) => Ok(text),
+        Some(other) => Err(format!("has {} as its {key}", kind(other))),
+        None => Err(format!("has no {key}")),
+    }
+}
+
+fn optional<'a>(map: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, Why> {
+    match map.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(_) => text(map, key).map(Some),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a truth value",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn garbled(what: String) -> ServiceError {
+    ServiceError::Garbled(what)
+}
+
+/// Whether an object has the one key that `serde_json` (with `arbitrary_precision`) takes for its own sign of a
+/// number: that object would silently become a number.
+fn hides_a_number(json: &[u8]) -> bool {
+    let Ok(json) = std::str::from_utf8(json) else { return false };
+    // In a text the quote after the name would be `\"`, so only a key can match.
+    json.match_indices("serde_json::private::Number\"").any(|(at, name)| {
+        let rest = json[at + name.len()..].trim_start_matches([' ', '\t', '\r', '\n']);
+        rest.starts_with(':')
+    })
+}

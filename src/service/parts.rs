@@ -1,0 +1,154 @@
+//! Where the parts of a JSON answer lie, without reading them: so that one entry that cannot be read (nested too
+//! deep, half a character, a number out of range) does not take its neighbours with it.
+//!
+//! The scan is `serde_json`'s own, over a type that ignores what it sees; it does not recurse, whatever the depth.
+
+use serde::de::IgnoredAny;
+
+/// A key, read, and the bytes of its value.
+type Member<'a> = (String, &'a [u8]);
+
+/// The parts of a JSON array, in order.
+///
+/// # Errors
+/// What is wrong with the array itself; `None` when these bytes are no array.
+pub(super) fn elements(bytes: &[u8]) -> Option<serde_json::Result<Vec<&[u8]>>> {
+    let inside = open(bytes, b'[')?;
+    Some(scan(inside, b']', |rest| {
+        let (part, rest) = value(rest)?;
+        Ok((part, rest))
+    }))
+}
+
+/// The keys and values of a JSON object, in order.
+///
+/// # Errors
+/// What is wrong with the object itself; `None` when these bytes are no object.
+pub(super) fn members(bytes: &[u8]) -> Option<serde_json::Result<Vec<Member<'_>>>> {
+    let inside = open(bytes, b'{')?;
+    Some(scan(inside, b'}', |rest| {
+        let (key, rest) = value(rest)?;
+        let key: String = serde_json::from_slice(key)?;
+        let rest = blank(rest);
+        let Some(rest) = rest.strip_prefix(b":") else { return Err(broken(rest)) };
+        let (part, rest) = value(rest)?;
+        Ok(((key, part), rest))
+    }))
+}
+
+/// What follows the opening bracket.
+fn open(bytes: &[u8], bracket: u8) -> Option<&[u8]> {
+    blank(bytes).strip_prefix(&[bracket])
+}
+
+/// Reads items up to the closing bracket, after which nothing may come.
+fn scan<'a, T>(
+    mut rest: &'a [u8],
+    close: u8,
+    mut item: impl FnMut(&'a [u8]) -> serde_json::Result<(T, &'a [u8])>,
+) -> serde_json::Result<Vec<T>> {
+    let mut items = Vec::new();
+    rest = blank(rest);
+    if rest.first() != Some(&close) {
+        loop {
+            let (found, after) = item(rest)?;
+            items.push(found);
+            rest = blank(after);
+            match rest.strip_prefix(b",") {
+                Some(more) => rest = more,
+                None => break,
+            }
+        }
+    }
+    match rest.strip_prefix(&[close]) {
+        Some(after) if blank(after).is_empty() => Ok(items),
+        Some(after) => Err(broken(blank(after))),
+        None => Err(broken(rest)),
+    }
+}
+
+/// The first value of `bytes`, and what follows it.
+fn value(bytes: &[u8]) -> serde_json::Result<(&[u8], &[u8])> {
+    let bytes = blank(bytes);
+    let mut stream = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
+    match stream.next() {
+        Some(Ok(IgnoredAny)) => Ok(bytes.split_at(stream.byte_offset())),
+        Some(Err(error)) => Err(error),
+        None => Err(broken(bytes)),
+    }
+}
+
+fn blank(bytes: &[u8]) -> &[u8] {
+    let start = bytes.iter().position(|byte| !b" \t\r\n".contains(byte)).unwrap_or(bytes.len());
+    &bytes[start..]
+}
+
+/// What `serde_json` says of a place where something else should stand.
+fn broken(rest: &[u8]) -> serde_json::Error {
+    use serde::de::Error;
+    if rest.is_empty() {
+        // An end that came too early: its own kind of error, which only the parser can make.
+        serde_json::from_slice::<IgnoredAny>(b"[").err().unwrap_or_else(|| serde_json::Error::custom("end"))
+    } else {
+        serde_json::Error::custom(
+            "a comma, a colon or a closing bracket is missing, or something follows the end",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_come_apart() {
+        #[track_caller]
+        fn check(json: &str, expected: &[&str]) {
+            let parts = elements(json.as_bytes()).unwrap().unwrap();
+            let parts: Vec<&str> = parts.into_iter().map(|part| std::str::from_utf8(part).unwrap()).collect();
+            assert_eq!(parts, expected, "{json}");
+        }
+        check("[]", &[]);
+        check(" [ ] ", &[]);
+        check("[1]", &["1"]);
+        check("[1,2.50 , 3e+1]", &["1", "2.50", "3e+1"]);
+        check(r#"[ "a,]" , {"b":[1,2]},null,[ ] ]"#, &[r#""a,]""#, r#"{"b":[1,2]}"#, "null", "[ ]"]);
+        check(r#"["\ud800",1]"#, &[r#""\ud800""#, "1"]);
+        let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+        check(&format!("[1,{deep},2]"), &["1", &deep, "2"]);
+    }
+
+    #[test]
+    fn objects_come_apart() {
+        let parts = members(br#" { "a" : 1, "b\u0063":{"x":"}"} } "#).unwrap().unwrap();
+        assert_eq!(parts, [("a".to_owned(), b"1".as_slice()), ("bc".to_owned(), br#"{"x":"}"}"#)]);
+        assert_eq!(members(b"{}").unwrap().unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_broken_is_an_error_and_an_early_end_is_known_as_such() {
+        #[track_caller]
+        fn check(json: &str, early_end: bool) {
+            let error = match elements(json.as_bytes()) {
+                Some(result) => result.unwrap_err(),
+                None => members(json.as_bytes()).unwrap().unwrap_err(),
+            };
+            assert_eq!(error.is_eof(), early_end, "{json}: {error}");
+        }
+        for json in ["[", "[1", "[1,", "[\"a", "[[1]", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "[tru"] {
+            check(json, true);
+        }
+        for json in
+            ["[1 2]", "[1]]", "[,]", "[1,]", "{\"a\" 1}", "{1:2}", "{\"a\":1}x", "[}", "[1;2]", "[truth]"]
+        {
+            check(json, false);
+        }
+    }
+
+    #[test]
+    fn other_values_are_neither() {
+        for json in ["", "1", "null", "\"[\"", "<html>"] {
+            assert!(elements(json.as_bytes()).is_none() && members(json.as_bytes()).is_none(), "{json}");
+        }
+    }
+}

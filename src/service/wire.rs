@@ -1,0 +1,221 @@
+//! The API's JSON: a request out of an effect, a reply out of an answer. Pure; all that is known of the wire is here.
+//!
+//! What the service sends is read leniently where nothing hangs on it (unknown keys, absent optional keys) and
+//! strictly where it is evidence: a 404 counts only in the service's own words, an answer must be about the page that
+//! was asked for, and a page without a content array is not an empty page. `content` is kept as it was sent: key
+//! order, unknown keys, absent keys and the written form of numbers. (Of two equal keys in one object the last
+//! counts, as in every browser.)
+
+use serde_json::{Value, json};
+
+use super::text::{excerpt, words};
+use super::{entry, parts};
+use crate::model::{Effect, ServiceError, ServiceReply};
+
+/// A request, ready to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WireRequest {
+    /// `GET`, `POST`, `PATCH` or `DELETE`.
+    pub method: &'static str,
+    /// The path beneath the base URL, with its leading `/`.
+    pub path: String,
+    /// What follows the `?`, percent-encoded; empty when nothing does.
+    pub query: String,
+    /// The JSON body, where there is one.
+    pub body: Option<Vec<u8>>,
+}
+
+/// An answer, as it was received.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WireAnswer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The `Content-Type` header.
+    pub content_type: Option<String>,
+    /// The `Retry-After` header.
+    pub retry_after: Option<String>,
+    /// The `Date` header, which a `Retry-After` that names a moment is counted from.
+    pub date: Option<String>,
+    /// The `Location` header.
+    pub location: Option<String>,
+    /// The body, decoded; at most a byte longer than [`body_limit`].
+    pub body: Vec<u8>,
+}
+
+/// The longest answer that is read, in bytes: 16 MiB for one page (a page of 20,000 blocks has about 5), 64 MiB for
+/// a list. What is longer is not read to its end and is [`ServiceError::Garbled`].
+#[must_use]
+pub fn body_limit(effect: &Effect) -> usize {
+    match effect {
+        Effect::ListWorkspaces | Effect::ListPages(_) => 64 << 20,
+        _ => 16 << 20,
+    }
+}
+
+/// The request that performs an effect; `None` when the effect is no request.
+///
+/// Ids need no escaping: [`crate::model::PageId::new`] admits nothing that has a meaning in a URL.
+#[must_use]
+pub fn request_of(effect: &Effect) -> Option<WireRequest> {
+    let request = |method, path: String, body: Option<Value>| {
+        let body = body.map(|body| body.to_string().into_bytes());
+        Some(WireRequest { method, path, query: String::new(), body })
+    };
+    match effect {
+        Effect::ListWorkspaces => request("GET", "/workspaces".to_owned(), None),
+        Effect::ListPages(workspace) => Some(WireRequest {
+            method: "GET",
+            path: "/pages".to_owned(),
+            query: format!("workspace_id={workspace}"),
+            body: None,
+        }),
+        Effect::FetchPage(id) => request("GET", format!("/pages/{id}"), None),
+        Effect::CreatePage { workspace, parent, title } => {
+            let mut body = json!({ "workspace_id": workspace.as_str(), "title": title });
+            if let Some(parent) = parent {
+                body["parent_page_id"] = json!(parent.as_str());
+            }
+            request("POST", "/pages".to_owned(), Some(body))
+        }
+        Effect::UpdatePage { id, title, content } => {
+            let mut body = json!({});
+            if let Some(title) = title {
+                body["title"] = json!(title);
+            }
+            if let Some(content) = content {
+                body["content"] = Value::Array(content.clone());
+            }
+            request("PATCH", format!("/pages/{id}"), Some(body))
+        }
+        Effect::TrashPage(id) => request("DELETE", format!("/pages/{id}"), None),
+        Effect::Scan
+        | Effect::ReadFile(_)
+        | Effect::WriteFile { .. }
+        | Effect::Rename { .. }
+        | Effect::TrashFile { .. }
+        | Effect::RemoveFolder(_) => None,
+    }
+}
+
+/// What an answer to `effect` says.
+///
+/// # Errors
+/// Every status but 2xx, and every 2xx whose body is not what the API document promises.
+pub fn read_answer(effect: &Effect, answer: &WireAnswer) -> Result<ServiceReply, ServiceError> {
+    if !(200..300).contains(&answer.status) {
+        return Err(refusal(answer));
+    }
+    let limit = body_limit(effect);
+    if answer.body.len() > limit {
+        return Err(ServiceError::Garbled(format!("it is longer than {} MiB", limit >> 20)));
+    }
+    let data = envelope(answer)?;
+    match effect {
+        Effect::ListWorkspaces => entry::workspaces(data),
+        Effect::ListPages(workspace) => entry::pages(data, workspace),
+        Effect::FetchPage(id) => entry::page(data, id).map(|page| ServiceReply::Page(Box::new(page))),
+        Effect::CreatePage { workspace, .. } => entry::created(data, workspace).map(ServiceReply::Meta),
+        Effect::UpdatePage { id, .. } => entry::updated(data, id).map(ServiceReply::Meta),
+        Effect::TrashPage(id) => entry::trashed(data, id).map(|()| ServiceReply::Trashed),
+        _ => Err(ServiceError::Garbled("it answers something that was never asked".to_owned())),
+    }
+}
+
+/// The bytes of `data` in `{ "data": … }`.
+fn envelope(answer: &WireAnswer) -> Result<&[u8], ServiceError> {
+    let body = answer.body.as_slice();
+    let Some(members) = parts::members(body) else {
+        return Err(ServiceError::Garbled(format!("instead of JSON there came {}", description(answer))));
+    };
+    let members = members.map_err(|error| {
+        // Cut within a number, the parser complains of the number.
+        if error.is_eof() || body.last().is_some_and(|last| b"0123456789+-.eE".contains(last)) {
+            ServiceError::Lost(format!("it broke off after {} bytes", body.len()))
+        } else {
+            ServiceError::Garbled(format!("it is no valid JSON: {}", words(&error.to_string())))
+        }
+    })?;
+    match members.iter().rev().find(|(key, _)| key == "data") {
+        Some((_, data)) => Ok(data),
+        // Its keys and not its words, which may be anything, the token with an escape in it included.
+        None => {
+            let keys: Vec<&str> = members.iter().map(|(key, _)| key.as_str()).take(5).collect();
+            let keys = if keys.is_empty() { "nothing".to_owned() } else { words(&keys.join(", ")) };
+            Err(ServiceError::Garbled(format!("it has no “data”, but {keys}")))
+        }
+    }
+}
+
+/// What a status other than 2xx means.
+fn refusal(answer: &WireAnswer) -> ServiceError {
+    let status = answer.status;
+    let own_words = error_of(&answer.body);
+    let message = match &own_words {
+        Some(message) if message.is_empty() => "no reason given".to_owned(),
+        Some(message) => message.clone(),
+        None => description(answer),
+    };
+    match status {
+        401 => ServiceError::Unauthorized(message),
+        403 => ServiceError::Forbidden(message),
+        // A 404 is taken for evidence that a page is gone, so a proxy's or a wrong address's 404 must not count.
+        404 if own_words.is_some() => ServiceError::NotFound(message),
+        404 => ServiceError::Server {
+            status,
+            message: format!(
+                "not in the service's words, so base_url may be wrong or something stands between: {message}"
+            ),
+        },
+        429 => ServiceError::RateLimited { retry_after_ms: retry_after_ms(answer) },
+        // 408 and 425 are 4xx in number only: something on the way was too slow, or wants it later.
+        408 | 425 | 500.. => ServiceError::Server { status, message },
+        300..=399 => ServiceError::Rejected { status, message: redirect(answer) },
+        _ => ServiceError::Rejected { status, message },
+    }
+}
+
+/// The service's words in `{ "error": <string> }`.
+fn error_of(body: &[u8]) -> Option<String> {
+    let members = parts::members(body)?.ok()?;
+    let (_, error) = members.into_iter().rev().find(|(key, _)| key == "error")?;
+    serde_json::from_slice::<String>(error).ok().map(|error| words(&error))
+}
+
+/// A redirect is not followed: whoever it leads to would get the token.
+fn redirect(answer: &WireAnswer) -> String {
+    let target = answer.location.as_deref().unwrap_or("");
+    // Only the host: the rest of the address may hold what is nobody's business.
+    let host = target
+        .split_once("//")
+        .map(|(_, rest)| rest.split(['/', '?', '#', '\\']).next().unwrap_or(""))
+        .map(|authority| authority.rsplit('@').next().unwrap_or(""));
+    match host {
+        Some(host) if !host.is_empty() => {
+            format!("it points to {}, and the token goes to base_url alone; correct base_url", words(host))
+        }
+        _ => "it points elsewhere, and the token goes to base_url alone; correct base_url".to_owned(),
+    }
+}
+
+/// What came instead: its kind and its first words.
+fn description(answer: &WireAnswer) -> String {
+    let kind = answer.content_type.as_deref().map_or_else(|| "something".to_owned(), words);
+    format!("{kind} that begins {}", excerpt(&answer.body))
+}
+
+/// `Retry-After` in milliseconds, at most a day: seconds, or a moment counted from `Date`.
+fn retry_after_ms(answer: &WireAnswer) -> Option<i64> {
+    const DAY_MS: i64 = 86_400_000;
+    let value = answer.retry_after.as_deref()?.trim();
+    if let Ok(seconds) = value.parse::<f64>() {
+        // `as` clamps what does not fit and makes 0 of a NaN.
+        #[expect(clippy::cast_possible_truncation, reason = "clamped to a day before and by the cast")]
+        return (seconds >= 0.0).then_some((seconds * 1000.0).min(DAY_MS as f64) as i64);
+    }
+    let moment = |text: &str| jiff::fmt::rfc2822::parse(text).ok().map(|at| at.timestamp().as_millisecond());
+    let wait = moment(value)?.saturating_sub(moment(answer.date.as_deref()?)?);
+    Some(wait.clamp(0, DAY_MS))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+-- Everything espejo remembers. What is stored is what was seen; work is derived from it.
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE workspaces (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, slug TEXT NOT NULL, role TEXT NOT NULL, frozen INTEGER NOT NULL,
+    folder TEXT NOT NULL, present INTEGER NOT NULL, listed_at INTEGER NOT NULL, empty_list INTEGER NOT NULL,
+    read_only TEXT
+) WITHOUT ROWID;
+
+CREATE TABLE pages (
+    id TEXT PRIMARY KEY, workspace TEXT NOT NULL,
+    remote_parent TEXT, remote_title TEXT NOT NULL, remote_icon TEXT, remote_position REAL NOT NULL,
+    remote_presence INTEGER NOT NULL, remote_body BLOB,
+    base_parent TEXT, base_title TEXT, base_icon TEXT, base_body BLOB, base_text BLOB, base_front_title TEXT,
+    base_path TEXT, base_folder_at TEXT,
+    file TEXT, missing_since INTEGER, stem TEXT, approved INTEGER NOT NULL, first_seen INTEGER NOT NULL,
+    poll_last INTEGER NOT NULL, poll_life INTEGER NOT NULL, poll_changes REAL NOT NULL,
+    poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL,
+    parked_why TEXT, parked_local BLOB, parked_remote BLOB,
+    push_before BLOB, push_after BLOB, push_at INTEGER, push_again INTEGER
+) WITHOUT ROWID;
+
+CREATE TABLE files (
+    path TEXT PRIMARY KEY, page TEXT,
+    device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+    changed INTEGER NOT NULL, born INTEGER NOT NULL,
+    hash BLOB, claims TEXT, disowned TEXT, front_title TEXT, problem TEXT, racy INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Bodies by the SHA-256 of their compact JSON, so that equal bodies are kept once.
+CREATE TABLE bodies (hash BLOB PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE sent (
+    page TEXT PRIMARY KEY, text BLOB NOT NULL, local BLOB NOT NULL, before BLOB NOT NULL, body BLOB NOT NULL,
+    title TEXT
+) WITHOUT ROWID;
+
+CREATE TABLE intents (
+    path TEXT PRIMARY KEY, workspace TEXT NOT NULL, parent TEXT, title TEXT NOT NULL, asked_at INTEGER NOT NULL,
+    lost_at INTEGER, looks INTEGER NOT NULL,
+    device INTEGER, inode INTEGER, size INTEGER, modified INTEGER, changed INTEGER, born INTEGER
+) WITHOUT ROWID;
+
+-- Conflict copies; a row lives as long as its file.
+CREATE TABLE conflicts (
+    path TEXT PRIMARY KEY, page_path TEXT NOT NULL, made_at INTEGER NOT NULL, summary TEXT NOT NULL, text BLOB NOT NULL
+) WITHOUT ROWID;
+
+-- What needs a person: derived by the engine, shown by `status` without it.
+CREATE TABLE attention (
+    path TEXT NOT NULL, reason TEXT NOT NULL, action TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (path, reason)
+) WITHOUT ROWID;
+
+-- Told once and shown for a while: acts that were put back, and the like.
+CREATE TABLE notices (path TEXT NOT NULL, reason TEXT NOT NULL, action TEXT NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (path, reason)) WITHOUT ROWID;
+
+-- The limiter's log: one row a request that may still count at the service.
+CREATE TABLE requests (effect INTEGER NOT NULL, sent INTEGER NOT NULL, freed INTEGER);

@@ -1,0 +1,166 @@
+//! Opening the database: pragmas, forward-only migrations, and setting a damaged one aside. Not its contents.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::{Opened, Store, StoreError};
+
+/// "espj": told apart from any other SQLite file.
+const APPLICATION_ID: i64 = 0x6573_706a;
+
+/// One step each, never edited once released.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+
+const FILE: &str = "espejo.sqlite3";
+
+pub(super) fn open(folder: &Path) -> Result<Opened, StoreError> {
+    make_private(folder)?;
+    let path = folder.join(FILE);
+    match open_file(&path) {
+        Ok(store) => Ok(Opened { store, set_aside: None }),
+        Err(error) if is_damage(&error) => {
+            let why = error.to_string();
+            let aside = set_aside(&path)?;
+            Ok(Opened { store: open_file(&path)?, set_aside: Some((aside, why)) })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn open_file(path: &Path) -> Result<Store, StoreError> {
+    // SQLite would make the file readable by everyone; it holds private notes.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|e| StoreError::Io(path.to_owned(), e.to_string()))?;
+    }
+    let mut db = Connection::open(path)?;
+    // WAL for readers beside the writer; FULL because an intent must survive a power cut before its effect leaves.
+    db.pragma_update(None, "journal_mode", "wal")?;
+    db.pragma_update(None, "synchronous", "full")?;
+    let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if verdict != "ok" {
+        return Err(StoreError::Damaged(path.to_owned(), verdict));
+    }
+    prepare(&mut db, path)?;
+    let mut store = Store { db, in_turn: false };
+    // A row that cannot be read is damage too, and is better found now than in the middle of a turn.
+    store.load().map_err(|error| match error {
+        StoreError::Row(_) | StoreError::Sqlite(_) => StoreError::Damaged(path.to_owned(), error.to_string()),
+        other => other,
+    })?;
+    Ok(store)
+}
+
+/// Checks whose database it is and brings it up to this version.
+pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let owner: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let newest = MIGRATIONS.len() as i64;
+    if version > newest && owner == APPLICATION_ID {
+        return Err(StoreError::Newer(path.to_owned(), version));
+    }
+    if version != 0 && owner != APPLICATION_ID {
+        return Err(StoreError::Damaged(path.to_owned(), "it belongs to another program".to_owned()));
+    }
+    for (index, sql) in MIGRATIONS.iter().enumerate().skip(usize::try_from(version).unwrap_or(0)) {
+        let step = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        step.execute_batch(sql)?;
+        step.pragma_update(None, "application_id", APPLICATION_ID)?;
+        step.pragma_update(None, "user_version", index as i64 + 1)?;
+        step.commit()?;
+    }
+    Ok(())
+}
+
+fn is_damage(error: &StoreError) -> bool {
+    match error {
+        StoreError::Damaged(..) => true,
+        StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, _)) => {
+            matches!(failure.code, rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
+        }
+        _ => false,
+    }
+}
+
+/// Renames the database and its companions to the first free `espejo.damaged-N.sqlite3`.
+fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let name = |n: u32| folder.join(format!("espejo.damaged-{n}.sqlite3"));
+    let aside = (1..u32::MAX).map(name).find(|candidate| !candidate.exists()).unwrap_or_else(|| name(0));
+    for ending in ["", "-wal", "-shm"] {
+        let from = PathBuf::from(format!("{}{ending}", path.display()));
+        let to = PathBuf::from(format!("{}{ending}", aside.display()));
+        match std::fs::rename(&from, &to) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(StoreError::Io(from, e.to_string())),
+        }
+    }
+    Ok(aside)
+}
+
+fn make_private(folder: &Path) -> Result<(), StoreError> {
+    let failed = |e: std::io::Error| StoreError::Io(folder.to_owned(), e.to_string());
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(folder).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_database_is_set_aside_and_a_new_one_begun() {
+        for damage in [&b"not a database at all, but long enough to look at"[..], &[0xff; 9000]] {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::File::create(folder.path().join(FILE)).unwrap();
+            let path = folder.path().join(FILE);
+            std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), damage).unwrap();
+            let opened = Store::open(folder.path()).unwrap();
+            let (aside, _) = opened.set_aside.expect("it was damaged");
+            assert_eq!(std::fs::read(aside).unwrap(), damage);
+        }
+    }
+
+    #[test]
+    fn a_cut_off_database_is_set_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        {
+            let mut store = Store::open(folder.path()).unwrap().store;
+            store.set_meta("a", &"x".repeat(20_000)).unwrap();
+            store.commit().unwrap();
+            store.db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        }
+        let whole = std::fs::metadata(&path).unwrap().len();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(whole / 2).unwrap();
+        assert!(Store::open(folder.path()).unwrap().set_aside.is_some());
+    }
+
+    #[test]
+    fn a_newer_database_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Store::open(folder.path()).unwrap());
+        let db = Connection::open(folder.path().join(FILE)).unwrap();
+        db.pragma_update(None, "user_version", 999).unwrap();
+        drop(db);
+        let error = Store::open(folder.path()).unwrap_err();
+        assert!(matches!(error, StoreError::Newer(_, 999)), "{error}");
+    }
+}

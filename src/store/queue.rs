@@ -1,0 +1,361 @@
+//! What stands beside the trees: pushes and creations in doubt, conflicts, what needs a person, the limiter's log.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::rows::{hash, optional_page, page_id, path, stamp_from, stamp_values, workspace_id};
+use super::{Store, StoreError};
+use crate::model::{ContentHash, Intent, MirrorPath, PageId, Sent, Timestamp};
+
+/// A conflict copy on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The copy.
+    pub path: MirrorPath,
+    /// The page's file it stands beside.
+    pub page_path: MirrorPath,
+    /// When it was made.
+    pub made_at: Timestamp,
+    /// One line that shows what collided.
+    pub summary: String,
+    /// The content of the copy, so that the same text is not kept twice.
+    pub text: ContentHash,
+}
+
+/// Something that needs a person.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Attention {
+    /// The file, folder or area, as the user sees it.
+    pub path: String,
+    /// One sentence: what and why.
+    pub reason: String,
+    /// What mends it.
+    pub action: String,
+}
+
+/// One request in the limiter's log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogEntry {
+    /// The effect that made it.
+    pub effect: u64,
+    /// When it was sent.
+    pub sent: Timestamp,
+    /// When its answer came; `None` while it is under way.
+    pub answered: Option<Timestamp>,
+}
+
+impl Store {
+    /// A remembered value.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
+        Ok(self
+            .db
+            .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+            .query_row([key], |row| row.get(0))
+            .optional()?)
+    }
+
+    /// Remembers a value.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn set_meta(&mut self, key: &str, value: &str) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("INSERT OR REPLACE INTO meta VALUES (?1, ?2)")?.execute([key, value])?;
+        Ok(())
+    }
+
+    /// Every PATCH whose outcome is not known.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn sent(&self) -> Result<Vec<Sent>, StoreError> {
+        let mut query = self.db.prepare_cached("SELECT * FROM sent ORDER BY page")?;
+        let rows = query.query_and_then([], |row| {
+            Ok(Sent {
+                page: page_id(&row.get::<_, String>("page")?)?,
+                text: hash(row, "text")?,
+                local: hash(row, "local")?,
+                before: hash(row, "before")?,
+                body: hash(row, "body")?,
+                title: row.get("title")?,
+            })
+        })?;
+        rows.collect()
+    }
+
+    /// Remembers a PATCH before it is sent.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_sent(&mut self, sent: &Sent) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("INSERT OR REPLACE INTO sent VALUES (?1,?2,?3,?4,?5,?6)")?.execute(
+            params![sent.page.as_str(), sent.text.0, sent.local.0, sent.before.0, sent.body.0, sent.title],
+        )?;
+        Ok(())
+    }
+
+    /// Forgets a PATCH that is settled.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_sent(&mut self, page: &PageId) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM sent WHERE page = ?1")?.execute([page.as_str()])?;
+        Ok(())
+    }
+
+    /// Every POST in doubt.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn intents(&self) -> Result<Vec<Intent>, StoreError> {
+        let mut query = self.db.prepare_cached("SELECT * FROM intents ORDER BY path")?;
+        let rows = query.query_and_then([], |row| {
+            let stamp = match row.get::<_, Option<i64>>("device")? {
+                None => None,
+                Some(device) => Some(stamp_from([
+                    device,
+                    row.get("inode")?,
+                    row.get("size")?,
+                    row.get("modified")?,
+                    row.get("changed")?,
+                    row.get("born")?,
+                ])),
+            };
+            let looks: u32 = row.get("looks")?;
+            Ok(Intent {
+                path: path(&row.get::<_, String>("path")?)?,
+                workspace: workspace_id(&row.get::<_, String>("workspace")?)?,
+                parent: optional_page(row, "parent")?,
+                title: row.get("title")?,
+                asked_at: Timestamp(row.get("asked_at")?),
+                lost: row.get::<_, Option<i64>>("lost_at")?.map(|at| (Timestamp(at), looks)),
+                stamp,
+            })
+        })?;
+        rows.collect()
+    }
+
+    /// Remembers a POST before it is sent.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_intent(&mut self, intent: &Intent) -> Result<(), StoreError> {
+        let stamp = intent.stamp.map(stamp_values);
+        let part = |i: usize| stamp.map(|s| s[i]);
+        self.turn()?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO intents VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
+            )?
+            .execute(params![
+                intent.path.as_str(),
+                intent.workspace.as_str(),
+                intent.parent.as_ref().map(PageId::as_str),
+                intent.title,
+                intent.asked_at.0,
+                intent.lost.map(|(at, _)| at.0),
+                intent.lost.map_or(0, |(_, looks)| looks),
+                part(0),
+                part(1),
+                part(2),
+                part(3),
+                part(4),
+                part(5),
+            ])?;
+        Ok(())
+    }
+
+    /// Forgets a POST that is settled.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_intent(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([path.as_str()])?;
+        Ok(())
+    }
+
+    /// Every conflict copy, by path.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
+        let mut query = self.db.prepare_cached("SELECT * FROM conflicts ORDER BY path")?;
+        let rows = query.query_and_then([], |row| {
+            Ok(Conflict {
+                path: path(&row.get::<_, String>("path")?)?,
+                page_path: path(&row.get::<_, String>("page_path")?)?,
+                made_at: Timestamp(row.get("made_at")?),
+                summary: row.get("summary")?,
+                text: hash(row, "text")?,
+            })
+        })?;
+        rows.collect()
+    }
+
+    /// Remembers a conflict copy.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_conflict(&mut self, conflict: &Conflict) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("INSERT OR REPLACE INTO conflicts VALUES (?1,?2,?3,?4,?5)")?.execute(
+            params![
+                conflict.path.as_str(),
+                conflict.page_path.as_str(),
+                conflict.made_at.0,
+                conflict.summary,
+                conflict.text.0
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Forgets a conflict copy that a person removed.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_conflict(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM conflicts WHERE path = ?1")?.execute([path.as_str()])?;
+        Ok(())
+    }
+
+    /// Replaces the list of what needs a person; what was there before keeps its time.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn set_attention(&mut self, list: &[Attention], now: Timestamp) -> Result<(), StoreError> {
+        let known: Vec<(Attention, i64)> = self.attention_rows()?;
+        let db = self.turn()?;
+        db.execute("DELETE FROM attention", [])?;
+        let mut insert = db.prepare_cached("INSERT OR IGNORE INTO attention VALUES (?1,?2,?3,?4)")?;
+        for item in list {
+            let since = known
+                .iter()
+                .find(|(old, _)| old.path == item.path && old.reason == item.reason)
+                .map_or(now.0, |(_, since)| *since);
+            insert.execute(params![item.path, item.reason, item.action, since])?;
+        }
+        Ok(())
+    }
+
+    fn attention_rows(&self) -> Result<Vec<(Attention, i64)>, StoreError> {
+        let mut query = self
+            .db
+            .prepare_cached("SELECT path, reason, action, since FROM attention ORDER BY path, reason")?;
+        let rows = query.query_map([], |row| {
+            let item = Attention { path: row.get(0)?, reason: row.get(1)?, action: row.get(2)? };
+            Ok((item, row.get(3)?))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// What needs a person, by path.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn attention(&self) -> Result<Vec<Attention>, StoreError> {
+        Ok(self.attention_rows()?.into_iter().map(|(item, _)| item).collect())
+    }
+
+    /// Tells something once; it is shown until it is dropped by [`Store::drop_notices`].
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn add_notice(&mut self, notice: &Attention, at: Timestamp) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO notices VALUES (?1,?2,?3,?4)")?
+            .execute(params![notice.path, notice.reason, notice.action, at.0])?;
+        Ok(())
+    }
+
+    /// What was told and is still shown.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn notices(&self) -> Result<Vec<Attention>, StoreError> {
+        let mut query =
+            self.db.prepare_cached("SELECT path, reason, action FROM notices ORDER BY path, reason")?;
+        let rows = query.query_map([], |row| {
+            Ok(Attention { path: row.get(0)?, reason: row.get(1)?, action: row.get(2)? })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Drops what was told before a moment. Returns how many.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn drop_notices(&mut self, before: Timestamp) -> Result<usize, StoreError> {
+        Ok(self.turn()?.execute("DELETE FROM notices WHERE at < ?1", [before.0])?)
+    }
+
+    /// Drops what was told before a moment, without writing when there is nothing.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn drop_old_notices(&mut self, before: Timestamp) -> Result<(), StoreError> {
+        let any: bool = self
+            .db
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM notices WHERE at < ?1)")?
+            .query_row([before.0], |row| row.get(0))?;
+        if any {
+            self.drop_notices(before)?;
+        }
+        Ok(())
+    }
+
+    /// What an earlier run left under way is taken for answered at `now`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn close_request_log(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        self.turn()?.execute("UPDATE requests SET freed = ?1 WHERE freed IS NULL", [now.0])?;
+        Ok(())
+    }
+
+    /// The limiter's log, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn request_log(&self) -> Result<Vec<LogEntry>, StoreError> {
+        let mut query =
+            self.db.prepare_cached("SELECT effect, sent, freed FROM requests ORDER BY sent, rowid")?;
+        let rows = query.query_map([], |row| {
+            Ok(LogEntry {
+                effect: row.get::<_, i64>(0)?.unsigned_abs(),
+                sent: Timestamp(row.get(1)?),
+                answered: row.get::<_, Option<i64>>(2)?.map(Timestamp),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Notes a request before it is sent.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn note_request(&mut self, effect: u64, sent: Timestamp) -> Result<(), StoreError> {
+        let effect = i64::try_from(effect).unwrap_or(i64::MAX);
+        self.turn()?
+            .prepare_cached("INSERT INTO requests VALUES (?1, ?2, NULL)")?
+            .execute(params![effect, sent.0])?;
+        Ok(())
+    }
+
+    /// Notes that a request was answered, and drops what can no longer count.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn note_answer(
+        &mut self,
+        effect: u64,
+        at: Timestamp,
+        forget_before: Timestamp,
+    ) -> Result<(), StoreError> {
+        let effect = i64::try_from(effect).unwrap_or(i64::MAX);
+        let db = self.turn()?;
+        db.prepare_cached("UPDATE requests SET freed = ?2 WHERE effect = ?1 AND freed IS NULL")?
+            .execute(params![effect, at.0])?;
+        db.prepare_cached("DELETE FROM requests WHERE freed < ?1")?.execute([forget_before.0])?;
+        Ok(())
+    }
+}

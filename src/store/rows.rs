@@ -1,0 +1,377 @@
+//! Rows of the three trees: reading them all at start, writing one at a time. Not the queues beside them.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::{Store, StoreError};
+use crate::model::{
+    Agreed, Blocks, Body, ContentHash, LastPush, LocalFile, MirrorPath, Node, PageId, Parked, PollState,
+    Presence, RemotePage, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
+};
+
+/// The trees as they were when last committed.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// Workspaces by id.
+    pub workspaces: BTreeMap<WorkspaceId, WorkspaceNode>,
+    /// Pages by id.
+    pub pages: BTreeMap<PageId, Node>,
+    /// Page files by path.
+    pub files: BTreeMap<MirrorPath, LocalFile>,
+}
+
+impl Store {
+    /// Reads all three trees.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn load(&mut self) -> Result<Loaded, StoreError> {
+        let mut loaded = Loaded::default();
+        let mut query = self.db.prepare_cached("SELECT * FROM workspaces")?;
+        for row in query.query_and_then([], workspace_of)? {
+            let node = row?;
+            loaded.workspaces.insert(node.seen.id.clone(), node);
+        }
+        let mut query = self.db.prepare_cached("SELECT * FROM pages")?;
+        for row in query.query_and_then([], page_of)? {
+            let node = row?;
+            loaded.pages.insert(node.id.clone(), node);
+        }
+        let mut query = self.db.prepare_cached("SELECT * FROM files")?;
+        for row in query.query_and_then([], file_of)? {
+            let file = row?;
+            loaded.files.insert(file.path.clone(), file);
+        }
+        Ok(loaded)
+    }
+
+    /// Writes one workspace.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_workspace(&mut self, node: &WorkspaceNode) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO workspaces VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")?
+            .execute(params![
+                node.seen.id.as_str(),
+                node.seen.name,
+                node.seen.slug,
+                node.seen.role,
+                node.seen.frozen,
+                node.folder,
+                node.present,
+                node.listed_at.0,
+                node.empty_list,
+                node.read_only,
+            ])?;
+        Ok(())
+    }
+
+    /// Writes one page.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_page(&mut self, node: &Node) -> Result<(), StoreError> {
+        let base = node.base.as_ref();
+        let push = node.last_push.as_ref();
+        let parked = node.parked.as_ref();
+        self.turn()?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO pages VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,\
+                 ?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31,?32,?33)",
+            )?
+            .execute(params![
+                node.id.as_str(),
+                node.workspace.as_str(),
+                node.remote.parent.as_ref().map(PageId::as_str),
+                node.remote.title,
+                node.remote.icon,
+                node.remote.position,
+                presence_number(node.remote.presence),
+                node.remote.body.map(|h| h.0),
+                base.and_then(|b| b.parent.as_ref()).map(PageId::as_str),
+                base.map(|b| b.title.as_str()),
+                base.and_then(|b| b.icon.as_deref()),
+                base.map(|b| b.body.0),
+                base.and_then(|b| b.text).map(|h| h.0),
+                base.and_then(|b| b.front_title.as_deref()),
+                base.map(|b| b.path.as_str()),
+                base.and_then(|b| b.folder_at.as_ref()).map(MirrorPath::as_str),
+                node.file.as_ref().map(MirrorPath::as_str),
+                node.missing_since.map(|t| t.0),
+                node.stem,
+                node.approved,
+                node.first_seen.0,
+                node.poll.last.0,
+                node.poll.life.0,
+                node.poll.changes,
+                node.poll.changes_at.0,
+                node.poll.gap_ms,
+                parked.map(|p| p.why.as_str()),
+                parked.and_then(|p| p.local).map(|h| h.0),
+                parked.and_then(|p| p.remote).map(|h| h.0),
+                push.map(|p| p.before.0),
+                push.map(|p| p.after.0),
+                push.map(|p| p.at.0),
+                push.map(|p| p.again),
+            ])?;
+        Ok(())
+    }
+
+    /// Forgets one page.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_page(&mut self, id: &PageId) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM pages WHERE id = ?1")?.execute([id.as_str()])?;
+        Ok(())
+    }
+
+    /// Writes one file.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_file(&mut self, file: &LocalFile) -> Result<(), StoreError> {
+        let stamp = file.stamp;
+        self.turn()?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+            )?
+            .execute(params![
+                file.path.as_str(),
+                file.page.as_ref().map(PageId::as_str),
+                number(stamp.device),
+                number(stamp.inode),
+                number(stamp.size),
+                stamp.modified_ns,
+                stamp.changed_ns,
+                stamp.born_ns,
+                file.hash.map(|h| h.0),
+                file.claims.as_ref().map(PageId::as_str),
+                file.disowned.as_ref().map(PageId::as_str),
+                file.front_title,
+                file.problem,
+                file.racy,
+            ])?;
+        Ok(())
+    }
+
+    /// Forgets one file.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_file(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute([path.as_str()])?;
+        Ok(())
+    }
+
+    /// Keeps a body, once for all that are equal.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn keep_body(&mut self, body: &Body) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("INSERT OR IGNORE INTO bodies VALUES (?1, ?2)")?
+            .execute(params![body.hash.0, Body::json(&body.blocks)])?;
+        Ok(())
+    }
+
+    /// The blocks of a body that was kept; `None` when it was not.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses or the row is not an array.
+    pub fn body(&self, hash: ContentHash) -> Result<Option<Blocks>, StoreError> {
+        let json: Option<String> = self
+            .db
+            .prepare_cached("SELECT json FROM bodies WHERE hash = ?1")?
+            .query_row([hash.0], |row| row.get(0))
+            .optional()?;
+        json.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Row("body"))).transpose()
+    }
+
+    /// Drops bodies that no row names any more. Returns how many.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn drop_unused_bodies(&mut self) -> Result<usize, StoreError> {
+        let sql = "DELETE FROM bodies WHERE hash NOT IN (
+            SELECT remote_body FROM pages WHERE remote_body IS NOT NULL
+            UNION SELECT base_body FROM pages WHERE base_body IS NOT NULL
+            UNION SELECT push_before FROM pages WHERE push_before IS NOT NULL
+            UNION SELECT local FROM sent UNION SELECT before FROM sent UNION SELECT body FROM sent)";
+        Ok(self.turn()?.execute(sql, [])?)
+    }
+}
+
+/// SQLite's integers are signed; device and inode numbers use all 64 bits on some systems and only compare.
+fn number(value: u64) -> i64 {
+    i64::from_ne_bytes(value.to_ne_bytes())
+}
+
+fn unsigned(value: i64) -> u64 {
+    u64::from_ne_bytes(value.to_ne_bytes())
+}
+
+fn presence_number(presence: Presence) -> i64 {
+    match presence {
+        Presence::Listed => 0,
+        Presence::Unlisted => 1,
+        Presence::Hidden => 2,
+        Presence::Gone => 3,
+    }
+}
+
+fn workspace_of(row: &Row<'_>) -> Result<WorkspaceNode, StoreError> {
+    Ok(WorkspaceNode {
+        seen: Workspace {
+            id: workspace_id(&row.get::<_, String>("id")?)?,
+            name: row.get("name")?,
+            slug: row.get("slug")?,
+            role: row.get("role")?,
+            frozen: row.get("frozen")?,
+        },
+        folder: row.get("folder")?,
+        present: row.get("present")?,
+        listed_at: Timestamp(row.get("listed_at")?),
+        empty_list: row.get("empty_list")?,
+        read_only: row.get("read_only")?,
+    })
+}
+
+fn page_of(row: &Row<'_>) -> Result<Node, StoreError> {
+    let base = match optional_hash(row, "base_body")? {
+        None => None,
+        Some(body) => Some(Agreed {
+            parent: optional_page(row, "base_parent")?,
+            title: row.get("base_title")?,
+            icon: row.get("base_icon")?,
+            body,
+            text: optional_hash(row, "base_text")?,
+            front_title: row.get("base_front_title")?,
+            path: path(&row.get::<_, String>("base_path")?)?,
+            folder_at: row.get::<_, Option<String>>("base_folder_at")?.as_deref().map(path).transpose()?,
+        }),
+    };
+    let last_push = match (optional_hash(row, "push_before")?, optional_hash(row, "push_after")?) {
+        (Some(before), Some(after)) => Some(LastPush {
+            before,
+            after,
+            at: Timestamp(row.get("push_at")?),
+            again: row.get("push_again")?,
+        }),
+        _ => None,
+    };
+    let parked = match row.get::<_, Option<String>>("parked_why")? {
+        None => None,
+        Some(why) => Some(Parked {
+            why,
+            local: optional_hash(row, "parked_local")?,
+            remote: optional_hash(row, "parked_remote")?,
+        }),
+    };
+    let file: Option<String> = row.get("file")?;
+    Ok(Node {
+        id: page_id(&row.get::<_, String>("id")?)?,
+        workspace: workspace_id(&row.get::<_, String>("workspace")?)?,
+        remote: RemotePage {
+            parent: optional_page(row, "remote_parent")?,
+            title: row.get("remote_title")?,
+            icon: row.get("remote_icon")?,
+            position: row.get("remote_position")?,
+            presence: match row.get::<_, i64>("remote_presence")? {
+                0 => Presence::Listed,
+                1 => Presence::Unlisted,
+                2 => Presence::Hidden,
+                3 => Presence::Gone,
+                _ => return Err(StoreError::Row("page")),
+            },
+            body: optional_hash(row, "remote_body")?,
+        },
+        base,
+        file: file.as_deref().map(path).transpose()?,
+        missing_since: row.get::<_, Option<i64>>("missing_since")?.map(Timestamp),
+        stem: row.get("stem")?,
+        approved: row.get("approved")?,
+        first_seen: Timestamp(row.get("first_seen")?),
+        poll: PollState {
+            last: Timestamp(row.get("poll_last")?),
+            life: Timestamp(row.get("poll_life")?),
+            changes: row.get("poll_changes")?,
+            changes_at: Timestamp(row.get("poll_changes_at")?),
+            gap_ms: row.get("poll_gap")?,
+        },
+        parked,
+        last_push,
+    })
+}
+
+fn file_of(row: &Row<'_>) -> Result<LocalFile, StoreError> {
+    Ok(LocalFile {
+        path: path(&row.get::<_, String>("path")?)?,
+        page: optional_page(row, "page")?,
+        stamp: Stamp {
+            device: unsigned(row.get("device")?),
+            inode: unsigned(row.get("inode")?),
+            size: unsigned(row.get("size")?),
+            modified_ns: row.get("modified")?,
+            changed_ns: row.get("changed")?,
+            born_ns: row.get("born")?,
+        },
+        hash: optional_hash(row, "hash")?,
+        claims: optional_page(row, "claims")?,
+        disowned: optional_page(row, "disowned")?,
+        front_title: row.get("front_title")?,
+        problem: row.get("problem")?,
+        racy: row.get("racy")?,
+    })
+}
+
+pub(super) fn stamp_values(stamp: Stamp) -> [i64; 6] {
+    [
+        number(stamp.device),
+        number(stamp.inode),
+        number(stamp.size),
+        stamp.modified_ns,
+        stamp.changed_ns,
+        stamp.born_ns,
+    ]
+}
+
+pub(super) fn stamp_from(values: [i64; 6]) -> Stamp {
+    Stamp {
+        device: unsigned(values[0]),
+        inode: unsigned(values[1]),
+        size: unsigned(values[2]),
+        modified_ns: values[3],
+        changed_ns: values[4],
+        born_ns: values[5],
+    }
+}
+
+pub(super) fn page_id(text: &str) -> Result<PageId, StoreError> {
+    PageId::new(text).map_err(|_| StoreError::Row("page id"))
+}
+
+pub(super) fn workspace_id(text: &str) -> Result<WorkspaceId, StoreError> {
+    WorkspaceId::new(text).map_err(|_| StoreError::Row("workspace id"))
+}
+
+pub(super) fn path(text: &str) -> Result<MirrorPath, StoreError> {
+    MirrorPath::new(text).map_err(|_| StoreError::Row("path"))
+}
+
+pub(super) fn optional_page(row: &Row<'_>, column: &str) -> Result<Option<PageId>, StoreError> {
+    row.get::<_, Option<String>>(column)?.as_deref().map(page_id).transpose()
+}
+
+fn optional_hash(row: &Row<'_>, column: &str) -> Result<Option<ContentHash>, StoreError> {
+    match row.get::<_, Option<Vec<u8>>>(column)? {
+        None => Ok(None),
+        Some(bytes) => ContentHash::from_slice(&bytes).map(Some).ok_or(StoreError::Row("hash")),
+    }
+}
+
+pub(super) fn hash(row: &Row<'_>, column: &str) -> Result<ContentHash, StoreError> {
+    optional_hash(row, column)?.ok_or(StoreError::Row("hash"))
+}

@@ -1,0 +1,176 @@
+//! A read-only view of the state for `status`, `list` and `conflicts`, beside a running daemon or without one.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, params};
+
+use super::{Attention, Conflict, Store, StoreError};
+use crate::model::{PageId, Timestamp, WorkspaceId};
+
+/// The state, opened for reading.
+#[derive(Debug)]
+pub struct ReadOnly(Store);
+
+/// Counts that `status` shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatusCounts {
+    /// Pages whose file and body have agreed.
+    pub mirrored: u64,
+    /// Pages the service lists that have not been mirrored yet.
+    pub unmirrored: u64,
+    /// Pages (and new files) with something not yet carried to the other side.
+    pub pending: u64,
+    /// Requests in doubt or waiting: POSTs and PATCHes not settled.
+    pub queue: u64,
+    /// Requests sent in the 60 s before `now`.
+    pub requests_last_minute: u64,
+    /// The oldest look at a mirrored page's body; `None` when nothing is mirrored.
+    pub oldest_look: Option<Timestamp>,
+    /// The middle one of all looks.
+    pub median_look: Option<Timestamp>,
+}
+
+/// One mirrored item for `list`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageRow {
+    /// Its id; `None` for a file that is not a page yet.
+    pub id: Option<PageId>,
+    /// Its workspace, where known.
+    pub workspace: Option<WorkspaceId>,
+    /// Its file, where there is one.
+    pub path: Option<String>,
+    /// Its title.
+    pub title: String,
+    /// `synced`, `changed`, `incoming`, `new`, `deleted`, `waiting` or `problem`.
+    pub state: &'static str,
+    /// When its body was last looked at.
+    pub checked_at: Option<Timestamp>,
+}
+
+impl ReadOnly {
+    /// Opens the state in `folder`; `None` when there is none yet.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn open(folder: &Path) -> Result<Option<Self>, StoreError> {
+        let path = folder.join("espejo.sqlite3");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(path, flags)?;
+        Ok(Some(Self(Store { db, in_turn: false })))
+    }
+
+    /// A remembered value.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
+        self.0.meta(key)
+    }
+
+    /// Copies the state, as it is at this moment, into `folder`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read or copied.
+    pub fn copy_to(&self, folder: &Path) -> Result<(), StoreError> {
+        let target = folder.join("espejo.sqlite3");
+        self.0.db.execute("VACUUM INTO ?1", [target.to_string_lossy()])?;
+        Ok(())
+    }
+
+    /// What needs a person.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn attention(&self) -> Result<Vec<Attention>, StoreError> {
+        self.0.attention()
+    }
+
+    /// The conflict copies.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn conflicts(&self) -> Result<Vec<Conflict>, StoreError> {
+        self.0.conflicts()
+    }
+
+    /// The counts for `status`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn counts(&self, now: Timestamp) -> Result<StatusCounts, StoreError> {
+        let db = &self.0.db;
+        let one = |sql: &str| -> Result<u64, StoreError> {
+            Ok(db.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs())
+        };
+        let looks: Vec<i64> = db
+            .prepare_cached("SELECT poll_last FROM pages WHERE base_body IS NOT NULL ORDER BY poll_last")?
+            .query_map([], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        let requests: i64 = db
+            .prepare_cached("SELECT count(*) FROM requests WHERE sent > ?1")?
+            .query_row(params![now.plus_ms(-60_000).0], |row| row.get(0))?;
+        Ok(StatusCounts {
+            mirrored: one("SELECT count(*) FROM pages WHERE base_body IS NOT NULL AND file IS NOT NULL")?,
+            unmirrored: one("SELECT count(*) FROM pages WHERE base_body IS NULL AND remote_presence = 0")?,
+            pending: one("SELECT count(*) FROM pages p LEFT JOIN files f ON f.path = p.file
+                  WHERE p.base_body IS NOT NULL AND (f.path IS NULL OR f.hash IS NULL OR f.hash IS NOT p.base_text
+                        OR p.remote_body IS NOT p.base_body OR p.remote_title <> p.base_title
+                        OR p.remote_parent IS NOT p.base_parent)")?
+                + one("SELECT count(*) FROM files WHERE page IS NULL")?,
+            queue: one("SELECT (SELECT count(*) FROM sent) + (SELECT count(*) FROM intents)")?,
+            requests_last_minute: requests.unsigned_abs(),
+            oldest_look: looks.first().copied().map(Timestamp),
+            median_look: looks.get(looks.len() / 2).copied().map(Timestamp),
+        })
+    }
+
+    /// Every mirrored item, by path.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn pages(&mut self) -> Result<Vec<PageRow>, StoreError> {
+        let loaded = self.0.load()?;
+        let mut rows: Vec<PageRow> = loaded
+            .pages
+            .values()
+            .map(|node| {
+                let file = node.file.as_ref().and_then(|path| loaded.files.get(path));
+                let base = node.base.as_ref();
+                let state = if node.parked.is_some() || file.is_some_and(|f| f.problem.is_some()) {
+                    "problem"
+                } else if base.is_none() {
+                    "incoming"
+                } else if file.is_none() {
+                    "deleted"
+                } else if file.and_then(|f| f.hash) != base.and_then(|b| b.text) {
+                    "changed"
+                } else if node.remote.body != base.map(|b| b.body) {
+                    "incoming"
+                } else {
+                    "synced"
+                };
+                PageRow {
+                    id: Some(node.id.clone()),
+                    workspace: Some(node.workspace.clone()),
+                    path: node.file.as_ref().map(ToString::to_string),
+                    title: node.remote.title.clone(),
+                    state,
+                    checked_at: Some(node.poll.last).filter(|at| at.0 > 0),
+                }
+            })
+            .collect();
+        rows.extend(loaded.files.values().filter(|file| file.page.is_none()).map(|file| PageRow {
+            id: None,
+            workspace: None,
+            path: Some(file.path.to_string()),
+            title: file.path.page_stem().unwrap_or_default().to_owned(),
+            state: if file.problem.is_some() { "problem" } else { "new" },
+            checked_at: None,
+        }));
+        rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
+        Ok(rows)
+    }
+}

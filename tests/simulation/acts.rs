@@ -1,0 +1,309 @@
+//! What people and bad luck do in a run.
+
+use std::collections::BTreeSet;
+
+use espejo::model::{Event, MirrorPath, PageId, Request, RootState, ServiceError};
+
+use crate::blocks::all_words;
+use crate::checks::Failure;
+use crate::run::{Due, Heal, Run};
+use crate::script::{Act, Fault, Step};
+use crate::service::{Strike, Weather};
+use crate::users::{self, Deed, Plan};
+use crate::words::{Word, words_in};
+
+impl Run {
+    /// Takes one step of a script.
+    pub(crate) fn step(&mut self, step: &Step) -> Result<(), Failure> {
+        self.pass_until(self.now_ms + i64::from(step.wait_ms))?;
+        let picks = (step.a, step.b);
+        let plan = match step.act {
+            Act::Fault(fault) => {
+                self.note(format_args!("= {step}"));
+                self.strike(fault, picks)?;
+                return self.pump();
+            }
+            Act::Edit(edit, save) => users::edit((edit, save), picks, &self.folder, &mut self.ledger),
+            Act::Tree(tree) => users::tree(tree, picks, self.scene.grace_ms, &self.folder, &mut self.ledger),
+            Act::App(app) => users::app(app, picks, &self.service, &mut self.ledger),
+        };
+        self.note(format_args!("= {step}{}", if plan.is_none() { ": no place for it" } else { "" }));
+        self.schedule(plan.unwrap_or_default());
+        self.pass_until(self.now_ms)
+    }
+
+    fn schedule(&mut self, plan: Plan) {
+        let mut delay = 0;
+        for (pause, act) in plan {
+            delay += pause;
+            self.later(delay, Due::Deed(act));
+        }
+    }
+
+    /// A person does one thing.
+    pub(crate) fn carry_out(&mut self, act: Deed) -> Result<(), Failure> {
+        let on_disk = matches!(
+            act,
+            Deed::Write(..)
+                | Deed::WriteQuietly(..)
+                | Deed::Replace(..)
+                | Deed::Unlink(_)
+                | Deed::RemoveTree(_)
+                | Deed::Rename(..)
+                | Deed::MakeFolder(_)
+                | Deed::Link(_)
+        );
+        if on_disk && self.folder.root != RootState::Ready {
+            // Nobody can work in a folder that is not there; they come back to it.
+            self.later(1_000, Due::Deed(act));
+            return Ok(());
+        }
+        self.mark_changed();
+        if on_disk {
+            self.on_disk(act)
+        } else {
+            self.in_app(act)
+        }
+        self.spread_hints();
+        Ok(())
+    }
+
+    fn on_disk(&mut self, act: Deed) {
+        let mut taken: BTreeSet<Word> = words_in(act.held()).into_iter().collect();
+        let mut takes = |run: &Self, path: &MirrorPath| {
+            for path in run.folder.within(path) {
+                taken.extend(run.folder.file(&path).into_iter().flat_map(|thing| thing.words.iter()));
+            }
+        };
+        let held = words_in(act.held());
+        let (done, line) = match act {
+            Deed::Write(path, bytes) => {
+                takes(self, &path);
+                (self.folder.write(&path, &bytes), format!("writes {path}"))
+            }
+            Deed::WriteQuietly(path, bytes) => {
+                takes(self, &path);
+                let modified = self.folder.file(&path).map(|thing| thing.stamp.modified_ns);
+                let done = self.folder.write(&path, &bytes);
+                if let Some(modified) = modified {
+                    self.folder.set_modified(&path, modified);
+                }
+                (done, format!("writes {path}, time kept"))
+            }
+            Deed::Replace(path, bytes) => {
+                takes(self, &path);
+                (self.folder.replace(&path, &bytes), format!("replaces {path}"))
+            }
+            Deed::Unlink(path) => {
+                takes(self, &path);
+                (self.folder.unlink(&path), format!("removes {path}"))
+            }
+            Deed::RemoveTree(path) => {
+                takes(self, &path);
+                (self.folder.remove_tree(&path), format!("removes {path} and all in it"))
+            }
+            Deed::Rename(from, to) => {
+                takes(self, &to);
+                (self.folder.rename(&from, &to), format!("renames {from} to {to}"))
+            }
+            Deed::MakeFolder(path) => (self.folder.make_folder(&path), format!("makes {path}")),
+            Deed::Link(path) => (self.folder.link(&path), format!("links {path}")),
+            _ => return,
+        };
+        self.note(format_args!(
+            "@ {line} [{}]{}",
+            crate::run::listed(&held),
+            if done { "" } else { ": refused" }
+        ));
+        if done {
+            self.ledger.typed(&held);
+        }
+        // What stands in no file any more was taken away, unless somebody still holds it in hand.
+        let mut left: BTreeSet<Word> = self.in_hand().collect();
+        left.extend(self.folder.things.values().flat_map(|thing| thing.words.iter()));
+        for word in taken.difference(&left) {
+            self.ledger.forget(*word);
+        }
+    }
+
+    fn in_app(&mut self, act: Deed) {
+        let line = match act {
+            Deed::SaveInApp(id, content) => {
+                let before: BTreeSet<Word> = self.service.words_of(&id).iter().copied().collect();
+                let words = all_words(&content);
+                let saved = self.service.save(&id, content);
+                if saved {
+                    self.ledger.typed(&words);
+                    let still: BTreeSet<Word> = self
+                        .service
+                        .active()
+                        .iter()
+                        .flat_map(|page| self.service.words_of(&page.id))
+                        .copied()
+                        .collect();
+                    for word in before.difference(&still) {
+                        self.ledger.forget(*word);
+                    }
+                }
+                format!("saves {} [{}]: {saved}", self.named(&id), crate::run::listed(&words))
+            }
+            Deed::RenameInApp(id, title) => {
+                let line = format!("renames {} to {title:?}", self.named(&id));
+                self.service.world.app_rename(&id, &title);
+                self.service.learn(&id);
+                line
+            }
+            Deed::MoveInApp(id, parent) => {
+                let under = parent.as_ref().map_or("the top".to_owned(), |parent| self.named(parent));
+                let done = self.service.world.app_move(&id, parent.as_ref(), 0.5);
+                format!("moves {} under {under}: {done}", self.named(&id))
+            }
+            Deed::CreateInApp(parent, title, content) => {
+                let gone = parent.as_ref().is_some_and(|id| {
+                    self.service.world.page(id).is_none_or(|page| page.trashed.is_some() || page.hidden)
+                });
+                let parent = parent.filter(|_| !gone);
+                let words = all_words(&content);
+                let workspace = self.service.workspace.clone();
+                let id = self.service.world.app_create(&workspace, parent.as_ref(), &title, content);
+                self.service.learn(&id);
+                self.ledger.typed(&words);
+                format!("creates {} [{}]", self.named(&id), crate::run::listed(&words))
+            }
+            Deed::TrashInApp(id) => {
+                self.service.world.app_trash(&id);
+                format!("trashes {}", self.named(&id))
+            }
+            Deed::RestoreInApp(id) => {
+                self.service.world.app_restore(&id);
+                // Meanwhile its file may have become a page of its own.
+                let words: Vec<Word> = self
+                    .service
+                    .active()
+                    .iter()
+                    .flat_map(|page| self.service.words_of(&page.id))
+                    .copied()
+                    .collect();
+                words.into_iter().for_each(|word| self.ledger.copy(word));
+                format!("restores {}", self.named(&id))
+            }
+            Deed::IconInApp(id, icon) => {
+                self.service.world.app_set_icon(&id, icon);
+                format!("gives {} the icon {icon:?}", self.named(&id))
+            }
+            _ => return,
+        };
+        self.note(format_args!("# {line}"));
+    }
+
+    fn named(&self, id: &PageId) -> String {
+        let title = self.service.world.page(id).map_or("?", |page| page.title.as_str());
+        format!("{title:?} {}", id.as_str().get(..4).unwrap_or(""))
+    }
+
+    fn strike(&mut self, fault: Fault, (a, b): (u32, u32)) -> Result<(), Failure> {
+        let few = 1 + b % 4;
+        let while_ms = [800, 5_000, 20_000, 90_000, 400_000][usize::try_from(b % 5).unwrap_or(0)];
+        match fault {
+            Fault::Crash => self.dies_in = Some(a % 40),
+            Fault::LostBefore => self.service.strike(&Strike::LostBefore, few),
+            Fault::LostAfter => self.service.strike(&Strike::LostAfter, few),
+            Fault::Failing => self.service.strike(&Strike::Failing, few),
+            Fault::FailingAfter => self.service.strike(&Strike::FailingAfter, few),
+            Fault::Limited => self.service.strike(&Strike::Limited, few),
+            Fault::Garbled => self.service.strike(&Strike::Garbled, few),
+            Fault::Unreachable => self.weather(Weather::Unreachable, while_ms),
+            Fault::Slow => self.weather(Weather::Slow, while_ms),
+            Fault::Unauthorized => self.weather(Weather::Unauthorized, while_ms),
+            Fault::Forbidden => self.weather(Weather::Forbidden, while_ms),
+            Fault::EmptyList => self.weather(Weather::EmptyList, while_ms),
+            Fault::ShortList => self.weather(Weather::ShortList, while_ms),
+            Fault::Hidden => {
+                let ids: Vec<PageId> = self.service.active().iter().map(|page| page.id.clone()).collect();
+                if let Some(id) = ids.get(a as usize % ids.len().max(1)) {
+                    self.service.world.app_hide(id, true);
+                    self.later(while_ms, Due::Heal(Heal::Show(id.clone())));
+                }
+            }
+            Fault::DiskFull => {
+                self.folder.full = true;
+                self.later(while_ms, Due::Heal(Heal::Full));
+            }
+            Fault::ReadOnly => {
+                self.folder.read_only = true;
+                self.later(while_ms, Due::Heal(Heal::ReadOnly));
+            }
+            Fault::Sealed => {
+                let paths: Vec<MirrorPath> =
+                    self.folder.things.keys().filter(|path| path.components().count() > 2).cloned().collect();
+                if let Some(path) = paths.get(a as usize % paths.len().max(1)) {
+                    self.folder.sealed.insert(path.clone());
+                    self.later(while_ms, Due::Heal(Heal::Unseal(path.clone())));
+                }
+            }
+            Fault::NoMarker | Fault::RootGone => {
+                self.folder.root =
+                    if fault == Fault::NoMarker { RootState::NoMarker } else { RootState::Missing };
+                self.later(while_ms, Due::Heal(Heal::Root));
+            }
+            Fault::Suspend => self.suspend(60_000 * i64::from(1 + a % 600)),
+            Fault::Overflow => self.tell(Event::HintAll)?,
+            Fault::FullPass => self.tell(Event::Asked(Request::FullPass))?,
+        }
+        Ok(())
+    }
+
+    fn weather(&mut self, weather: Weather, while_ms: i64) {
+        self.service.set_weather(weather, true);
+        self.later(while_ms, Due::Heal(Heal::Weather(weather)));
+    }
+
+    /// The machine sleeps: nothing happens for a long time, and what was on its way has timed out.
+    fn suspend(&mut self, asleep_ms: i64) {
+        for ((at, order), due) in std::mem::take(&mut self.queue) {
+            let due = match due {
+                Due::Arrive { life, id, .. } => {
+                    let error = ServiceError::Lost("the connection was reset".to_owned());
+                    Due::Answer {
+                        life,
+                        id,
+                        outcome: espejo::model::Outcome::Service(Err(error)),
+                        looked: None,
+                    }
+                }
+                other => other,
+            };
+            self.queue.insert((at + asleep_ms, order), due);
+        }
+        self.now_ms += asleep_ms;
+        self.folder.set_clock(self.now_ms);
+    }
+
+    /// Bad luck ends.
+    pub(crate) fn heal(&mut self, heal: &Heal) {
+        self.note(format_args!("= heals: {heal:?}"));
+        match heal {
+            Heal::Weather(weather) => self.service.set_weather(*weather, false),
+            Heal::Show(page) => {
+                self.service.world.app_hide(page, false);
+            }
+            Heal::Root => self.folder.root = RootState::Ready,
+            Heal::Full => self.folder.full = false,
+            Heal::ReadOnly => self.folder.read_only = false,
+            Heal::Unseal(path) => {
+                self.folder.sealed.remove(path);
+            }
+        }
+    }
+
+    /// All bad luck ends, and every person finishes what they began.
+    pub(crate) fn heal_all(&mut self) {
+        self.service.heal();
+        self.folder.root = RootState::Ready;
+        self.folder.full = false;
+        self.folder.read_only = false;
+        self.folder.sealed.clear();
+        self.dies_in = None;
+        self.queue.retain(|_, due| !matches!(due, Due::Heal(_)));
+    }
+}

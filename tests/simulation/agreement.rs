@@ -1,0 +1,150 @@
+//! Whether both sides say the same: every page has its one file, in its place, under its name, with its words in order.
+//!
+//! Deliberately blind to espejo's own Markdown: only words that are followed are compared, as people would read them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espejo::emulator::PageRecord;
+use espejo::model::{EntryKind, MirrorPath, PageId};
+
+use crate::blocks::shown_words;
+use crate::checks::{Failure, broken};
+use crate::folder::Folder;
+use crate::service::Service;
+use crate::text::split_front;
+use crate::users::is_page_file;
+use crate::words::{Ledger, Word, words_in};
+
+/// A page file as it lies there.
+struct Found<'a> {
+    path: &'a MirrorPath,
+    id: Option<String>,
+    title: Option<String>,
+    words: Vec<Word>,
+}
+
+/// Whether folder and service agree.
+pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
+    let mut files: Vec<Found<'_>> = folder
+        .things
+        .iter()
+        .filter(|(path, thing)| thing.kind == EntryKind::File && is_page_file(path))
+        .map(|(path, thing)| found(path, &thing.bytes))
+        .collect();
+    let mut children: BTreeMap<Option<PageId>, Vec<&PageRecord>> = BTreeMap::new();
+    for page in service.active() {
+        children.entry(page.parent.clone()).or_default().push(page);
+    }
+    let top = MirrorPath::new("Team/Pages")
+        .map_err(|error| Failure { check: "agreement", what: error.to_string() })?;
+    let mut left = vec![(None, top)];
+    while let Some((parent, place)) = left.pop() {
+        for page in children.remove(&parent).unwrap_or_default() {
+            let shown = shown_words(&page.content);
+            let fits = |file: &Found<'_>| {
+                file.path.parent().as_ref() == Some(&place)
+                    && file.id.as_deref().is_none_or(|id| id == page.id.as_str())
+                    && says(file, &page.title)
+                    && file.words == shown
+            };
+            // The file that names the page, before one that only looks like it.
+            let at = files
+                .iter()
+                .position(|file| fits(file) && file.id.is_some())
+                .or_else(|| files.iter().position(fits));
+            let Some(at) = at else {
+                return broken(
+                    "agreement",
+                    format!("{}; {}", no_file(page, &place, &shown), similar(page, &files)),
+                );
+            };
+            let file = files.remove(at);
+            if let Some(own) = file.path.page_stem().and_then(|stem| place.join(stem).ok()) {
+                left.push((Some(page.id.clone()), own));
+            }
+        }
+    }
+    if let Some(page) = children.values().flatten().next() {
+        return broken("agreement", format!("{:?} hangs in the air at the service", page.title));
+    }
+    match files.first() {
+        Some(extra) => broken("agreement", format!("{} has no page", extra.path)),
+        None => Ok(()),
+    }
+}
+
+/// Whether a word stands twice among the active pages, or twice among the page files, that nobody copied.
+pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledger) -> Result<(), Failure> {
+    let pages =
+        service.active().into_iter().map(|page| (page.title.clone(), service.words_of(&page.id).to_vec()));
+    let files = folder.things.iter().filter(|(path, _)| is_page_file(path)).map(|(path, thing)| {
+        (path.to_string(), words_in(split_front(&String::from_utf8_lossy(&thing.bytes)).1.as_bytes()))
+    });
+    for side in [pages.collect::<Vec<_>>(), files.collect()] {
+        let mut seen = BTreeSet::new();
+        for (name, words) in side {
+            for word in words.into_iter().filter(|word| matches!(word, Word::Text(_))) {
+                if !seen.insert(word) && !ledger.may_be_twice(word) {
+                    return broken("doubled", format!("{word} stands in {name} and once more"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn found<'a>(path: &'a MirrorPath, bytes: &[u8]) -> Found<'a> {
+    let text = String::from_utf8_lossy(bytes);
+    let (front, body) = split_front(&text);
+    let field = |key: &str| {
+        let prefix = format!("{key}:");
+        let line = front.lines().find(|line| line.starts_with(&prefix))?;
+        Some(unquoted(line[prefix.len()..].trim()))
+    };
+    Found { path, id: field("id"), title: field("title"), words: words_in(body.as_bytes()) }
+}
+
+/// A YAML scalar on one line.
+fn unquoted(scalar: &str) -> String {
+    if scalar.starts_with('"') {
+        return serde_json::from_str(scalar).unwrap_or_else(|_| scalar.to_owned());
+    }
+    match scalar.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+        Some(inner) => inner.replace("''", "'"),
+        None => scalar.to_owned(),
+    }
+}
+
+fn says(file: &Found<'_>, title: &str) -> bool {
+    let stem = file.path.page_stem().unwrap_or_default();
+    let numbered = || {
+        stem.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).is_some_and(|(name, _)| name == title)
+    };
+    match &file.title {
+        Some(front) => front == title,
+        // A name in another Unicode form is the same name.
+        None => {
+            stem == title
+                || numbered()
+                || (!stem.is_ascii() && words_in(stem.as_bytes()) == words_in(title.as_bytes()))
+        }
+    }
+}
+
+fn no_file(page: &PageRecord, place: &MirrorPath, shown: &[Word]) -> String {
+    let words: Vec<String> = shown.iter().map(Word::to_string).collect();
+    format!("{:?} ({}) has no file in {place} with [{}]", page.title, page.id, words.join(" "))
+}
+
+/// What might have been meant, for the message.
+fn similar(page: &PageRecord, files: &[Found<'_>]) -> String {
+    let near: Vec<String> = files
+        .iter()
+        .filter(|file| file.id.as_deref() == Some(page.id.as_str()) || says(file, &page.title))
+        .map(|file| {
+            let words: Vec<String> = file.words.iter().map(Word::to_string).collect();
+            format!("{} has [{}]", file.path, words.join(" "))
+        })
+        .collect();
+    if near.is_empty() { "nothing like it".to_owned() } else { near.join(", ") }
+}

@@ -1,0 +1,176 @@
+//! What espejo promises, as code: checked while a run goes on, against nothing but what people and the world did.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use espejo::model::{Blocks, Effect, MirrorPath, PageId, semantically_equal};
+
+use crate::blocks::all_words;
+use crate::folder::Folder;
+use crate::service::Service;
+use crate::users::is_conflict_copy;
+use crate::words::{Ledger, Word};
+
+/// A promise that was broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// Which promise.
+    pub(crate) check: &'static str,
+    /// How.
+    pub(crate) what: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}] {}", self.check, self.what)
+    }
+}
+
+/// A broken promise as the result of a check.
+pub(crate) fn broken<T>(check: &'static str, what: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure { check, what: what.into() })
+}
+
+/// A look at a page that was answered to the engine.
+#[derive(Debug, Clone)]
+struct Look {
+    words: BTreeSet<Word>,
+    delivered_ms: Option<i64>,
+}
+
+/// What the checks remember.
+#[derive(Debug, Default)]
+pub(crate) struct Checks {
+    looks: BTreeMap<PageId, Vec<(u64, Look)>>,
+    posted: Vec<(PageId, Option<PageId>, String)>,
+    /// Words that the service lost because somebody wrote between a look and the write that rested on it.
+    pub(crate) slipped_between: u32,
+    /// Requests that asked for a change.
+    pub(crate) writes: u32,
+    /// Acts on the disk.
+    pub(crate) disk_acts: u32,
+}
+
+/// A write must follow its look within this time, or it was not made on it.
+const LOOK_TO_WRITE_MS: i64 = 5_000;
+
+impl Checks {
+    /// The engine asks for an effect: is it within its fences?
+    pub(crate) fn asked(&mut self, effect: &Effect) -> Result<(), Failure> {
+        let paths: Vec<&MirrorPath> = match effect {
+            Effect::WriteFile { path, .. } | Effect::TrashFile { path, .. } | Effect::RemoveFolder(path) => {
+                vec![path]
+            }
+            Effect::Rename { from, to } => vec![from, to],
+            _ => Vec::new(),
+        };
+        if effect.is_request() {
+            let reads =
+                matches!(effect, Effect::ListWorkspaces | Effect::ListPages(_) | Effect::FetchPage(_));
+            self.writes += u32::from(!reads);
+        }
+        self.disk_acts += u32::from(!paths.is_empty());
+        for path in paths {
+            let parts: Vec<&str> = path.components().collect();
+            let within =
+                parts.len() >= 2 && parts[1] == "Pages" && !parts.iter().any(|part| part.starts_with('.'));
+            if !within {
+                return broken("fences", format!("{path} is none of its business: {effect:?}"));
+            }
+            let is_page = parts.len() > 2 && path.page_stem().is_some();
+            let touches_file = matches!(effect, Effect::WriteFile { .. } | Effect::TrashFile { .. });
+            if touches_file && !is_page {
+                return broken("fences", format!("{path} is no page: {effect:?}"));
+            }
+            let takes_copy = matches!(effect, Effect::TrashFile { .. }) && is_conflict_copy(path);
+            if takes_copy {
+                return broken("fences", format!("{path} is the user's to remove"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The service read a page out to the request `number`.
+    pub(crate) fn looked(&mut self, number: u64, id: &PageId, content: &Blocks) {
+        let words = all_words(content).into_iter().collect();
+        self.looks.entry(id.clone()).or_default().push((number, Look { words, delivered_ms: None }));
+    }
+
+    /// That answer reached the engine.
+    pub(crate) fn delivered(&mut self, number: u64, id: &PageId, now_ms: i64) {
+        for (_, look) in self.looks.get_mut(id).into_iter().flatten().filter(|(of, _)| *of == number) {
+            look.delivered_ms = Some(now_ms);
+        }
+    }
+
+    /// A PATCH that was asked at `asked_ms` is about to replace `before` with `after`: does it rest on a look?
+    pub(crate) fn replaces(
+        &mut self,
+        id: &PageId,
+        (before, after): (&Blocks, &Blocks),
+        asked_ms: i64,
+        ledger: &mut Ledger,
+    ) -> Result<(), Failure> {
+        if semantically_equal(before, after) {
+            return broken("calm", format!("a PATCH of {id} that changes nothing"));
+        }
+        let known = self.looks.get(id).map_or(&[][..], Vec::as_slice);
+        let look = known
+            .iter()
+            .rev()
+            .map(|(_, look)| look)
+            .find(|look| look.delivered_ms.is_some_and(|at| at <= asked_ms));
+        let Some(look) = look else {
+            return broken("guard", format!("a PATCH of {id} without a look at it"));
+        };
+        let waited = asked_ms - look.delivered_ms.unwrap_or(asked_ms);
+        if waited > LOOK_TO_WRITE_MS {
+            return broken("guard", format!("a PATCH of {id}, {waited} ms after the look that it rests on"));
+        }
+        let kept: BTreeSet<Word> = all_words(after).into_iter().collect();
+        for word in all_words(before) {
+            if !kept.contains(&word) && !look.words.contains(&word) && !ledger.may_vanish(word) {
+                // Nobody can prevent this: the service has no precondition on writes.
+                ledger.forget(word);
+                self.slipped_between += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// A POST was carried out: was it the first for its file?
+    pub(crate) fn created(&mut self, id: &PageId, service: &Service) -> Result<(), Failure> {
+        let Some(page) = service.world.page(id) else { return Ok(()) };
+        for (other, parent, title) in &self.posted {
+            let same = *parent == page.parent && *title == page.title;
+            let untouched = service.world.page(other).is_some_and(|other| {
+                other.trashed.is_none() && other.title == *title && other.parent == *parent && !other.hidden
+            });
+            if same && untouched {
+                return broken("once", format!("{title:?} was made twice: {other} and {id}"));
+            }
+        }
+        self.posted.push((id.clone(), page.parent.clone(), page.title.clone()));
+        Ok(())
+    }
+}
+
+/// Whether every word that somebody typed and nobody took away is somewhere.
+pub(crate) fn nothing_lost(
+    folder: &Folder,
+    service: &Service,
+    in_hand: impl Iterator<Item = Word>,
+    ledger: &Ledger,
+) -> Result<(), Failure> {
+    let mut there = vec![false; ledger.texts() + 1];
+    for word in folder.words().chain(service.words()).chain(in_hand) {
+        if let Word::Text(number) = word
+            && let Some(place) = there.get_mut(number as usize)
+        {
+            *place = true;
+        }
+    }
+    let missing = ledger.owed().filter(|word| matches!(word, Word::Text(number) if !there[*number as usize]));
+    let missing: Vec<String> = missing.map(|word| word.to_string()).collect();
+    if missing.is_empty() { Ok(()) } else { broken("lost", missing.join(" ")) }
+}

@@ -1,0 +1,293 @@
+//! A folder in memory with what makes real ones hard: inode numbers that come back at once, clocks that stand still for
+//! a while, names that vanish during a look, permissions, a full disk, a root that is not there.
+//!
+//! This half is what people (and the kernel) do to it; `disk.rs` is what the engine's effects do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espejo::model::{EntryKind, MirrorPath, RootState, Stamp};
+
+use crate::words::{Word, words_in};
+
+/// A file, folder or link.
+#[derive(Debug, Clone)]
+pub(crate) struct Thing {
+    /// What it is.
+    pub(crate) kind: EntryKind,
+    /// What it holds; empty for anything but a file.
+    pub(crate) bytes: Vec<u8>,
+    /// The followed words in it.
+    pub(crate) words: Vec<Word>,
+    /// Its metadata.
+    pub(crate) stamp: Stamp,
+}
+
+/// What kind of file system it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Traits {
+    /// Steps of the clock that stamps files, in nanoseconds.
+    pub(crate) grain_ns: i64,
+    /// Whether birth times are kept.
+    pub(crate) births: bool,
+    /// Whether a freed inode number goes to the next new file.
+    pub(crate) reuse_inodes: bool,
+}
+
+/// The folder.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    /// Everything beneath the root, `.espejo` aside.
+    pub(crate) things: BTreeMap<MirrorPath, Thing>,
+    /// What effects moved to `.espejo/trash/`.
+    pub(crate) trash: Vec<(MirrorPath, Thing)>,
+    /// Whether the root can be seen; while it cannot, what is beneath it is still there, unseen.
+    pub(crate) root: RootState,
+    /// No space is left.
+    pub(crate) full: bool,
+    /// Nothing may be written.
+    pub(crate) read_only: bool,
+    /// What must not be opened: files, and folders with all beneath them.
+    pub(crate) sealed: BTreeSet<MirrorPath>,
+    /// Paths that changed since the watcher last looked.
+    pub(crate) touched: Vec<MirrorPath>,
+    /// When the root's own list of names last changed.
+    pub(crate) root_modified_ns: i64,
+    traits: Traits,
+    clock_ns: i64,
+    next_inode: u64,
+    freed_inodes: Vec<u64>,
+}
+
+impl Folder {
+    /// An empty folder with its marker.
+    pub(crate) fn new(traits: Traits) -> Self {
+        Self {
+            things: BTreeMap::new(),
+            trash: Vec::new(),
+            root: RootState::Ready,
+            full: false,
+            read_only: false,
+            sealed: BTreeSet::new(),
+            touched: Vec::new(),
+            root_modified_ns: 0,
+            traits,
+            clock_ns: 0,
+            next_inode: 100,
+            freed_inodes: Vec::new(),
+        }
+    }
+
+    /// Sets the clock that stamps files.
+    pub(crate) fn set_clock(&mut self, now_ms: i64) {
+        self.clock_ns = self.clock_ns.max(now_ms * 1_000_000);
+    }
+
+    /// The file at `path`.
+    pub(crate) fn file(&self, path: &MirrorPath) -> Option<&Thing> {
+        self.things.get(path).filter(|thing| thing.kind == EntryKind::File)
+    }
+
+    /// Whether `path` is a folder (the root is one).
+    pub(crate) fn is_folder(&self, path: &MirrorPath) -> bool {
+        path.is_root() || self.things.get(path).is_some_and(|thing| thing.kind == EntryKind::Folder)
+    }
+
+    /// Writes in place: the same file, new bytes; makes it and the folders above it when they are missing.
+    pub(crate) fn write(&mut self, path: &MirrorPath, bytes: &[u8]) -> bool {
+        if !self.make_parents(path) {
+            return false;
+        }
+        match self.things.get(path).map(|thing| thing.kind) {
+            None => {
+                let thing = self.new_thing(EntryKind::File, bytes);
+                self.things.insert(path.clone(), thing);
+                self.stamp_parent(path);
+            }
+            Some(EntryKind::File) => {
+                let (modified_ns, words) = (self.tick(), words_in(bytes));
+                if let Some(thing) = self.things.get_mut(path) {
+                    thing.bytes = bytes.to_vec();
+                    thing.words = words;
+                    thing.stamp.size = bytes.len() as u64;
+                    thing.stamp.modified_ns = modified_ns;
+                    thing.stamp.changed_ns = modified_ns;
+                }
+            }
+            Some(EntryKind::Folder | EntryKind::Other) => return false,
+        }
+        self.touched.push(path.clone());
+        true
+    }
+
+    /// Writes another file and renames it over `path`: a new inode.
+    pub(crate) fn replace(&mut self, path: &MirrorPath, bytes: &[u8]) -> bool {
+        if !self.make_parents(path) || self.is_folder(path) {
+            return false;
+        }
+        let thing = self.new_thing(EntryKind::File, bytes);
+        if let Some(old) = self.things.insert(path.clone(), thing) {
+            self.freed_inodes.push(old.stamp.inode);
+        }
+        self.stamp_parent(path);
+        self.touched.push(path.clone());
+        true
+    }
+
+    /// Renames as `rename(2)` does: replaces a file, never a folder that holds something.
+    pub(crate) fn rename(&mut self, from: &MirrorPath, to: &MirrorPath) -> bool {
+        if from == to || !self.things.contains_key(from) || to.is_within(from) || !self.make_parents(to) {
+            return false;
+        }
+        if let Some(there) = self.things.get(to) {
+            let both_files = there.kind != EntryKind::Folder && !self.is_folder(from);
+            if !both_files {
+                return false;
+            }
+            self.freed_inodes.push(there.stamp.inode);
+        }
+        let changed_ns = self.tick();
+        for path in self.within(from) {
+            if let (Some(mut thing), Some(new)) = (self.things.remove(&path), path.rebase(from, to)) {
+                if path == *from {
+                    thing.stamp.changed_ns = changed_ns;
+                }
+                self.things.insert(new, thing);
+            }
+        }
+        self.stamp_parent(from);
+        self.stamp_parent(to);
+        self.touched.extend([from.clone(), to.clone()]);
+        true
+    }
+
+    /// Removes a file or link.
+    pub(crate) fn unlink(&mut self, path: &MirrorPath) -> bool {
+        if self.is_folder(path) {
+            return false;
+        }
+        let Some(thing) = self.things.remove(path) else { return false };
+        self.freed_inodes.push(thing.stamp.inode);
+        self.stamp_parent(path);
+        self.touched.push(path.clone());
+        true
+    }
+
+    /// Removes `path` and everything beneath it.
+    pub(crate) fn remove_tree(&mut self, path: &MirrorPath) -> bool {
+        let paths = self.within(path);
+        for path in &paths {
+            if let Some(thing) = self.things.remove(path) {
+                self.freed_inodes.push(thing.stamp.inode);
+            }
+        }
+        self.stamp_parent(path);
+        self.touched.push(path.clone());
+        !paths.is_empty()
+    }
+
+    /// Makes a folder and those above it; fails when something else is in the way.
+    pub(crate) fn make_folder(&mut self, path: &MirrorPath) -> bool {
+        if self.is_folder(path) {
+            return true;
+        }
+        if self.things.contains_key(path) || !self.make_parents(path) {
+            return false;
+        }
+        let thing = self.new_thing(EntryKind::Folder, b"");
+        self.things.insert(path.clone(), thing);
+        self.stamp_parent(path);
+        self.touched.push(path.clone());
+        true
+    }
+
+    /// Makes a symbolic link (to nowhere that matters).
+    pub(crate) fn link(&mut self, path: &MirrorPath) -> bool {
+        if self.things.contains_key(path) || !self.make_parents(path) {
+            return false;
+        }
+        let thing = self.new_thing(EntryKind::Other, b"");
+        self.things.insert(path.clone(), thing);
+        self.touched.push(path.clone());
+        true
+    }
+
+    /// Sets a file's modification time back to what it was, as `touch -r` and `cp -p` do.
+    pub(crate) fn set_modified(&mut self, path: &MirrorPath, modified_ns: i64) {
+        if let Some(thing) = self.things.get_mut(path) {
+            thing.stamp.modified_ns = modified_ns;
+        }
+    }
+
+    /// `path` and everything beneath it, in path order.
+    pub(crate) fn within(&self, path: &MirrorPath) -> Vec<MirrorPath> {
+        self.things.keys().filter(|key| key.is_within(path)).cloned().collect()
+    }
+
+    /// The names directly in `path`.
+    pub(crate) fn children(&self, path: &MirrorPath) -> Vec<MirrorPath> {
+        self.things.keys().filter(|key| key.parent().as_ref() == Some(path)).cloned().collect()
+    }
+
+    /// Every followed word beneath the root and in the trash.
+    pub(crate) fn words(&self) -> impl Iterator<Item = Word> {
+        let trashed = self.trash.iter().map(|(_, thing)| thing);
+        self.things.values().chain(trashed).flat_map(|thing| thing.words.iter().copied())
+    }
+
+    fn make_parents(&mut self, path: &MirrorPath) -> bool {
+        path.parent().is_some_and(|parent| self.make_folder(&parent))
+    }
+
+    /// A thing with a number and times of its own.
+    pub(crate) fn new_thing(&mut self, kind: EntryKind, bytes: &[u8]) -> Thing {
+        let now_ns = self.tick();
+        let reused = if self.traits.reuse_inodes { self.freed_inodes.pop() } else { None };
+        let inode = reused.unwrap_or_else(|| {
+            self.next_inode += 1;
+            self.next_inode
+        });
+        let stamp = Stamp {
+            device: 1,
+            inode,
+            size: bytes.len() as u64,
+            modified_ns: now_ns,
+            changed_ns: now_ns,
+            born_ns: if self.traits.births { now_ns } else { 0 },
+        };
+        Thing { kind, bytes: bytes.to_vec(), words: words_in(bytes), stamp }
+    }
+
+    /// Gives a number back, for the next new file.
+    pub(crate) fn free_inode(&mut self, inode: u64) {
+        self.freed_inodes.push(inode);
+    }
+
+    /// The time as the file system writes it down.
+    fn tick(&mut self) -> i64 {
+        self.clock_ns += 1_000;
+        self.clock_ns - self.clock_ns % self.traits.grain_ns
+    }
+
+    /// Notes in the folder above `path` that its list of names changed.
+    pub(crate) fn stamp_parent(&mut self, path: &MirrorPath) {
+        let now_ns = self.tick();
+        match path.parent() {
+            Some(parent) if parent.is_root() => self.root_modified_ns = now_ns,
+            Some(parent) => {
+                if let Some(parent) = self.things.get_mut(&parent) {
+                    parent.stamp.modified_ns = now_ns;
+                    parent.stamp.changed_ns = now_ns;
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Number and modification time of a folder; `None` when it is not there.
+    pub(crate) fn folder_look(&self, path: &MirrorPath) -> Option<(u64, i64)> {
+        if path.is_root() {
+            return Some((2, self.root_modified_ns));
+        }
+        self.things.get(path).map(|thing| (thing.stamp.inode, thing.stamp.modified_ns))
+    }
+}

@@ -1,0 +1,138 @@
+//! The whole engine against a seeded world: a folder, a service, a clock, people and bad luck, none of them real.
+//!
+//! `docs/testing.md` says how to run many seeds, watch one, and read a failure.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test harness fails loudly and shows its trace"
+)]
+
+mod acts;
+mod agreement;
+mod blocks;
+mod checks;
+mod disk;
+mod fidelity;
+mod folder;
+mod luck;
+mod play;
+mod quiet;
+mod regressions;
+mod run;
+mod script;
+mod service;
+mod shrink;
+mod text;
+mod trace;
+mod users;
+mod words;
+
+use std::fmt::Write;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use play::{Broken, Played, play};
+use script::Script;
+
+/// Seeds of a plain `cargo test`.
+const SEEDS: u64 = 200;
+/// Steps of each.
+const STEPS: u64 = 60;
+/// As many failing seeds are shown before a run of many stops.
+const SHOWN: usize = 5;
+
+/// The script of a seed; with `ESPEJO_ONLY=edit,app` only the steps of those (also `tree` and `fault`).
+fn drawn(seed: u64, steps: usize) -> Script {
+    let mut script = Script::draw(seed, steps);
+    if let Ok(only) = std::env::var("ESPEJO_ONLY") {
+        script.steps.retain(|step| only.split(',').any(|who| step.act.who() == who));
+    }
+    script
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn every_seed_keeps_the_promises() {
+    let steps = usize::try_from(number("ESPEJO_STEPS").unwrap_or(STEPS)).unwrap();
+    if let Some(seed) = number("ESPEJO_SEED") {
+        return watch(seed, steps);
+    }
+    let seeds = number("ESPEJO_SEEDS").unwrap_or(SEEDS);
+    let next = AtomicU64::new(number("ESPEJO_FROM").unwrap_or(0));
+    let end = next.load(Ordering::Relaxed) + seeds;
+    let failed: Mutex<Vec<(u64, Box<Broken>)>> = Mutex::new(Vec::new());
+    let totals: Mutex<(u64, u64, i64)> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= end || failed.lock().unwrap().len() >= SHOWN {
+                        break;
+                    }
+                    let script = drawn(seed, steps);
+                    match play(&script, false) {
+                        Ok(played) => {
+                            if seed.is_multiple_of(8) {
+                                assert_eq!(
+                                    play(&script, false).ok(),
+                                    Some(played),
+                                    "seed {seed} is not the same twice"
+                                );
+                            }
+                            let mut totals = totals.lock().unwrap();
+                            totals.0 += u64::from(played.writes);
+                            totals.1 += u64::from(played.slipped_between);
+                            totals.2 = totals.2.max(played.settled_s);
+                        }
+                        Err(broken) => failed.lock().unwrap().push((seed, broken)),
+                    }
+                }
+            });
+        }
+    });
+    let (writes, slipped, slowest) = *totals.lock().unwrap();
+    println!(
+        "{seeds} seeds of {steps} steps: {writes} writes, {slipped} words slipped between look and write, settled within {slowest} s"
+    );
+    let mut failed = failed.into_inner().unwrap();
+    failed.sort_by_key(|(seed, _)| *seed);
+    let mut report = String::new();
+    for (seed, broken) in &failed {
+        writeln!(report, "seed {seed}: {}", broken.failure).unwrap();
+    }
+    if let Some((seed, broken)) = failed.first() {
+        let smallest = shrink::shrink(&drawn(*seed, steps), broken.failure.check, 400);
+        let again = play(&smallest, false).err().unwrap_or_else(|| broken.clone());
+        writeln!(
+            report,
+            "\nseed {seed}, shrunk: {}\n\n{}\n\n{smallest}",
+            again.failure,
+            again.tail.join("\n")
+        )
+        .unwrap();
+        panic!("{report}");
+    }
+}
+
+/// Plays one seed aloud, or a script from a file named by `ESPEJO_SCRIPT`.
+fn watch(seed: u64, steps: usize) {
+    let script = match std::env::var("ESPEJO_SCRIPT") {
+        Ok(file) => std::fs::read_to_string(file).unwrap().parse().unwrap(),
+        Err(_) => drawn(seed, steps),
+    };
+    println!("{script}");
+    match play(&script, true) {
+        Ok(Played { digest, settled_s, .. }) => {
+            println!("kept every promise; {digest:?}, settled after {settled_s} s")
+        }
+        Err(broken) => {
+            println!("{}", broken.failure);
+            let smallest = shrink::shrink(&script, broken.failure.check, 400);
+            panic!("{}\n{smallest}", broken.failure);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A script from its first step to the peace after the last.
+
+use espejo::model::{Event, Request, Timestamp};
+
+use crate::agreement::{agree, nothing_doubled};
+use crate::checks::{Failure, broken};
+use crate::quiet;
+use crate::run::Run;
+use crate::script::Script;
+
+/// A run that ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Played {
+    /// A number over everything that happened, and how many lines that was.
+    pub(crate) digest: (u64, u64),
+    /// Words lost between a look and the write that rested on it.
+    pub(crate) slipped_between: u32,
+    /// How long it took until both sides agreed, in seconds of the run's own time.
+    pub(crate) settled_s: i64,
+    /// Requests that asked for a change.
+    pub(crate) writes: u32,
+}
+
+/// A run that broke a promise.
+#[derive(Debug, Clone)]
+pub(crate) struct Broken {
+    pub(crate) failure: Failure,
+    pub(crate) tail: Vec<String>,
+}
+
+/// Plays a script.
+pub(crate) fn play(script: &Script, loud: bool) -> Result<Played, Box<Broken>> {
+    quiet::listening(|| {
+        let mut run =
+            Run::new(script.scene, loud).map_err(|failure| Box::new(Broken { failure, tail: Vec::new() }))?;
+        whole(&mut run, script).map_err(|failure| Box::new(Broken { failure, tail: run.trace.tail() }))
+    })
+}
+
+fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
+    run.pump()?;
+    run.pass_until(run.now_ms + i64::from(script.scene.rest_ms))?;
+    for step in &script.steps {
+        run.step(step)?;
+    }
+    let settled_s = come_to_rest(run)?;
+    stay_at_rest(run)?;
+    nothing_doubled(&run.folder, &run.service, &run.ledger)?;
+    let most = run.service.world.log().most_in_any_minute();
+    if most > run.scene.budget as usize {
+        return broken("budget", format!("{most} requests in a minute"));
+    }
+    Ok(Played {
+        digest: run.trace.digest(),
+        slipped_between: run.checks.slipped_between,
+        settled_s,
+        writes: run.checks.writes,
+    })
+}
+
+/// Nobody does anything any more, and nothing goes wrong: both sides must come to say the same.
+fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
+    run.note(format_args!("= the end: people stop, bad luck ends"));
+    run.heal_all();
+    // What people began they finish; a process that is down starts again.
+    run.pass_until(run.now_ms + 70_000)?;
+    let begun_ms = run.now_ms;
+    let asks = run.scene.pass == 1;
+    let most_ms = if asks { 2 * 3_600_000 } else { 3 * 24 * 3_600_000 };
+    if asks {
+        run.tell(Event::Asked(Request::FullPass))?;
+        run.pump()?;
+    }
+    let mut approved_ms = run.now_ms;
+    loop {
+        let is_settled = match &run.engine {
+            Some(engine) => {
+                let summary = engine.summary(Timestamp(run.now_ms));
+                let summary =
+                    summary.map_err(|error| Failure { check: "engine", what: error.to_string() })?;
+                summary.is_settled && (summary.pass_is_over || !asks)
+            }
+            None => false,
+        };
+        let agreed = agree(&run.folder, &run.service);
+        if is_settled && agreed.is_ok() {
+            return Ok((run.now_ms - begun_ms) / 1_000);
+        }
+        if run.now_ms - begun_ms > most_ms {
+            agreed?;
+            return broken("agreement", "both sides agree, and the engine does not come to rest");
+        }
+        if run.now_ms - approved_ms > 300_000 {
+            run.note(format_args!("= a person approves whatever is held"));
+            run.tell(Event::Asked(Request::Approve(Vec::new())))?;
+            run.pump()?;
+            approved_ms = run.now_ms;
+        }
+        let step_ms = if asks || run.now_ms - begun_ms < 1_800_000 { 10_000 } else { 600_000 };
+        run.pass_until(run.now_ms + step_ms)?;
+    }
+}
+
+/// At rest nothing is written, whatever the watcher says and however often everything is looked at.
+fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
+    run.note(format_args!("= at rest"));
+    let before = (run.checks.writes, run.checks.disk_acts);
+    let paths: Vec<_> = run.folder.things.keys().cloned().collect();
+    for path in paths.iter().chain(&paths) {
+        run.tell(Event::Hint(path.clone()))?;
+    }
+    run.pump()?;
+    run.pass_until(run.now_ms + 120_000)?;
+    run.tell(Event::HintAll)?;
+    run.tell(Event::Asked(Request::FullPass))?;
+    run.pump()?;
+    run.pass_until(run.now_ms + 480_000)?;
+    if (run.checks.writes, run.checks.disk_acts) != before {
+        return broken("rest", "something was written although nothing had changed");
+    }
+    agree(&run.folder, &run.service)
+}

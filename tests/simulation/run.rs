@@ -1,0 +1,488 @@
+//! A run: the engine, its world and a script, moment by moment.
+//!
+//! Time stands still while something happens and jumps to whatever is due next. Requests reach the service and their
+//! answers come back after delays of their own, so several overtake each other; the disk does one thing at a time, bit
+//! by bit, while people go on. `acts.rs` has what people and bad luck do in it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use espejo::engine::Engine;
+use espejo::model::{
+    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, ServiceReply,
+    Settings, Timestamp,
+};
+use espejo::store::Store;
+use tracing::Level;
+
+use crate::blocks;
+use crate::checks::{Checks, Failure, broken, nothing_lost};
+use crate::disk::Job;
+use crate::folder::{Folder, Traits};
+use crate::luck::Luck;
+use crate::quiet;
+use crate::script::Scene;
+use crate::service::{Service, Weather};
+use crate::trace::Trace;
+use crate::users::Deed;
+use crate::words::{Ledger, Word, words_in};
+
+/// Something that will happen.
+#[derive(Debug)]
+pub(crate) enum Due {
+    /// A request reaches the service.
+    Arrive { life: u32, id: EffectId, effect: Effect, asked_ms: i64 },
+    /// An answer reaches the engine.
+    Answer { life: u32, id: EffectId, outcome: Outcome, looked: Option<(u64, PageId)> },
+    /// The disk does its next bit.
+    Disk { life: u32 },
+    /// The watcher says something.
+    Hint(Event),
+    /// A person does something.
+    Deed(Deed),
+    /// Bad luck ends.
+    Heal(Heal),
+    /// The process starts again.
+    Start,
+}
+
+/// Bad luck that ends.
+#[derive(Debug, Clone)]
+pub(crate) enum Heal {
+    Weather(Weather),
+    Show(PageId),
+    Root,
+    Full,
+    ReadOnly,
+    Unseal(MirrorPath),
+}
+
+/// The moment at which every run begins.
+pub(crate) const BEGINNING_MS: i64 = 1_750_000_000_000;
+
+/// A run.
+pub(crate) struct Run {
+    pub(crate) scene: Scene,
+    pub(crate) luck: Luck,
+    pub(crate) folder: Folder,
+    pub(crate) service: Service,
+    pub(crate) ledger: Ledger,
+    pub(crate) checks: Checks,
+    pub(crate) trace: Trace,
+    pub(crate) now_ms: i64,
+    pub(crate) queue: BTreeMap<(i64, u64), Due>,
+    /// The process dies after so many more moments.
+    pub(crate) dies_in: Option<u32>,
+    /// While the process is alive.
+    pub(crate) engine: Option<Engine>,
+    /// While it is not.
+    store: Option<Store>,
+    pub(crate) crashes: u32,
+    /// Which life of the process this is.
+    pub(crate) life: u32,
+    pub(crate) disk: VecDeque<(EffectId, Job)>,
+    order: u64,
+    idle_wakes: u32,
+    changed: bool,
+}
+
+impl Run {
+    /// The world of a scene, with the engine just started.
+    pub(crate) fn new(scene: Scene, loud: bool) -> Result<Self, Failure> {
+        let mut luck = Luck::new(scene.seed, 2);
+        let mut ledger = Ledger::default();
+        let mut service = Service::new(scene.seed, scene.budget);
+        let mut pages: Vec<PageId> = Vec::new();
+        for _ in 0..scene.pages {
+            let parent =
+                if pages.is_empty() || luck.chance(45) { None } else { Some(luck.pick(&pages).clone()) };
+            let content = blocks::first_content(&mut luck, &mut ledger);
+            ledger.typed(&blocks::all_words(&content));
+            let title = format!("{} {}", luck.pick(&["Home", "Plan", "Ideas", "Reunión"]), ledger.title());
+            let page = service.world.app_create(&service.workspace.clone(), parent.as_ref(), &title, content);
+            service.learn(&page);
+            pages.push(page);
+        }
+        let traits = Traits {
+            grain_ns: i64::from(scene.grain_us).max(0) * 1_000 + i64::from(scene.grain_us == 0),
+            births: scene.births == 1,
+            reuse_inodes: scene.reuse == 1,
+        };
+        let mut folder = Folder::new(traits);
+        folder.set_clock(BEGINNING_MS);
+        let mut run = Self {
+            scene,
+            luck,
+            folder,
+            service,
+            ledger,
+            checks: Checks::default(),
+            trace: Trace::new(loud),
+            now_ms: BEGINNING_MS,
+            queue: BTreeMap::new(),
+            dies_in: None,
+            engine: None,
+            store: Some(Store::in_memory().map_err(|error| stopped("no database", &error))?),
+            crashes: 0,
+            life: 0,
+            disk: VecDeque::new(),
+            order: 0,
+            idle_wakes: 0,
+            changed: false,
+        };
+        run.start()?;
+        Ok(run)
+    }
+
+    /// Lets time go on until `until_ms`, with everything that is due before.
+    pub(crate) fn pass_until(&mut self, until_ms: i64) -> Result<(), Failure> {
+        loop {
+            let due = self.queue.first_key_value().map_or(i64::MAX, |((at, _), _)| *at);
+            let wake = self.engine.as_ref().and_then(|engine| engine.next_wakeup(Timestamp(self.now_ms)));
+            let wake = wake.map_or(i64::MAX, |at| at.0.max(self.now_ms));
+            let next = due.min(wake);
+            if next > until_ms {
+                self.set_now(until_ms);
+                return Ok(());
+            }
+            self.set_now(next);
+            if due <= wake {
+                if let Some((_, due)) = self.queue.pop_first() {
+                    self.happen(due)?;
+                    self.idle_wakes = 0;
+                }
+            } else {
+                self.idle_wakes += 1;
+                if self.idle_wakes > 1_000 {
+                    return broken("calm", "the engine wakes up a thousand times for nothing");
+                }
+            }
+            self.pump()?;
+            if self.idle_wakes > 0 && wake == self.now_ms {
+                // A daemon's timer takes a moment too.
+                self.set_now(self.now_ms + 1);
+            }
+        }
+    }
+
+    fn set_now(&mut self, now_ms: i64) {
+        self.now_ms = self.now_ms.max(now_ms);
+        self.folder.set_clock(self.now_ms);
+    }
+
+    /// Puts something into the future.
+    pub(crate) fn later(&mut self, delay_ms: i64, due: Due) {
+        self.order += 1;
+        self.queue.insert((self.now_ms + delay_ms, self.order), due);
+    }
+
+    /// Notes a line.
+    pub(crate) fn note(&mut self, what: std::fmt::Arguments<'_>) {
+        self.trace.note(self.now_ms - BEGINNING_MS, what);
+    }
+
+    fn happen(&mut self, due: Due) -> Result<(), Failure> {
+        match due {
+            Due::Arrive { life, id, effect, asked_ms } => self.arrive(life, id, &effect, asked_ms)?,
+            Due::Answer { life, id, outcome, looked } if life == self.life => {
+                self.note(format_args!("  {} {}", id.0, brief_outcome(&outcome)));
+                if let Some((number, page)) = looked {
+                    self.checks.delivered(number, &page, self.now_ms);
+                }
+                self.tell(Event::Done { id, outcome })?;
+                self.moment()?;
+            }
+            Due::Disk { life } if life == self.life => self.disk_step()?,
+            Due::Answer { .. } | Due::Disk { .. } => {}
+            Due::Hint(event) => self.tell(event)?,
+            Due::Deed(act) => self.carry_out(act)?,
+            Due::Heal(heal) => self.heal(&heal),
+            Due::Start => self.start()?,
+        }
+        if std::mem::take(&mut self.changed) {
+            self.nothing_lost()?;
+        }
+        Ok(())
+    }
+
+    /// Something changed: the words must be counted.
+    pub(crate) fn mark_changed(&mut self) {
+        self.changed = true;
+    }
+
+    fn nothing_lost(&self) -> Result<(), Failure> {
+        nothing_lost(&self.folder, &self.service, self.in_hand(), &self.ledger)
+    }
+
+    /// The words that people hold in hand: in an editor that is just saving, in a checkout.
+    pub(crate) fn in_hand(&self) -> impl Iterator<Item = Word> {
+        self.queue
+            .values()
+            .filter_map(|due| if let Due::Deed(act) = due { Some(words_in(act.held())) } else { None })
+            .flatten()
+    }
+
+    /// Tells the engine something, if it is alive to hear it.
+    pub(crate) fn tell(&mut self, event: Event) -> Result<(), Failure> {
+        if let Some(engine) = &mut self.engine {
+            engine.handle(event, Timestamp(self.now_ms)).map_err(|error| stopped("handle", &error))?;
+            self.listen()?;
+        }
+        Ok(())
+    }
+
+    /// Takes effects from the engine until it has no more.
+    pub(crate) fn pump(&mut self) -> Result<(), Failure> {
+        for _ in 0..10_000 {
+            let Some(engine) = &mut self.engine else { return Ok(()) };
+            let effect =
+                engine.next_effect(Timestamp(self.now_ms)).map_err(|error| stopped("next_effect", &error))?;
+            self.listen()?;
+            let Some((id, effect)) = effect else { return Ok(()) };
+            self.idle_wakes = 0;
+            self.launch(id, effect)?;
+            self.moment()?;
+        }
+        broken("calm", "ten thousand effects at one moment")
+    }
+
+    fn launch(&mut self, id: EffectId, effect: Effect) -> Result<(), Failure> {
+        let brief = self.brief(&effect);
+        self.note(format_args!("> {} {brief}", id.0));
+        self.checks.asked(&effect)?;
+        let life = self.life;
+        if effect.is_request() {
+            let travel =
+                if self.luck.chance(5) { self.luck.between(0, 900) } else { self.luck.between(2, 120) };
+            let asked_ms = self.now_ms;
+            self.later(travel, Due::Arrive { life, id, effect, asked_ms });
+        } else {
+            self.disk.push_back((id, Job::begin(effect)));
+            if self.disk.len() == 1 {
+                self.later(0, Due::Disk { life });
+            }
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, life: u32, id: EffectId, effect: &Effect, asked_ms: i64) -> Result<(), Failure> {
+        let before = match effect {
+            Effect::UpdatePage { id, .. } => self.service.world.page(id).map(|page| page.content.clone()),
+            _ => None,
+        };
+        let answered = self.service.answer(effect, Timestamp(self.now_ms));
+        if answered.over_budget {
+            return broken("budget", format!("more than {} requests in a minute", self.scene.budget));
+        }
+        let mut looked = None;
+        if answered.applied {
+            match effect {
+                Effect::UpdatePage { id, content: Some(after), .. } => {
+                    self.checks.replaces(
+                        id,
+                        (&before.unwrap_or_default(), after),
+                        asked_ms,
+                        &mut self.ledger,
+                    )?;
+                }
+                Effect::CreatePage { .. } => {
+                    if let Some(page) = self.service.newest() {
+                        self.checks.created(&page, &self.service)?;
+                        self.order += 1;
+                        self.checks.looked(self.order, &page, &Vec::new());
+                        looked = Some((self.order, page));
+                    }
+                }
+                Effect::FetchPage(page) => {
+                    if let Ok(ServiceReply::Page(seen)) = &answered.result {
+                        self.order += 1;
+                        self.checks.looked(self.order, page, &seen.content);
+                        looked = Some((self.order, page.clone()));
+                    }
+                }
+                _ => {}
+            }
+            if !matches!(effect, Effect::ListPages(_) | Effect::ListWorkspaces | Effect::FetchPage(_)) {
+                self.note(format_args!("  {} is carried out", id.0));
+                self.mark_changed();
+            }
+        }
+        let travel = self.luck.between(2, 120) + answered.delay_ms;
+        self.later(travel, Due::Answer { life, id, outcome: Outcome::Service(answered.result), looked });
+        Ok(())
+    }
+
+    fn disk_step(&mut self) -> Result<(), Failure> {
+        let Some((id, job)) = self.disk.front_mut() else { return Ok(()) };
+        let (id, acts) = (*id, matches!(job, Job::Act(_)));
+        let answer = job.step(&mut self.folder);
+        let life = self.life;
+        if let Some(result) = answer {
+            self.disk.pop_front();
+            if acts && result.is_ok() {
+                self.mark_changed();
+            }
+            self.spread_hints();
+            let outcome = Outcome::Disk(result);
+            let travel = self.luck.between(0, 3);
+            self.later(travel, Due::Answer { life, id, outcome, looked: None });
+        }
+        if !self.disk.is_empty() {
+            let pause = if self.luck.chance(5) { self.luck.between(0, 300) } else { self.luck.between(0, 4) };
+            self.later(pause, Due::Disk { life });
+        }
+        Ok(())
+    }
+
+    /// The watcher names what changed: late, twice, or never.
+    pub(crate) fn spread_hints(&mut self) {
+        for path in std::mem::take(&mut self.folder.touched) {
+            if self.luck.chance(u64::from(self.scene.hints_lost)) {
+                continue;
+            }
+            let delay = self.luck.between(1, 150);
+            self.later(delay, Due::Hint(Event::Hint(path.clone())));
+            if self.luck.chance(8) {
+                let delay = self.luck.between(1, 2_000);
+                self.later(delay, Due::Hint(Event::Hint(path)));
+            }
+        }
+    }
+
+    /// One moment less to live, where that is counted.
+    fn moment(&mut self) -> Result<(), Failure> {
+        match self.dies_in {
+            Some(0) => {
+                self.dies_in = None;
+                self.die();
+            }
+            Some(left) => self.dies_in = Some(left - 1),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// The process is gone, and with it all it had in memory. What was on its way may still get there, or not.
+    fn die(&mut self) {
+        let Some(engine) = self.engine.take() else { return };
+        self.note(format_args!("! the process dies"));
+        self.store = Some(engine.into_store());
+        self.crashes += 1;
+        self.life += 1;
+        let on_the_way: Vec<(i64, u64)> = self
+            .queue
+            .iter()
+            .filter(|(_, due)| matches!(due, Due::Arrive { .. }))
+            .map(|(key, _)| *key)
+            .collect();
+        for key in on_the_way {
+            if self.luck.chance(50) {
+                self.queue.remove(&key);
+            }
+        }
+        if let Some((id, mut job)) = self.disk.pop_front()
+            && matches!(job, Job::Act(_))
+            && self.luck.chance(50)
+        {
+            let done = job.step(&mut self.folder).is_some_and(|result| result.is_ok());
+            self.note(format_args!("  {} was {}", id.0, if done { "done all the same" } else { "refused" }));
+            self.mark_changed();
+        }
+        self.disk.clear();
+        self.folder.touched.clear();
+        // Longer than any request is under way.
+        let pause = self.luck.between(1_000, 30_000);
+        self.later(pause, Due::Start);
+    }
+
+    fn start(&mut self) -> Result<(), Failure> {
+        let Some(store) = self.store.take() else { return Ok(()) };
+        self.note(format_args!("! the process starts"));
+        let settings = Settings {
+            requests_per_minute: self.scene.budget,
+            pages: PageSettings {
+                delete_grace_ms: i64::from(self.scene.grace_ms),
+                moves: if self.scene.recreate == 1 { Moves::Recreate } else { Moves::PutBack },
+                ..PageSettings::default()
+            },
+            ..Settings::default()
+        };
+        let engine = Engine::open(store, settings, self.luck.bytes(), Timestamp(self.now_ms))
+            .map_err(|error| stopped("open", &error))?;
+        self.engine = Some(engine);
+        self.listen()?;
+        self.pump()
+    }
+
+    /// Hears what the engine logged.
+    fn listen(&mut self) -> Result<(), Failure> {
+        for (level, line) in quiet::heard() {
+            self.trace.aside(format_args!("{level} {line}"));
+            if level == Level::ERROR {
+                return broken("quiet", line);
+            }
+        }
+        Ok(())
+    }
+
+    /// An effect in a few words.
+    fn brief(&self, effect: &Effect) -> String {
+        let page = |id: &PageId| {
+            let title = self.service.world.page(id).map_or("?", |page| page.title.as_str());
+            format!("{title:?} {}", id.as_str().get(..4).unwrap_or(""))
+        };
+        match effect {
+            Effect::FetchPage(id) => format!("get {}", page(id)),
+            Effect::ListPages(_) => "list pages".to_owned(),
+            Effect::CreatePage { parent, title, .. } => {
+                format!("POST {title:?} under {}", parent.as_ref().map_or("the top".to_owned(), page))
+            }
+            Effect::UpdatePage { id, title, content } => {
+                let words = content.as_ref().map(|content| listed(&blocks::all_words(content)));
+                format!("PATCH {} title {title:?} content {words:?}", page(id))
+            }
+            Effect::TrashPage(id) => format!("DELETE {}", page(id)),
+            Effect::WriteFile { path, bytes, expect } => {
+                format!("write {path} [{}] over {expect:?}", listed(&words_in(bytes)))
+            }
+            other => format!("{other:?}"),
+        }
+    }
+}
+
+/// Words on one line.
+pub(crate) fn listed(words: &[Word]) -> String {
+    words.iter().map(Word::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn brief_outcome(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Service(Ok(ServiceReply::Pages { pages, skipped })) => {
+            format!("lists {} pages, {} skipped", pages.len(), skipped.len())
+        }
+        Outcome::Service(Ok(ServiceReply::Page(page))) => {
+            format!("shows {:?} [{}]", page.meta.title, listed(&blocks::all_words(&page.content)))
+        }
+        Outcome::Service(Ok(ServiceReply::Meta(meta))) => format!("gives {:?} {}", meta.title, meta.id),
+        Outcome::Service(Ok(other)) => format!("gives {other:?}"),
+        Outcome::Service(Err(error)) => format!("fails: {error}"),
+        Outcome::Disk(Ok(DiskReply::Scan(scan))) => {
+            format!(
+                "scans {:?}: {} entries, {} unreadable",
+                scan.root,
+                scan.entries.len(),
+                scan.unreadable.len()
+            )
+        }
+        Outcome::Disk(Ok(DiskReply::File(look))) => {
+            format!("reads {} [{}]", look.path, listed(&words_in(&look.bytes)))
+        }
+        Outcome::Disk(Ok(DiskReply::Written(_))) => "written".to_owned(),
+        Outcome::Disk(Ok(DiskReply::Finished)) => "finished".to_owned(),
+        Outcome::Disk(Err(error)) => format!("fails: {error}"),
+    }
+}
+
+/// The engine gave up.
+fn stopped(what: &str, error: &dyn std::fmt::Display) -> Failure {
+    Failure { check: "engine", what: format!("{what}: {error}") }
+}
