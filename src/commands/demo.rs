@@ -11,8 +11,7 @@ use super::{control, output, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Observer};
-use crate::emulator::{Server, World};
-mod sample { use super::World; pub fn fill(w: &mut World) { let ws = w.add_workspace("Acme", "acme"); let p = w.app_create(&ws, None, "Uno", vec![serde_json::json!({"id":"b1","type":"paragraph","props":{},"content":[{"type":"text","text":"hola","styles":{}}],"children":[]})]); w.app_create(&ws, Some(&p), "Dos", vec![]); } pub fn colleague_step(_: &mut World, n: u64) -> String { format!("{n}") } }
+use crate::emulator::{Server, World, sample};
 use crate::engine::{Engine, Way};
 use crate::model::{Settings, Timestamp};
 use crate::store::StoreError;

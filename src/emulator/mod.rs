@@ -13,6 +13,7 @@ mod limit;
 mod log;
 pub mod pages;
 mod rng;
+pub mod sample;
 mod server;
 mod workspaces;
 mod world;

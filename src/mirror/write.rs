@@ -263,6 +263,8 @@ fn take_and_put(
     spot: Spot<'_>,
     expect: ContentHash,
 ) -> Result<(), Stopped> {
+    aside.forget()?;
+    aside.note(&Note::Take { path: spot.path.clone(), expect })?;
     let taken = take(act, aside, spot, expect);
     if !matches!(taken, Ok(true)) {
         aside.drop_part()?;
@@ -292,15 +294,13 @@ fn take_and_put(
 }
 
 /// Takes what stands in a place away into `held`. `true` when it is `expect`; otherwise it is back in its place (or in the
-/// trash, when something newer stands there) and the act is over.
+/// trash, when something newer stands there) and the act is over. The note is the caller's.
 pub(super) fn take(
     act: &mut Act<'_>,
     aside: &Aside,
     spot: Spot<'_>,
     expect: ContentHash,
 ) -> Result<bool, Stopped> {
-    aside.forget()?;
-    aside.note(&Note::Take { path: spot.path.clone(), expect })?;
     act.steps.reach("noted")?;
     if let Err(error) = rustix::fs::renameat(spot.dir, spot.name, aside.dir(), aside.held()) {
         aside.forget()?;

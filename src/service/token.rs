@@ -60,7 +60,7 @@ pub fn find(
     if let Some(folder) = variable("CREDENTIALS_DIRECTORY") {
         let path = Path::new(&folder).join(CREDENTIAL);
         // systemd keeps its folder to the unit itself; a unit may have other credentials and not this one.
-        if path.exists() {
+        if !matches!(path.try_exists(), Ok(false)) {
             return from_file(&path, Privacy::Given);
         }
     }
@@ -112,12 +112,13 @@ fn from_file(path: &Path, privacy: Privacy) -> Result<SecretString, TokenError> 
     if bytes.len() as u64 > MOST {
         return Err(TokenError::Unusable(place, "far more than a token"));
     }
-    let end = bytes.strip_suffix(b"\n").map(|rest| rest.strip_suffix(b"\r").unwrap_or(rest));
-    usable(&place, end.unwrap_or(&bytes))
+    usable(&place, &bytes)
 }
 
+/// The token without the line end that an editor or `echo` puts after it.
 fn usable(place: &str, bytes: &[u8]) -> Result<SecretString, TokenError> {
-    let Ok(token) = std::str::from_utf8(bytes) else {
+    let line = bytes.strip_suffix(b"\n").map(|rest| rest.strip_suffix(b"\r").unwrap_or(rest));
+    let Ok(token) = std::str::from_utf8(line.unwrap_or(bytes)) else {
         return Err(TokenError::Unusable(place.to_owned(), "a character that no token has"));
     };
     check(place, token)?;
@@ -164,6 +165,7 @@ mod tests {
         check(&all, Some(&from_file), Ok("from-env"));
         check(&all[1..], Some(&from_file), Ok("from-file"));
         check(&all[1..], None, Ok("from-systemd"));
+        check(&[(VARIABLE, "from-env\n")], None, Ok("from-env"));
         check(&[], None, Err(TokenError::Missing));
         check(&[("CREDENTIALS_DIRECTORY", folder.path().to_str().unwrap())], None, Err(TokenError::Missing));
         check(&[(VARIABLE, "")], Some(&from_file), Err(TokenError::Empty(VARIABLE.to_owned())));

@@ -27,6 +27,7 @@ mod trace;
 mod users;
 mod words;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,8 +39,8 @@ use script::Script;
 const SEEDS: u64 = 200;
 /// Steps of each.
 const STEPS: u64 = 60;
-/// As many failing seeds are shown before a run of many stops.
-const SHOWN: usize = 5;
+/// As many failing seeds are shown before a run of many stops; `ESPEJO_SHOWN` for another number.
+const SHOWN: u64 = 5;
 
 /// The script of a seed; with `ESPEJO_ONLY=edit,app` only the steps of those (also `tree` and `fault`).
 fn drawn(seed: u64, steps: usize) -> Script {
@@ -63,6 +64,7 @@ fn every_seed_keeps_the_promises() {
     let seeds = number("ESPEJO_SEEDS").unwrap_or(SEEDS);
     let next = AtomicU64::new(number("ESPEJO_FROM").unwrap_or(0));
     let end = next.load(Ordering::Relaxed) + seeds;
+    let shown = usize::try_from(number("ESPEJO_SHOWN").unwrap_or(SHOWN)).unwrap();
     let failed: Mutex<Vec<(u64, Box<Broken>)>> = Mutex::new(Vec::new());
     let totals: Mutex<(u64, u64, i64)> = Mutex::default();
     std::thread::scope(|scope| {
@@ -70,7 +72,7 @@ fn every_seed_keeps_the_promises() {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= end || failed.lock().unwrap().len() >= SHOWN {
+                    if seed >= end || failed.lock().unwrap().len() >= shown {
                         break;
                     }
                     let script = drawn(seed, steps);
@@ -104,18 +106,14 @@ fn every_seed_keeps_the_promises() {
     for (seed, broken) in &failed {
         writeln!(report, "seed {seed}: {}", broken.failure).unwrap();
     }
-    if let Some((seed, broken)) = failed.first() {
+    let mut told = BTreeSet::new();
+    for (seed, broken) in failed.iter().filter(|(_, broken)| told.insert(broken.failure.check)) {
         let smallest = shrink::shrink(&drawn(*seed, steps), broken.failure.check, 400);
         let again = play(&smallest, false).err().unwrap_or_else(|| broken.clone());
-        writeln!(
-            report,
-            "\nseed {seed}, shrunk: {}\n\n{}\n\n{smallest}",
-            again.failure,
-            again.tail.join("\n")
-        )
-        .unwrap();
-        panic!("{report}");
+        let tail = again.tail.join("\n");
+        writeln!(report, "\nseed {seed}, shrunk: {}\n\n{tail}\n\n{smallest}", again.failure).unwrap();
     }
+    assert!(failed.is_empty(), "{report}");
 }
 
 /// Plays one seed aloud, or a script from a file named by `ESPEJO_SCRIPT`.
