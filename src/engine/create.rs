@@ -157,10 +157,7 @@ impl Engine {
         path: &MirrorPath,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        // The file may have been renamed meanwhile; its intent went with it.
-        let Some(mut intent) = self.intents.get(path).cloned().or_else(|| self.moved_intent(path)) else {
-            return Ok(());
-        };
+        let Some(mut intent) = self.intents.get(path).cloned() else { return Ok(()) };
         match result {
             Ok(ServiceReply::Meta(meta)) => {
                 self.end_intent(&intent.path)?;
@@ -204,14 +201,6 @@ impl Engine {
                 }
             }
         }
-    }
-
-    fn moved_intent(&self, path: &MirrorPath) -> Option<Intent> {
-        // Only one POST for one path can be under way, so an intent that is not lost and not at its path is it.
-        self.intents
-            .values()
-            .find(|intent| intent.lost.is_none() && intent.path != *path && intent.stamp.is_some())
-            .cloned()
     }
 
     fn end_intent(&mut self, path: &MirrorPath) -> Result<(), StoreError> {

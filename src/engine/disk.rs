@@ -422,12 +422,16 @@ impl Engine {
         Ok(())
     }
 
-    fn follow_intent(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+    /// A file that shall become a page has another path: so has what was asked for it.
+    pub(super) fn follow_intent(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         if let Some(mut intent) = self.intents.remove(from) {
             self.store.delete_intent(from)?;
             intent.path = to.clone();
             self.store.save_intent(&intent)?;
             self.intents.insert(to.clone(), intent);
+            for flight in self.flights.values_mut() {
+                flight.purpose.follow_creation(from, to);
+            }
         }
         Ok(())
     }
@@ -436,6 +440,7 @@ impl Engine {
     fn follow_folder(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         let (Some(old), Some(new)) = (folder_of(from), folder_of(to)) else { return Ok(()) };
         if !self.trees.folders.contains(&old) && self.trees.folders.contains(&new) {
+            self.follow_intent(&old, &new)?;
             self.rebase_agreed(&old, &new)?;
         }
         Ok(())

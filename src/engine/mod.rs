@@ -251,7 +251,7 @@ impl Engine {
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.now);
         let mut at = self.watch.next_due();
-        if self.requests_under_way() < REQUESTS_AT_ONCE {
+        if self.may_ask_more() {
             at = at.min(self.next_request_due(now));
         }
         for moment in self.moments.values() {
@@ -260,7 +260,8 @@ impl Engine {
             }
         }
         at = at.min(self.next_grace_end());
-        Some(at.max(now.plus_ms(1)))
+        // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass.
+        Some(if at <= now { now.plus_ms(1_000) } else { at })
     }
 
     /// Lets everything in memory go, as a crash does, and gives the store back.

@@ -128,6 +128,13 @@ impl Engine {
         for (old, new) in self.trees.rebase(from, to) {
             self.rename_file(&old, &new)?;
         }
+        let waiting: Vec<MirrorPath> =
+            self.intents.keys().filter(|path| path.is_within(from)).cloned().collect();
+        for old in waiting {
+            if let Some(new) = old.rebase(from, to) {
+                self.follow_intent(&old, &new)?;
+            }
+        }
         self.rebase_agreed(from, to)?;
         self.edit_page(page, |node| {
             if let Some(base) = &mut node.base {

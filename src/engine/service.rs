@@ -31,8 +31,7 @@ pub(super) struct Health {
 impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        let at_once = if self.service.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
-        if self.requests_under_way() >= at_once || self.now < self.service.quiet_until {
+        if !self.may_ask_more() || self.now < self.service.quiet_until {
             return Ok(None);
         }
         if self.service.stopped.is_some() {
@@ -54,6 +53,12 @@ impl Engine {
             return Ok(None);
         }
         Ok(self.next_list().or_else(|| self.next_poll()))
+    }
+
+    /// After a failure, one request at a time tells whether the service is back.
+    pub(super) fn may_ask_more(&self) -> bool {
+        let at_once = if self.service.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
+        self.requests_under_way() < at_once
     }
 
     /// Pushes first, then confirmations and deletions.
@@ -118,6 +123,7 @@ impl Engine {
     fn edits_wait(&self) -> bool {
         self.service.wants.iter().any(|(page, decision)| {
             matches!(decision, Decision::Push { .. })
+                && !self.is_busy(page)
                 && !self.moments.get(page).is_some_and(|m| m.retry_at > self.now || m.held.is_some())
         })
     }
