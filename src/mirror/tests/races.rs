@@ -12,12 +12,13 @@ use crate::mirror::sys::Abilities;
 
 const NOTE: &str = "a/Plan.md";
 
-/// What file systems can do: everything, no swap, no refusal of taken names, neither.
-const ABILITIES: [Abilities; 4] = [
-    Abilities { exchange: true, no_replace: true },
-    Abilities { exchange: false, no_replace: true },
-    Abilities { exchange: true, no_replace: false },
-    Abilities { exchange: false, no_replace: false },
+/// What file systems can do: everything, no swap, no refusal of taken names, neither, and a disk of its own.
+const ABILITIES: [Abilities; 5] = [
+    Abilities { one_disk: true, exchange: true, no_replace: true },
+    Abilities { one_disk: true, exchange: false, no_replace: true },
+    Abilities { one_disk: true, exchange: true, no_replace: false },
+    Abilities { one_disk: true, exchange: false, no_replace: false },
+    Abilities { one_disk: false, exchange: true, no_replace: true },
 ];
 
 /// The ways in which programs save.
@@ -40,11 +41,13 @@ struct Person {
     note: PathBuf,
     /// Everything that was saved and not overwritten or removed by the person's own later act.
     cares_for: BTreeSet<String>,
+    /// What the person saved last.
+    last: Option<String>,
 }
 
 impl Person {
     fn new(bed: &Bed) -> Self {
-        Self { note: bed.real(NOTE), cares_for: BTreeSet::new() }
+        Self { note: bed.real(NOTE), cares_for: BTreeSet::new(), last: None }
     }
 
     fn save(&mut self, how: Save, text: &str) {
@@ -78,6 +81,7 @@ impl Person {
                 }
             }
         }
+        self.last = Some(now.clone());
         self.cares_for.insert(now);
     }
 
@@ -157,7 +161,13 @@ fn round(
             "{what}\n{text:?} is swept away: {everything:#?}"
         );
     }
-    // With one save, or a swap, the person finds the last text where it was saved.
+    // The person finds the last text where it was saved.
+    if kill == NEVER
+        && let Some((_, Some(_))) = saves.last()
+        && let Some(text) = person.lock().unwrap().last.clone()
+    {
+        assert_eq!(everything.get(NOTE), Some(&text), "{what}: {everything:#?}");
+    }
     if let [(_, Some(_))] = saves
         && let Some(text) = person.lock().unwrap().cares_for.iter().find(|text| *text != "old")
     {
@@ -263,6 +273,27 @@ fn a_program_that_keeps_the_old_file_open_loses_nothing() {
         let everything = bed.everything();
         assert!(everything.values().any(|text| text == expected), "{step}: {result:?} {everything:#?}");
         assert_eq!(result.is_ok(), step == "checked", "{step}: {result:?}");
+    }
+}
+
+#[test]
+fn a_program_that_saves_over_what_it_never_saw_loses_nothing() {
+    for can in [ABILITIES[0], ABILITIES[4]] {
+        let bed = bed_with(can);
+        let (note, mut read) = (bed.real(NOTE), String::new());
+        *bed.mirror.steps.hook.lock().unwrap() = Some(Box::new(move |now| {
+            match now {
+                "looked" => put(&note, "person"),
+                // The person's text stands aside at this moment, and a program reads ours.
+                "swapped" => read = fs::read_to_string(&note).unwrap(),
+                "swapped back" => put(&note, &format!("{read}, program")),
+                _ => {}
+            }
+            false
+        }));
+        assert_eq!(bed.replace(NOTE, "old", "new"), Err(DiskError::Changed(at(NOTE))));
+        assert_eq!(bed.text(NOTE).unwrap(), "new, program");
+        assert!(bed.everything().values().any(|text| text == "person"), "{:#?}", bed.everything());
     }
 }
 
