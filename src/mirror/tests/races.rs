@@ -254,6 +254,47 @@ fn a_new_file_gives_way_to_one_that_appears_meanwhile() {
     }
 }
 
+/// The way of a case-only rename where both names are one, which most file systems here are not: walked directly.
+#[test]
+fn a_rename_in_two_steps_ends_at_one_of_its_names() {
+    for folder in [false, true] {
+        for kill in NEVER..=2 {
+            // What a person makes at the new name, at the old one, or neither, while the thing stands aside.
+            for made in [None, Some("a/plan.md"), Some(NOTE)] {
+                let mut bed = quick_bed();
+                let inside = if folder { "/Sub.md" } else { "" };
+                bed.put(&format!("{NOTE}{inside}"), "old");
+                let real = made.map(|path| bed.real(path));
+                at_step(&bed, kill, move |step| {
+                    if let Some(real) = real.as_ref().filter(|_| step == 1) {
+                        put(real, "person");
+                    }
+                });
+                {
+                    let (root, mut bench) = bed.mirror.ready().unwrap();
+                    let mut act = bed.mirror.act(&root, &mut bench);
+                    let dir = crate::mirror::sys::open_folder(&root.dir, "a").unwrap();
+                    let (from, to) = (at(NOTE), at("a/plan.md"));
+                    let result = crate::mirror::moves::by_way_of_aside(&mut act, &from, &dir, &to, &dir);
+                    assert_eq!(result.is_ok(), kill == NEVER && made != Some("a/plan.md"), "{result:?}");
+                }
+                *bed.mirror.steps.hook.lock().unwrap() = None;
+                bed.restart();
+                bed.scan();
+                let everything = bed.everything();
+                let what = format!("folder {folder}, kill {kill}, made {made:?}: {everything:#?}");
+                let count = |text| everything.values().filter(|there| *there == text).count();
+                assert_eq!((count("old"), count("person")), (1, usize::from(made.is_some())), "{what}");
+                assert!(
+                    everything.iter().any(|(path, text)| text == "old" && path.starts_with("a/")),
+                    "{what}"
+                );
+                assert_eq!(bed.aside(), [""; 0], "{what}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_program_that_keeps_the_old_file_open_loses_nothing() {
     for (step, expected) in [("looked", "old, late"), ("swapped", "old, late"), ("checked", "old, late")] {
