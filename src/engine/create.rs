@@ -169,7 +169,7 @@ impl Engine {
                     presence: Presence::Listed,
                     body: None,
                 };
-                self.page_made(&intent, meta.id, remote)
+                self.page_made(&intent, meta.id, remote, true)
             }
             Err(error) if error.may_have_happened() => {
                 intent.lost = Some((self.now, 0));
@@ -220,8 +220,15 @@ impl Engine {
         Ok(())
     }
 
-    /// The service has made a page for a file (or a folder): they belong together from now on.
-    fn page_made(&mut self, intent: &Intent, id: PageId, remote: RemotePage) -> Result<(), StoreError> {
+    /// The service has made a page for a file (or a folder): they belong together from now on. `just_now`: its answer
+    /// says so; otherwise it was found in a list.
+    fn page_made(
+        &mut self,
+        intent: &Intent,
+        id: PageId,
+        remote: RemotePage,
+        just_now: bool,
+    ) -> Result<(), StoreError> {
         let (now, tick) = (self.now, self.tick);
         let empty = Body::of(Vec::new());
         self.store.keep_body(&empty)?;
@@ -268,10 +275,12 @@ impl Engine {
         let moment = self.moment(&id);
         moment.acted = tick.saturating_sub(1);
         moment.missed = tick;
-        // The answer to the POST is a look: the page is empty and nobody else has seen it yet.
-        moment.looked = tick + 1;
-        moment.looked_at = now;
         moment.wanted = tick;
+        if just_now {
+            // The answer to the POST is a look: the page is empty and nobody else has seen it yet.
+            moment.looked = tick + 1;
+            moment.looked_at = now;
+        }
         self.say(Way::Up, &intent.path, "new page");
         self.wake_all();
         Ok(())
@@ -296,7 +305,7 @@ impl Engine {
             let empty = Body::of(Vec::new()).hash;
             if let Some(node) = candidates.iter().find(|node| node.remote.body == Some(empty)) {
                 self.end_intent(&intent.path)?;
-                self.page_made(&intent, node.id.clone(), node.remote.clone())?;
+                self.page_made(&intent, node.id.clone(), node.remote.clone(), false)?;
                 continue;
             }
             if candidates.iter().any(|node| node.remote.body.is_none()) {
