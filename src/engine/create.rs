@@ -183,16 +183,7 @@ impl Engine {
             Err(error) => {
                 self.end_intent(&intent.path)?;
                 match &error {
-                    ServiceError::Forbidden(why) => {
-                        if let Some(mut workspace) = self.trees.workspaces.get(&intent.workspace).cloned() {
-                            workspace.read_only = Some(format!(
-                                "the service forbids writing to {}: {why}",
-                                workspace.seen.name
-                            ));
-                            self.save_workspace(workspace)?;
-                        }
-                        Ok(())
-                    }
+                    ServiceError::Forbidden(why) => self.forbid_writes(&intent.workspace, why),
                     ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
                         self.list_by(&intent.workspace.clone(), self.now);
                         self.creation_refused(&intent, &error.to_string())

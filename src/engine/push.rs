@@ -226,23 +226,17 @@ impl Engine {
                 }
                 Ok(())
             }
-            ServiceError::Forbidden(why) => self.forbid_writes(page, why),
+            ServiceError::Forbidden(why) => self.forbid_writes_of(page, why),
             ServiceError::Rejected { .. } => self.park(page, error.to_string()),
             _ => Ok(()),
         }
     }
 
-    /// 403 on a write: the workspace is read-only for us until it is tried again.
-    pub(super) fn forbid_writes(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
-        let Some(id) = self.trees.pages.get(page).map(|node| node.workspace.clone()) else { return Ok(()) };
-        let until = self.forbidden_until();
-        self.moment(page).retry_at = until;
-        if let Some(mut workspace) = self.trees.workspaces.get(&id).cloned() {
-            workspace.read_only =
-                Some(format!("the service forbids writing to {}: {why}", workspace.seen.name));
-            self.save_workspace(workspace)?;
+    pub(super) fn forbid_writes_of(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
+        match self.trees.pages.get(page).map(|node| node.workspace.clone()) {
+            Some(workspace) => self.forbid_writes(&workspace, why),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The body that was sent is at the service: what the file stood for then is the base.

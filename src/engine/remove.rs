@@ -190,7 +190,7 @@ impl Engine {
                 self.moment(page).undeletable += 1;
                 Ok(())
             }
-            Err(ServiceError::Forbidden(why)) => self.forbid_writes(page, &why),
+            Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why),
             Err(error @ ServiceError::Rejected { .. }) => self.park(page, error.to_string()),
             Err(_) => Ok(()),
         }
@@ -295,6 +295,7 @@ impl Engine {
                 }
             })?;
         }
+        self.try_forbidden_again(true)?;
         if paths.is_empty() {
             self.root.changed = false;
             self.root.strays_approved = true;
