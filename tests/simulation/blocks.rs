@@ -267,7 +267,7 @@ pub(crate) fn all_words(content: &[Value]) -> Vec<Word> {
 pub(crate) fn shown_words(content: &[Value]) -> Vec<Word> {
     let mut words = Vec::new();
     for block in content {
-        if block["type"] != "database" && block["type"] != "table" {
+        if block["type"] != "database" {
             words.extend(words_in(block["content"].to_string().as_bytes()));
         }
         words.extend(shown_words(block["children"].as_array().map_or(&[][..], Vec::as_slice)));
