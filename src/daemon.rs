@@ -1,1 +1,253 @@
-//! Placeholder.
+//! The driver: one loop that carries effects out and brings events in. It decides nothing.
+//!
+//! Everything slow runs beside the loop and comes back as an event. Stopping is a crash with good manners: nothing new
+//! is begun, what is under way gets a few seconds, and correctness never depends on them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::engine::Engine;
+use crate::mirror::Mirror;
+use crate::mirror::watch::Watcher;
+use crate::model::{Effect, EffectId, Event, MirrorPath, Outcome, Request, Timestamp};
+use crate::service::Client;
+use crate::store::StoreError;
+
+/// How long what is under way may take when the daemon stops.
+const STOP_WITHIN: Duration = Duration::from_secs(5);
+/// How often the folder is scanned where it cannot be watched, and how often a watch is checked.
+const WATCH_CHECK: Duration = Duration::from_secs(10);
+
+/// Tells the time: milliseconds since the Unix epoch that never go back and go on through a suspend.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Everything that a run needs.
+pub struct Daemon {
+    /// The state machine.
+    pub engine: Engine,
+    /// The edge to the service.
+    pub client: Arc<Client>,
+    /// The edge to the folder.
+    pub mirror: Arc<Mirror>,
+    /// The time.
+    pub clock: Clock,
+    /// Whether the folder is watched; without, only the first scan looks at it.
+    pub watches: bool,
+}
+
+/// Why the loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The shutdown future was ready.
+    Stopped,
+    /// The observer had seen enough.
+    Satisfied,
+}
+
+/// What the observer is shown after each turn.
+pub trait Observer {
+    /// Looks at the engine; `false` ends the loop.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the engine's summary cannot be read; the loop ends with it.
+    fn turn(&mut self, engine: &mut Engine, now: Timestamp) -> Result<bool, StoreError>;
+
+    /// When [`Observer::turn`] wants to be called again at the latest.
+    fn wakeup(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// A wish from outside the loop, with a way to say that it was taken in.
+pub type Wish = (Request, tokio::sync::oneshot::Sender<()>);
+
+impl Daemon {
+    /// Runs until `shutdown` is ready or the observer has seen enough. `wishes` come from the control socket.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the state can no longer be recorded: nothing more may be done then.
+    pub async fn run(
+        mut self,
+        mut wishes: mpsc::UnboundedReceiver<Wish>,
+        shutdown: impl Future<Output = ()>,
+        observer: &mut impl Observer,
+    ) -> Result<Ended, StoreError> {
+        let (hints, mut hinted) = mpsc::unbounded_channel();
+        let mut watcher = Watch::new(self.watches.then(|| self.mirror.root().to_owned()), hints);
+        let mut under_way = JoinSet::new();
+        let mut check = tokio::time::interval(WATCH_CHECK);
+        check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        tokio::pin!(shutdown);
+        let ended = loop {
+            while let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
+                self.begin(&mut under_way, id, effect);
+            }
+            let now = (self.clock)();
+            if !observer.turn(&mut self.engine, now)? {
+                break Ended::Satisfied;
+            }
+            let sleep = self.sleep(now, observer);
+            // In this order on purpose: a tie must not be decided by chance.
+            tokio::select! {
+                biased;
+                () = &mut shutdown => break Ended::Stopped,
+                Some(done) = under_way.join_next() => self.end(done)?,
+                Some(event) = hinted.recv() => {
+                    self.engine.handle(event, (self.clock)())?;
+                    while let Ok(event) = hinted.try_recv() {
+                        self.engine.handle(event, (self.clock)())?;
+                    }
+                }
+                Some((request, told)) = wishes.recv() => {
+                    self.engine.handle(Event::Asked(request), (self.clock)())?;
+                    // Whoever asked may have gone already.
+                    let _ = told.send(());
+                }
+                _ = check.tick() => {
+                    if let Some(event) = watcher.check() {
+                        self.engine.handle(event, (self.clock)())?;
+                    }
+                }
+                () = tokio::time::sleep(sleep) => {}
+            }
+        };
+        self.finish(&mut under_way).await?;
+        Ok(ended)
+    }
+
+    fn sleep(&self, now: Timestamp, observer: &impl Observer) -> Duration {
+        let wakeup = self.engine.next_wakeup(now).map_or(60_000, |at| at.since_ms(now));
+        let engine = Duration::from_millis(wakeup.clamp(1, 60_000).unsigned_abs());
+        observer.wakeup().map_or(engine, |wanted| wanted.min(engine))
+    }
+
+    fn begin(&self, under_way: &mut JoinSet<(EffectId, Outcome)>, id: EffectId, effect: Effect) {
+        if effect.is_request() {
+            let client = Arc::clone(&self.client);
+            under_way.spawn(async move { (id, Outcome::Service(client.perform(&effect).await)) });
+        } else {
+            let mirror = Arc::clone(&self.mirror);
+            under_way.spawn_blocking(move || (id, Outcome::Disk(mirror.perform(&effect))));
+        }
+    }
+
+    fn end(&mut self, done: Result<(EffectId, Outcome), tokio::task::JoinError>) -> Result<(), StoreError> {
+        match done {
+            Ok((id, outcome)) => self.engine.handle(Event::Done { id, outcome }, (self.clock)()),
+            Err(error) => {
+                // A panic in an edge: its effect stays under way, which a restart settles like a crash.
+                tracing::error!(%error, "a task failed; restart espejo if a page stays behind");
+                Ok(())
+            }
+        }
+    }
+
+    async fn finish(&mut self, under_way: &mut JoinSet<(EffectId, Outcome)>) -> Result<(), StoreError> {
+        let all = async {
+            while let Some(done) = under_way.join_next().await {
+                self.end(done)?;
+            }
+            Ok(())
+        };
+        // What does not end in time is like a crash at that moment.
+        tokio::time::timeout(STOP_WITHIN, all).await.unwrap_or(Ok(()))
+    }
+}
+
+/// The watch on the folder, started anew when it dies.
+struct Watch {
+    root: Option<PathBuf>,
+    hints: mpsc::UnboundedSender<Event>,
+    watcher: Option<Watcher>,
+    told: bool,
+}
+
+impl Watch {
+    fn new(root: Option<PathBuf>, hints: mpsc::UnboundedSender<Event>) -> Self {
+        let mut watch = Self { root, hints, watcher: None, told: false };
+        watch.start();
+        watch
+    }
+
+    fn start(&mut self) {
+        let Some(root) = &self.root else { return };
+        let hints = self.hints.clone();
+        // The loop may have ended; a hint is then worth nothing.
+        let hand_on = move |event| drop(hints.send(event));
+        match Watcher::start(root, hand_on) {
+            Ok(watcher) => {
+                self.watcher = Some(watcher);
+                self.told = false;
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.told, true) {
+                    tracing::warn!(%error, "the folder cannot be watched; it is scanned every 10 s instead");
+                }
+            }
+        }
+    }
+
+    /// An event when a scan is the only way to see changes.
+    fn check(&mut self) -> Option<Event> {
+        self.root.as_ref()?;
+        if self.watcher.as_ref().is_some_and(Watcher::is_alive) {
+            return None;
+        }
+        self.watcher = None;
+        self.start();
+        Some(Event::HintAll)
+    }
+}
+
+/// The real clock: the wall's time at the start plus what has passed since on the boot-time clock, which neither goes
+/// back nor stops in a suspend.
+#[must_use]
+pub fn real_clock() -> Clock {
+    let start = wall_now();
+    let boot = boot_ms();
+    Arc::new(move || start.plus_ms(boot_ms() - boot))
+}
+
+/// The wall's time.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "drivers are where time comes from")]
+pub fn wall_now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+fn boot_ms() -> i64 {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Monotonic;
+    let time = rustix::time::clock_gettime(clock);
+    time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
+}
+
+/// Fresh randomness for ids.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "drivers are where randomness comes from")]
+pub fn fresh_seed() -> [u8; 32] {
+    let mut seed = [0; 32];
+    for part in seed.chunks_mut(16) {
+        part.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    }
+    seed
+}
+
+/// A path the user typed, as a place in the mirror.
+#[must_use]
+pub fn place_in(root: &std::path::Path, typed: &std::path::Path) -> Option<MirrorPath> {
+    let absolute = std::path::absolute(typed).ok()?;
+    let inside = absolute.strip_prefix(root).ok().map(ToOwned::to_owned).or_else(|| {
+        let real = |path: &std::path::Path| path.canonicalize().ok();
+        real(&absolute)?.strip_prefix(real(root)?).ok().map(ToOwned::to_owned)
+    });
+    let inside = inside.or_else(|| typed.is_relative().then(|| typed.to_owned()))?;
+    MirrorPath::new(inside.to_str()?.trim_end_matches('/')).ok()
+}

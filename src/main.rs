@@ -1,3 +1,84 @@
-//! The binary: reads arguments, runs one command, prints, exits.
+//! The binary: reads arguments, runs one command, prints, exits. The only place that does.
 
-fn main() {}
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use espejo::cli::{Cli, Command, Exit};
+use espejo::commands;
+use espejo::config::{Config, ConfigError};
+use espejo::logging;
+use indicatif::MultiProgress;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let bars = MultiProgress::new();
+    let env = |name: &str| std::env::var(name).ok();
+    // The demo and one-shot commands say what happens in their own words.
+    let quiet_log = !matches!(cli.command, Command::Run) && cli.global.verbose == 0;
+    let (targets, odd) =
+        logging::targets(cli.global.verbose, cli.global.quiet || quiet_log, env("RUST_LOG").as_deref());
+    logging::start(targets, logging::Style::of_stderr(&env), &bars);
+    if let Some(odd) = odd {
+        tracing::warn!("{odd}");
+    }
+    match run(&cli, &bars) {
+        Ok(exit) => exit.into(),
+        Err(error) if commands::output::is_closed_pipe(&error) => Exit::Done.into(),
+        Err(error) => {
+            let exit = if error.is::<ConfigError>() { Exit::Usage } else { Exit::Failed };
+            // Nobody is left to tell when stderr is closed too.
+            drop(writeln!(std::io::stderr(), "espejo: {error:#}"));
+            exit.into()
+        }
+    }
+}
+
+fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
+    let mut out = anstream::stdout();
+    let env = |name: &str| std::env::var(name).ok();
+    let variable = |name: &str| std::env::var_os(name);
+    let terminal = std::io::stderr().is_terminal();
+    let quiet = cli.global.quiet;
+    let load = || -> Result<Config> {
+        let config = Config::load(cli.global.config.as_deref(), &env)?;
+        for warning in &config.warnings {
+            tracing::warn!("{warning}");
+        }
+        Ok(config)
+    };
+    match &cli.command {
+        Command::Demo { dir } => wait(commands::demo::run(dir.clone(), &mut out)),
+        Command::Run => wait(commands::run::run(&load, &variable, bars, terminal, quiet)),
+        Command::Sync { dry_run: true } => wait(commands::dry_run::run(&load()?, &variable, &mut out)),
+        Command::Sync { dry_run: false } => {
+            wait(commands::sync::run(&load()?, &variable, bars, terminal, quiet, &mut out))
+        }
+        Command::Status { json } => commands::status::run(&load()?, *json, &mut out),
+        Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, &mut out),
+        Command::Approve { paths } => wait(commands::approve::run(&load()?, paths, &mut out)),
+        Command::Conflicts => commands::conflicts::run(&load()?, &mut out),
+        Command::Convert { way } => {
+            commands::convert::run(way, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
+            Ok(Exit::Done)
+        }
+        Command::Completions { shell } => {
+            commands::completions::write(*shell, &mut std::io::stdout().lock())?;
+            Ok(Exit::Done)
+        }
+        Command::Man => {
+            commands::man::write(&mut std::io::stdout().lock())?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Runs a command on one thread; the folder's slow work has a few threads beside it.
+fn wait(command: impl Future<Output = Result<Exit>>) -> Result<Exit> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(4)
+        .build()?
+        .block_on(command)
+}

@@ -15,7 +15,8 @@ pub fn write(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
     // Through memory, because the generator panics where a writer fails.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "espejo", &mut script);
-    out.write_all(&script)
+    out.write_all(&script)?;
+    out.flush()
 }
 
 #[cfg(test)]

@@ -23,12 +23,14 @@ pub fn run(way: &Convert, input: &mut dyn Read, out: &mut dyn Write) -> Result<(
     match way {
         Convert::ToMarkdown { base, onto } => {
             let change = base.as_deref().zip(onto.as_deref());
-            to_markdown(input, change, out)
+            to_markdown(input, change, out)?;
         }
         Convert::FromMarkdown { base, blocks, pretty } => {
-            from_markdown(input, base.as_deref(), blocks, *pretty, &mut new_id, out)
+            from_markdown(input, base.as_deref(), blocks, *pretty, &mut new_id, out)?;
         }
     }
+    // A full disk behind a pipe or a redirection must not look like success.
+    out.flush().context("the output cannot be written")
 }
 
 /// Writes the blocks read from `input` as Markdown. With a `change`, that is the second file's text, in which only the
@@ -64,11 +66,7 @@ pub fn from_markdown(
 ) -> Result<()> {
     let text = text_of(read_all(input)?, STDIN)?;
     let base = base.map(read_blocks).transpose()?.unwrap_or_default();
-    let mut allowed = match may_create {
-        [] => Allowed::documented(),
-        all if all.iter().any(|name| name == "all") => Allowed::all(),
-        named => Allowed::named(named),
-    };
+    let mut allowed = Allowed::named(may_create);
     allowed.learn(&base);
     let (_, body) = split(&text, STDIN)?;
     let blocks = Value::Array(markdown::parse(body, &base, &allowed, new_id));
@@ -105,9 +103,8 @@ fn text_of(bytes: Vec<u8>, name: &str) -> Result<String> {
 
 /// The front matter, up to and with its closing line, and what follows it.
 fn split<'t>(text: &'t str, name: &str) -> Result<(&'t str, &'t str)> {
-    let _ = name;
-    let body = front_matter::split(text).1;
-    Ok(text.split_at(text.len() - body.len()))
+    let split = front_matter::split(text).map_err(|cause| anyhow!("{name}: {cause}"))?;
+    Ok(text.split_at(split.body_start))
 }
 
 /// Blocks from what the API, or a file kept of it, may hold: a block array, a page with `content`, or either as `data`.
@@ -256,6 +253,8 @@ mod tests {
         let dir = folder(&format!("[{BLOCK}]"), "");
         let base = dir.path().join("base.json");
         assert_eq!(from(b"Hello\n", Some(&base)).unwrap(), format!("[{BLOCK}]\n"));
+        let refusal = from(b"---\nid: [p\n---\nHello\n", None).unwrap_err().to_string();
+        assert!(refusal.starts_with("stdin: the front matter is broken in line "), "{refusal}");
         let without = BLOCK.replace(r#""id":"a""#, r#""id":"new-1""#);
         let blocks: Value =
             serde_json::from_str(&from(b"---\nid: p\ntags: [a]\n---\nHello\n", None).unwrap()).unwrap();

@@ -57,7 +57,8 @@ pub fn write(out: &mut dyn Write) -> io::Result<()> {
     Man::new(options).render_options_section(out)?;
     writeln!(out, ".SH COMMANDS")?;
     write_commands(&command, "espejo", out)?;
-    out.write_all(CLOSING.trim_start().as_bytes())
+    out.write_all(CLOSING.trim_start().as_bytes())?;
+    out.flush()
 }
 
 fn write_commands(command: &Command, above: &str, out: &mut dyn Write) -> io::Result<()> {

@@ -1,6 +1,18 @@
 //! One file per command, a few lines each over what is below. They return or write to what they are given; only
 //! `main` prints and exits.
 
+pub mod approve;
 pub mod completions;
+pub mod conflicts;
+pub mod control;
+pub mod convert;
+pub mod demo;
+pub mod dry_run;
+pub mod list;
 pub mod man;
 pub mod output;
+pub mod progress;
+pub mod run;
+pub mod session;
+pub mod status;
+pub mod sync;

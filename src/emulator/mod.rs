@@ -1,7 +1,7 @@
 //! The service in a box: for `espejo demo` and for the tests.
 //!
 //! [`World`] is the service's state and rules as the API document tells them, and nothing else: no clock, no socket;
-//! the moment is handed in with each request, ids come from a seed. `Server` puts a world on a loopback port.
+//! the moment is handed in with each request, ids come from a seed. [`Server`] puts a world on a loopback port.
 //! One file per area of the API ([`pages`], `workspaces`; the others join beside them), one for what happens in the
 //! app (`app`), one for bad luck ([`Fault`]). It shares only `model` with the rest of the crate, so that a mistake in
 //! the client is not repeated here.
@@ -13,6 +13,8 @@ mod limit;
 mod log;
 pub mod pages;
 mod rng;
+pub mod sample;
+mod server;
 mod workspaces;
 mod world;
 
@@ -21,6 +23,7 @@ pub use http::{Delivery, HttpRequest, HttpResponse};
 pub use limit::Window;
 pub use log::{LogEntry, RequestLog};
 pub use pages::PageRecord;
+pub use server::{Clock, Server};
 pub use workspaces::WorkspaceRecord;
 pub use world::{Choices, World};
 

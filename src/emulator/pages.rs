@@ -3,7 +3,7 @@
 //! Where the document is silent: a title that is not a string, a content that is not an array, and `null` for either
 //! are refused with 400; an empty title in PATCH becomes the default title, as in POST; a title of spaces stays as it
 //! is; a caller who may look but not write gets 404 from PATCH and DELETE ("the caller cannot edit it") and 400 from
-//! POST.
+//! POST; an id that is no UUID is 400 for DELETE alone, which the document says so of, and 404 elsewhere.
 
 use serde_json::{Value, json};
 

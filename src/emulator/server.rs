@@ -1,1 +1,246 @@
-//! Placeholder.
+//! A world on a loopback port, over real HTTP. It adds nothing to the rules: it turns bytes into requests, reads the
+//! clock, and carries out how an answer is to arrive.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::http::{Delivery, HttpRequest, HttpResponse, Refusal};
+use super::world::World;
+use crate::model::Timestamp;
+
+/// What tells the server the time.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// The path that every request begins with.
+const PREFIX: &str = "/api/v1";
+
+/// The longest request that is read, in bytes.
+const REQUEST_LIMIT: usize = 64 << 20;
+
+/// How long running answers may take when the server stops.
+const STOP_GRACE: Duration = Duration::from_secs(1);
+
+/// A running server. It serves in the runtime it was started in, and ends when it is dropped, if not before.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    world: Arc<Mutex<World>>,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    /// Serves this world, with this token, on a free loopback port, by the system's clock.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub async fn start(world: World, token: &str) -> io::Result<Self> {
+        Self::start_with_clock(world, token, Arc::new(system_time)).await
+    }
+
+    /// The same by another clock.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub async fn start_with_clock(mut world: World, token: &str, clock: Clock) -> io::Result<Self> {
+        world.set_token(token);
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let world = Arc::new(Mutex::new(world));
+        let (stop, stopped) = watch::channel(false);
+        let task = tokio::spawn(accept(listener, Arc::clone(&world), clock, stopped));
+        Ok(Self { address, world, stop, task })
+    }
+
+    /// The base URL for a client, without a slash at its end.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://{}{PREFIX}", self.address)
+    }
+
+    /// The world, to look at and to act in. While it is held no request is answered, and a second call (also one in
+    /// the same expression) waits for ever: hold it briefly, once, and never across an `await`.
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        lock(&self.world)
+    }
+
+    /// The world, to share with somebody who acts in it.
+    #[must_use]
+    pub fn shared(&self) -> Arc<Mutex<World>> {
+        Arc::clone(&self.world)
+    }
+
+    /// Takes no more requests, lets the running ones end (for a second at most), and gives the world back.
+    pub async fn stop(mut self) -> Arc<Mutex<World>> {
+        self.stop.send_replace(true);
+        // The task neither panics nor is aborted before, so there is nothing in the result.
+        let _ended = (&mut self.task).await;
+        self.shared()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// A panic in somebody's hands does not make the world worse: each rule leaves it whole.
+fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+    world.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the server is a driver: it hands the time to the world")]
+fn system_time() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+async fn accept(
+    listener: TcpListener,
+    world: Arc<Mutex<World>>,
+    clock: Clock,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            // An error means that the server is gone, which is a stop as well.
+            _ = stopped.changed() => break,
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(converse(stream, Arc::clone(&world), Arc::clone(&clock), stopped.clone()));
+                }
+                // No descriptors left, or a caller that hung up already: the next one may fare better.
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            },
+        }
+    }
+    drop(listener);
+    let drained = async { while connections.join_next().await.is_some() {} };
+    // What still runs then is cut off by dropping it.
+    let _in_time = tokio::time::timeout(STOP_GRACE, drained).await;
+}
+
+async fn converse(
+    stream: TcpStream,
+    world: Arc<Mutex<World>>,
+    clock: Clock,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let service = service_fn(move |request| respond(request, Arc::clone(&world), Arc::clone(&clock)));
+    let connection =
+        hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    // A connection's error is the caller's to notice; half of them are made on purpose.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ended = connection.await;
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    world: Arc<Mutex<World>>,
+    clock: Clock,
+) -> io::Result<Response<Answer>> {
+    let (head, body) = request.into_parts();
+    let Ok(body) = Limited::new(body, REQUEST_LIMIT).collect().await else {
+        return into_http(Refusal(413, "The body is too large".to_owned()).into_response());
+    };
+    let path = head.uri.path().strip_prefix(PREFIX).filter(|path| path.starts_with('/'));
+    let Some(path) = path else {
+        return into_http(Refusal(404, "Not found".to_owned()).into_response());
+    };
+    let request = HttpRequest {
+        method: head.method.as_str().to_owned(),
+        path: path.to_owned(),
+        query: head.uri.query().unwrap_or("").to_owned(),
+        authorization: head
+            .headers
+            .get("authorization")
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned),
+        body: body.to_bytes().to_vec(),
+    };
+    let response = lock(&world).answer(&request, clock());
+    if let Delivery::After(ms) = response.delivery {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+    }
+    into_http(response)
+}
+
+/// An error makes `hyper` close the connection without an answer.
+fn into_http(response: HttpResponse) -> io::Result<Response<Answer>> {
+    let announced = response.body.len() as u64;
+    let mut body = Bytes::from(response.body);
+    let breaks = match response.delivery {
+        Delivery::Whole | Delivery::After(_) => false,
+        Delivery::Never => return Err(io::Error::other("the answer is lost, on command")),
+        Delivery::Cut(length) => {
+            body.truncate(length);
+            true
+        }
+    };
+    let mut builder = Response::builder().status(response.status);
+    for (name, value) in &response.headers {
+        builder = builder.header(name, value);
+    }
+    builder.body(Answer { body: Some(body), announced, breaks, paused: false }).map_err(io::Error::other)
+}
+
+/// A body that may break off short of its announced length.
+struct Answer {
+    body: Option<Bytes>,
+    announced: u64,
+    breaks: bool,
+    paused: bool,
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if let Some(body) = self.body.take().filter(|body| !body.is_empty()) {
+            return Poll::Ready(Some(Ok(Frame::data(body))));
+        }
+        if !self.breaks {
+            return Poll::Ready(None);
+        }
+        if !self.paused {
+            // One pause, so that what was written so far is flushed before the break.
+            self.paused = true;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(Some(Err(io::Error::other("the answer breaks off, on command"))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        !self.breaks && self.body.as_ref().is_none_or(Bytes::is_empty)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.announced)
+    }
+}

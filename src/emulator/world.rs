@@ -145,7 +145,7 @@ impl World {
         response
     }
 
-    /// Token, limit, plan and scope.
+    /// Token, limit, plan and scope, in this order: a caller that is not known is not counted either.
     fn admit(&mut self, request: &HttpRequest, now: Timestamp) -> Result<(), super::http::Refusal> {
         let bearer = request.authorization.as_deref().and_then(|header| header.strip_prefix("Bearer "));
         if bearer != Some(self.token.as_str()) {

@@ -235,14 +235,27 @@ impl Engine {
 
     fn agree_on_place(&mut self, node: &Node) -> Result<(), StoreError> {
         let Some(file) = self.trees.file_of(node).cloned() else { return Ok(()) };
-        self.settle_place(&node.id, &file)?;
+        self.settle_place(&node.id, &file, None)?;
         self.wake_all();
         Ok(())
     }
 
-    /// The file is where it belongs: title, parent and path are agreed on.
-    fn settle_place(&mut self, page: &PageId, file: &LocalFile) -> Result<(), StoreError> {
-        let folders = self.trees.folders.clone();
+    /// The file is where it belongs: title, parent and path are agreed on. The folder of its subpages follows it from
+    /// wherever it is.
+    fn settle_place(
+        &mut self,
+        page: &PageId,
+        file: &LocalFile,
+        from: Option<&MirrorPath>,
+    ) -> Result<(), StoreError> {
+        let Some(base) = self.trees.pages.get(page).and_then(|node| node.base.clone()) else { return Ok(()) };
+        let new_folder = folder_of(&file.path);
+        let candidates = [base.folder_at, folder_of(&base.path), from.and_then(folder_of)];
+        let left_behind = candidates.into_iter().flatten().find(|folder| {
+            Some(folder) != new_folder.as_ref()
+                && self.trees.folders.contains(folder)
+                && !self.is_anothers(folder, page)
+        });
         self.edit_page(page, |node| {
             node.stem = file.path.page_stem().map(ToOwned::to_owned);
             let (title, parent) = (node.remote.title.clone(), node.remote.parent.clone());
@@ -250,13 +263,18 @@ impl Engine {
                 base.title = title;
                 base.parent = parent;
                 base.front_title.clone_from(&file.front_title);
-                let new_folder = folder_of(&file.path);
-                let old_folder = base.folder_at.take().or_else(|| folder_of(&base.path));
-                base.folder_at =
-                    old_folder.filter(|old| Some(old) != new_folder.as_ref() && folders.contains(old));
+                base.folder_at = left_behind;
                 base.path = file.path.clone();
             }
         })
+    }
+
+    /// Whether a file beside this folder says that it is not `page`'s.
+    fn is_anothers(&self, folder: &MirrorPath, page: &PageId) -> bool {
+        let beside = folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
+        beside
+            .and_then(|path| self.trees.files.get(&path))
+            .is_some_and(|file| file.page.as_ref() != Some(page))
     }
 
     fn restore(&mut self, page: &PageId) -> Result<(), StoreError> {
@@ -461,7 +479,7 @@ impl Engine {
         self.rename_file(from, to)?;
         self.trees.folders.extend(to.parent());
         let Some(file) = self.trees.files.get(to).cloned() else { return Ok(()) };
-        self.settle_place(page, &file)?;
+        self.settle_place(page, &file, Some(from))?;
         self.wake_all();
         if puts_back {
             self.say(Way::Aside, to, format!("put back from {from}: the service cannot move pages"));
@@ -512,7 +530,18 @@ impl Engine {
         for (old, new) in self.trees.rebase(from, to) {
             self.rename_file(&old, &new)?;
         }
-        // What was agreed to be in the folder is agreed to be in it still.
+        self.rebase_agreed(from, to)?;
+        self.edit_page(page, |node| {
+            if let Some(base) = &mut node.base {
+                base.folder_at = None;
+            }
+        })?;
+        self.wake_all();
+        Ok(())
+    }
+
+    /// What was agreed to be in a folder is agreed to be in it still, wherever it has moved.
+    pub(super) fn rebase_agreed(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         let inside: Vec<PageId> = self
             .trees
             .pages
@@ -528,12 +557,6 @@ impl Engine {
                 }
             })?;
         }
-        self.edit_page(page, |node| {
-            if let Some(base) = &mut node.base {
-                base.folder_at = None;
-            }
-        })?;
-        self.wake_all();
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use super::{Engine, Way};
 use crate::markdown::front_matter;
 use crate::model::{
     Body, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, LocalFile, MirrorPath, PageId,
-    RootState, Scan, Stamp, Timestamp,
+    RootState, Scan, Stamp, Timestamp, folder_of,
 };
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
 use crate::plan::ignore;
@@ -376,12 +376,11 @@ impl Engine {
         identities: identity::Identities,
     ) -> Result<(), StoreError> {
         // All old bindings go first: files may have changed places with each other.
-        let mut moved: BTreeSet<PageId> = BTreeSet::new();
         for (file, verdict) in seen.iter().zip(&identities.verdicts) {
             match verdict {
-                Verdict::Moved { page, from } => {
-                    moved.insert(page.clone());
+                Verdict::Moved { from, .. } => {
                     self.follow_intent(from, &file.path)?;
+                    self.follow_folder(from, &file.path)?;
                 }
                 Verdict::New { from: Some(from), .. } => self.follow_intent(from, &file.path)?,
                 _ => {}
@@ -414,6 +413,15 @@ impl Engine {
             intent.path = to.clone();
             self.store.save_intent(&intent)?;
             self.intents.insert(to.clone(), intent);
+        }
+        Ok(())
+    }
+
+    /// A file that moved together with the folder of its subpages: they are where they were, in it.
+    fn follow_folder(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+        let (Some(old), Some(new)) = (folder_of(from), folder_of(to)) else { return Ok(()) };
+        if !self.trees.folders.contains(&old) && self.trees.folders.contains(&new) {
+            self.rebase_agreed(&old, &new)?;
         }
         Ok(())
     }

@@ -36,6 +36,10 @@ impl Engine {
             {
                 return Some(node.id.clone());
             }
+            if self.full_pass.is_some() {
+                // A pass has an end: polling goes on after it.
+                return None;
+            }
             poll::next(pages(), self.poll_slot, self.settings.eager, self.now)
         })?;
         self.poll_slot += 1;

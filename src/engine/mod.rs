@@ -272,6 +272,11 @@ impl Engine {
         std::mem::take(&mut self.happened)
     }
 
+    /// Ends a full pass that is over; polling goes on.
+    pub fn end_pass(&mut self) {
+        self.full_pass = None;
+    }
+
     fn advance(&mut self, now: Timestamp) {
         // A clock that goes back is not believed: time stands still until it has caught up.
         self.now = self.now.max(now);

@@ -173,8 +173,9 @@ impl Engine {
                 let (now, again) = (self.now, self.again(page, &sent));
                 self.edit_page(page, |node| {
                     node.remote.body = Some(sent.body);
-                    node.remote.title = meta.title;
-                    node.remote.icon = meta.icon;
+                    if sent.title.is_some() {
+                        node.remote.title = meta.title;
+                    }
                     node.parked = None;
                     if sent.body != sent.before {
                         node.last_push =

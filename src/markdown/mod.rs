@@ -1,146 +1,104 @@
-//! Placeholder.
-use serde_json::{Value, json};
-/// x
-#[derive(Debug, Clone, Default)]
-pub struct Allowed;
-impl Allowed {
-    /// x
-    pub fn documented() -> Self {
-        Self
-    }
-    /// x
-    pub fn all() -> Self {
-        Self
-    }
-    /// x
-    pub fn named(_: &[String]) -> Self {
-        Self
-    }
-    /// x
-    pub fn learn(&mut self, _: &[Value]) {}
-}
-/// x
+//! Pages as Markdown: blocks to text, text to blocks, and changes of blocks into a text that a person formatted.
+//!
+//! Pure: no file, clock or randomness; ids are handed in. The laws are those of the contract, section 2. Both sides
+//! meet in the *plain tree* (`plain`), which holds what a Markdown file can say and nothing else: `lower` makes it
+//! from blocks, `read` from text, `write` turns it into text. What a block is beyond its plain form it keeps through
+//! `align`, which finds each block of a text in the base, and `build`, which changes only what was edited.
+
+mod align;
+mod allowed;
+mod build;
+mod carry;
+mod check;
+pub mod front_matter;
+mod likeness;
+mod lower;
+mod parse;
+mod patch;
+mod plain;
+mod read;
+mod shapes;
+mod write;
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+pub use allowed::Allowed;
+
+/// Draws an id for a new block: a UUID, version 4, as text.
+pub type NewId<'a> = dyn FnMut() -> String + 'a;
+
+/// A page as text, and where each block stands in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// x
+    /// The Markdown; ends with a line end unless it is empty.
     pub text: String,
-    /// x
-    pub map: Vec<()>,
+    /// One for each block, parents before their children.
+    pub map: Vec<Span>,
 }
-/// x
-pub fn render(b: &[Value]) -> Rendered {
-    let mut text = String::new();
-    for x in b {
-        text.push_str(x["content"][0]["text"].as_str().unwrap_or(""));
-        text.push_str("\n\n");
-    }
-    Rendered { text, map: vec![] }
+
+/// Where a block stands in a rendered text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The block's id, where it has one.
+    pub id: Option<String>,
+    /// The bytes of its lines and of all beneath it; empty for a block that is only a blank line.
+    pub range: Range<usize>,
 }
-/// x
-pub fn parse(text: &str, base: &[Value], _: &Allowed, id: &mut dyn FnMut() -> String) -> Vec<Value> {
-    let text = text.replace("\r\n", "\n");
-    let mut used = std::collections::BTreeSet::new();
-    let paras: Vec<&str> =
-        text.split("\n\n").map(|p| p.trim_matches('\n')).filter(|p| !p.is_empty()).collect();
-    let mut out: Vec<Option<Value>> = paras
-        .iter()
-        .map(|p| {
-            base.iter()
-                .find(|b| {
-                    b["content"][0]["text"].as_str() == Some(*p)
-                        && used.insert(b["id"].as_str().unwrap_or("").to_owned())
-                })
-                .cloned()
-        })
-        .collect();
-    for (i, o) in out.iter_mut().enumerate() {
-        if o.is_none() {
-            let reuse = base.get(i).filter(|b| used.insert(b["id"].as_str().unwrap_or("").to_owned()));
-            let mut b = reuse.cloned().unwrap_or_else(|| json!({"id": id(), "type":"paragraph","props":{"textColor":"default","backgroundColor":"default","textAlignment":"left"},"content":[],"children":[]}));
-            b["content"] = json!([{"type":"text","text":paras[i],"styles":{}}]);
-            *o = Some(b);
+
+/// Blocks to Markdown.
+#[must_use]
+pub fn render(blocks: &[Value]) -> Rendered {
+    let lowered = lower::lower(blocks);
+    let mut ranges = vec![0..0; lowered.values.len()];
+    let text = write::write(&lowered.nodes, &mut |index, range| ranges[index] = range);
+    let id = |block: &Value| block.get("id").and_then(Value::as_str).map(str::to_owned);
+    let map = lowered.values.iter().zip(ranges).map(|(block, range)| Span { id: id(block), range }).collect();
+    Rendered { text, map }
+}
+
+/// Markdown to blocks. `text` is a page's body without front matter; `base` are the last agreed blocks (none for a
+/// new page), whose ids and props the text's blocks keep. Never fails: what has no block is kept as its text.
+#[must_use]
+pub fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
+    parse::parse(text, base, allowed, new_id)
+}
+
+/// `text` stands for `old`; the result stands for `new`, with only the lines of changed blocks rewritten (law 4).
+#[must_use]
+pub fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
+    patch::patch(text, old, new)
+}
+
+/// The same blocks as a copy: new ids at every level, everything else kept.
+#[must_use]
+pub fn with_new_ids(blocks: &[Value], new_id: &mut NewId<'_>) -> Vec<Value> {
+    let mut out = blocks.to_vec();
+    renew(&mut out, new_id);
+    out
+}
+
+fn renew(blocks: &mut [Value], new_id: &mut NewId<'_>) {
+    for block in blocks {
+        let Value::Object(block) = block else { continue };
+        if block.contains_key("id") {
+            block.insert("id".to_owned(), Value::String(new_id()));
+        }
+        if let Some(Value::Array(children)) = block.get_mut("children") {
+            renew(children, new_id);
         }
     }
-    out.into_iter().flatten().collect()
 }
-/// x
-pub fn patch(_: &str, _: &[Value], new: &[Value]) -> String {
-    render(new).text
+
+/// Refuses a body that the editor could not load, or that holds something this workspace has not shown; blocks that
+/// are as they were in `base` are not looked at.
+///
+/// # Errors
+/// One sentence that names the block.
+pub fn check_loadable(body: &[Value], base: &[Value], allowed: &Allowed) -> Result<(), String> {
+    check::check_loadable(body, base, allowed)
 }
-/// x
-pub fn with_new_ids(b: &[Value], id: &mut dyn FnMut() -> String) -> Vec<Value> {
-    b.iter()
-        .map(|b| {
-            let mut b = b.clone();
-            b["id"] = Value::String(id());
-            b
-        })
-        .collect()
-}
-/// x
-pub fn check_loadable(_: &[Value], _: &[Value], _: &Allowed) -> Result<(), String> {
-    Ok(())
-}
-/// x
-pub mod front_matter {
-    /// x
-    #[derive(Debug, Clone, Default)]
-    pub struct FrontMatter {
-        /// x
-        pub id: Option<String>,
-        /// x
-        pub title: Option<String>,
-        /// x
-        pub icon: Option<String>,
-    }
-    /// x
-    pub struct Split<'a> {
-        /// x
-        pub front: Option<FrontMatter>,
-        /// x
-        pub body: &'a str,
-        /// x
-        pub body_start: usize,
-    }
-    /// x
-    #[derive(Debug, thiserror::Error)]
-    #[error("bad front matter")]
-    pub struct BadFrontMatter;
-    /// x
-    pub fn split(text: &str) -> Result<Split<'_>, BadFrontMatter> {
-        if let Some(rest) = text.strip_prefix("---\n") {
-            if let Some(end) = rest.find("---\n") {
-                let get = |k: &str| {
-                    rest[..end].lines().find_map(|l| l.strip_prefix(k)).map(|v| {
-                        serde_json::from_str::<String>(v.trim()).unwrap_or_else(|_| v.trim().to_owned())
-                    })
-                };
-                let start = 4 + end + 4;
-                return Ok(Split {
-                    front: Some(FrontMatter { id: get("id:"), title: get("title:"), icon: get("icon:") }),
-                    body: &text[start..],
-                    body_start: start,
-                });
-            }
-            return Err(BadFrontMatter);
-        }
-        Ok(Split { front: None, body: text, body_start: 0 })
-    }
-    /// x
-    pub fn set(
-        text: &str,
-        id: Option<&str>,
-        title: Option<&str>,
-        icon: Option<&str>,
-    ) -> Result<String, BadFrontMatter> {
-        let s = split(text)?;
-        let mut o = String::from("---\n");
-        for (k, v) in [("id", id), ("title", title), ("icon", icon)] {
-            if let Some(v) = v {
-                o.push_str(&format!("{k}: {}\n", serde_json::to_string(v).unwrap_or_default()));
-            }
-        }
-        o.push_str("---\n");
-        o.push_str(s.body);
-        Ok(o)
-    }
-}
+
+#[cfg(test)]
+mod tests;

@@ -33,8 +33,10 @@ pub(super) const FOLDER: &str = "tmp";
 pub(super) enum Note {
     /// `held` is swapped with `path`, where `expect` should be; `new` is our text.
     Swap { path: MirrorPath, expect: ContentHash, new: ContentHash },
-    /// `path` is taken away into `held`; it should be `expect`.
+    /// `path` is taken away into `held`, to be replaced; it should be `expect`.
     Take { path: MirrorPath, expect: ContentHash },
+    /// `path` is taken away into `held`, to go to the trash.
+    Trash { path: MirrorPath },
     /// `from` goes by way of `held` to `to`.
     Move { from: MirrorPath, to: MirrorPath },
     /// Our text for `path` is written beside it.
@@ -45,7 +47,10 @@ impl Note {
     /// The path that the act is about.
     pub(super) fn path(&self) -> &MirrorPath {
         match self {
-            Self::Swap { path, .. } | Self::Take { path, .. } | Self::Part { path } => path,
+            Self::Swap { path, .. }
+            | Self::Take { path, .. }
+            | Self::Trash { path }
+            | Self::Part { path } => path,
             Self::Move { from, .. } => from,
         }
     }
@@ -55,6 +60,7 @@ impl Note {
         match self {
             Self::Swap { path, expect, new } => format!("swap//{}//{}//{path}", hex(*expect), hex(*new)),
             Self::Take { path, expect } => format!("take//{}//{path}", hex(*expect)),
+            Self::Trash { path } => format!("trash//{path}"),
             Self::Move { from, to } => format!("move//{from}//{to}"),
             Self::Part { path } => format!("part//{path}"),
         }
@@ -68,6 +74,7 @@ impl Note {
                 Self::Swap { path: path(at)?, expect: unhex(expect)?, new: unhex(new)? }
             }
             ["take", expect, at] => Self::Take { path: path(at)?, expect: unhex(expect)? },
+            ["trash", at] => Self::Trash { path: path(at)? },
             ["move", from, to] => Self::Move { from: path(from)?, to: path(to)? },
             ["part", at] => Self::Part { path: path(at)? },
             _ => return None,
@@ -204,6 +211,7 @@ mod tests {
         for note in [
             Note::Swap { path: path("a/b c\n/ñ.md"), expect: one, new: two },
             Note::Take { path: path("x"), expect: one },
+            Note::Trash { path: path("y/ /x") },
             Note::Move { from: path("a"), to: path("A/b") },
             Note::Part { path: path("a/b") },
         ] {

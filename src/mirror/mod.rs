@@ -150,7 +150,7 @@ impl Mirror {
         if let Err(error) = recover::sweep(&mut self.act(&root, &mut bench)) {
             tracing::warn!("tidying .espejo/{}: {error}", aside::FOLDER);
         }
-        scan::scan(&self.place, &root, &self.id)
+        scan::scan(&self.place, &root, &self.id, (self.clock)(), &self.steps)
     }
 
     /// The root, checked, with whatever a killed run left in it dealt with.

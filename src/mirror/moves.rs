@@ -106,6 +106,7 @@ pub(super) fn trash_file(act: &mut Act<'_>, path: &MirrorPath, expect: ContentHa
     }
     act.steps.reach("looked")?;
     act.try_both(spot, |act, aside| {
+        aside.note(&Note::Trash { path: path.clone() })?;
         if !write::take(act, aside, spot, expect)? {
             return Err(spot.changed().into());
         }

@@ -115,6 +115,9 @@ fn held(act: &mut Act<'_>, aside: &Aside, note: Option<Note>) -> Result<(), Disk
             if there.is_none() {
                 return write::give_back(act, aside, spot);
             }
+            if there.is_some_and(|there| there.content == Some(new)) {
+                write::keep_copy(act, aside, spot);
+            }
             if there.is_some_and(|there| there.content == Some(new))
                 && let Some(Ok(())) = sys::exchange(at(&aside.dir(), &aside.held()), spot.at(), act.can)
             {
@@ -131,6 +134,8 @@ fn held(act: &mut Act<'_>, aside: &Aside, note: Option<Note>) -> Result<(), Disk
             }
             write::give_back(act, aside, spot)
         }
+        // Back to its place, or, where something newer stands, to where it was going.
+        Note::Trash { .. } => write::give_back(act, aside, spot),
         Note::Move { to, .. } => {
             if let Ok(there) = beneath::open_for(act.root.dir.as_fd(), &to)
                 && sys::rename_new(at(&aside.dir(), &aside.held()), at(&there, to.name()), act.can).is_ok()

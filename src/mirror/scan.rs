@@ -11,9 +11,10 @@ use std::str;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 
+use super::act::Steps;
 use super::root::{Place, Root};
 use super::{aside, errors, marker, sys};
-use crate::model::{Entry, EntryKind, MirrorPath, RootState, Scan, Unreadable};
+use crate::model::{Entry, EntryKind, MirrorPath, RootState, Scan, Timestamp, Unreadable};
 
 /// Folders that belong to a tool or to the system: listed as folders, not looked into, and not watched. Compared with
 /// the last component, ASCII case aside.
@@ -71,15 +72,23 @@ pub fn is_tool_folder(name: &str) -> bool {
 /// Walks at most this often until nothing changed during one walk.
 const WALKS_MAX: usize = 4;
 
+/// How coarse modification times can be (FAT: two seconds). A folder that was changed longer ago than this shows every
+/// later change in its modification time.
+const COARSE_NS: i64 = 2_000_000_000;
+
 /// Looks at everything.
-pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str) -> Scan {
+pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, steps: &Steps) -> Scan {
+    let young_ns = now.0.saturating_mul(1_000_000).saturating_sub(COARSE_NS);
     let mut walk = Walk::default();
     for _ in 0..WALKS_MAX {
-        walk = Walk::default();
+        walk = Walk { young_ns, ..Walk::default() };
         if let Err(error) = walk.folder(root, MirrorPath::root()) {
             return empty(RootState::Unreadable(errors::words(error)));
         }
         while let Some(folder) = walk.ahead.pop() {
+            if let Err(error) = steps.reach("next folder") {
+                return empty(RootState::Unreadable(error.to_string()));
+            }
             if let Err(error) = walk.folder(root, folder.clone())
                 && error != Errno::NOENT
             {
@@ -122,9 +131,21 @@ struct Walk {
     unreadable: Vec<Unreadable>,
     /// Folders still to be listed.
     ahead: Vec<MirrorPath>,
-    /// Each listed folder with its identity and modification time from before the listing.
-    listed: Vec<(MirrorPath, (u64, u64), i64)>,
+    listed: Vec<Listed>,
+    /// Modification times from here on are young.
+    young_ns: i64,
     torn: bool,
+}
+
+/// A folder that was listed.
+struct Listed {
+    path: MirrorPath,
+    /// From before the listing.
+    identity: (u64, u64),
+    /// From before the listing.
+    modified_ns: i64,
+    /// What the listing said, for a folder whose modification time is so young that a change may leave it as it is.
+    names: Option<Vec<u8>>,
 }
 
 impl Walk {
@@ -142,8 +163,17 @@ impl Walk {
             opened.as_fd()
         };
         let before = sys::look_of(dir)?;
-        let listing = sys::names(dir, |name| self.name(dir, &path, name));
-        self.listed.push((path, before.identity(), before.stamp.modified_ns));
+        let mut names = (before.stamp.modified_ns >= self.young_ns).then(Vec::new);
+        let listing = sys::names(dir, |name| {
+            if let Some(names) = &mut names {
+                names.extend_from_slice(name.to_bytes_with_nul());
+            }
+            self.name(dir, &path, name);
+        });
+        if listing.is_ok() {
+            let (identity, modified_ns) = (before.identity(), before.stamp.modified_ns);
+            self.listed.push(Listed { path, identity, modified_ns, names });
+        }
         listing
     }
 
@@ -174,10 +204,29 @@ impl Walk {
 
     /// Whether every listed folder is still what it was before it was listed.
     fn is_calm(&self, root: &Root) -> bool {
-        self.listed.iter().all(|(path, identity, modified_ns)| {
-            let now =
-                if path.is_root() { sys::look_of(&root.dir) } else { sys::look_at(&root.dir, path.as_str()) };
-            now.is_ok_and(|now| now.identity() == *identity && now.stamp.modified_ns == *modified_ns)
+        self.listed.iter().all(|listed| {
+            let now = match listed.path.as_str() {
+                "" => sys::look_of(&root.dir),
+                path => sys::look_at(&root.dir, path),
+            };
+            now.is_ok_and(|now| {
+                now.identity() == listed.identity
+                    && now.stamp.modified_ns == listed.modified_ns
+                    && listed
+                        .names
+                        .as_ref()
+                        .is_none_or(|names| relist(root, &listed.path).is_ok_and(|now| now == *names))
+            })
         })
     }
+}
+
+fn relist(root: &Root, path: &MirrorPath) -> Result<Vec<u8>, Errno> {
+    let dir = match path.as_str() {
+        "" => sys::open_folder(&root.dir, ".")?,
+        path => sys::open_folder_beneath(&root.dir, path)?,
+    };
+    let mut names = Vec::new();
+    sys::names(dir.as_fd(), |name| names.extend_from_slice(name.to_bytes_with_nul()))?;
+    Ok(names)
 }

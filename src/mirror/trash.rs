@@ -10,7 +10,6 @@ use rustix::io::Errno;
 
 use super::act::{Act, at};
 use super::root::{Root, own_path};
-use super::sys::Abilities;
 use super::{aside, beneath, errors, sys};
 use crate::model::{DiskError, EntryKind, MirrorPath, Timestamp};
 
@@ -30,18 +29,82 @@ pub(super) fn keep(
     name: &str,
     path: &MirrorPath,
 ) -> Result<(), DiskError> {
-    let trash = act.root.own_folder(FOLDER)?;
-    let place = place(&trash, &date(act.now()), path)?;
+    let place = today(act, path)?;
+    match enter(act, (dir, name), &place, path) {
+        Err(Errno::XDEV) => {
+            // From another file system: copied, and only then removed.
+            copy(act, dir, name, &place, path)?;
+            rustix::fs::unlinkat(dir, name, AtFlags::empty())
+        }
+        other => other,
+    }
+    .and_then(|()| sys::sync_folder(&place))
+    .map_err(|error| errors::failed(path, error))
+}
+
+/// Puts a copy of the file at `name` in `dir` into the trash, under `path`. For a person's text that stood aside for a
+/// moment and goes back to its place: a program that read the place in that moment may save over it what it read.
+pub(super) fn keep_copy(
+    act: &Act<'_>,
+    dir: BorrowedFd<'_>,
+    name: &str,
+    path: &MirrorPath,
+) -> Result<(), DiskError> {
+    let place = today(act, path)?;
+    copy(act, dir, name, &place, path)
+}
+
+fn today(act: &Act<'_>, path: &MirrorPath) -> Result<OwnedFd, DiskError> {
+    place(&act.root.own_folder(FOLDER)?, &date(act.now()), path)
+}
+
+/// Renames something into the trash, under the first name that is free.
+fn enter(
+    act: &Act<'_>,
+    from: (BorrowedFd<'_>, &str),
+    place: &OwnedFd,
+    path: &MirrorPath,
+) -> Result<(), Errno> {
     for count in 1..SAME_NAME_MAX {
-        let target = numbered(path.name(), count);
-        match sys::rename_new((dir, name), at(&place, &target), act.can) {
-            Ok(()) => return sys::sync_folder(&place).map_err(|error| errors::failed(path, error)),
+        match sys::rename_new(from, at(place, &numbered(path.name(), count)), act.can) {
             Err(Errno::EXIST) => {}
-            Err(Errno::XDEV) => return copy(act.root, dir, name, &place, path, act.can),
-            Err(error) => return Err(errors::failed(path, error)),
+            other => return other,
         }
     }
-    Err(DiskError::Exists(path.clone()))
+    Err(Errno::EXIST)
+}
+
+fn copy(
+    act: &Act<'_>,
+    dir: BorrowedFd<'_>,
+    name: &str,
+    place: &OwnedFd,
+    path: &MirrorPath,
+) -> Result<(), DiskError> {
+    let fail = |error| errors::failed(path, error);
+    let source = sys::open_file(dir, name).map_err(fail)?;
+    if sys::look_of(&source).map_err(fail)?.kind != EntryKind::File {
+        return Err(DiskError::NotOrdinary(path.clone()));
+    }
+    let tmp = act.root.own_folder(aside::FOLDER)?;
+    let part = "trash.part";
+    let clear = || match rustix::fs::unlinkat(&tmp, part, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(fail(error)),
+    };
+    clear()?;
+    let mut target = File::from(sys::create_file(&tmp, part, 0o600).map_err(fail)?);
+    let copied = std::io::copy(&mut File::from(source), &mut target)
+        .map_err(|error| match Errno::from_io_error(&error) {
+            Some(errno) => fail(errno),
+            None => DiskError::Io(path.clone(), error.to_string()),
+        })
+        .and_then(|_| sys::sync_file(&target).map_err(fail))
+        .and_then(|()| enter(act, at(&tmp, part), place, path).map_err(fail));
+    if copied.is_err() {
+        clear()?;
+    }
+    copied
 }
 
 /// The folder for `path` in the trash of that day, made as needed. Where an earlier file stands in the way of a folder,
@@ -56,44 +119,6 @@ fn place(trash: &OwnedFd, date: &str, path: &MirrorPath) -> Result<OwnedFd, Disk
             Ok(made) => return Ok(made.dir),
             Err(DiskError::Exists(_) | DiskError::NotOrdinary(_)) => {}
             Err(error) => return Err(error),
-        }
-    }
-    Err(DiskError::Exists(path.clone()))
-}
-
-/// From another file system: copied, and only then removed.
-fn copy(
-    root: &Root,
-    dir: BorrowedFd<'_>,
-    name: &str,
-    place: &OwnedFd,
-    path: &MirrorPath,
-    can: Abilities,
-) -> Result<(), DiskError> {
-    let fail = |error| errors::failed(path, error);
-    let source = sys::open_file(dir, name).map_err(fail)?;
-    let look = sys::look_of(&source).map_err(fail)?;
-    if look.kind != EntryKind::File {
-        return Err(DiskError::NotOrdinary(path.clone()));
-    }
-    let tmp = root.own_folder(aside::FOLDER)?;
-    let part = "trash.part";
-    match rustix::fs::unlinkat(&tmp, part, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => {}
-        Err(error) => return Err(fail(error)),
-    }
-    let mut target = File::from(sys::create_file(&tmp, part, 0o600).map_err(fail)?);
-    std::io::copy(&mut File::from(source), &mut target)
-        .map_err(|error| DiskError::Io(path.clone(), error.to_string()))?;
-    sys::sync_file(&target).map_err(fail)?;
-    for count in 1..SAME_NAME_MAX {
-        match sys::rename_new(at(&tmp, part), at(place, &numbered(path.name(), count)), can) {
-            Ok(()) => {
-                sys::sync_folder(place).map_err(fail)?;
-                return rustix::fs::unlinkat(dir, name, AtFlags::empty()).map_err(fail);
-            }
-            Err(Errno::EXIST) => {}
-            Err(error) => return Err(fail(error)),
         }
     }
     Err(DiskError::Exists(path.clone()))

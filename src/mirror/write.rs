@@ -6,7 +6,8 @@
 //! 2. Note the act; write N to `part`, give it the old file's permissions, sync it; rename `part` to `held`.
 //! 3. Swap `held` and the target in one step. Readers see E or N, never nothing and never a half.
 //! 4. Look at what came out. E: done, it is retired. Anything else is a person's text (X) that was saved between 1 and 3:
-//!    swap again, so that X is back in its place.
+//!    swap again, so that X is back in its place, and keep a copy of it in the trash, because a program that has read N
+//!    in the meantime may save over X without having seen it.
 //! 5. What comes out now should be N. If it is something else (Y), a person saved over N in the meantime: Y is newer than
 //!    X, so swap once more, and so on until what comes out is what went in. Whatever is left over and is neither E nor N
 //!    goes to `.espejo/trash`, so that no text is ever lost, and the answer is `Changed`.
@@ -225,6 +226,7 @@ fn settle(
     }
     let mut placed = Thing { identity: ours, content: Some(text.new) };
     for _ in 0..SWAPS_MAX {
+        keep_copy(act, aside, spot);
         act.steps.reach("swapping back")?;
         match sys::exchange(at(&aside.dir(), &held), spot.at(), act.can) {
             Some(Ok(())) => {}
@@ -261,6 +263,8 @@ fn take_and_put(
     spot: Spot<'_>,
     expect: ContentHash,
 ) -> Result<(), Stopped> {
+    aside.forget()?;
+    aside.note(&Note::Take { path: spot.path.clone(), expect })?;
     let taken = take(act, aside, spot, expect);
     if !matches!(taken, Ok(true)) {
         aside.drop_part()?;
@@ -290,15 +294,13 @@ fn take_and_put(
 }
 
 /// Takes what stands in a place away into `held`. `true` when it is `expect`; otherwise it is back in its place (or in the
-/// trash, when something newer stands there) and the act is over.
+/// trash, when something newer stands there) and the act is over. The note is the caller's.
 pub(super) fn take(
     act: &mut Act<'_>,
     aside: &Aside,
     spot: Spot<'_>,
     expect: ContentHash,
 ) -> Result<bool, Stopped> {
-    aside.forget()?;
-    aside.note(&Note::Take { path: spot.path.clone(), expect })?;
     act.steps.reach("noted")?;
     if let Err(error) = rustix::fs::renameat(spot.dir, spot.name, aside.dir(), aside.held()) {
         aside.forget()?;
@@ -307,13 +309,25 @@ pub(super) fn take(
     act.steps.reach("taken away")?;
     let checked = match read::thing(aside.dir(), &aside.held(), spot.path) {
         Ok(Some(thing)) if thing.content == Some(expect) => Ok(true),
-        Ok(_) => give_back(act, aside, spot).map(|()| false),
+        Ok(_) => {
+            keep_copy(act, aside, spot);
+            give_back(act, aside, spot).map(|()| false)
+        }
         Err(error) => Err(error),
     };
     if checked.is_err() {
         act.left_over();
     }
     Ok(checked?)
+}
+
+/// A person's text stood aside for a moment, in which another program may have read its place. When that program saves
+/// what it made of that, it saves over this text without having seen it: so a copy goes to the trash.
+pub(super) fn keep_copy(act: &Act<'_>, aside: &Aside, spot: Spot<'_>) {
+    if let Err(error) = trash::keep_copy(act, aside.dir(), &aside.held(), spot.path) {
+        // The text itself is safe, and giving it back must not wait for a full disk.
+        tracing::warn!("no copy of {} in .espejo/{}: {error}", spot.path, trash::FOLDER);
+    }
 }
 
 /// Puts `held` back to its place, or into the trash when something newer stands there. The act is over then.

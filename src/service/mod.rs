@@ -4,8 +4,13 @@
 //! [`wire`] is pure and is all there is to know about the API's JSON; the simulation joins it to the emulator without
 //! a socket. [`Client`] adds the socket. [`token`] finds the token.
 
+pub mod token;
 pub mod wire;
 
+mod address;
+mod client;
 mod entry;
 mod parts;
 mod text;
+
+pub use client::{Client, ClientError, Timeouts};

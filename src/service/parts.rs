@@ -151,4 +151,50 @@ mod tests {
             assert!(elements(json.as_bytes()).is_none() && members(json.as_bytes()).is_none(), "{json}");
         }
     }
+
+    fn any_json() -> impl proptest::strategy::Strategy<Value = serde_json::Value> {
+        use proptest::prelude::*;
+        use serde_json::Value;
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f32>().prop_map(|number| Value::from(f64::from(number))),
+            ".*".prop_map(Value::from),
+            "[\\[\\]{}\",: \\\\]*".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec((".*", inner), 0..6)
+                    .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_parts_are_what_the_parser_sees(values in proptest::collection::vec(any_json(), 0..6), pretty: bool) {
+            let list = serde_json::Value::from(values.clone());
+            let json = if pretty { serde_json::to_string_pretty(&list).unwrap() } else { list.to_string() };
+            let read = |part: &[u8]| serde_json::from_slice::<serde_json::Value>(part).unwrap();
+            let parts: Vec<_> = elements(json.as_bytes()).unwrap().unwrap().into_iter().map(read).collect();
+            proptest::prop_assert_eq!(parts, values.clone());
+            for value in values.iter().filter(|value| value.is_object()) {
+                let json = value.to_string();
+                let parts = members(json.as_bytes()).unwrap().unwrap().into_iter();
+                let back: serde_json::Map<_, _> = parts.map(|(key, part)| (key, read(part))).collect();
+                proptest::prop_assert_eq!(&serde_json::Value::Object(back), value);
+            }
+        }
+
+        #[test]
+        fn whatever_comes_it_neither_panics_nor_disagrees(bytes in "[\\[\\]{}\",:a1 \\\\-]{0,24}") {
+            let value = serde_json::from_str::<serde_json::Value>(&bytes).ok();
+            let array = elements(bytes.as_bytes()).is_some_and(|parts| parts.is_ok());
+            let object = members(bytes.as_bytes()).is_some_and(|parts| parts.is_ok());
+            proptest::prop_assert_eq!(array, value.as_ref().is_some_and(|value| value.is_array()));
+            proptest::prop_assert_eq!(object, value.is_some_and(|value| value.is_object()));
+        }
+    }
 }

@@ -137,7 +137,12 @@ fn envelope(answer: &WireAnswer) -> Result<&[u8], ServiceError> {
     })?;
     match members.iter().rev().find(|(key, _)| key == "data") {
         Some((_, data)) => Ok(data),
-        None => Err(ServiceError::Garbled(format!("it has no “data”; it begins {}", excerpt(body)))),
+        // Its keys and not its words, which may be anything, the token with an escape in it included.
+        None => {
+            let keys: Vec<&str> = members.iter().map(|(key, _)| key.as_str()).take(5).collect();
+            let keys = if keys.is_empty() { "nothing".to_owned() } else { words(&keys.join(", ")) };
+            Err(ServiceError::Garbled(format!("it has no “data”, but {keys}")))
+        }
     }
 }
 

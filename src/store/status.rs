@@ -70,6 +70,16 @@ impl ReadOnly {
         self.0.meta(key)
     }
 
+    /// Copies the state, as it is at this moment, into `folder`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read or copied.
+    pub fn copy_to(&self, folder: &Path) -> Result<(), StoreError> {
+        let target = folder.join("espejo.sqlite3");
+        self.0.db.execute("VACUUM INTO ?1", [target.to_string_lossy()])?;
+        Ok(())
+    }
+
     /// What needs a person.
     ///
     /// # Errors

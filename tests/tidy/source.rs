@@ -1,6 +1,7 @@
 //! The tree as it is read: every source file, also with its comments and literals blanked out.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 pub(super) struct Source {
     /// Relative to the project, with `/`.
@@ -46,14 +47,16 @@ pub(super) fn files(folders: &[&str], ending: &str) -> Vec<String> {
     found
 }
 
-pub(super) fn sources() -> Vec<Source> {
-    files(&["src", "tests", "benches", "fuzz"], "rs")
-        .into_iter()
-        .map(|path| {
+/// Every source file, read once.
+pub(super) fn sources() -> &'static [Source] {
+    static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
+        let read = |path: String| {
             let text = read(&path);
             Source { code: blank(&text), path, text }
-        })
-        .collect()
+        };
+        files(&["src", "tests", "benches", "fuzz"], "rs").into_iter().map(read).collect()
+    });
+    &SOURCES
 }
 
 /// Rust with comments and literals replaced by blanks; line breaks stay.
@@ -61,7 +64,8 @@ fn blank(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let length = literal_length(rest, out.chars().last());
+        let begins = matches!(c, '/' | '"' | '\'' | 'r' | 'b');
+        let length = if begins { literal_length(rest, out.chars().last()) } else { 0 };
         let (taken, left) = rest.split_at(if length == 0 { c.len_utf8() } else { length });
         if length == 0 {
             out.push(c);

@@ -1,6 +1,12 @@
 //! The mirror on a real disk: one folder per test, nothing shared.
 
 mod effects;
+mod hostile;
+mod races;
+mod roots;
+mod saves;
+mod scans;
+mod watching;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -25,7 +31,17 @@ struct Bed {
 }
 
 fn bed() -> Bed {
-    let dir = tempfile::tempdir().unwrap();
+    bed_in(tempfile::tempdir().unwrap())
+}
+
+/// For tests of thousands of small rounds: where syncing costs nothing. `TMPDIR` has them on another file system.
+fn quick_bed() -> Bed {
+    let memory = Path::new("/dev/shm");
+    let in_memory = std::env::var_os("TMPDIR").is_none().then(|| tempfile::tempdir_in(memory).ok()).flatten();
+    bed_in(in_memory.unwrap_or_else(|| tempfile::tempdir().unwrap()))
+}
+
+fn bed_in(dir: tempfile::TempDir) -> Bed {
     let clock = Arc::new(AtomicI64::new(MARCH));
     let mirror = open(&dir.path().join("root"), &clock, true);
     fs::create_dir(dir.path().join("outside")).unwrap();

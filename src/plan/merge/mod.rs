@@ -1,44 +1,111 @@
-//! Placeholder.
+//! Three-way merge of page bodies: what the service and the user each changed since they last agreed, in one page.
+//!
+//! Blocks are matched by id, on every level: insertions, deletions, moves and edits of both sides live side by side.
+//! Inside a block it goes by words, with styles carried along, and key by key in everything else. An edit beats a
+//! deletion. Where both changed the same words or the same value, the service's version stands in the page and a
+//! [`Collision`] tells of it; everything else in that block and on that page is merged all the same. Nothing
+//! here knows which block types exist.
+
+mod align;
+mod place;
+mod regions;
+mod runs;
+mod summary;
+mod tree;
+mod value;
+mod words;
+
 use serde_json::Value;
-/// x
-pub struct Collision;
-/// x
+
+use crate::model::Blocks;
+
+pub use summary::collision_summary;
+
+/// A merged page.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Merge {
-    /// x
-    pub blocks: Vec<Value>,
-    /// x
+    /// Its blocks.
+    pub blocks: Blocks,
+    /// Where both sides changed the same; empty when both sides' changes are all in `blocks`.
     pub collisions: Vec<Collision>,
 }
-/// x
+
+/// A place where both sides changed the same words, or the same value to different ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collision {
+    /// The block's id; `None` if it has none.
+    pub block: Option<String>,
+    /// Where in the block: `content`, `props.level`, `content.rows.1.cells.0.content`; empty for type and content
+    /// together.
+    pub place: String,
+    /// What stood there when both agreed, as text.
+    pub base: String,
+    /// What the service has, which stays.
+    pub remote: String,
+    /// What the user has, which is not in the merged page as far as it collides.
+    pub local: String,
+}
+
+/// Merges two versions of a page that was `base`.
+#[must_use]
 pub fn merge(base: &[Value], remote: &[Value], local: &[Value]) -> Merge {
-    let blocks = if base == local {
-        remote.to_vec()
-    } else if base == remote || local == remote {
-        local.to_vec()
-    } else {
-        let mut out: Vec<Value> = remote.to_vec();
-        for b in local {
-            if !base.contains(b) && !out.contains(b) {
-                if let Some(o) = out.iter_mut().find(|o| o["id"] == b["id"]) {
-                    if base.contains(o) {
-                        *o = b.clone();
-                    } else {
-                        let mut c = b.clone();
-                        c["id"] = Value::String(format!("{}x", b["id"].as_str().unwrap_or("")));
-                        out.push(c);
-                        break;
+    if remote == local || base == local {
+        return Merge { blocks: remote.to_vec(), collisions: Vec::new() };
+    }
+    if base == remote {
+        return Merge { blocks: local.to_vec(), collisions: Vec::new() };
+    }
+    let trees = tree::read(base, remote, local);
+    let shape = place::shape(&trees);
+    let mut builder = Builder { trees: &trees, shape: &shape, collisions: Vec::new() };
+    let blocks = builder.build(&shape.roots);
+    Merge { blocks, collisions: builder.collisions }
+}
+
+struct Builder<'a> {
+    trees: &'a tree::Trees<'a>,
+    shape: &'a place::Shape,
+    collisions: Vec<Collision>,
+}
+
+impl Builder<'_> {
+    fn build(&mut self, keys: &[tree::Key]) -> Blocks {
+        let mut blocks = Vec::with_capacity(keys.len());
+        for key in keys {
+            let Some(mut block) = self.own(*key) else { continue };
+            let children = self.build(&self.shape.children[*key]);
+            if let Some(map) = block.as_object_mut() {
+                match map.get_mut("children") {
+                    Some(Value::Array(nested)) => *nested = children,
+                    _ if children.is_empty() => {}
+                    _ => {
+                        map.insert("children".to_owned(), Value::Array(children));
                     }
-                } else {
-                    out.push(b.clone())
                 }
             }
+            blocks.push(block);
         }
-        out.retain(|b| !(base.contains(b) && !local.iter().any(|l| l["id"] == b["id"])));
-        out
-    };
-    Merge { blocks, collisions: vec![] }
+        blocks
+    }
+
+    /// What the block says itself, in the merged page.
+    fn own(&mut self, key: tree::Key) -> Option<Value> {
+        let (base, remote, local) =
+            (self.trees.base.get(key), self.trees.remote.get(key), self.trees.local.get(key));
+        match (remote, local) {
+            (Some(remote), Some(local)) => {
+                let id = remote.value.get("id").and_then(Value::as_str).map(str::to_owned);
+                let mut found = value::Found::within_block(id);
+                let base = base.map(|node| node.value);
+                let merged = value::merge_own(base, remote.value, local.value, &mut found);
+                self.collisions.extend(found.collisions);
+                Some(merged)
+            }
+            (Some(only), None) | (None, Some(only)) => Some(value::own(only.value)),
+            (None, None) => None,
+        }
+    }
 }
-/// x
-pub fn collision_summary(_: &Collision) -> String {
-    String::new()
-}
+
+#[cfg(test)]
+mod tests;

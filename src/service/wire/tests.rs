@@ -242,8 +242,8 @@ fn what_is_no_evidence_is_refused() {
     check(&fetch(), "\u{fffd}\u{0}\u{1}", "that begins");
     check(&fetch(), "null", "instead of JSON");
     check(&fetch(), "[]", "instead of JSON");
-    check(&fetch(), "{}", "no “data”");
-    check(&fetch(), r#"{"error":"x"}"#, "no “data”");
+    check(&fetch(), "{}", "no “data”, but nothing");
+    check(&fetch(), r#"{"error":"x","more":1}"#, "no “data”, but error, more");
     check(&fetch(), r#"{"data":{}}x"#, "no valid JSON");
     // A list that is none is not an empty list.
     for data in ["null", "{}", "\"\"", "0"] {

@@ -1,0 +1,158 @@
+//! `espejo sync --dry-run`: the real engine on a copy of the state, with the real looks; every act is written down and
+//! answered as if it had been done, so that what follows from it is shown too.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::session;
+use crate::cli::Exit;
+use crate::config::Config;
+use crate::daemon;
+use crate::engine::Engine;
+use crate::mirror::{Mirror, marker};
+use crate::model::{
+    DiskReply, Effect, Event, Outcome, PageId, PageMeta, Request, RootState, Scan, ServiceReply, Stamp,
+};
+use crate::service::{Client, token};
+use crate::store::{ReadOnly, Store};
+
+/// Says what a sync would do.
+///
+/// # Errors
+/// One sentence, when the looks cannot be made.
+pub async fn run(
+    config: &Config,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let token = token::find(variable, config.token_file.as_deref())?;
+    let client = Client::new(&config.base_url, token)?;
+    let copy = Scratch::new()?;
+    if let Some(state) = ReadOnly::open(&config.state_dir)? {
+        state.copy_to(&copy.0)?;
+    }
+    let store = Store::open(&copy.0)?.store;
+    let known = store.meta("mirror_id")?;
+    let text = std::fs::read_to_string(config.root.join(marker::FOLDER).join(marker::FILE)).ok();
+    let id = known.or_else(|| text.as_deref().and_then(marker::id).map(ToOwned::to_owned));
+    let first = id.is_none();
+    let mirror = Mirror::open(&config.root, id.as_deref().unwrap_or("none"), false)?;
+    let clock = daemon::real_clock();
+    let mut engine = Engine::open(store, session::settings(config), daemon::fresh_seed(), clock())?;
+    engine.handle(Event::Asked(Request::FullPass), clock())?;
+    let mut acts = 0_u64;
+    loop {
+        while let Some((id, effect)) = engine.next_effect(clock())? {
+            let outcome = match &effect {
+                Effect::ListWorkspaces | Effect::ListPages(_) | Effect::FetchPage(_) => {
+                    Outcome::Service(client.perform(&effect).await)
+                }
+                Effect::Scan if first => {
+                    Outcome::Disk(Ok(DiskReply::Scan(Scan { root: RootState::Ready, ..Scan::default() })))
+                }
+                Effect::Scan | Effect::ReadFile(_) => Outcome::Disk(mirror.perform(&effect)),
+                act => {
+                    if let Some(line) = line_of(act) {
+                        acts += 1;
+                        writeln!(out, "{line}")?;
+                    }
+                    pretend(act, id.0)
+                }
+            };
+            engine.handle(Event::Done { id, outcome }, clock())?;
+        }
+        let now = clock();
+        let summary = engine.summary(now)?;
+        if summary.pass_is_over {
+            for item in &summary.attention {
+                writeln!(out, "! {}: {} ({})", item.path, item.reason, item.action)?;
+            }
+            let words =
+                if acts == 0 { "nothing to do".to_owned() } else { format!("{acts} acts; nothing was done") };
+            writeln!(out, "{words}")?;
+            return Ok(if summary.attention.is_empty() { Exit::Done } else { Exit::NeedsUser });
+        }
+        if let Some(stopped) = summary
+            .attention
+            .iter()
+            .find(|item| item.path.is_empty() && item.reason.starts_with("nothing is sent"))
+        {
+            anyhow::bail!("{}", stopped.reason);
+        }
+        let wait = engine.next_wakeup(now).map_or(1_000, |at| at.since_ms(now)).clamp(1, 1_000);
+        tokio::time::sleep(std::time::Duration::from_millis(wait.unsigned_abs())).await;
+    }
+}
+
+fn line_of(act: &Effect) -> Option<String> {
+    Some(match act {
+        Effect::CreatePage { title, .. } => format!("up    create page {title}"),
+        Effect::UpdatePage { id, title, content } => match (title, content) {
+            (Some(title), None) => format!("up    rename page {id} to {title}"),
+            _ => format!("up    update page {id}"),
+        },
+        Effect::TrashPage(id) => format!("up    trash page {id}"),
+        Effect::WriteFile { path, .. } => format!("down  write {path}"),
+        Effect::Rename { from, to } => format!("down  rename {from} to {to}"),
+        Effect::TrashFile { path, .. } => format!("down  move {path} to .espejo/trash"),
+        _ => return None,
+    })
+}
+
+fn pretend(act: &Effect, number: u64) -> Outcome {
+    match act {
+        Effect::CreatePage { workspace, parent, title } => {
+            let meta = |id| PageMeta {
+                id,
+                workspace: workspace.clone(),
+                parent: parent.clone(),
+                title: title.clone(),
+                icon: None,
+                position: 0.0,
+            };
+            match PageId::new(&format!("dry-run-{number}")) {
+                Ok(id) => Outcome::Service(Ok(ServiceReply::Meta(meta(id)))),
+                Err(error) => Outcome::Service(Err(crate::model::ServiceError::Garbled(error.to_string()))),
+            }
+        }
+        Effect::UpdatePage { id, title, .. } => match crate::model::WorkspaceId::new("dry-run") {
+            Ok(workspace) => Outcome::Service(Ok(ServiceReply::Meta(PageMeta {
+                id: id.clone(),
+                workspace,
+                parent: None,
+                title: title.clone().unwrap_or_default(),
+                icon: None,
+                position: 0.0,
+            }))),
+            Err(error) => Outcome::Service(Err(crate::model::ServiceError::Garbled(error.to_string()))),
+        },
+        Effect::TrashPage(_) => Outcome::Service(Ok(ServiceReply::Trashed)),
+        Effect::WriteFile { bytes, .. } => {
+            let stamp = Stamp { size: bytes.len() as u64, inode: number, ..Stamp::default() };
+            Outcome::Disk(Ok(DiskReply::Written(stamp)))
+        }
+        _ => Outcome::Disk(Ok(DiskReply::Finished)),
+    }
+}
+
+/// A folder for the copy of the state, removed at the end.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self> {
+        let name: String = daemon::fresh_seed()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let path: &Path = &std::env::temp_dir().join(format!("espejo-dry-run-{name}"));
+        std::fs::create_dir(path).with_context(|| format!("no scratch folder at {}", path.display()))?;
+        Ok(Self(path.to_owned()))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing in it matters; the system empties its temporary folder.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}

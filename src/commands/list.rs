@@ -1,0 +1,82 @@
+//! `espejo list`: every mirrored item.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use serde_json::json;
+
+use super::output;
+use crate::cli::Exit;
+use crate::config::Config;
+use crate::daemon::{self, place_in};
+use crate::model::Timestamp;
+use crate::store::{PageRow, ReadOnly};
+
+/// Lists what is mirrored at `path`, or everything.
+///
+/// # Errors
+/// One sentence, when the path is not in the mirror or the state cannot be read.
+pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
+    let rows = match ReadOnly::open(&config.state_dir)? {
+        Some(mut state) => state.pages()?,
+        None => Vec::new(),
+    };
+    let rows: Vec<PageRow> = match path {
+        None => rows,
+        Some(path) => {
+            let Some(place) = place_in(&config.root, path) else {
+                bail!("{} is not in the mirror {}", path.display(), config.root.display());
+            };
+            let folder = place.as_str().strip_suffix(".md").unwrap_or(place.as_str()).to_owned();
+            let within = |row: &str| {
+                row == place.as_str()
+                    || row.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/') || rest == ".md")
+            };
+            rows.into_iter()
+                .filter(|row| folder.is_empty() || row.path.as_deref().is_some_and(within))
+                .collect()
+        }
+    };
+    if as_json {
+        let all: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                json!({
+                    "kind": "page",
+                    "id": row.id.as_ref().map(|id| id.as_str()),
+                    "workspace_id": row.workspace.as_ref().map(|id| id.as_str()),
+                    "path": row.path,
+                    "title": row.title,
+                    "state": row.state,
+                    "checked_at": row.checked_at.map(rfc3339),
+                })
+            })
+            .collect();
+        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        return Ok(Exit::Done);
+    }
+    let now = daemon::wall_now();
+    for row in &rows {
+        let style = match row.state {
+            "synced" => output::GOOD,
+            "problem" => output::BAD,
+            _ => output::ODD,
+        };
+        let checked = row.checked_at.map_or_else(|| "never".to_owned(), |at| output::ago(now.since_ms(at)));
+        writeln!(
+            out,
+            "{}  {:>14}  {}",
+            output::paint(style, &format!("{:<8}", row.state)),
+            output::paint(output::DIM, &format!("{checked:>14}")),
+            row.path.as_deref().unwrap_or(&row.title)
+        )?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A moment as text that sorts and that every program reads.
+#[must_use]
+pub fn rfc3339(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string()
+}

@@ -1,0 +1,114 @@
+//! How far the first mirror, or a full pass, is: a bar on a terminal, a line now and then elsewhere.
+
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::output;
+use crate::engine::Summary;
+use crate::model::Timestamp;
+
+/// How often a summary is made: it walks all pages.
+const EVERY_MS: i64 = 250;
+/// How often a line is written where there is no terminal.
+const LINE_EVERY_MS: i64 = 15_000;
+
+/// Shows progress until everything has been looked at.
+#[derive(Debug)]
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    lines: bool,
+    shown_at: Timestamp,
+    line_at: Timestamp,
+    started: Option<Timestamp>,
+    last: Option<(usize, usize)>,
+}
+
+impl Progress {
+    /// Progress on stderr among `bars`; a bar when `terminal`, else lines. `quiet` shows nothing.
+    #[must_use]
+    pub fn new(bars: &MultiProgress, terminal: bool, quiet: bool) -> Self {
+        let bar = (terminal && !quiet).then(|| {
+            let bar = bars.add(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()));
+            if let Ok(style) = ProgressStyle::with_template("{bar:30.green/dim} {pos}/{len} pages  {msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Self {
+            bar,
+            lines: !terminal && !quiet,
+            shown_at: Timestamp::default(),
+            line_at: Timestamp::default(),
+            started: None,
+            last: None,
+        }
+    }
+
+    /// Whether a new summary is due.
+    pub fn is_due(&mut self, now: Timestamp) -> bool {
+        let due = now.since_ms(self.shown_at) >= EVERY_MS;
+        if due {
+            self.shown_at = now;
+        }
+        due
+    }
+
+    /// Shows a summary.
+    pub fn show(&mut self, summary: &Summary, now: Timestamp) {
+        let started = *self.started.get_or_insert(now);
+        if summary.listed == 0 {
+            return;
+        }
+        let spent = now.since_ms(started);
+        let left = match u64::try_from(summary.looked) {
+            // The rate is real once a few pages are there; before, the limit is the better guess.
+            Ok(looked) if looked >= 5 && spent > 2_000 => {
+                spent.saturating_mul(i64::try_from(summary.listed - summary.looked).unwrap_or(0))
+                    / i64::try_from(looked).unwrap_or(1)
+            }
+            _ => summary.pass_left_ms,
+        };
+        let words = format!(
+            "{} in the last minute, {}",
+            output::count(summary.requests_last_minute as u64, "request", "requests"),
+            if summary.looked >= summary.listed {
+                "settling".to_owned()
+            } else {
+                format!("{} left", output::duration(left))
+            }
+        );
+        if let Some(bar) = &self.bar {
+            bar.set_length(summary.listed as u64);
+            bar.set_position(summary.looked as u64);
+            bar.set_message(words);
+        } else if self.lines && now.since_ms(self.line_at) >= LINE_EVERY_MS {
+            let at = (summary.looked, summary.listed);
+            if self.last != Some(at) && self.line_at.0 > 0 {
+                tracing::info!("{} of {} pages, {words}", summary.looked, summary.listed);
+            }
+            self.last = Some(at);
+            self.line_at = now;
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&mut self) {
+        self.lines = false;
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Whether it still shows anything.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.bar.is_some() || self.lines
+    }
+
+    /// How soon it wants to be shown again.
+    #[must_use]
+    pub fn wakeup(&self) -> Option<Duration> {
+        self.is_on().then(|| Duration::from_millis(EVERY_MS.unsigned_abs()))
+    }
+}

@@ -1,0 +1,151 @@
+//! `espejo run`: the daemon. SIGTERM and SIGINT end it cleanly, SIGHUP reads the config again.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use indicatif::MultiProgress;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::progress::Progress;
+use super::{control, session};
+use crate::cli::Exit;
+use crate::config::Config;
+use crate::daemon::{Ended, Observer};
+use crate::engine::{Engine, Summary};
+use crate::model::Timestamp;
+use crate::store::StoreError;
+
+/// Runs until told to stop. `load` reads the config; it is called again for SIGHUP.
+///
+/// # Errors
+/// One sentence, when a session cannot be opened or the state can no longer be written.
+pub async fn run(
+    load: &dyn Fn() -> Result<Config>,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    bars: &MultiProgress,
+    terminal: bool,
+    quiet: bool,
+) -> Result<Exit> {
+    let mut config = load()?;
+    let (mut term, mut int, mut hangup) =
+        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?);
+    loop {
+        let opened = session::open(&config, session::settings(&config), variable)?;
+        let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
+        let socket = control::listen(&config.state_dir, wishes);
+        let mut observer = Watcher::new(Progress::new(bars, terminal, quiet));
+        tell_systemd(&[sd_notify::NotifyState::Ready]);
+        tracing::info!("mirroring {} into {}", config.base_url, config.root.display());
+        let mut again = false;
+        let stop = async {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = int.recv() => {}
+                _ = hangup.recv() => again = true,
+            }
+        };
+        let ended = opened.daemon.run(wished, stop, &mut observer).await;
+        observer.progress.finish();
+        drop(socket);
+        drop(opened.lock);
+        debug_assert!(!matches!(ended, Ok(Ended::Satisfied)), "a daemon is never satisfied");
+        ended?;
+        if !again {
+            tell_systemd(&[sd_notify::NotifyState::Stopping]);
+            tracing::info!("stopped; whatever was under way is taken up again at the next start");
+            return Ok(Exit::Done);
+        }
+        match load() {
+            Ok(new) => config = new,
+            // A daemon does not die of a typo: it goes on with what it had.
+            Err(error) => tracing::error!("{error:#}; the old config stays in force"),
+        }
+        tracing::info!("config read again");
+    }
+}
+
+fn tell_systemd(state: &[sd_notify::NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(state) {
+        tracing::debug!(%error, "systemd could not be told");
+    }
+}
+
+/// Shows the first mirror's progress, tells systemd, and feeds its watchdog from the loop's own turns.
+struct Watcher {
+    progress: Progress,
+    watchdog: Option<Duration>,
+    fed_at: Timestamp,
+    status_at: Timestamp,
+    told: String,
+}
+
+/// How often `systemctl status` is brought up to date.
+const STATUS_EVERY_MS: i64 = 5_000;
+
+impl Watcher {
+    fn new(progress: Progress) -> Self {
+        Self {
+            progress,
+            watchdog: sd_notify::watchdog_enabled().map(|whole| whole / 2),
+            fed_at: Timestamp::default(),
+            status_at: Timestamp::default(),
+            told: String::new(),
+        }
+    }
+
+    fn status(&mut self, summary: &Summary) {
+        let words = format!(
+            "{} of {} pages mirrored, {} waiting, {} need you",
+            summary.mirrored,
+            summary.listed,
+            summary.pending,
+            summary.attention.len() + summary.conflicts
+        );
+        if words != self.told {
+            tell_systemd(&[sd_notify::NotifyState::Status(&words)]);
+            self.told = words;
+        }
+    }
+}
+
+impl Observer for Watcher {
+    fn turn(&mut self, engine: &mut Engine, now: Timestamp) -> Result<bool, StoreError> {
+        engine.take_happenings();
+        if let Some(every) = self.watchdog
+            && now.since_ms(self.fed_at) >= i64::try_from(every.as_millis()).unwrap_or(i64::MAX)
+        {
+            tell_systemd(&[sd_notify::NotifyState::Watchdog]);
+            self.fed_at = now;
+        }
+        let shows = self.progress.is_on() && self.progress.is_due(now);
+        if shows || now.since_ms(self.status_at) >= STATUS_EVERY_MS {
+            let summary = engine.summary(now)?;
+            self.status_at = now;
+            self.status(&summary);
+            if shows {
+                self.progress.show(&summary, now);
+                if summary.is_settled && summary.listed > 0 {
+                    self.progress.finish();
+                    tracing::info!("{} pages mirrored; from now on changes are followed", summary.mirrored);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn wakeup(&self) -> Option<Duration> {
+        [self.progress.wakeup(), self.watchdog].into_iter().flatten().min()
+    }
+}
+
+/// Whether a daemon runs with this state.
+#[must_use]
+pub fn is_running(state_dir: &Path) -> bool {
+    state_dir.is_dir()
+        && matches!(
+            crate::mirror::lock::Lock::acquire(state_dir),
+            Err(crate::mirror::lock::LockError::Held { .. })
+        )
+}

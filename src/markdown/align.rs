@@ -1,0 +1,312 @@
+//! Which block of the base each block of a text is: the sequence diff behind ids, props and moves.
+//!
+//! Both trees are walked in preorder; nesting is not part of the question, so an indented block stays itself. First
+//! what is alike in order (unique content as anchors, then the longest common subsequence between them), then what
+//! moved, then what was edited. Linear but for sorting, whatever the input: the quadratic steps only look at small
+//! windows.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::likeness::{Words, likeness};
+use super::plain::{Kind, Node};
+
+/// A node as the alignment sees it.
+pub(super) struct Flat<'a> {
+    /// The node.
+    pub node: &'a Node,
+    /// Of its own lines.
+    pub hash: u64,
+    /// Its level.
+    pub depth: usize,
+}
+
+/// Most cells of a dynamic programming table.
+const TABLE_MAX: usize = 1 << 18;
+/// Most pairs that are compared by their words in one window.
+const PAIRS_MAX: usize = 1 << 12;
+
+/// For each of `new`, its place in `old`. No place is given twice.
+pub(super) fn align(old: &[Flat], new: &[Flat]) -> Vec<Option<usize>> {
+    let mut found = vec![None; new.len()];
+    in_order(old, new, &mut found);
+    let ordered: Vec<(usize, usize)> = pairs(&found);
+    let mut used = vec![false; old.len()];
+    ordered.iter().for_each(|&(o, _)| used[o] = true);
+    moved(old, new, &mut found, &mut used);
+    edited(old, new, &ordered, &mut found, &mut used);
+    found
+}
+
+fn pairs(found: &[Option<usize>]) -> Vec<(usize, usize)> {
+    found.iter().enumerate().filter_map(|(n, o)| Some(((*o)?, n))).collect()
+}
+
+/// Empty text says nothing about which block it is.
+fn is_weak(flat: &Flat) -> bool {
+    flat.node.inline.is_empty() && flat.node.kind.has_text() || flat.node.kind == Kind::Divider
+}
+
+fn in_order(old: &[Flat], new: &[Flat], found: &mut [Option<usize>]) {
+    let mut todo = vec![(0..old.len(), 0..new.len())];
+    while let Some((mut o, mut n)) = todo.pop() {
+        let same = |a: usize, b: usize| old[a].hash == new[b].hash && old[a].depth == new[b].depth;
+        while !o.is_empty() && !n.is_empty() && same(o.start, n.start) {
+            found[n.start] = Some(o.start);
+            o.start += 1;
+            n.start += 1;
+        }
+        while !o.is_empty() && !n.is_empty() && same(o.end - 1, n.end - 1) {
+            o.end -= 1;
+            n.end -= 1;
+            found[n.end] = Some(o.end);
+        }
+        if o.is_empty() || n.is_empty() {
+            continue;
+        }
+        if o.len() * n.len() <= TABLE_MAX {
+            longest(old, new, o, n, found);
+            continue;
+        }
+        let mut anchors = increasing(unique(old, new, &o, &n));
+        if anchors.is_empty() {
+            anchors = increasing(by_occurrence(old, new, &o, &n));
+            anchors.iter().for_each(|&(a, b)| found[b] = Some(a));
+            continue;
+        }
+        let (mut from_o, mut from_n) = (o.start, n.start);
+        for (a, b) in anchors {
+            found[b] = Some(a);
+            todo.push((from_o..a, from_n..b));
+            (from_o, from_n) = (a + 1, b + 1);
+        }
+        todo.push((from_o..o.end, from_n..n.end));
+    }
+}
+
+/// Pairs of what is there once on each side, in the order of `new`.
+fn unique(old: &[Flat], new: &[Flat], o: &Range<usize>, n: &Range<usize>) -> Vec<(usize, usize)> {
+    let once = |flats: &[Flat], range: &Range<usize>| {
+        let mut seen: Vec<(u64, usize)> =
+            range.clone().filter(|&i| !is_weak(&flats[i])).map(|i| (flats[i].hash, i)).collect();
+        seen.sort_unstable();
+        let mut single = Vec::with_capacity(seen.len());
+        for chunk in seen.chunk_by(|a, b| a.0 == b.0) {
+            if let [one] = chunk {
+                single.push(*one);
+            }
+        }
+        single
+    };
+    let (a, b) = (once(old, o), once(new, n));
+    let mut out = Vec::new();
+    let mut at = 0;
+    for (hash, place) in b {
+        while at < a.len() && a[at].0 < hash {
+            at += 1;
+        }
+        if at < a.len() && a[at].0 == hash {
+            out.push((a[at].1, place));
+        }
+    }
+    out.sort_unstable_by_key(|pair| pair.1);
+    out
+}
+
+/// Pairs the k-th of each content with the k-th, in the order of `new`.
+fn by_occurrence(old: &[Flat], new: &[Flat], o: &Range<usize>, n: &Range<usize>) -> Vec<(usize, usize)> {
+    let mut places: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for i in o.clone().rev() {
+        places.entry(old[i].hash).or_default().push(i);
+    }
+    n.clone().filter_map(|i| Some((places.get_mut(&new[i].hash)?.pop()?, i))).collect()
+}
+
+/// The longest run of pairs that increases on both sides; the pairs come in the order of the second.
+fn increasing(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    let mut tails: Vec<usize> = Vec::new();
+    let mut before = vec![usize::MAX; pairs.len()];
+    for (at, pair) in pairs.iter().enumerate() {
+        let place = tails.partition_point(|&tail| pairs[tail].0 < pair.0);
+        before[at] = if place == 0 { usize::MAX } else { tails[place - 1] };
+        if place == tails.len() { tails.push(at) } else { tails[place] = at }
+    }
+    let mut out = Vec::with_capacity(tails.len());
+    let mut at = tails.last().copied().unwrap_or(usize::MAX);
+    while at != usize::MAX {
+        out.push(pairs[at]);
+        at = before[at];
+    }
+    out.reverse();
+    out
+}
+
+/// The heaviest common subsequence of a small window: content counts, and the same level a little.
+fn longest(old: &[Flat], new: &[Flat], o: Range<usize>, n: Range<usize>, found: &mut [Option<usize>]) {
+    let weight = |a: usize, b: usize| {
+        if old[a].hash != new[b].hash {
+            return 0;
+        }
+        (if is_weak(&old[a]) { 2 } else { 8 }) + u32::from(old[a].depth == new[b].depth)
+    };
+    best_path(
+        o.len(),
+        n.len(),
+        |i, j| weight(o.start + i, n.start + j),
+        |i, j| found[n.start + j] = Some(o.start + i),
+    );
+}
+
+/// Picks pairs, increasing on both sides, with the largest sum of weights.
+fn best_path(
+    rows: usize,
+    columns: usize,
+    weight: impl Fn(usize, usize) -> u32,
+    mut take: impl FnMut(usize, usize),
+) {
+    let width = columns + 1;
+    let mut best = vec![0u32; (rows + 1) * width];
+    for i in (0..rows).rev() {
+        for j in (0..columns).rev() {
+            let paired = weight(i, j);
+            let skip = best[(i + 1) * width + j].max(best[i * width + j + 1]);
+            let pair = if paired > 0 { paired + best[(i + 1) * width + j + 1] } else { 0 };
+            best[i * width + j] = skip.max(pair);
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    while i < rows && j < columns {
+        let here = best[i * width + j];
+        let paired = weight(i, j);
+        if paired > 0 && here == paired + best[(i + 1) * width + j + 1] {
+            take(i, j);
+            i += 1;
+            j += 1;
+        } else if here == best[(i + 1) * width + j] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+}
+
+/// What is alike but out of order.
+fn moved(old: &[Flat], new: &[Flat], found: &mut [Option<usize>], used: &mut [bool]) {
+    let mut places: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for i in (0..old.len()).rev().filter(|&i| !used[i] && !is_weak(&old[i])) {
+        places.entry(old[i].hash).or_default().push(i);
+    }
+    if places.is_empty() {
+        return;
+    }
+    for i in 0..new.len() {
+        if found[i].is_none()
+            && let Some(place) = places.get_mut(&new[i].hash).and_then(Vec::pop)
+        {
+            found[i] = Some(place);
+            used[place] = true;
+        }
+    }
+}
+
+/// What was changed in place, window by window between the blocks that were not, and then anywhere.
+fn edited(
+    old: &[Flat],
+    new: &[Flat],
+    ordered: &[(usize, usize)],
+    found: &mut [Option<usize>],
+    used: &mut [bool],
+) {
+    let (mut from_o, mut from_n) = (0, 0);
+    let mut left: (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    for &(o, n) in ordered.iter().chain([&(old.len(), new.len())]) {
+        let gone: Vec<usize> = (from_o..o).filter(|&i| !used[i]).collect();
+        let fresh: Vec<usize> = (from_n..n).filter(|&i| found[i].is_none()).collect();
+        let largest = gone.len().max(fresh.len());
+        // Large windows are cut into pieces of the same share.
+        let pieces = if gone.len() * fresh.len() > PAIRS_MAX { largest.div_ceil(64) } else { 1 };
+        for piece in 0..pieces {
+            let cut = |list: &[usize]| {
+                list[list.len() * piece / pieces..list.len() * (piece + 1) / pieces].to_vec()
+            };
+            in_window(old, new, &cut(&gone), &cut(&fresh), found, used);
+        }
+        left.0.extend(gone.into_iter().filter(|&i| !used[i]));
+        left.1.extend(fresh.into_iter().filter(|&i| found[i].is_none()));
+        (from_o, from_n) = (o + 1, n + 1);
+    }
+    if left.0.len() * left.1.len() <= PAIRS_MAX {
+        anywhere(old, new, &left.0, &left.1, found, used);
+    }
+}
+
+fn in_window(
+    old: &[Flat],
+    new: &[Flat],
+    gone: &[usize],
+    fresh: &[usize],
+    found: &mut [Option<usize>],
+    used: &mut [bool],
+) {
+    if gone.is_empty() || fresh.is_empty() {
+        return;
+    }
+    let a: Vec<Words> = gone.iter().map(|&i| Words::of(old[i].node)).collect();
+    let b: Vec<Words> = fresh.iter().map(|&i| Words::of(new[i].node)).collect();
+    let even = gone.len() == fresh.len();
+    let mut weights = Vec::with_capacity(a.len() * b.len());
+    for i in 0..a.len() {
+        for j in 0..b.len() {
+            let (x, y) = (&old[gone[i]], &new[fresh[j]]);
+            let like = likeness(&a[i], &b[j]);
+            let fits = like >= 350 || even && i == j && (gone.len() == 1 || x.node.kind == y.node.kind);
+            let bonus = 20 * u32::from(x.node.kind == y.node.kind) + 10 * u32::from(x.depth == y.depth);
+            weights.push(if fits && is_compatible(x.node, y.node) { like + bonus + 1 } else { 0 });
+        }
+    }
+    best_path(
+        a.len(),
+        b.len(),
+        |i, j| weights[i * b.len() + j],
+        |i, j| {
+            found[fresh[j]] = Some(gone[i]);
+            used[gone[i]] = true;
+        },
+    );
+}
+
+/// What moved and was changed as well: only with many words in common.
+fn anywhere(
+    old: &[Flat],
+    new: &[Flat],
+    gone: &[usize],
+    fresh: &[usize],
+    found: &mut [Option<usize>],
+    used: &mut [bool],
+) {
+    let a: Vec<Words> = gone.iter().map(|&i| Words::of(old[i].node)).collect();
+    let b: Vec<Words> = fresh.iter().map(|&i| Words::of(new[i].node)).collect();
+    let mut candidates = Vec::new();
+    for i in 0..a.len() {
+        for j in 0..b.len() {
+            let like = likeness(&a[i], &b[j]);
+            if like >= 600 && a[i].len >= 8 && is_compatible(old[gone[i]].node, new[fresh[j]].node) {
+                candidates.push((1000 - like, j, i));
+            }
+        }
+    }
+    candidates.sort_unstable();
+    for (_, j, i) in candidates {
+        if found[fresh[j]].is_none() && !used[gone[i]] {
+            found[fresh[j]] = Some(gone[i]);
+            used[gone[i]] = true;
+        }
+    }
+}
+
+/// Whether one can be an edit of the other. Empty paragraphs that are blank lines are never edits.
+fn is_compatible(old: &Node, new: &Node) -> bool {
+    old.kind.has_text() && new.kind.has_text()
+        || !matches!(old.kind, Kind::Placeholder(_))
+            && std::mem::discriminant(&old.kind) == std::mem::discriminant(&new.kind)
+}

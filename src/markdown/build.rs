@@ -1,0 +1,346 @@
+//! Matched nodes to blocks: untouched ones as they were, edited ones from what they were, new ones from nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::allowed::Allowed;
+use super::carry;
+use super::lower::{Lowered, start};
+use super::plain::{Inline, Kind, Node, same_trees};
+use super::read::read;
+use super::shapes;
+use super::write::write;
+use super::{NewId, with_new_ids};
+
+/// Builds a page.
+pub(super) struct Builder<'a, 'n, 'i> {
+    lowered: &'a Lowered<'a>,
+    /// The base's nodes by index.
+    old: Vec<&'a Node>,
+    labels: BTreeMap<&'a str, usize>,
+    allowed: &'a Allowed,
+    ids: BTreeSet<&'a str>,
+    new_id: &'n mut NewId<'i>,
+}
+
+impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
+    /// `base` are the blocks that `lowered` comes from.
+    pub(super) fn new(
+        lowered: &'a Lowered<'a>,
+        allowed: &'a Allowed,
+        base: &'a [Value],
+        new_id: &'n mut NewId<'i>,
+    ) -> Self {
+        let mut old = Vec::with_capacity(lowered.values.len());
+        collect(&lowered.nodes, &mut old);
+        let mut labels = BTreeMap::new();
+        for node in &old {
+            if let Kind::Placeholder(label) = &node.kind {
+                labels.insert(&**label, node.index);
+            }
+        }
+        let mut ids = BTreeSet::new();
+        collect_ids(base, &mut ids);
+        Self { lowered, old, labels, allowed, ids, new_id }
+    }
+
+    /// The blocks of a page whose nodes know their past.
+    pub(super) fn page(mut self, nodes: &[Node]) -> Vec<Value> {
+        let mut blocks = self.level(nodes);
+        // What stands at the end of the base and shows nowhere stays at the end.
+        let shown = self.lowered.nodes.len() - self.lowered.trailing();
+        blocks.extend(self.lowered.nodes[shown..].iter().map(|node| self.lowered.values[node.index].clone()));
+        blocks
+    }
+
+    fn level(&mut self, nodes: &[Node]) -> Vec<Value> {
+        let mut blocks = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            self.block(node, &mut blocks);
+        }
+        blocks
+    }
+
+    fn block(&mut self, node: &Node, out: &mut Vec<Value>) {
+        let Some(index) = node.base else { return self.created(node, out) };
+        let old = self.old[index];
+        let value = self.lowered.values[index];
+        if self.is_untouched(node) {
+            out.push(value.clone());
+            return;
+        }
+        let children = self.level(&node.children);
+        if old.sealed {
+            out.push(value.clone());
+            out.extend(children);
+            return;
+        }
+        let same = self.says_the_same(old, node);
+        let mut object = Map::new();
+        for (key, entry) in value.as_object().into_iter().flatten() {
+            let is_children = key == "children";
+            object.insert(key.clone(), if is_children { Value::Null } else { entry.clone() });
+        }
+        if !same {
+            self.edit(&mut object, old, node);
+        }
+        if object.contains_key("children") || !children.is_empty() || !same {
+            object.insert("children".to_owned(), Value::Array(children));
+        }
+        out.push(Value::Object(object));
+    }
+
+    /// Whether the block and everything beneath it are the base's, in the base's order.
+    fn is_untouched(&self, node: &Node) -> bool {
+        let Some(old) = node.base.map(|index| self.old[index]) else { return false };
+        node.children.len() == old.children.len()
+            && (old.same_own(node) || self.says_the_same(old, node))
+            && node.children.iter().zip(&old.children).all(|(child, was)| child.base == Some(was.index))
+            && node.children.iter().all(|child| self.is_untouched(child))
+    }
+
+    /// Whether the block's own lines say what the base's block says, or what its rendered form reads back as, or
+    /// what a formatter leaves of it by joining spaces.
+    fn says_the_same(&self, old: &Node, node: &Node) -> bool {
+        if old.same_own(node) {
+            return true;
+        }
+        if old.kind == node.kind && collapsed(&old.inline) == node.inline {
+            return true;
+        }
+        let mut alone = old.clone();
+        alone.children.clear();
+        let items: BTreeSet<String> = self.lowered.items.keys().cloned().collect();
+        let back = read(&write(std::slice::from_ref(&alone), &mut |_, _| {}), &items);
+        let mut own = node.clone();
+        own.children.clear();
+        !same_trees(&back, &[alone]) && same_trees(&back, &[own])
+    }
+
+    /// Changes a block's own keys so that it says what the node says.
+    fn edit(&mut self, object: &mut Map<String, Value>, old: &Node, node: &Node) {
+        if !object.get("id").is_some_and(|id| id.as_str().is_some_and(|id| !id.is_empty())) {
+            let id = self.id();
+            object.insert("id".to_owned(), id);
+        }
+        if !node.kind.has_text() {
+            shapes::edit(object, old, node, self.allowed);
+            return;
+        }
+        if old.kind != node.kind {
+            object.insert("type".to_owned(), Value::from(type_of(&node.kind)));
+        }
+        let props = object.entry("props").or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(props) = props {
+            if old.kind != node.kind {
+                retype(props, &old.kind, &node.kind, self.allowed);
+            }
+        } else {
+            *props = Value::Object(props_of(&node.kind, self.allowed));
+        }
+        let runs = match object.get("content") {
+            Some(Value::Array(runs)) if old.inline == node.inline => runs.clone(),
+            Some(Value::Array(runs)) => carry::runs(runs, &old.inline, &node.inline, &self.lowered.items),
+            Some(text @ Value::String(_)) => {
+                carry::runs(std::slice::from_ref(text), &old.inline, &node.inline, &self.lowered.items)
+            }
+            _ => carry::fresh(&node.inline, &self.lowered.items),
+        };
+        object.insert("content".to_owned(), Value::Array(runs));
+        object.entry("children").or_insert_with(|| Value::Array(Vec::new()));
+    }
+
+    fn created(&mut self, node: &Node, out: &mut Vec<Value>) {
+        if let Kind::Placeholder(label) = &node.kind {
+            return self.copied(label, node, out);
+        }
+        let children = self.level(&node.children);
+        let id = self.id();
+        let mut object = Map::new();
+        object.insert("id".to_owned(), id);
+        object.insert("type".to_owned(), Value::from(type_of(&node.kind)));
+        if node.kind.has_text() {
+            object.insert("props".to_owned(), Value::Object(props_of(&node.kind, self.allowed)));
+            let runs = carry::fresh(&node.inline, &self.lowered.items);
+            object.insert("content".to_owned(), Value::Array(runs));
+        } else {
+            shapes::create(&mut object, node, self.allowed);
+        }
+        object.insert("children".to_owned(), Value::Array(children));
+        out.push(Value::Object(object));
+    }
+
+    /// A placeholder that stands a second time is a copy; one that names nothing is its text.
+    fn copied(&mut self, label: &str, node: &Node, out: &mut Vec<Value>) {
+        let children = self.level(&node.children);
+        let Some(&index) = self.labels.get(label) else {
+            let mut text = Node::new(Kind::Paragraph, node.at.clone());
+            text.inline = Inline::plain(&format!("<!-- block: {label} -->"));
+            self.created(&text, out);
+            if let Some(Value::Object(block)) = out.last_mut() {
+                block.insert("children".to_owned(), Value::Array(children));
+            }
+            return;
+        };
+        let value = self.lowered.values[index];
+        let sealed = self.old[index].sealed;
+        let mut block = if sealed { value.clone() } else { shallow(value) };
+        let ids = &self.ids;
+        let new_id = &mut *self.new_id;
+        block = with_new_ids(std::slice::from_ref(&block), &mut || unused(ids, new_id))
+            .pop()
+            .unwrap_or(Value::Null);
+        if let (Value::Object(block), false) = (&mut block, sealed)
+            && (block.contains_key("children") || !children.is_empty())
+        {
+            block.insert("children".to_owned(), Value::Array(children));
+            out.push(Value::Object(std::mem::take(block)));
+            return;
+        }
+        out.push(block);
+        if sealed {
+            out.extend(children);
+        }
+    }
+
+    fn id(&mut self) -> Value {
+        Value::String(unused(&self.ids, self.new_id))
+    }
+}
+
+/// An id that the base does not have.
+fn unused(ids: &BTreeSet<&str>, new_id: &mut NewId<'_>) -> String {
+    loop {
+        let id = new_id();
+        if !ids.contains(id.as_str()) {
+            return id;
+        }
+    }
+}
+
+fn collect<'a>(nodes: &'a [Node], out: &mut Vec<&'a Node>) {
+    for node in nodes {
+        out.push(node);
+        collect(&node.children, out);
+    }
+}
+
+fn collect_ids<'a>(blocks: &'a [Value], out: &mut BTreeSet<&'a str>) {
+    for block in blocks {
+        out.extend(block.get("id").and_then(Value::as_str));
+        if let Some(Value::Array(children)) = block.get("children") {
+            collect_ids(children, out);
+        }
+    }
+}
+
+fn shallow(value: &Value) -> Value {
+    match value {
+        Value::Object(object) => Value::Object(
+            object
+                .iter()
+                .map(|(key, entry)| {
+                    let empty = key == "children" && entry.is_array();
+                    (key.clone(), if empty { Value::Array(Vec::new()) } else { entry.clone() })
+                })
+                .collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+/// The text with white space joined as a formatter joins it.
+fn collapsed(inline: &Inline) -> Inline {
+    let mut out = Inline::default();
+    let mut space = true;
+    for (text, mark) in inline.stretches() {
+        if mark.style & super::plain::CODE != 0 {
+            out.push(text, mark.style, &mark.what);
+            space = false;
+            continue;
+        }
+        for c in text.chars() {
+            let blank = matches!(c, ' ' | '\t');
+            if !(blank && space) {
+                let c = if blank { ' ' } else { c };
+                out.push(c.encode_utf8(&mut [0; 4]), mark.style, &mark.what);
+            }
+            space = blank || c == '\n';
+        }
+    }
+    out
+}
+
+/// The API's name of a kind.
+pub(super) fn type_of(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Heading(_) => "heading",
+        Kind::Bullet => "bulletListItem",
+        Kind::Number(_) => "numberedListItem",
+        Kind::Check(_) => "checkListItem",
+        Kind::Toggle => "toggleListItem",
+        Kind::Quote => "quote",
+        Kind::Code(_) => "codeBlock",
+        Kind::Divider => "divider",
+        Kind::Media(_) => "image",
+        Kind::Table(_) => "table",
+        Kind::Paragraph | Kind::Placeholder(_) | Kind::Open | Kind::Close => "paragraph",
+    }
+}
+
+/// The props of a new text block.
+fn props_of(kind: &Kind, allowed: &Allowed) -> Map<String, Value> {
+    let mut props = Map::new();
+    props.insert("textColor".to_owned(), Value::from("default"));
+    props.insert("backgroundColor".to_owned(), Value::from("default"));
+    if *kind != Kind::Quote || allowed.quote_alignment() {
+        props.insert("textAlignment".to_owned(), Value::from("left"));
+    }
+    own_props(&mut props, kind, allowed);
+    props
+}
+
+fn own_props(props: &mut Map<String, Value>, kind: &Kind, allowed: &Allowed) {
+    match kind {
+        Kind::Heading(level) => {
+            props.insert("level".to_owned(), Value::from(*level));
+        }
+        Kind::Check(on) => {
+            props.insert("checked".to_owned(), Value::Bool(*on));
+        }
+        Kind::Number(Some(number)) if allowed.start() => {
+            props.insert("start".to_owned(), Value::from(*number));
+        }
+        Kind::Number(None) if start(props.get("start")).is_some() => {
+            props.shift_remove("start");
+        }
+        _ => {}
+    }
+}
+
+/// Changes props from one kind's to another's; what both have, and what nobody knows, stays.
+fn retype(props: &mut Map<String, Value>, old: &Kind, new: &Kind, allowed: &Allowed) {
+    if std::mem::discriminant(old) != std::mem::discriminant(new) {
+        match old {
+            Kind::Heading(_) => {
+                props.shift_remove("level");
+                props.shift_remove("isToggleable");
+            }
+            Kind::Check(_) => {
+                props.shift_remove("checked");
+            }
+            Kind::Number(_) => {
+                props.shift_remove("start");
+            }
+            _ => {}
+        }
+        if *new == Kind::Quote && !allowed.quote_alignment() {
+            props.shift_remove("textAlignment");
+        }
+        if *old == Kind::Quote && !props.contains_key("textAlignment") {
+            props.insert("textAlignment".to_owned(), Value::from("left"));
+        }
+    }
+    own_props(props, new, allowed);
+}

@@ -1,0 +1,295 @@
+//! An edit inside a block: new text, with everything that Markdown cannot say left on the characters it was on.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::lower::documented_bits;
+use super::plain::{CODE, ITEM, Inline, Link, STYLES, What};
+
+/// Fresh runs for text without a past.
+pub(super) fn fresh(inline: &Inline, items: &BTreeMap<String, &Value>) -> Vec<Value> {
+    runs(&[], &Inline::default(), inline, items)
+}
+
+/// Runs that say `new`, made from the runs that say `old`.
+pub(super) fn runs(
+    before: &[Value],
+    old: &Inline,
+    new: &Inline,
+    items: &BTreeMap<String, &Value>,
+) -> Vec<Value> {
+    let sources = sources(before);
+    let old_chars: Vec<char> = old.text.chars().collect();
+    let new_chars: Vec<char> = new.text.chars().collect();
+    // Where the runs do not spell the text (they always should), nothing is carried.
+    let fits = sources.len() == old_chars.len();
+    let origin = if fits { diff(&old_chars, &new_chars) } else { vec![None; new_chars.len()] };
+    let old_styles = styles(old);
+    let mut out = Out::default();
+    let mut at = 0;
+    for (text, mark) in new.stretches() {
+        for c in text.chars() {
+            if let What::Item(label) = &mark.what {
+                if let Some(item) = items.get(&**label) {
+                    out.item((*item).clone());
+                }
+                at += 1;
+                continue;
+            }
+            let source = match origin[at] {
+                Some(from) => Some(&sources[from]),
+                None => inherited(&origin, &sources, at),
+            };
+            let kept = origin[at].is_some_and(|from| old_styles[from] == mark.style);
+            let styles = match source {
+                Some(source) if kept => source.styles.cloned().unwrap_or_default(),
+                source => restyled(source.and_then(|source| source.styles), mark.style),
+            };
+            let link = match &mark.what {
+                What::Link(link) => Some(&**link),
+                _ => None,
+            };
+            out.char(c, exclusive(styles, link.is_some()), source.filter(|_| c != ITEM), link);
+            at += 1;
+        }
+    }
+    out.finish()
+}
+
+/// Where a character of the old text comes from.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    run: &'a Value,
+    styles: Option<&'a Map<String, Value>>,
+    link: Option<&'a Value>,
+    place: usize,
+}
+
+fn sources(runs: &[Value]) -> Vec<Source<'_>> {
+    fn text<'a>(run: &'a Value, link: Option<&'a Value>, place: &mut usize, out: &mut Vec<Source<'a>>) {
+        let (text, styles) = match run {
+            Value::String(text) => (text.as_str(), None),
+            run => (
+                run.get("text").and_then(Value::as_str).unwrap_or(""),
+                run.get("styles").and_then(Value::as_object),
+            ),
+        };
+        out.extend(text.chars().map(|_| Source { run, styles, link, place: *place }));
+        *place += 1;
+    }
+    let mut out = Vec::new();
+    let mut place = 0;
+    for run in runs {
+        match run.get("type").and_then(Value::as_str) {
+            Some("text") | None => text(run, None, &mut place, &mut out),
+            Some("link") => {
+                let from = out.len();
+                match run.get("content") {
+                    Some(Value::Array(inner)) => {
+                        inner.iter().for_each(|inner| text(inner, Some(run), &mut place, &mut out));
+                    }
+                    Some(inner @ Value::String(_)) => text(inner, Some(run), &mut place, &mut out),
+                    _ => {}
+                }
+                if out.len() == from {
+                    out.push(Source { run, styles: None, link: None, place });
+                    place += 1;
+                }
+            }
+            Some(_) => {
+                out.push(Source { run, styles: None, link: None, place });
+                place += 1;
+            }
+        }
+    }
+    out
+}
+
+/// The run that typed text joins: the one it was typed into, or a neighbour without anything Markdown cannot say.
+fn inherited<'a, 'v>(
+    origin: &[Option<usize>],
+    sources: &'a [Source<'v>],
+    at: usize,
+) -> Option<&'a Source<'v>> {
+    let is_text = |source: &&Source| source.run.is_string() || source.run.get("text").is_some();
+    let before = origin[..at].iter().rev().find_map(|o| *o).map(|o| &sources[o]).filter(is_text);
+    let after = origin[at..].iter().find_map(|o| *o).map(|o| &sources[o]).filter(is_text);
+    match (before, after) {
+        (Some(a), Some(b)) if a.place == b.place => Some(a),
+        (Some(a), _) if is_simple(a) => Some(a),
+        (_, Some(b)) if is_simple(b) => Some(b),
+        _ => None,
+    }
+}
+
+fn is_simple(source: &Source) -> bool {
+    let known = |key: &String| STYLES.iter().any(|(name, _)| name == key);
+    source.styles.is_none_or(|styles| styles.keys().all(known))
+        && source.run.as_object().is_none_or(|run| run.len() <= 3)
+}
+
+fn styles(inline: &Inline) -> Vec<u8> {
+    inline.stretches().flat_map(|(text, mark)| text.chars().map(|_| mark.style)).collect()
+}
+
+/// A run's styles with the documented ones as wanted.
+fn restyled(before: Option<&Map<String, Value>>, wanted: u8) -> Map<String, Value> {
+    let mut styles = before.cloned().unwrap_or_default();
+    let have = documented_bits(&styles);
+    for (key, bit) in STYLES {
+        if wanted & bit != 0 && have & bit == 0 {
+            styles.insert(key.to_owned(), Value::Bool(true));
+        } else if wanted & bit == 0 && have & bit != 0 {
+            styles.shift_remove(key);
+        }
+    }
+    styles
+}
+
+/// The editor refuses `code` beside any other style, and within a link.
+fn exclusive(mut styles: Map<String, Value>, in_link: bool) -> Map<String, Value> {
+    if documented_bits(&styles) & CODE != 0 {
+        if in_link {
+            styles.shift_remove("code");
+        } else if styles.len() > 1 {
+            styles.retain(|key, _| key == "code");
+        }
+    }
+    styles
+}
+
+/// For each new character, the old one that it is: by words, and inside a changed word by its ends.
+fn diff(old: &[char], new: &[char]) -> Vec<Option<usize>> {
+    let mut origin = vec![None; new.len()];
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
+    for (at, place) in origin.iter_mut().enumerate().take(head) {
+        *place = Some(at);
+    }
+    for back in 1..=tail {
+        origin[new.len() - back] = Some(old.len() - back);
+    }
+    let (old_middle, new_middle) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
+    if old_middle.is_empty() || new_middle.is_empty() {
+        return origin;
+    }
+    let (a, b) = (words(old_middle), words(new_middle));
+    if a.len().saturating_mul(b.len()) > 4_000_000 {
+        return origin;
+    }
+    for op in similar::capture_diff_slices(similar::Algorithm::Myers, &a, &b) {
+        let (tag, from, to) = op.as_tag_tuple();
+        let start = |words: &[&[char]], at: usize| words[..at].iter().map(|word| word.len()).sum::<usize>();
+        let (o, n) = (head + start(&a, from.start), head + start(&b, to.start));
+        match tag {
+            similar::DiffTag::Equal => {
+                let len: usize = b[to].iter().map(|word| word.len()).sum();
+                for at in 0..len {
+                    origin[n + at] = Some(o + at);
+                }
+            }
+            similar::DiffTag::Replace => {
+                let x: Vec<char> = a[from].iter().flat_map(|word| word.iter().copied()).collect();
+                let y: Vec<char> = b[to].iter().flat_map(|word| word.iter().copied()).collect();
+                let head = x.iter().zip(&y).take_while(|(a, b)| a == b).count();
+                let rest = x[head..].iter().rev().zip(y[head..].iter().rev());
+                let tail = rest.take_while(|(a, b)| a == b).count();
+                for at in 0..head {
+                    origin[n + at] = Some(o + at);
+                }
+                for back in 1..=tail {
+                    origin[n + y.len() - back] = Some(o + x.len() - back);
+                }
+            }
+            similar::DiffTag::Delete | similar::DiffTag::Insert => {}
+        }
+    }
+    origin
+}
+
+/// Runs of letters and digits, and every other character by itself.
+fn words(chars: &[char]) -> Vec<&[char]> {
+    chars.chunk_by(|a, b| a.is_alphanumeric() && b.is_alphanumeric()).collect()
+}
+
+/// Runs under construction.
+#[derive(Default)]
+struct Out<'a> {
+    done: Vec<Value>,
+    /// The link that is open: where it goes, the object it comes from, and its runs so far.
+    link: Option<(&'a Link, Option<&'a Value>, Vec<Value>)>,
+    text: String,
+    styles: Map<String, Value>,
+    from: Option<Source<'a>>,
+}
+
+impl<'a> Out<'a> {
+    fn char(
+        &mut self,
+        c: char,
+        styles: Map<String, Value>,
+        from: Option<&Source<'a>>,
+        link: Option<&'a Link>,
+    ) {
+        let same_link = self.link.as_ref().map(|open| open.0) == link;
+        let same_run = match (&self.from, from) {
+            (Some(a), Some(b)) => a.place == b.place,
+            (a, b) => a.is_none() && b.is_none() || a.as_ref().or(b).is_some_and(is_simple),
+        };
+        if !same_link || !same_run || self.styles != styles {
+            self.close_run();
+        }
+        if !same_link {
+            self.close_link();
+            self.link = link.map(|link| (link, from.and_then(|from| from.link), Vec::new()));
+        }
+        if self.text.is_empty() || self.from.is_none() {
+            self.from = from.copied().or(self.from);
+        }
+        self.styles = styles;
+        self.text.push(c);
+    }
+
+    fn item(&mut self, item: Value) {
+        self.close_run();
+        self.close_link();
+        self.done.push(item);
+    }
+
+    fn close_run(&mut self) {
+        if self.text.is_empty() {
+            return;
+        }
+        let text = Value::String(std::mem::take(&mut self.text));
+        let styles = Value::Object(std::mem::take(&mut self.styles));
+        let mut run = match self.from.take().and_then(|from| from.run.as_object()) {
+            Some(run) if run.get("text").is_some() => run.clone(),
+            _ => Map::from_iter([("type".to_owned(), Value::from("text"))]),
+        };
+        run.insert("text".to_owned(), text);
+        run.insert("styles".to_owned(), styles);
+        let run = Value::Object(run);
+        match &mut self.link {
+            Some((_, _, runs)) => runs.push(run),
+            None => self.done.push(run),
+        }
+    }
+
+    fn close_link(&mut self) {
+        let Some((link, from, runs)) = self.link.take() else { return };
+        let mut object = match from.and_then(Value::as_object) {
+            Some(object) => object.clone(),
+            None => Map::from_iter([("type".to_owned(), Value::from("link"))]),
+        };
+        object.insert("href".to_owned(), Value::from(link.href.as_str()));
+        object.insert("content".to_owned(), Value::Array(runs));
+        self.done.push(Value::Object(object));
+    }
+
+    fn finish(mut self) -> Vec<Value> {
+        self.close_run();
+        self.close_link();
+        self.done
+    }
+}

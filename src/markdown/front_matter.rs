@@ -1,0 +1,391 @@
+//! The YAML block at a page's top: reads the three keys that are espejo's, and changes nothing else.
+//!
+//! YAML is read as events, so that a value's own text counts (`012` stays `012`) and anchors expand to nothing. It
+//! is written by hand, line by line; the user's keys, comments, order and line ends stay byte for byte.
+
+use std::fmt::Write as _;
+
+use yaml_rust2::parser::{Event, MarkedEventReceiver, Parser};
+use yaml_rust2::scanner::{Marker, TScalarStyle};
+
+/// What espejo keeps in front matter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FrontMatter {
+    /// The page's id at the service.
+    pub id: Option<String>,
+    /// The exact title, where the file name cannot say it.
+    pub title: Option<String>,
+    /// The page's emoji.
+    pub icon: Option<String>,
+}
+
+/// A text in its two parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split<'a> {
+    /// What the front matter says; `None` when there is none.
+    pub front: Option<FrontMatter>,
+    /// Everything after the closing line.
+    pub body: &'a str,
+    /// The byte at which the body starts.
+    pub body_start: usize,
+}
+
+/// Front matter that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the front matter is broken in line {line}: {why}")]
+pub struct BadFrontMatter {
+    /// The line in the file, counted from 1.
+    pub line: usize,
+    /// What is wrong, without a full stop.
+    pub why: String,
+}
+
+/// The keys that are espejo's, in the order they are written in.
+const KEYS: [&str; 3] = ["id", "title", "icon"];
+
+/// Takes a page's text apart. Front matter is a YAML mapping between two `---` lines at the very top; a page that
+/// merely starts with a divider has none.
+///
+/// # Errors
+/// [`BadFrontMatter`] when it looks like front matter but is not YAML, or when one of espejo's keys is no text.
+pub fn split(text: &str) -> Result<Split<'_>, BadFrontMatter> {
+    let whole = Split { front: None, body: text, body_start: 0 };
+    let Some(block) = Block::find(text) else { return Ok(whole) };
+    let entries = match block.entries(text)? {
+        Some(entries) => entries,
+        None => return Ok(whole),
+    };
+    let mut front = FrontMatter::default();
+    for entry in &entries {
+        let value = || match &entry.value {
+            Ok(value) => Ok(value.clone()),
+            Err(()) => {
+                Err(BadFrontMatter { line: entry.line + 2, why: format!("{} must be text", entry.key) })
+            }
+        };
+        match entry.key.as_str() {
+            "id" => front.id = value()?,
+            "title" => front.title = value()?,
+            "icon" => front.icon = value()?,
+            _ => {}
+        }
+    }
+    Ok(Split { front: Some(front), body: &text[block.body..], body_start: block.body })
+}
+
+/// Sets or removes espejo's keys; every other byte stays. Makes the block where there is none, and drops it when
+/// nothing is left in it.
+///
+/// # Errors
+/// As [`split`]; also when a key of espejo's has to change in a mapping written in braces.
+pub fn set(
+    text: &str,
+    id: Option<&str>,
+    title: Option<&str>,
+    icon: Option<&str>,
+) -> Result<String, BadFrontMatter> {
+    let wanted = [id, title, icon];
+    let now = split(text)?;
+    let block = if now.front.is_some() { Block::find(text) } else { None };
+    let Some(block) = block else { return Ok(made(text, wanted)) };
+    let front = now.front.unwrap_or_default();
+    if [front.id.as_deref(), front.title.as_deref(), front.icon.as_deref()] == wanted {
+        return Ok(text.to_owned());
+    }
+    let entries = block.entries(text)?.unwrap_or_default();
+    let eol = if text[..block.start].ends_with("\r\n") { "\r\n" } else { "\n" };
+    let mut lines: Vec<String> =
+        text[block.start..block.end].split_inclusive('\n').map(str::to_owned).collect();
+    let mut place = 0;
+    for (key, value) in KEYS.iter().zip(wanted) {
+        // Lines shift as keys come and go, so each key is looked up again.
+        let body = lines.concat();
+        let found = entries_of(&body, 2)?.unwrap_or_default().into_iter().find(|entry| entry.key == *key);
+        let Some(entry) = found else {
+            if let Some(value) = value {
+                lines.insert(place, format!("{key}: {}{eol}", scalar(value)));
+                place += 1;
+            }
+            continue;
+        };
+        if entry.flow {
+            let why = format!("{key} cannot be changed inside braces; write one key to a line");
+            return Err(BadFrontMatter { line: entry.line + 2, why });
+        }
+        let end = value_end(&lines, entry.line);
+        let same = matches!((&entry.value, value), (Ok(Some(old)), Some(new)) if old == new);
+        match value {
+            Some(_) if same => place = end,
+            Some(value) => {
+                let line = format!("{key}: {}{}{eol}", scalar(value), comment(&lines[entry.line]));
+                lines.splice(entry.line..end, [line]);
+                place = entry.line + 1;
+            }
+            None => {
+                lines.drain(entry.line..end);
+                place = entry.line;
+            }
+        }
+    }
+    if entries.is_empty() && lines.iter().any(|line| !line.trim().is_empty()) && wanted == [None; 3] {
+        return Ok(text.to_owned());
+    }
+    let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+    if lines.iter().all(|line| line.trim().is_empty()) {
+        let rest = &text[block.body..];
+        let rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).unwrap_or(rest);
+        return Ok(format!("{bom}{rest}"));
+    }
+    Ok(format!("{}{}{}", &text[..block.start], lines.concat(), &text[block.end..]))
+}
+
+/// A new block before the text.
+fn made(text: &str, wanted: [Option<&str>; 3]) -> String {
+    if wanted == [None; 3] {
+        return text.to_owned();
+    }
+    let body = text.trim_start_matches('\u{feff}');
+    let bom = &text[..text.len() - body.len()];
+    let eol = if body.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut out = format!("{bom}---{eol}");
+    for (key, value) in KEYS.iter().zip(wanted) {
+        if let Some(value) = value {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "{key}: {}{eol}", scalar(value));
+        }
+    }
+    out.push_str("---");
+    out.push_str(eol);
+    if !body.is_empty() && !body.starts_with(['\n', '\r']) {
+        out.push_str(eol);
+    }
+    out + body
+}
+
+/// Where the block stands: its YAML, and what follows its closing line.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    start: usize,
+    end: usize,
+    body: usize,
+}
+
+impl Block {
+    fn find(text: &str) -> Option<Self> {
+        let skip = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        let mut lines = text[skip..].split_inclusive('\n');
+        let first = lines.next()?;
+        if first.trim_end() != "---" || !first.ends_with('\n') {
+            return None;
+        }
+        let start = skip + first.len();
+        let mut at = start;
+        for line in lines {
+            if line.trim_end() == "---" {
+                return Some(Self { start, end: at, body: at + line.len() });
+            }
+            at += line.len();
+        }
+        None
+    }
+
+    fn entries(&self, text: &str) -> Result<Option<Vec<Entry>>, BadFrontMatter> {
+        entries_of(&text[self.start..self.end], 2)
+    }
+}
+
+/// A key at the top level of the mapping.
+#[derive(Debug, Clone)]
+struct Entry {
+    key: String,
+    /// The scalar's text; `Ok(None)` for null; an error for a list or mapping.
+    value: Result<Option<String>, ()>,
+    /// Counted from 0 in the block.
+    line: usize,
+    flow: bool,
+}
+
+/// The entries of a YAML mapping; `None` when it is something else, which makes it no front matter.
+fn entries_of(yaml: &str, first_line: usize) -> Result<Option<Vec<Entry>>, BadFrontMatter> {
+    if yaml.trim().is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    let looks_like_keys =
+        yaml.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).is_some_and(is_key_line);
+    let bad = |line: usize, why: String| BadFrontMatter { line, why };
+    if yaml.len() > 1 << 20 {
+        return if looks_like_keys {
+            Err(bad(first_line, "it is over a megabyte".to_owned()))
+        } else {
+            Ok(None)
+        };
+    }
+    let mut reader = Reader { yaml, depth: 0, key: None, entries: Vec::new(), is_mapping: false };
+    if let Err(error) = Parser::new_from_str(yaml).load(&mut reader, false) {
+        if !looks_like_keys {
+            return Ok(None);
+        }
+        let why = error.info().to_owned();
+        return Err(bad(error.marker().line() + first_line - 1, why));
+    }
+    if !reader.is_mapping {
+        return Ok(None);
+    }
+    let mut entries = reader.entries;
+    for key in KEYS {
+        let mut lines = entries.iter().filter(|entry| entry.key == key).map(|entry| entry.line);
+        if let (Some(_), Some(second)) = (lines.next(), lines.next()) {
+            return Err(bad(second + first_line, format!("{key} is there twice")));
+        }
+    }
+    entries.retain(|entry| !entry.key.is_empty());
+    Ok(Some(entries))
+}
+
+fn is_key_line(line: &str) -> bool {
+    let key = line.trim_start_matches(['"', '\'']);
+    let name = key.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.')).count();
+    let rest: String = key.chars().skip(name).collect();
+    let rest = rest.trim_start_matches(['"', '\'']).trim_start();
+    name > 0 && (rest == ":" || rest.starts_with(": ") || rest.starts_with(":\t"))
+}
+
+struct Reader<'y> {
+    yaml: &'y str,
+    depth: usize,
+    key: Option<(String, usize, bool)>,
+    entries: Vec<Entry>,
+    is_mapping: bool,
+}
+
+impl MarkedEventReceiver for Reader<'_> {
+    fn on_event(&mut self, event: Event, mark: Marker) {
+        match event {
+            Event::MappingStart(..) | Event::SequenceStart(..) => {
+                if self.depth == 0 {
+                    self.is_mapping = matches!(event, Event::MappingStart(..));
+                } else if self.depth == 1 {
+                    self.value(Err(()), &mark);
+                }
+                self.depth += 1;
+            }
+            Event::MappingEnd | Event::SequenceEnd => self.depth = self.depth.saturating_sub(1),
+            Event::Scalar(text, style, ..) if self.depth == 1 && self.is_mapping => {
+                if self.key.is_none() {
+                    let line = mark.line().saturating_sub(1);
+                    let flow = mark.col() > 0 || self.yaml.trim_start().starts_with('{');
+                    self.key = Some((text, line, flow));
+                } else {
+                    let null = style == TScalarStyle::Plain
+                        && matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL");
+                    self.value(Ok((!null).then_some(text)), &mark);
+                }
+            }
+            Event::Alias(_) if self.depth == 1 => self.value(Err(()), &mark),
+            _ => {}
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn value(&mut self, value: Result<Option<String>, ()>, mark: &Marker) {
+        match self.key.take() {
+            Some((key, line, flow)) => self.entries.push(Entry { key, value, line, flow }),
+            // A key that is no scalar: remembered without a name.
+            None => self.key = Some((String::new(), mark.line().saturating_sub(1), false)),
+        }
+    }
+}
+
+/// The line after a key's value: further lines of a value are indented.
+fn value_end(lines: &[String], key: usize) -> usize {
+    let mut end = key + 1;
+    for (at, line) in lines.iter().enumerate().skip(key + 1) {
+        if line.starts_with([' ', '\t']) && !line.trim().is_empty() {
+            end = at + 1;
+        } else if !line.trim().is_empty() {
+            break;
+        }
+    }
+    end
+}
+
+/// The comment at the end of a line, with the space before it.
+fn comment(line: &str) -> String {
+    let line = line.trim_end();
+    let value = line.split_once(':').map_or("", |(_, value)| value.trim_start());
+    let rest = match value.chars().next() {
+        Some('"') => closing(value, '"', true),
+        Some('\'') => closing(value, '\'', false),
+        Some('|' | '>') => None,
+        _ => value.find(" #").map(|at| &value[at..]),
+    };
+    rest.filter(|rest| rest.trim_start().starts_with('#')).unwrap_or("").to_owned()
+}
+
+fn closing(value: &str, quote: char, escapes: bool) -> Option<&str> {
+    let mut escaped = false;
+    for (at, c) in value.char_indices().skip(1) {
+        if escaped {
+            escaped = false;
+        } else if escapes && c == '\\' {
+            escaped = true;
+        } else if c == quote {
+            return Some(&value[at + c.len_utf8()..]);
+        }
+    }
+    None
+}
+
+/// A text as a YAML scalar: bare where that is safe for every reader, else in double quotes as JSON has it.
+fn scalar(text: &str) -> String {
+    let safe_char = |c: char| {
+        c.is_alphanumeric()
+            || matches!(c, ' ' | '-' | '_' | '.' | ',' | '(' | ')' | '/' | '!' | '?' | '\'' | '+' | '=')
+    };
+    let word = |text: &str| {
+        matches!(
+            text.to_ascii_lowercase().as_str(),
+            "y" | "n" | "yes" | "no" | "true" | "false" | "on" | "off" | "null" | "nan" | "inf"
+        )
+    };
+    let bare = text.chars().next().is_some_and(char::is_alphanumeric)
+        && text.chars().all(safe_char)
+        && text.chars().any(char::is_alphabetic)
+        && !text.ends_with(' ')
+        && !word(text)
+        && !is_number_like(text);
+    if bare {
+        return text.to_owned();
+    }
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') => {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Whether some YAML reader takes it for a number or a date: `1e5`, `0x1f`, `1_000`, `2024-01-01`.
+fn is_number_like(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| {
+            c.is_ascii_hexdigit() || matches!(c, '_' | '.' | 'x' | 'o' | '+' | '-' | 'T' | 'Z' | ' ' | ':')
+        })
+        && !is_uuid(text)
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36 && text.bytes().enumerate().all(|(at, b)| matches!(at, 8 | 13 | 18 | 23) == (b == b'-'))
+}

@@ -1,0 +1,203 @@
+//! Text to blocks: reads the text, finds each block's past in the base, and builds what is new.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::NewId;
+use super::align::{Flat, align};
+use super::allowed::Allowed;
+use super::build::Builder;
+use super::lower::{Lowered, lower};
+use super::plain::{Inline, Kind, Node, number, own_hash};
+use super::read::read;
+use super::write::write;
+
+/// See [`super::parse`].
+pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
+    let lowered = lower(base);
+    if !base.is_empty() && write(&lowered.nodes, &mut |_, _| {}) == text {
+        return base.to_vec();
+    }
+    let mut known = allowed.clone();
+    known.learn(base);
+    let (nodes, lowered) = matched(text, lowered, &known);
+    Builder::new(&lowered, &known, base, new_id).page(&nodes)
+}
+
+/// The tree of a text with each node's block of the base. The base's tree may be bent to the text where a formatter
+/// wipes out what the dialect says: bullets for toggles, and blank lines.
+pub(super) fn matched<'a>(
+    text: &str,
+    mut lowered: Lowered<'a>,
+    allowed: &Allowed,
+) -> (Vec<Node>, Lowered<'a>) {
+    let items: BTreeSet<String> = lowered.items.keys().cloned().collect();
+    let mut nodes = read(text, &items);
+    if !any(&nodes, &|node| node.kind == Kind::Toggle) {
+        each(&mut lowered.nodes, &mut |node| {
+            if node.kind == Kind::Toggle {
+                node.kind = Kind::Bullet;
+            }
+        });
+    }
+    let hidden = !any(&nodes, &|node| node.blank);
+    let mut old = Vec::with_capacity(lowered.values.len());
+    let shown = lowered.nodes.len() - lowered.trailing();
+    flatten(&lowered.nodes[..shown], 0, &mut old);
+    if hidden {
+        old.retain(|flat| !flat.node.blank);
+    }
+    settle_literals(&mut nodes, &old, allowed);
+    let count = number(&mut nodes);
+    let mut new = Vec::with_capacity(count);
+    flatten(&nodes, 0, &mut new);
+    let found = align(&old, &new);
+    let places: Vec<Option<usize>> = found.into_iter().map(|o| o.map(|o| old[o].node.index)).collect();
+    each(&mut nodes, &mut |node| node.base = places.get(node.index).copied().flatten());
+    if hidden {
+        let roots = &lowered.nodes[..shown];
+        nodes = unhide(nodes, roots);
+    }
+    (nodes, lowered)
+}
+
+fn flatten<'a>(nodes: &'a [Node], depth: usize, out: &mut Vec<Flat<'a>>) {
+    for node in nodes {
+        out.push(Flat { node, hash: own_hash(&node.kind, &node.inline), depth });
+        flatten(&node.children, depth + 1, out);
+    }
+}
+
+/// Whether any node is as asked.
+pub(super) fn any(nodes: &[Node], ask: &dyn Fn(&Node) -> bool) -> bool {
+    nodes.iter().any(|node| ask(node) || any(&node.children, ask))
+}
+
+/// Does something to every node.
+pub(super) fn each(nodes: &mut [Node], act: &mut dyn FnMut(&mut Node)) {
+    for node in nodes {
+        act(node);
+        each(&mut node.children, act);
+    }
+}
+
+/// Chooses between the natural and the literal reading of constructs without a documented block: the one that the
+/// base has, else the one that is allowed.
+fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Allowed) {
+    if !any(nodes, &|node| node.literal.is_some()) {
+        return;
+    }
+    let hashes: BTreeSet<u64> = old.iter().map(|flat| flat.hash).collect();
+    settle_level(nodes, &hashes, allowed);
+}
+
+fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
+    let mut list_is_text = false;
+    for node in nodes {
+        settle_level(&mut node.children, hashes, allowed);
+        if node.list_first || !matches!(node.kind, Kind::Number(_)) {
+            list_is_text = false;
+        }
+        let Some(literal) = node.literal.take() else { continue };
+        let has = |kind: &Kind, inline: &Inline| hashes.contains(&own_hash(kind, inline));
+        if let Some(whole) = &literal.whole {
+            let text = Inline::plain(whole);
+            let natural = has(&node.kind, &node.inline);
+            if !natural && (has(&Kind::Paragraph, &text) || !creatable(&node.kind, allowed)) {
+                node.kind = Kind::Paragraph;
+                node.inline = text;
+            }
+            continue;
+        }
+        if let Some(prefix) = &literal.prefix {
+            let told = |inline: &Inline| {
+                let mut text = Inline::plain(prefix);
+                text.append(inline);
+                text
+            };
+            let texts: Vec<Inline> =
+                [Some(&node.inline), literal.inline.as_ref()].into_iter().flatten().map(told).collect();
+            let natural = has(&node.kind, &node.inline)
+                || literal.inline.as_ref().is_some_and(|inline| has(&node.kind, inline));
+            if list_is_text
+                || !natural && (!allowed.start() || texts.iter().any(|text| has(&Kind::Paragraph, text)))
+            {
+                list_is_text = true;
+                let by_base = texts.iter().position(|text| has(&Kind::Paragraph, text));
+                let pick = by_base.unwrap_or(if allowed.link() { 0 } else { texts.len() - 1 });
+                node.kind = Kind::Paragraph;
+                node.inline = texts.into_iter().nth(pick).unwrap_or_default();
+                continue;
+            }
+        }
+        if let Some(inline) = literal.inline
+            && !has(&node.kind, &node.inline)
+            && (has(&node.kind, &inline) || !allowed.link())
+        {
+            node.inline = inline;
+        }
+    }
+}
+
+/// Whether blocks of this kind may be made.
+fn creatable(kind: &Kind, allowed: &Allowed) -> bool {
+    match kind {
+        Kind::Code(_) => allowed.block("codeBlock"),
+        Kind::Divider => allowed.block("divider"),
+        Kind::Table(_) => allowed.block("table"),
+        Kind::Media(_) => ["image", "video", "audio"].iter().any(|kind| allowed.block(kind)),
+        _ => true,
+    }
+}
+
+/// Puts the base's empty paragraphs back between neighbours that still are neighbours.
+fn unhide(nodes: Vec<Node>, old: &[Node]) -> Vec<Node> {
+    let mut places = Vec::new();
+    collect(old, &mut places);
+    places.sort_unstable_by_key(|place| place.0);
+    restore(nodes, &places)
+}
+
+/// For each node of the base that blank lines follow: its index, theirs, and its next sibling's.
+type Gap = (usize, Vec<usize>, usize);
+
+fn collect(old: &[Node], out: &mut Vec<Gap>) {
+    let mut last: Option<usize> = None;
+    let mut gap = Vec::new();
+    for node in old {
+        if node.blank {
+            gap.push(node.index);
+        } else {
+            if let (Some(last), false) = (last, gap.is_empty()) {
+                out.push((last, std::mem::take(&mut gap), node.index));
+            }
+            last = Some(node.index);
+            collect(&node.children, out);
+        }
+    }
+}
+
+fn restore(nodes: Vec<Node>, gaps: &[Gap]) -> Vec<Node> {
+    if gaps.is_empty() {
+        return nodes;
+    }
+    let mut out: Vec<Node> = Vec::with_capacity(nodes.len());
+    for mut node in nodes {
+        node.children = restore(std::mem::take(&mut node.children), gaps);
+        let before = out.last().and_then(|last| last.base);
+        if let (Some(before), Some(after)) = (before, node.base)
+            && let Ok(at) = gaps.binary_search_by_key(&before, |gap| gap.0)
+            && gaps[at].2 == after
+        {
+            for &index in &gaps[at].1 {
+                let mut empty = Node::new(Kind::Paragraph, node.at.start..node.at.start);
+                empty.blank = true;
+                empty.base = Some(index);
+                out.push(empty);
+            }
+        }
+        out.push(node);
+    }
+    out
+}

@@ -1,0 +1,208 @@
+//! A user's text taken apart: which lines belong to which block, and how each is indented.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::super::allowed::Allowed;
+use super::super::lower::{Lowered, lower};
+use super::super::parse::{any, matched};
+use super::super::plain::{Kind, Node};
+
+/// How a block that is no list item holds its children.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// A list item: by indentation.
+    Indent,
+    /// Between the two comments.
+    Markers,
+    /// Inside the block quote.
+    Quote,
+}
+
+/// One block's place in the text.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// Its own lines, from its marker to the end of its text.
+    pub at: Range<usize>,
+    /// Its place among all that is visible.
+    pub order: usize,
+    /// What begins the lines of its children.
+    pub inner: String,
+    /// How it holds its children.
+    pub holds: Holds,
+    /// Its list marker with the space behind it.
+    pub marker: String,
+    /// The number in the marker.
+    pub number: u64,
+    /// The block it is beneath, by index in the base.
+    pub parent: Option<usize>,
+    /// It is the first of its Markdown list.
+    pub list_first: bool,
+}
+
+/// A text beside the blocks it stands for.
+pub(super) struct Layout<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// The plain tree of the blocks.
+    pub lowered: Lowered<'a>,
+    /// Places by index in the base; blank lines and what shows nowhere have none.
+    pub places: BTreeMap<usize, Place>,
+    /// Indexes in the order of the text.
+    pub order: Vec<usize>,
+    /// The base's nodes by index: the node, and whether it says its blank line in the text.
+    pub nodes: Vec<Node>,
+    /// Indexes of blocks by id; only ids that are there once.
+    pub ids: BTreeMap<String, usize>,
+    /// A formatter took the blank lines out that stand for empty paragraphs.
+    pub hides_blank: bool,
+    /// The line end that most lines have.
+    pub eol: &'static str,
+}
+
+impl<'a> Layout<'a> {
+    /// `None` when the text does not show every block of `old` in its place.
+    pub(super) fn of(text: &'a str, old: &'a [Value]) -> Option<Self> {
+        let mut known = Allowed::documented();
+        known.learn(old);
+        let (nodes, _) = matched(text, lower(old), &known);
+        let lowered = lower(old);
+        let mut flat = Vec::new();
+        collect(&lowered.nodes, &mut flat);
+        let mut ids: BTreeMap<String, usize> = BTreeMap::new();
+        let mut twice = Vec::new();
+        for (index, block) in lowered.values.iter().enumerate() {
+            if let Some(id) = block.get("id").and_then(Value::as_str)
+                && ids.insert(id.to_owned(), index).is_some()
+            {
+                twice.push(id.to_owned());
+            }
+        }
+        twice.iter().for_each(|id| {
+            ids.remove(id);
+        });
+        let blanks = any(&nodes, &|node| node.blank && !node.at.is_empty() || node.blank);
+        let hides_blank = blanks && !text_has_blank(&nodes, text);
+        let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let mut layout = Self {
+            text,
+            lowered,
+            places: BTreeMap::new(),
+            order: Vec::new(),
+            nodes: flat,
+            ids,
+            hides_blank,
+            eol,
+        };
+        layout.level(&nodes, "", None)?;
+        Some(layout)
+    }
+
+    fn level(&mut self, nodes: &[Node], prefix: &str, parent: Option<usize>) -> Option<()> {
+        for node in nodes {
+            if node.blank {
+                continue;
+            }
+            let index = node.base?;
+            let marker = if node.kind.is_item() { self.marker(node) } else { String::new() };
+            let holds = self.holds(node);
+            let inner = match node.children.iter().find(|child| !child.blank) {
+                Some(child) => self.lead(child.at.start).unwrap_or_else(|| self.inner(node, prefix, &marker)),
+                None => self.inner(node, prefix, &marker),
+            };
+            let place = Place {
+                at: node.at.clone(),
+                order: self.order.len(),
+                inner: inner.clone(),
+                holds,
+                marker,
+                number: node.number,
+                parent,
+                list_first: node.list_first,
+            };
+            self.order.push(index);
+            if self.places.insert(index, place).is_some() {
+                return None;
+            }
+            self.level(&node.children, &inner, Some(index))?;
+        }
+        Some(())
+    }
+
+    /// The marker of an item with the white space behind it, as wide as its content is indented.
+    fn marker(&self, node: &Node) -> String {
+        let rest = &self.text[node.at.start..];
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let sign = &rest[..(digits + 1).min(rest.len())];
+        let spaces = rest[sign.len()..].bytes().take_while(|&b| b == b' ').count();
+        let ended =
+            rest[sign.len() + spaces..].starts_with(['\n', '\r']) || rest.len() == sign.len() + spaces;
+        let spaces = if ended || !(1..=4).contains(&spaces) { 1 } else { spaces };
+        format!("{sign}{:spaces$}", "")
+    }
+
+    fn holds(&self, node: &Node) -> Holds {
+        if node.kind.is_item() {
+            return Holds::Indent;
+        }
+        match node.children.iter().find(|child| !child.blank) {
+            Some(child) if node.kind == Kind::Quote => {
+                let between = self.text.get(node.at.end..child.at.start).unwrap_or("");
+                if between.contains("<!-- children -->") { Holds::Markers } else { Holds::Quote }
+            }
+            _ => Holds::Markers,
+        }
+    }
+
+    fn inner(&self, node: &Node, prefix: &str, marker: &str) -> String {
+        if node.kind.is_item() {
+            format!("{prefix}{:width$}", "", width = marker.len())
+        } else {
+            prefix.to_owned()
+        }
+    }
+
+    /// What stands before a block on its line, when that is only indentation and quote signs.
+    fn lead(&self, at: usize) -> Option<String> {
+        let from = self.text[..at].rfind(['\n', '\r']).map_or(0, |i| i + 1);
+        let lead = &self.text[from..at];
+        lead.chars().all(|c| matches!(c, ' ' | '\t' | '>')).then(|| lead.to_owned())
+    }
+}
+
+fn collect(nodes: &[Node], out: &mut Vec<Node>) {
+    for node in nodes {
+        let mut own = Node::new(node.kind.clone(), 0..0);
+        own.inline = node.inline.clone();
+        own.index = node.index;
+        own.blank = node.blank;
+        out.push(own);
+        collect(&node.children, out);
+    }
+}
+
+/// Whether any blank-line paragraph of the tree really has its blank line.
+fn text_has_blank(nodes: &[Node], text: &str) -> bool {
+    let mut before: Option<&Node> = None;
+    let mut blank = 0;
+    for node in nodes {
+        if text_has_blank(&node.children, text) {
+            return true;
+        }
+        if node.blank {
+            blank += 1;
+            continue;
+        }
+        if let (Some(before), true) = (before, blank > 0) {
+            let between = text.get(before.end..node.at.start).unwrap_or("");
+            if between.matches('\n').count() > 2 {
+                return true;
+            }
+        }
+        before = Some(node);
+        blank = 0;
+    }
+    false
+}

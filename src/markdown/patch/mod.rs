@@ -1,0 +1,53 @@
+//! Changes of blocks into a text that a person formatted: only the lines of changed blocks are rewritten (law 4).
+//!
+//! The text is taken apart into the lines of its blocks and what stands between them. What belongs to unchanged
+//! blocks is put together again byte for byte; the rest is written anew in the style of its surroundings. The result
+//! is read back, and a coarser splice is tried until it says exactly what it should; the last one is a new rendering.
+
+mod layout;
+mod splice;
+
+use serde_json::Value;
+
+use super::allowed::Allowed;
+use super::lower::lower;
+use super::parse;
+use super::write::{Mode, write};
+use layout::Layout;
+use splice::{Grain, Splice};
+
+/// See [`super::patch`].
+pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
+    if old == new || stands_for(text, new) {
+        return text.to_owned();
+    }
+    let whole = write(&lower(new).nodes, &mut |_, _| {});
+    if let Some(layout) = Layout::of(text, old) {
+        let tries = [
+            (Grain::Line, Mode::Minimal),
+            (Grain::Line, Mode::Strict),
+            (Grain::Plain, Mode::Strict),
+            (Grain::Root, Mode::Strict),
+        ];
+        let lowered = lower(new);
+        for (grain, mode) in tries {
+            let result = Splice::new(&layout, &lowered, grain, mode).run();
+            if stands_for(&result, new) {
+                return result;
+            }
+        }
+    }
+    let crlf = text.contains("\r\n");
+    let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+    bom.to_owned() + &if crlf { whole.replace('\n', "\r\n") } else { whole }
+}
+
+/// Whether reading `text` beside `blocks` gives exactly those.
+fn stands_for(text: &str, blocks: &[Value]) -> bool {
+    let mut ids = 0u64;
+    let mut id = || {
+        ids += 1;
+        format!("new block {ids}")
+    };
+    parse::parse(text, blocks, &Allowed::documented(), &mut id) == blocks
+}

@@ -1,0 +1,427 @@
+//! Puts a text together: the old lines of what stayed, new lines for what changed.
+
+use super::super::lower::Lowered;
+use super::super::plain::{Kind, Node};
+use super::super::write::{Line, Mode, line, separator};
+use super::layout::{Holds, Layout, Place};
+
+/// How much of the old text is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grain {
+    /// The lines of every block that did not change.
+    Line,
+    /// The same, but what a formatter wiped out (toggles, blank lines) is said again.
+    Plain,
+    /// Only blocks at the top of which nothing changed, down to the last one beneath them.
+    Root,
+}
+
+/// A visible block of the new page.
+struct Seen<'a> {
+    node: &'a Node,
+    /// Its parent among the seen.
+    parent: Option<usize>,
+    /// The sibling before it among the seen.
+    before: Option<usize>,
+    /// Empty paragraphs between the two.
+    blank: usize,
+    /// Where it is in the old text, whether its lines are kept or not.
+    old: Option<&'a Place>,
+    /// Its lines are kept.
+    kept: bool,
+    /// What begins its lines.
+    prefix: String,
+    /// What begins its children's lines, and how it holds them.
+    inner: String,
+    holds: Holds,
+    /// The list marker of an item.
+    marker: String,
+    number: u64,
+}
+
+/// One try.
+pub(super) struct Splice<'a> {
+    layout: &'a Layout<'a>,
+    new: &'a Lowered<'a>,
+    grain: Grain,
+    mode: Mode,
+    seen: Vec<Seen<'a>>,
+    out: String,
+}
+
+impl<'a> Splice<'a> {
+    /// Prepares a try.
+    pub(super) fn new(layout: &'a Layout<'a>, new: &'a Lowered<'a>, grain: Grain, mode: Mode) -> Self {
+        Self { layout, new, grain, mode, seen: Vec::new(), out: String::new() }
+    }
+
+    /// The new text.
+    pub(super) fn run(mut self) -> String {
+        let nodes = &self.new.nodes;
+        let shown = nodes.len() - self.new.trailing();
+        self.level(&nodes[..shown], None);
+        for at in 0..self.seen.len() {
+            self.between(at);
+            self.own(at);
+        }
+        self.tail();
+        self.out
+    }
+
+    /// The place in the base of a block of the new page: by id.
+    fn base(&self, node: &Node) -> Option<usize> {
+        let id = self.new.values[node.index].get("id")?.as_str()?;
+        self.layout.ids.get(id).copied()
+    }
+
+    fn level(&mut self, nodes: &'a [Node], parent: Option<usize>) {
+        let mut before: Option<usize> = None;
+        let mut blank = 0;
+        for node in nodes {
+            let base = self.base(node);
+            let old = base.and_then(|base| self.layout.places.get(&base));
+            if node.blank && old.is_none() {
+                blank += 1;
+                continue;
+            }
+            let at = self.see(node, base, old, parent, before, blank);
+            self.level(&node.children, Some(at));
+            before = Some(at);
+            blank = 0;
+        }
+    }
+
+    fn see(
+        &mut self,
+        node: &'a Node,
+        base: Option<usize>,
+        old: Option<&'a Place>,
+        parent: Option<usize>,
+        before: Option<usize>,
+        blank: usize,
+    ) -> usize {
+        let prefix = parent.map_or(String::new(), |parent| self.seen[parent].inner.clone());
+        let stays = old.is_some_and(|old| self.same_parent(old, parent));
+        let was = base.map(|base| &self.layout.nodes[base]);
+        let same = was.is_some_and(|was| was.same_own(node))
+            && (self.grain != Grain::Root || self.whole(node, parent));
+        let number = match (node.kind.clone(), before.map(|before| &self.seen[before])) {
+            (Kind::Number(Some(start)), _) => start,
+            (Kind::Number(None), Some(before))
+                if blank == 0 && matches!(before.node.kind, Kind::Number(_)) =>
+            {
+                before.number + 1
+            }
+            _ => 1,
+        };
+        let mut seen = Seen {
+            node,
+            parent,
+            before,
+            blank,
+            old: old.filter(|_| stays),
+            kept: false,
+            inner: prefix.clone(),
+            prefix,
+            holds: if node.kind.is_item() { Holds::Indent } else { Holds::Markers },
+            marker: String::new(),
+            number,
+        };
+        let family_stays = was.is_some_and(|was| family(&was.kind) == family(&node.kind));
+        match seen.old {
+            Some(old) if family_stays => {
+                let renumbered = matches!(node.kind, Kind::Number(_)) && !self.number_stands(&seen, old);
+                let as_toggle =
+                    node.kind == Kind::Toggle && !old.marker.starts_with('+') && self.grain != Grain::Line;
+                seen.kept = same && !renumbered && !as_toggle;
+                seen.inner.clone_from(&old.inner);
+                seen.holds = old.holds;
+                seen.marker.clone_from(&old.marker);
+                if renumbered {
+                    let digits = old.marker.bytes().take_while(u8::is_ascii_digit).count();
+                    seen.marker = format!("{number}{}", &old.marker[digits..]);
+                    // The text moves with the marker's width; so do the lines beneath it.
+                    seen.inner = format!("{}{:width$}", seen.prefix, "", width = seen.marker.len());
+                    seen.old = seen.old.filter(|_| seen.marker.len() == old.marker.len());
+                } else if matches!(node.kind, Kind::Number(_)) {
+                    seen.number = old.number;
+                }
+                if as_toggle {
+                    seen.marker.replace_range(..1, "+");
+                }
+            }
+            _ => {
+                seen.old = None;
+                if node.kind.is_item() {
+                    seen.marker = self.marker_like(&seen);
+                    seen.inner = format!("{}{:width$}", seen.prefix, "", width = seen.marker.len());
+                }
+            }
+        }
+        self.seen.push(seen);
+        self.seen.len() - 1
+    }
+
+    /// Whether a block stands beneath the same block as in the old text, laid out as it was.
+    fn same_parent(&self, old: &Place, parent: Option<usize>) -> bool {
+        match (old.parent, parent) {
+            (None, None) => true,
+            (Some(was), Some(now)) => {
+                let now = &self.seen[now];
+                now.old.is_some() && self.base(now.node) == Some(was)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the number in the old text still says what it should.
+    fn number_stands(&self, seen: &Seen, old: &Place) -> bool {
+        let Kind::Number(start) = seen.node.kind else { return true };
+        let runs_on = seen.blank == 0
+            && seen.before.is_some_and(|before| matches!(self.seen[before].node.kind, Kind::Number(_)));
+        runs_on
+            || old.number == start.unwrap_or(1)
+            || !old.list_first && start.is_none() && self.follows(seen, old)
+    }
+
+    /// Whether what stood before it in the old text still does.
+    fn follows(&self, seen: &Seen, old: &Place) -> bool {
+        let before = seen.before.and_then(|before| self.seen[before].old);
+        before.is_some_and(|before| before.order < old.order && before.parent == old.parent)
+    }
+
+    /// A marker in the style of the siblings.
+    fn marker_like(&self, seen: &Seen) -> String {
+        let near = seen
+            .before
+            .map(|before| &self.seen[before])
+            .filter(|near| family(&near.node.kind) == family(&seen.node.kind));
+        let after = || {
+            let order = seen.before.and_then(|before| self.seen[before].old).map_or(0, |old| old.order + 1);
+            let index = self.layout.order.get(order)?;
+            let place = self.layout.places.get(index)?;
+            let same = family(&self.layout.nodes[*index].kind) == family(&seen.node.kind);
+            let parent = seen.parent.and_then(|parent| self.base(self.seen[parent].node));
+            (same && place.parent == parent).then(|| place.marker.clone())
+        };
+        let like = near.map(|near| near.marker.clone()).or_else(after);
+        match (&seen.node.kind, like) {
+            (Kind::Number(_), Some(like)) => {
+                let digits = like.bytes().take_while(u8::is_ascii_digit).count();
+                format!("{}{}", seen.number, &like[digits..])
+            }
+            (Kind::Number(_), None) => format!("{}. ", seen.number),
+            (Kind::Toggle, Some(like)) if like.starts_with('+') => like,
+            (Kind::Toggle, _) => "+ ".to_owned(),
+            (_, Some(like)) => like,
+            (_, None) => "- ".to_owned(),
+        }
+    }
+
+    /// Whether a block's whole tree at the top of the page is as it was.
+    fn whole(&self, node: &Node, parent: Option<usize>) -> bool {
+        let mut at = parent;
+        let mut top = node;
+        while let Some(parent) = at {
+            top = self.seen[parent].node;
+            at = self.seen[parent].parent;
+        }
+        let index = self.base(top);
+        index.is_some_and(|index| self.layout.lowered.values[index] == self.new.values[top.index])
+    }
+
+    /// Writes what stands between a block and the one before it.
+    fn between(&mut self, at: usize) {
+        let Some(previous) = at.checked_sub(1) else { return self.head(at) };
+        if let Some(text) = self.kept_between(previous, at) {
+            self.out.push_str(&text);
+            return;
+        }
+        let mut text = String::new();
+        let seen = &self.seen[at];
+        let mut closing = previous;
+        if seen.parent != Some(previous) {
+            // Close what the block before stood in, up to its sibling.
+            while Some(closing) != seen.before {
+                let Some(parent) = self.seen[closing].parent else { break };
+                self.close(&mut text, parent);
+                closing = parent;
+            }
+            let before = self.seen[closing].node;
+            let mut lines = String::new();
+            separator(&mut lines, before, seen.node, seen.blank, &seen.prefix);
+            // What was just closed, or shown loosely, needs a blank line.
+            if !text.is_empty() && !lines.starts_with("\n\n") {
+                lines.insert(0, '\n');
+            }
+            text.push_str(&lines);
+            if let Some(like) = self.borrowed(at, previous) {
+                text = like;
+            }
+        } else {
+            let parent = &self.seen[previous];
+            match parent.holds {
+                Holds::Indent => text.push_str("\n\n"),
+                Holds::Markers => {
+                    text = format!("\n\n{0}<!-- children -->\n\n", parent.prefix);
+                }
+                Holds::Quote => text = format!("\n{}\n", seen.prefix.trim_end()),
+            }
+            if parent.holds == Holds::Indent && self.joins(previous, at) {
+                text.pop();
+            }
+            text.push_str(&seen.prefix);
+        }
+        self.push_fresh(&text);
+    }
+
+    fn close(&self, text: &mut String, parent: usize) {
+        let parent = &self.seen[parent];
+        if parent.holds == Holds::Markers {
+            text.push_str("\n\n");
+            text.push_str(&parent.prefix);
+            text.push_str("<!-- /children -->");
+        }
+    }
+
+    /// Whether an item's first child may follow without a blank line.
+    fn joins(&self, parent: usize, child: usize) -> bool {
+        let (parent, child) = (self.seen[parent].node, self.seen[child].node);
+        let interrupts = match child.kind {
+            Kind::Number(start) => start.is_none() && !child.inline.is_empty(),
+            Kind::Check(_) => true,
+            _ => child.kind.is_item() && !child.inline.is_empty(),
+        };
+        child.kind.is_item() && (interrupts || parent.inline.is_empty())
+    }
+
+    /// What stood between two blocks that still follow each other.
+    fn kept_between(&self, previous: usize, at: usize) -> Option<String> {
+        let (a, b) = (&self.seen[previous], &self.seen[at]);
+        let (old_a, old_b) = (a.old?, b.old?);
+        if old_a.order + 1 != old_b.order || self.blank_in_base(b)? != b.blank {
+            return None;
+        }
+        if self.layout.hides_blank && b.blank > 0 && self.grain != Grain::Line {
+            return None;
+        }
+        let text = self.layout.text.get(old_a.at.end..old_b.at.start)?;
+        if a.kept && b.kept {
+            return Some(text.to_owned());
+        }
+        // Lines that are rewritten begin where they began, but the white space after the old text goes with it.
+        let lines = text.find(['\n', '\r'])?;
+        Some(text[lines..].to_owned())
+    }
+
+    /// Empty paragraphs that blank lines say before a block in the base.
+    fn blank_in_base(&self, seen: &Seen) -> Option<usize> {
+        let index = self.base(seen.node)?;
+        let nodes = &self.layout.nodes;
+        let is_blank = |index: usize| nodes[index].blank && !self.layout.places.contains_key(&index);
+        Some((0..index).rev().take_while(|&index| is_blank(index)).count())
+    }
+
+    /// White space between siblings, taken from beside the place where a block came or went.
+    fn borrowed(&self, at: usize, previous: usize) -> Option<String> {
+        let seen = &self.seen[at];
+        if seen.blank > 0 || seen.before != Some(previous) {
+            return None;
+        }
+        let tight_fits = family(&seen.node.kind) == family(&self.seen[previous].node.kind)
+            && seen.node.kind.is_item()
+            && self.seen[previous].node.children.is_empty();
+        let text = self.layout.text;
+        let after = self.seen[previous].old.and_then(|old| {
+            let next = self.layout.places.get(self.layout.order.get(old.order + 1)?)?;
+            (next.parent == old.parent).then(|| text.get(old.at.end..next.at.start))?
+        });
+        let before = seen.old.and_then(|old| {
+            let last = self.layout.places.get(self.layout.order.get(old.order.checked_sub(1)?)?)?;
+            (last.parent == old.parent).then(|| text.get(last.at.end..old.at.start))?
+        });
+        [after, before].into_iter().flatten().find_map(|between| {
+            let lines = between.find(['\n', '\r'])?;
+            let between = &between[lines..];
+            let newlines = between.matches('\n').count();
+            let plain = between.chars().all(|c| c.is_ascii_whitespace()) && between.ends_with(&*seen.prefix);
+            (plain && newlines <= 2 && (newlines == 2 || tight_fits)).then(|| between.replace("\r\n", "\n"))
+        })
+    }
+
+    /// Writes what stands before the first block.
+    fn head(&mut self, at: usize) {
+        let first = self.layout.order.first().and_then(|index| self.layout.places.get(index));
+        let text = self.layout.text;
+        let end = first.map_or(0, |first| first.at.start);
+        let head = &text[..end];
+        let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+        let same = self.seen[at].old.is_some_and(|old| old.order == 0);
+        let blank = head.trim_start_matches('\u{feff}').chars().all(|c| matches!(c, '\n' | '\r'));
+        let head = if same || blank { head } else { bom };
+        self.out.push_str(head);
+    }
+
+    /// Writes a block's own lines.
+    fn own(&mut self, at: usize) {
+        let seen = &self.seen[at];
+        if let (Some(old), true) = (seen.old, seen.kept) {
+            self.out.push_str(&self.layout.text[old.at.clone()]);
+            return;
+        }
+        let first = seen.parent.is_none() && seen.before.is_none() && seen.blank == 0;
+        let mut text = String::new();
+        line(&mut text, seen.node, Line { prefix: &seen.prefix, marker: &seen.marker, first }, self.mode);
+        self.push_fresh(&text);
+    }
+
+    /// Writes what stands after the last block.
+    fn tail(&mut self) {
+        let text = self.layout.text;
+        let last_old = self.layout.order.last().and_then(|index| self.layout.places.get(index));
+        let Some(last) = self.seen.len().checked_sub(1) else {
+            // Nothing is left to show.
+            return;
+        };
+        let same = self.seen[last].old.zip(last_old).is_some_and(|(now, was)| now.order == was.order);
+        if let (true, Some(was)) = (same, last_old) {
+            let rest = &text[was.at.end..];
+            let rest = if self.seen[last].kept {
+                rest
+            } else {
+                rest.find(['\n', '\r']).map_or("", |at| &rest[at..])
+            };
+            self.out.push_str(rest);
+            return;
+        }
+        let mut closing = String::new();
+        let mut at = last;
+        while let Some(parent) = self.seen[at].parent {
+            self.close(&mut closing, parent);
+            at = parent;
+        }
+        if text.is_empty() || text.ends_with(['\n', '\r']) {
+            closing.push('\n');
+        }
+        self.push_fresh(&closing);
+    }
+
+    fn push_fresh(&mut self, text: &str) {
+        if self.layout.eol == "\n" {
+            self.out.push_str(text);
+        } else {
+            self.out.push_str(&text.replace('\n', self.layout.eol));
+        }
+    }
+}
+
+/// Kinds that a marker can stand for alike.
+fn family(kind: &Kind) -> u8 {
+    match kind {
+        Kind::Bullet | Kind::Check(_) => 1,
+        Kind::Toggle => 2,
+        Kind::Number(_) => 3,
+        Kind::Quote => 4,
+        _ => 0,
+    }
+}

@@ -1,0 +1,319 @@
+//! The plain tree: what a page says once everything that Markdown cannot say is left out.
+//!
+//! Both sides come down to it: `lower` from blocks, `read` from text. Two equal plain trees mean the same page to a
+//! reader of the file. It holds no ids and no props beyond those that a line shows.
+
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+/// Style bits of a [`Mark`]. The five that the API document names.
+pub(super) const BOLD: u8 = 1;
+/// See [`BOLD`].
+pub(super) const ITALIC: u8 = 2;
+/// See [`BOLD`].
+pub(super) const STRIKE: u8 = 4;
+/// See [`BOLD`].
+pub(super) const UNDERLINE: u8 = 8;
+/// See [`BOLD`].
+pub(super) const CODE: u8 = 16;
+
+/// The documented styles: key in `styles`, bit.
+pub(super) const STYLES: [(&str, u8); 5] =
+    [("bold", BOLD), ("italic", ITALIC), ("underline", UNDERLINE), ("strike", STRIKE), ("code", CODE)];
+
+/// Stands in `Inline::text` for an inline item that has no text of its own.
+pub(super) const ITEM: char = '\u{fffc}';
+
+/// Deepest nesting that is shown and made. JSON readers stop at 128 levels, and a block takes two of them; a table
+/// in an answer of the service adds a dozen.
+pub(super) const DEPTH_MAX: usize = 56;
+
+/// Text with marks that cover it from first to last byte.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub(super) struct Inline {
+    /// The characters.
+    pub text: String,
+    /// Neighbours differ, none is empty.
+    pub marks: Vec<Mark>,
+}
+
+/// A stretch of one style.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Mark {
+    /// Bytes of the text.
+    pub len: usize,
+    /// Style bits.
+    pub style: u8,
+    /// What the stretch is.
+    pub what: What,
+}
+
+/// What a stretch of text is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum What {
+    /// Characters.
+    Text,
+    /// The text of a link.
+    Link(Box<Link>),
+    /// An inline item of a kind that has no Markdown, by its label (`#type-hash`); its text is one [`ITEM`].
+    Item(Box<str>),
+}
+
+/// Where a link goes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Link {
+    /// The address.
+    pub href: String,
+    /// The title, which only files have (as their caption).
+    pub title: String,
+}
+
+impl Inline {
+    /// Text without any style.
+    pub(super) fn plain(text: &str) -> Self {
+        let mut inline = Self::default();
+        inline.push(text, 0, &What::Text);
+        inline
+    }
+
+    /// Adds a stretch, joining it with the last one when they are alike.
+    pub(super) fn push(&mut self, text: &str, style: u8, what: &What) {
+        if text.is_empty() {
+            return;
+        }
+        self.text.push_str(text);
+        match self.marks.last_mut() {
+            Some(last) if last.style == style && last.what == *what && !matches!(what, What::Item(_)) => {
+                last.len += text.len();
+            }
+            _ => self.marks.push(Mark { len: text.len(), style, what: what.clone() }),
+        }
+    }
+
+    /// Adds all of `other`.
+    pub(super) fn append(&mut self, other: &Self) {
+        for (text, mark) in other.stretches() {
+            self.push(text, mark.style, &mark.what);
+        }
+    }
+
+    /// Whether there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The marks with their text.
+    pub(super) fn stretches(&self) -> impl Iterator<Item = (&str, &Mark)> {
+        let mut from = 0;
+        self.marks.iter().map(move |mark| {
+            let text = &self.text[from..from + mark.len];
+            from += mark.len;
+            (text, mark)
+        })
+    }
+
+    /// Whether any stretch is a link.
+    pub(super) fn has_link(&self) -> bool {
+        self.marks.iter().any(|mark| matches!(mark.what, What::Link(_)))
+    }
+}
+
+/// What a block is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// A paragraph; empty ones are mostly blank lines.
+    Paragraph,
+    /// A heading of level 1 to 6.
+    Heading(u8),
+    /// `- item`.
+    Bullet,
+    /// `1. item`; a number only when the first of its list does not say 1.
+    Number(Option<u64>),
+    /// `- [ ] item`, `- [x] item`.
+    Check(bool),
+    /// `+ item`.
+    Toggle,
+    /// `> text`.
+    Quote,
+    /// A fence with its language; the code is the inline text.
+    Code(Box<str>),
+    /// `---`.
+    Divider,
+    /// An image, a video or a sound: `![name](url "caption")`.
+    Media(Box<Media>),
+    /// A table; its words are in the cells, not in the inline text.
+    Table(Box<Table>),
+    /// A one-line comment that stands for a block, by its label (`TYPE ID`).
+    Placeholder(Box<str>),
+    /// `<!-- children -->`; only while reading.
+    Open,
+    /// `<!-- /children -->`; only while reading.
+    Close,
+}
+
+impl Kind {
+    /// Whether it is written as an item of a Markdown list.
+    pub(super) fn is_item(&self) -> bool {
+        matches!(self, Self::Bullet | Self::Number(_) | Self::Check(_) | Self::Toggle)
+    }
+
+    /// Whether its inline content is styled text that a person edits.
+    pub(super) fn has_text(&self) -> bool {
+        self.is_item() || matches!(self, Self::Paragraph | Self::Heading(_) | Self::Quote)
+    }
+}
+
+/// An image, a video or a sound.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Media {
+    /// Address.
+    pub url: String,
+    /// Name, shown as the alternative text.
+    pub name: String,
+    /// Caption, shown as the title.
+    pub caption: String,
+}
+
+/// A table as GFM has it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Table {
+    /// Whether the first row is a header; without one GFM still needs a row, which is left empty.
+    pub header: bool,
+    /// One for each column: `l`eft, `c`entre, `r`ight, or a space for none.
+    pub align: Vec<u8>,
+    /// All of one width.
+    pub rows: Vec<Vec<Inline>>,
+}
+
+/// A block of the plain tree.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    /// What it is.
+    pub kind: Kind,
+    /// Its own text.
+    pub inline: Inline,
+    /// Beneath it.
+    pub children: Vec<Node>,
+    /// Where its own lines are in the text it was read from; without meaning when lowered.
+    pub at: Range<usize>,
+    /// The end of everything beneath it, in the same text.
+    pub end: usize,
+    /// Place in the preorder walk.
+    pub index: usize,
+    /// The number written before an item of an ordered list.
+    pub number: u64,
+    /// Whether it is the first item of a Markdown list.
+    pub list_first: bool,
+    /// An empty paragraph that is only a blank line.
+    pub blank: bool,
+    /// The block of the base that it is, by `Node::index` there.
+    pub base: Option<usize>,
+    /// A block of the base that hides what is beneath it.
+    pub sealed: bool,
+    /// How it reads when a construct without a documented block is kept as its text.
+    pub literal: Option<Box<Literal>>,
+}
+
+/// The other reading of a node.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Literal {
+    /// The inline text with links as their source.
+    pub inline: Option<Inline>,
+    /// The marker of a list item whose number cannot be said otherwise: a paragraph beginning with this.
+    pub prefix: Option<String>,
+    /// The whole construct as the text of a paragraph.
+    pub whole: Option<String>,
+}
+
+impl Node {
+    /// A node without text and children.
+    pub(super) fn new(kind: Kind, at: Range<usize>) -> Self {
+        Self {
+            kind,
+            inline: Inline::default(),
+            children: Vec::new(),
+            end: at.end,
+            at,
+            index: 0,
+            number: 1,
+            list_first: false,
+            blank: false,
+            base: None,
+            sealed: false,
+            literal: None,
+        }
+    }
+
+    /// Whether it is an empty paragraph with nothing beneath it.
+    pub(super) fn is_void(&self) -> bool {
+        self.kind == Kind::Paragraph && self.inline.is_empty() && self.children.is_empty()
+    }
+
+    /// Whether `other` says the same in its own lines.
+    pub(super) fn same_own(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.inline == other.inline
+    }
+}
+
+/// Whether two forests say the same.
+pub(super) fn same_trees(a: &[Node], b: &[Node]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_own(b) && same_trees(&a.children, &b.children))
+}
+
+/// Numbers the nodes in preorder and gives how many there are.
+pub(super) fn number(nodes: &mut [Node]) -> usize {
+    fn walk(nodes: &mut [Node], next: &mut usize) {
+        for node in nodes {
+            node.index = *next;
+            *next += 1;
+            walk(&mut node.children, next);
+        }
+    }
+    let mut next = 0;
+    walk(nodes, &mut next);
+    next
+}
+
+/// A hash for telling candidates; equality is always checked afterwards.
+pub(super) fn own_hash(kind: &Kind, inline: &Inline) -> u64 {
+    let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
+    kind.hash(&mut hasher);
+    inline.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// FNV-1a over words: the same on every run and machine.
+pub(super) struct Fnv(pub u64);
+
+impl Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        let mut chunks = bytes.chunks_exact(8);
+        for chunk in &mut chunks {
+            let mut word = [0; 8];
+            word.copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+        for &byte in chunks.remainder() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        let mut hash = self.0;
+        hash ^= hash >> 32;
+        hash = hash.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        hash ^ (hash >> 32)
+    }
+}

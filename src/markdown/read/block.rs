@@ -1,0 +1,465 @@
+//! The block events of a page to nodes with their places in the text.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use super::super::plain::{DEPTH_MAX, Inline, Kind, Literal, Node, What, number};
+use super::inline::inline;
+use super::level;
+
+/// Reads a page's text. `items` are the labels of inline items that the page may hold.
+pub(crate) fn read(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let skip = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let mut reader = Reader {
+        text,
+        items,
+        frames: vec![Frame::new(Holder::Root, 0..text.len())],
+        events: Vec::new(),
+        leaf: Leaf::None,
+        firsts: Vec::new(),
+        seen: skip,
+        definitions: text.contains("]:"),
+    };
+    for (event, range) in Parser::new_ext(&text[skip..], options).into_offset_iter() {
+        reader.event(event, range.start + skip..range.end + skip);
+    }
+    reader.finish()
+}
+
+/// What holds blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Holder {
+    Root,
+    Quote,
+    Item,
+}
+
+struct Frame {
+    holder: Holder,
+    at: Range<usize>,
+    nodes: Vec<Node>,
+    /// The list item itself.
+    item: Option<Node>,
+    /// Blank lines before it.
+    blank: usize,
+    /// The list item has its own text, empty or not.
+    filled: bool,
+}
+
+impl Frame {
+    fn new(holder: Holder, at: Range<usize>) -> Self {
+        Self { holder, at, nodes: Vec::new(), item: None, blank: 0, filled: false }
+    }
+}
+
+/// The leaf that is being collected.
+#[derive(Debug, Clone, PartialEq)]
+enum Leaf {
+    None,
+    /// A paragraph; `true` when the list item leaves its tags out.
+    Paragraph(bool),
+    Heading(u8),
+    Html(String),
+    Code(String, String),
+    Table,
+}
+
+struct Reader<'t, 'k> {
+    text: &'t str,
+    items: &'k BTreeSet<String>,
+    frames: Vec<Frame>,
+    events: Vec<(Event<'t>, Range<usize>)>,
+    leaf: Leaf,
+    /// For each open list, whether its first item is still to come.
+    firsts: Vec<bool>,
+    /// Everything before this byte has been accounted for.
+    seen: usize,
+    definitions: bool,
+}
+
+impl<'t> Reader<'t, '_> {
+    fn event(&mut self, event: Event<'t>, range: Range<usize>) {
+        match (&mut self.leaf, &event) {
+            (Leaf::Table, Event::End(TagEnd::Table)) => return self.table(range),
+            (Leaf::Table, _) => return self.events.push((event, range)),
+            (Leaf::Html(html), Event::Html(text)) => return html.push_str(text),
+            (Leaf::Html(_), Event::End(TagEnd::HtmlBlock)) => return self.html(range),
+            (Leaf::Code(_, code), Event::Text(text)) => return code.push_str(text),
+            (Leaf::Code(..), Event::End(TagEnd::CodeBlock)) => return self.code(range),
+            (Leaf::Paragraph(false), Event::End(TagEnd::Paragraph)) => return self.paragraph(range),
+            (Leaf::Heading(_), Event::End(TagEnd::Heading(_))) => return self.heading(range),
+            _ => {}
+        }
+        if is_inline(&event) {
+            if self.leaf == Leaf::None {
+                self.open_leaf(Leaf::Paragraph(true), range.start);
+            }
+            if let Event::TaskListMarker(on) = event {
+                if let Some(item) = self.frames.last_mut().and_then(|frame| frame.item.as_mut()) {
+                    item.kind = Kind::Check(on);
+                    item.at.end = item.at.end.max(range.end);
+                }
+                self.seen = self.seen.max(range.end);
+                return;
+            }
+            self.events.push((event, range));
+            return;
+        }
+        self.close_implicit();
+        match event {
+            Event::Start(Tag::Paragraph) => self.open_leaf(Leaf::Paragraph(false), range.start),
+            Event::Start(Tag::Heading { level, .. }) => {
+                self.open_leaf(Leaf::Heading(level_of(level)), range.start)
+            }
+            Event::Start(Tag::HtmlBlock) => self.open_leaf(Leaf::Html(String::new()), range.start),
+            Event::Start(Tag::CodeBlock(kind)) => {
+                let language = match kind {
+                    CodeBlockKind::Fenced(info) => info.trim().to_owned(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.open_leaf(Leaf::Code(language, String::new()), range.start);
+            }
+            Event::Start(Tag::Table(_)) => self.open_leaf(Leaf::Table, range.start),
+            Event::Start(Tag::BlockQuote(_)) => {
+                self.definitions_before(range.start);
+                self.seen = range.start;
+                self.push_frame(Frame::new(Holder::Quote, range));
+            }
+            Event::End(TagEnd::BlockQuote(_)) => self.close_quote(range.end),
+            Event::Start(Tag::List(_)) => self.firsts.push(true),
+            Event::End(TagEnd::List(_)) => {
+                self.firsts.pop();
+            }
+            Event::Start(Tag::Item) => self.open_item(range),
+            Event::End(TagEnd::Item) => self.close_item(range.end),
+            Event::Rule => self.rule(range),
+            // Extensions that bring other blocks are off.
+            _ => {}
+        }
+    }
+
+    fn finish(mut self) -> Vec<Node> {
+        self.close_implicit();
+        self.definitions_before(self.text.len());
+        while self.frames.len() > 1 {
+            self.close_quote(self.text.len());
+        }
+        let mut nodes = self.frames.pop().map_or_else(Vec::new, |frame| level::fold(frame.nodes, 0));
+        level::numbers(&mut nodes);
+        number(&mut nodes);
+        nodes
+    }
+
+    fn open_leaf(&mut self, leaf: Leaf, start: usize) {
+        self.definitions_before(start);
+        self.seen = self.seen.max(start);
+        self.leaf = leaf;
+        self.events.clear();
+    }
+
+    /// Ends a paragraph whose tags a tight list item leaves out.
+    fn close_implicit(&mut self) {
+        if self.leaf == Leaf::Paragraph(true) {
+            let end = self.events.last().map_or(self.seen, |(_, range)| range.end);
+            let start = self.events.first().map_or(self.seen, |(_, range)| range.start);
+            self.paragraph(start..end.max(start));
+        }
+    }
+
+    fn paragraph(&mut self, range: Range<usize>) {
+        self.leaf = Leaf::None;
+        let (inline, literal) = inline(self.text, &self.events, self.items, true);
+        let mut node = Node::new(Kind::Paragraph, self.trimmed(range));
+        node.inline = inline;
+        node.literal = literal.map(|inline| Box::new(Literal { inline: Some(inline), ..Literal::default() }));
+        self.seen = self.seen.max(node.at.end);
+        self.add(node);
+    }
+
+    fn heading(&mut self, range: Range<usize>) {
+        let Leaf::Heading(level) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
+        let (inline, literal) = inline(self.text, &self.events, self.items, false);
+        let mut node = Node::new(Kind::Heading(level), self.trimmed(range));
+        node.inline = inline;
+        node.literal = literal.map(|inline| Box::new(Literal { inline: Some(inline), ..Literal::default() }));
+        self.seen = node.at.end;
+        self.add(node);
+    }
+
+    fn html(&mut self, range: Range<usize>) {
+        let Leaf::Html(html) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
+        let text = lines(&html);
+        let at = self.trimmed(range);
+        self.seen = at.end;
+        let kind = match text.as_str() {
+            "<!-- -->" => return,
+            "<!-- children -->" => Kind::Open,
+            "<!-- /children -->" => Kind::Close,
+            "<!-- empty -->" => Kind::Paragraph,
+            other => match placeholder(other) {
+                Some(label) => Kind::Placeholder(label.into()),
+                None => {
+                    let mut node = Node::new(Kind::Paragraph, at);
+                    node.inline = Inline::plain(&text);
+                    // Marked as whole so that it never becomes the text of a list item or quote.
+                    return self.add(node);
+                }
+            },
+        };
+        self.add(Node::new(kind, at));
+    }
+
+    fn code(&mut self, range: Range<usize>) {
+        let Leaf::Code(language, mut code) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
+        let at = self.trimmed(range.clone());
+        self.seen = at.end;
+        if code.ends_with('\n') {
+            code.pop();
+        }
+        let whole = self.source(&range);
+        let mut node = Node::new(Kind::Code(language.into()), at);
+        node.inline.push(&code.replace('\0', "\u{fffd}"), 0, &What::Text);
+        node.literal = Some(Box::new(Literal { whole: Some(whole), ..Literal::default() }));
+        self.add(node);
+    }
+
+    fn table(&mut self, range: Range<usize>) {
+        self.leaf = Leaf::None;
+        let mut node = Node::new(Kind::Paragraph, self.trimmed(range.clone()));
+        self.seen = node.at.end;
+        node.inline = Inline::plain(&self.source(&range));
+        self.add(node);
+    }
+
+    fn rule(&mut self, range: Range<usize>) {
+        self.definitions_before(range.start);
+        let at = self.trimmed(range.clone());
+        self.seen = at.end;
+        let mut node = Node::new(Kind::Divider, at);
+        node.literal = Some(Box::new(Literal { whole: Some(self.source(&range)), ..Literal::default() }));
+        self.add(node);
+    }
+
+    fn open_item(&mut self, range: Range<usize>) {
+        self.definitions_before(range.start);
+        let first = self.firsts.last_mut().is_some_and(|first| std::mem::replace(first, false));
+        let rest = &self.text[range.start..];
+        let rest = rest.trim_start_matches([' ', '\t']);
+        let start = self.text.len() - rest.len();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let kind = match rest.as_bytes().first() {
+            Some(b'+') => Kind::Toggle,
+            Some(b'0'..=b'9') => Kind::Number(None),
+            _ => Kind::Bullet,
+        };
+        let mut item = Node::new(kind, start..start + digits + 1);
+        item.number = rest[..digits].parse().unwrap_or(1);
+        item.list_first = first;
+        let mut frame = Frame::new(Holder::Item, range);
+        frame.blank = self.blank_before(start);
+        self.seen = self.seen.max(item.at.end);
+        frame.item = Some(item);
+        self.push_frame(frame);
+    }
+
+    fn close_item(&mut self, end: usize) {
+        self.definitions_before(end);
+        let depth = self.frames.len() - 1;
+        let Some(frame) = self.frames.pop() else { return };
+        let Some(mut item) = frame.item else { return };
+        item.end = frame.nodes.last().map_or(item.at.end, |node| node.end.max(item.at.end));
+        item.children = level::fold(frame.nodes, depth);
+        level::numbers(&mut item.children);
+        self.push_node(item, frame.blank);
+    }
+
+    fn close_quote(&mut self, end: usize) {
+        self.definitions_before(end);
+        let depth = self.frames.len() - 1;
+        let Some(frame) = self.frames.pop() else { return };
+        let mut nodes = level::fold(frame.nodes, depth);
+        level::numbers(&mut nodes);
+        for (at, node) in level::quotes(nodes, self.trimmed(frame.at)).into_iter().enumerate() {
+            self.push_node(node, if at == 0 { frame.blank } else { 0 });
+        }
+    }
+
+    fn push_frame(&mut self, mut frame: Frame) {
+        if frame.holder == Holder::Quote {
+            frame.blank = self.blank_before(frame.at.start);
+        }
+        self.frames.push(frame);
+    }
+
+    /// Adds a block to what is open: the first paragraph of an item is the item's own text.
+    fn add(&mut self, node: Node) {
+        let blank = self.blank_before(node.at.start);
+        let Some(frame) = self.frames.last_mut() else { return };
+        if let Some(item) = &mut frame.item
+            && frame.nodes.is_empty()
+            && node.kind == Kind::Paragraph
+            && node.children.is_empty()
+            && !frame.filled
+        {
+            item.inline = node.inline;
+            item.literal = node.literal;
+            item.at.end = node.at.end;
+            frame.filled = true;
+            return;
+        }
+        self.push_node(node, blank);
+    }
+
+    fn push_node(&mut self, mut node: Node, blank: usize) {
+        let depth = self.frames.len() - 1;
+        let Some(frame) = self.frames.last_mut() else { return };
+        if let Some(last) = frame.nodes.last()
+            && last.kind != Kind::Open
+            && !matches!(node.kind, Kind::Open | Kind::Close)
+        {
+            let at = last.end;
+            for _ in 1..blank.min(MAX_BLANK) {
+                let mut empty = Node::new(Kind::Paragraph, at..at);
+                empty.blank = true;
+                frame.nodes.push(empty);
+            }
+        }
+        let beneath = if depth + 1 >= DEPTH_MAX { std::mem::take(&mut node.children) } else { Vec::new() };
+        frame.nodes.push(node);
+        frame.nodes.extend(beneath);
+    }
+
+    /// Blank lines directly above the line that holds byte `at`.
+    fn blank_before(&self, at: usize) -> usize {
+        let bytes = &self.text.as_bytes()[..at];
+        let mut line = bytes.iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |i| i + 1);
+        let mut count = 0;
+        while line > 0 {
+            let mut end = line - 1;
+            if bytes[end] == b'\n' && end > 0 && bytes[end - 1] == b'\r' {
+                end -= 1;
+            }
+            let from = bytes[..end].iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |i| i + 1);
+            if !bytes[from..end].iter().all(|b| matches!(b, b' ' | b'\t')) {
+                break;
+            }
+            count += 1;
+            line = from;
+        }
+        count
+    }
+
+    /// Link reference definitions make no event; they are kept as the text of a paragraph.
+    fn definitions_before(&mut self, at: usize) {
+        if !self.definitions || self.seen >= at {
+            return;
+        }
+        let gap = &self.text[self.seen..at];
+        let Some(open) = gap.find('[') else { return };
+        if !gap[open..].contains("]:") {
+            return;
+        }
+        let start = self.seen + open;
+        let end = self.seen + gap.trim_end_matches(['>', ' ', '\t', '\n', '\r']).len();
+        self.seen = at;
+        let mut node = Node::new(Kind::Paragraph, start..end.max(start));
+        node.inline = Inline::plain(&self.source(&node.at.clone()));
+        self.add(node);
+    }
+
+    /// The source of a construct without the prefixes of what it stands in.
+    fn source(&self, range: &Range<usize>) -> String {
+        let source = lines(&self.text[range.clone()]);
+        let from = self.text[..range.start].rfind(['\n', '\r']).map_or(0, |i| i + 1);
+        let lead = &self.text[from..range.start];
+        let quoted = self.frames.iter().filter(|frame| frame.holder == Holder::Quote).count();
+        let width = lead.chars().count();
+        let mut out = String::new();
+        for (at, line) in source.split('\n').enumerate() {
+            let mut line = line;
+            if at > 0 {
+                out.push('\n');
+                line = strip(line, width, quoted);
+            }
+            out.push_str(line);
+        }
+        out
+    }
+
+    fn trimmed(&self, range: Range<usize>) -> Range<usize> {
+        let end = range.start + self.text[range.clone()].trim_end_matches([' ', '\t', '\n', '\r']).len();
+        range.start..end
+    }
+}
+
+/// More blank lines than this are not counted.
+const MAX_BLANK: usize = 1 << 20;
+
+/// Takes up to `width` columns of indentation and `quoted` quote signs off a line.
+fn strip(line: &str, width: usize, quoted: usize) -> &str {
+    let mut rest = line;
+    let mut columns = 0;
+    let mut signs = 0;
+    while columns < width {
+        match rest.bytes().next() {
+            Some(b' ') => columns += 1,
+            Some(b'\t') => columns += 4,
+            Some(b'>') if signs < quoted => {
+                signs += 1;
+                columns += 1;
+            }
+            _ => break,
+        }
+        rest = &rest[1..];
+    }
+    rest
+}
+
+/// Lines joined by `\n`, without the last line end.
+fn lines(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n").trim_end_matches(['\n', ' ', '\t']).to_owned()
+}
+
+/// The label in `<!-- block: TYPE ID -->`.
+fn placeholder(text: &str) -> Option<String> {
+    let label = text.strip_prefix("<!--")?.strip_suffix("-->")?.trim().strip_prefix("block:")?.trim();
+    let mut words = label.split_whitespace();
+    let (kind, id) = (words.next()?, words.next()?);
+    words.next().is_none().then(|| format!("{kind} {id}"))
+}
+
+fn is_inline(event: &Event) -> bool {
+    match event {
+        Event::Text(_)
+        | Event::Code(_)
+        | Event::SoftBreak
+        | Event::HardBreak
+        | Event::InlineHtml(_)
+        | Event::TaskListMarker(_) => true,
+        Event::Start(tag) => {
+            matches!(
+                tag,
+                Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. }
+            )
+        }
+        Event::End(tag) => matches!(
+            tag,
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image
+        ),
+        _ => false,
+    }
+}
+
+fn level_of(level: HeadingLevel) -> u8 {
+    match level {
+        HeadingLevel::H1 => 1,
+        HeadingLevel::H2 => 2,
+        HeadingLevel::H3 => 3,
+        HeadingLevel::H4 => 4,
+        HeadingLevel::H5 => 5,
+        HeadingLevel::H6 => 6,
+    }
+}

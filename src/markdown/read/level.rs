@@ -1,0 +1,118 @@
+//! What a list of siblings means once all of them are read: children markers, quotes, and numbers.
+
+use super::super::plain::{DEPTH_MAX, Inline, Kind, Literal, Node};
+
+/// Puts what stands between `<!-- children -->` and `<!-- /children -->` beneath the block before it. Markers
+/// without a partner or without such a block stay as text.
+pub(super) fn fold(nodes: Vec<Node>, depth: usize) -> Vec<Node> {
+    if !nodes.iter().any(|node| matches!(node.kind, Kind::Open | Kind::Close)) {
+        return nodes;
+    }
+    let partner = partners(&nodes, depth);
+    let mut levels: Vec<Vec<Node>> = vec![Vec::new()];
+    for (at, mut node) in nodes.into_iter().enumerate() {
+        let paired = partner[at];
+        let top = levels.len() - 1;
+        match node.kind {
+            Kind::Open if paired => levels.push(Vec::new()),
+            Kind::Close if paired && top > 0 => {
+                let children = levels.pop().unwrap_or_default();
+                if let Some(owner) = levels.last_mut().and_then(|level| level.last_mut()) {
+                    owner.end = node.end;
+                    owner.children.extend(children);
+                }
+            }
+            Kind::Open | Kind::Close => {
+                let text = if node.kind == Kind::Open { "<!-- children -->" } else { "<!-- /children -->" };
+                node.kind = Kind::Paragraph;
+                node.inline = Inline::plain(text);
+                levels[top].push(node);
+            }
+            _ => levels[top].push(node),
+        }
+    }
+    // Every pushed level was paired, so one is left.
+    levels.into_iter().next().unwrap_or_default()
+}
+
+/// Which markers have a partner, and an owner that is really a block.
+fn partners(nodes: &[Node], depth: usize) -> Vec<bool> {
+    let mut paired = vec![false; nodes.len()];
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    let mut owner = false;
+    for (at, node) in nodes.iter().enumerate() {
+        match node.kind {
+            Kind::Open => {
+                open.push((at, owner && depth + open.len() + 1 < DEPTH_MAX));
+                owner = false;
+            }
+            Kind::Close => {
+                if let Some((from, fits)) = open.pop() {
+                    paired[from] = fits;
+                    paired[at] = fits;
+                }
+                owner = true;
+            }
+            _ => owner = !node.blank,
+        }
+    }
+    paired
+}
+
+/// Turns what stands in a block quote into quotes: each paragraph is one, anything else lies beneath the last one.
+pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>) -> Vec<Node> {
+    let mut out: Vec<Node> = Vec::new();
+    for mut node in nodes {
+        if node.blank {
+            continue;
+        }
+        let end = node.end;
+        if node.kind == Kind::Paragraph && node.literal.as_ref().is_none_or(|literal| literal.whole.is_none())
+        {
+            node.kind = Kind::Quote;
+            out.push(node);
+            continue;
+        }
+        if out.is_empty() {
+            out.push(Node::new(Kind::Quote, at.start..at.start + 1));
+        }
+        if let Some(owner) = out.last_mut() {
+            owner.end = end;
+            owner.children.push(node);
+        }
+    }
+    if out.is_empty() {
+        out.push(Node::new(Kind::Quote, at));
+    }
+    out
+}
+
+/// Settles what the numbers of ordered lists say: an item only has a `start` when it is the first of its run and
+/// its number is not the one it would get anyway.
+pub(super) fn numbers(nodes: &mut [Node]) {
+    let mut next = None;
+    let mut place = 0;
+    let mut literal = false;
+    for node in nodes {
+        if !matches!(node.kind, Kind::Number(_)) {
+            next = None;
+            continue;
+        }
+        place = if node.list_first { 1 } else { place + 1 };
+        let said = node.number;
+        if node.list_first {
+            literal = next.is_none() && said != 1;
+        }
+        let start = match next {
+            Some(_) => None,
+            None if said == 1 || !node.list_first && said == place => None,
+            None => Some(said),
+        };
+        node.kind = Kind::Number(start);
+        if literal {
+            let other = node.literal.get_or_insert_with(|| Box::new(Literal::default()));
+            other.prefix = Some(format!("{said}. "));
+        }
+        next = Some(start.or(next).unwrap_or(1) + 1);
+    }
+}

@@ -1,0 +1,10 @@
+//! Text to the plain tree, through pulldown-cmark's events.
+//!
+//! Reads what is there, whatever may be created from it: a construct that has no documented block also carries its
+//! literal reading, and the choice is made later, beside the base.
+
+mod block;
+mod inline;
+mod level;
+
+pub(super) use block::read;

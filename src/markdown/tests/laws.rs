@@ -1,0 +1,51 @@
+//! The laws over generated pages. `ESPEJO_CASES` sets how many; the default keeps `cargo test` quick.
+
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+
+use super::super::lower::lower;
+use super::super::plain::{number, same_trees};
+use super::super::{Allowed, patch, render};
+use super::generate::page;
+use super::{ids, norm, read};
+use crate::markdown::parse;
+
+fn config() -> Config {
+    let cases = std::env::var("ESPEJO_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(256);
+    Config { cases, failure_persistence: None, ..Config::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn what_was_written_reads_back(blocks in page()) {
+        let text = render(&blocks).text;
+        let mut allowed = Allowed::documented();
+        allowed.learn(&serde_json::json!([{"type": "quote", "props": {"textAlignment": "left"}}]).as_array().unwrap().clone());
+        let back = parse(&text, &[], &allowed, &mut ids());
+        let mut want = lower(&blocks).nodes;
+        while want.last().is_some_and(|node| node.is_void()) {
+            want.pop();
+        }
+        let mut have = lower(&back).nodes;
+        number(&mut have);
+        prop_assert!(same_trees(&want, &have), "{text}\n{want:#?}\n{have:#?}");
+        let again = render(&back).text;
+        prop_assert_eq!(again, text);
+    }
+
+    #[test]
+    fn with_base_nothing_changes(blocks in page()) {
+        let text = render(&blocks).text;
+        prop_assert_eq!(&read(&text, &blocks), &blocks);
+        prop_assert_eq!(&read(&(text + "\n"), &blocks), &blocks);
+    }
+
+    #[test]
+    fn a_patch_stands_for_the_new_blocks(old in page(), new in page()) {
+        let text = render(&old).text;
+        let patched = patch(&text, &old, &new);
+        prop_assert_eq!(norm(&read(&patched, &new)), norm(&new));
+    }
+}

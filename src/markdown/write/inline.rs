@@ -1,0 +1,453 @@
+//! Styled text to Markdown, exact under CommonMark's flanking rules.
+//!
+//! Delimiters nest, longest stretch outermost. Where a delimiter would not be seen as one, because of what stands
+//! on its outer side, an empty comment is put between; white space on its inner side becomes an entity. A character
+//! counts as punctuation unless it surely is a letter or digit, so readers with older tables agree.
+
+use super::super::plain::{BOLD, CODE, ITALIC, Inline, Link, STRIKE, UNDERLINE, What};
+use super::escape::{Scan, Site, escape, is_plain};
+
+/// What kind of line the text goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A paragraph or a quote.
+    Paragraph,
+    /// The text of a list item.
+    Item,
+    /// A heading: one line, no block can begin in it.
+    Heading,
+    /// A cell of a table.
+    Cell,
+}
+
+impl Place {
+    /// Whether block starts are looked for at the start of its lines.
+    pub(super) fn is_block(self) -> bool {
+        matches!(self, Self::Paragraph | Self::Item)
+    }
+
+    fn one_line(self) -> bool {
+        !self.is_block()
+    }
+}
+
+/// A style or link that is opened and closed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wrap<'a> {
+    Link(&'a Link),
+    Style(u8),
+}
+
+/// A piece that needs the same wraps from end to end.
+#[derive(Debug, Clone, Copy)]
+struct Piece<'a> {
+    text: &'a str,
+    style: u8,
+    code: bool,
+    link: Option<&'a Link>,
+    item: Option<&'a str>,
+    /// For a line break: which neighbour's style it has, when it is not what both share.
+    belongs: Belongs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Belongs {
+    Both,
+    Before,
+    After,
+}
+
+/// Writes `inline`; `prefix` begins each further line.
+pub(crate) fn write_inline(out: &mut String, inline: &Inline, place: Place, prefix: &str, strict: bool) {
+    if let [mark] = inline.marks.as_slice()
+        && mark.style == 0
+        && mark.what == What::Text
+        && is_plain(&inline.text)
+        && !(place == Place::Heading && inline.text.ends_with('#'))
+    {
+        out.push_str(&inline.text);
+        return;
+    }
+    let pieces = pieces(inline);
+    let scan = Scan::of(inline, strict);
+    Writer { out, pieces: &pieces, scan, place, prefix }.run();
+}
+
+fn pieces(inline: &Inline) -> Vec<Piece<'_>> {
+    let mut pieces: Vec<Piece> = Vec::with_capacity(inline.marks.len());
+    for (text, mark) in inline.stretches() {
+        let (link, item) = match &mark.what {
+            What::Text => (None, None),
+            What::Link(link) => (Some(&**link), None),
+            What::Item(label) => (None, Some(&**label)),
+        };
+        let base = Piece {
+            text: "",
+            style: mark.style & !CODE,
+            code: mark.style & CODE != 0,
+            link,
+            item,
+            belongs: Belongs::Both,
+        };
+        for part in text.split_inclusive('\n') {
+            let (words, line) = part.strip_suffix('\n').map_or((part, false), |words| (words, true));
+            if !words.is_empty() {
+                pieces.push(Piece { text: words, ..base });
+            }
+            if line {
+                pieces.push(Piece { text: "\n", ..base });
+            }
+        }
+    }
+    for at in 0..pieces.len() {
+        if pieces[at].text != "\n" {
+            continue;
+        }
+        let before = pieces[..at].iter().rev().find(|piece| piece.text != "\n").copied();
+        let after = pieces[at + 1..].iter().find(|piece| piece.text != "\n").copied();
+        let key = |piece: &Piece| (piece.style, piece.code);
+        if let (Some(a), Some(b)) = (before, after) {
+            let own = key(&pieces[at]);
+            let shared = (a.style & b.style, a.code && b.code);
+            if own != shared {
+                pieces[at].belongs = if own == key(&a) { Belongs::Before } else { Belongs::After };
+            }
+            pieces[at].style = shared.0;
+        }
+        pieces[at].code = false;
+    }
+    pieces
+}
+
+struct Writer<'a, 'o> {
+    out: &'o mut String,
+    pieces: &'a [Piece<'a>],
+    scan: Scan,
+    place: Place,
+    prefix: &'a str,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step<'a> {
+    Open(Wrap<'a>),
+    Close(Wrap<'a>),
+}
+
+impl<'a> Writer<'a, '_> {
+    fn run(mut self) {
+        let steps = self.steps();
+        let mut line_start = true;
+        let mut first_line = true;
+        let mut text = String::new();
+        for (at, piece) in self.pieces.iter().enumerate() {
+            text.clear();
+            let is_break = piece.text == "\n";
+            let ends_line = at + 1 == self.pieces.len() || self.pieces[at + 1].text == "\n";
+            if is_break {
+                self.line_break(&mut text, at);
+            } else if let Some(label) = piece.item {
+                text.push('[');
+                text.push_str(item_text(label));
+                text.push_str("](");
+                text.push_str(label);
+                text.push(')');
+            } else if piece.code {
+                code_span(&mut text, piece.text, self.place);
+            } else {
+                let site = Site {
+                    line_start,
+                    first_line,
+                    line_end: ends_line,
+                    mark_before: has_mark(&steps[at]),
+                    mark_after: has_mark(&steps[at + 1]),
+                    in_link: piece.link.is_some(),
+                    link_after: self.pieces.get(at + 1).is_some_and(|next| {
+                        next.item.is_some() || next.link.is_some() && next.link != piece.link
+                    }),
+                };
+                // A delimiter before it stands at the line's start instead.
+                let site = Site {
+                    line_start: line_start && steps[at].is_empty() || line_start && text_edge(piece),
+                    ..site
+                };
+                let place =
+                    if steps[at].is_empty() { self.place } else { Place::Heading.or_cell(self.place) };
+                escape(&mut text, piece.text, &self.scan, site, place);
+            }
+            self.flush(&steps[at], text.chars().next(), line_start);
+            self.out.push_str(&text);
+            line_start = is_break && !self.place.one_line();
+            if line_start {
+                first_line = false;
+            }
+        }
+        self.flush(&steps[self.pieces.len()], None, false);
+    }
+
+    /// What is opened and closed before each piece, and after the last.
+    fn steps(&self) -> Vec<Vec<Step<'a>>> {
+        let mut steps = Vec::with_capacity(self.pieces.len() + 1);
+        let mut open: Vec<Wrap<'a>> = Vec::new();
+        for (at, piece) in self.pieces.iter().enumerate() {
+            let mut here = Vec::new();
+            if let Some(keep) = open.iter().position(|wrap| !needs(piece, *wrap)) {
+                here.extend(open.drain(keep..).rev().map(Step::Close));
+            }
+            let mut wanted: Vec<(usize, Wrap<'a>)> = Vec::new();
+            if let Some(link) = piece.link {
+                wanted.push((0, Wrap::Link(link)));
+            }
+            for bit in [UNDERLINE, STRIKE, BOLD, ITALIC] {
+                if piece.style & bit != 0 {
+                    wanted.push((0, Wrap::Style(bit)));
+                }
+            }
+            wanted.retain(|(_, wrap)| !open.contains(wrap));
+            for (reach, wrap) in &mut wanted {
+                *reach = self.pieces[at..].iter().take_while(|next| needs(next, *wrap)).count();
+            }
+            wanted.sort_by(|a, b| b.0.cmp(&a.0));
+            for (_, wrap) in wanted {
+                open.push(wrap);
+                here.push(Step::Open(wrap));
+            }
+            steps.push(here);
+        }
+        steps.push(open.into_iter().rev().map(Step::Close).collect());
+        steps
+    }
+
+    /// Writes delimiters between two pieces, with separators where they would not be seen as such.
+    fn flush(&mut self, steps: &[Step<'a>], next: Option<char>, line_start: bool) {
+        let mut at = 0;
+        let mut fresh = line_start || self.out.is_empty();
+        while at < steps.len() {
+            let Some(mark) = delimiter(steps[at]) else {
+                self.solid(steps[at]);
+                fresh = false;
+                at += 1;
+                continue;
+            };
+            let opens = matches!(steps[at], Step::Open(_));
+            let mut end = at + 1;
+            while end < steps.len()
+                && matches!(steps[end], Step::Open(_)) == opens
+                && delimiter(steps[end]).is_some_and(|other| other.starts_with(&mark[..1]))
+            {
+                end += 1;
+            }
+            let before = if fresh { None } else { self.out.chars().next_back() };
+            let after = match steps.get(end) {
+                Some(step) => first_char(*step),
+                None => next,
+            };
+            if opens {
+                let merges = before == mark.chars().next();
+                if merges || !after.is_none_or(is_word) && !before.is_none_or(is_outside) {
+                    self.out.push_str("<!-- -->");
+                }
+            }
+            for step in &steps[at..end] {
+                self.out.push_str(delimiter(*step).unwrap_or(""));
+            }
+            if !opens && !before.is_none_or(is_word) && !after.is_none_or(is_outside) {
+                self.out.push_str("<!-- -->");
+            }
+            fresh = false;
+            at = end;
+        }
+    }
+
+    fn solid(&mut self, step: Step<'a>) {
+        match step {
+            Step::Open(Wrap::Link(_)) => self.out.push('['),
+            Step::Close(Wrap::Link(link)) => {
+                self.out.push_str("](");
+                destination(self.out, &link.href, self.place);
+                if !link.title.is_empty() {
+                    self.out.push(' ');
+                    title(self.out, &link.title, self.place);
+                }
+                self.out.push(')');
+            }
+            Step::Open(Wrap::Style(_)) => self.out.push_str("<u>"),
+            Step::Close(Wrap::Style(_)) => self.out.push_str("</u>"),
+        }
+    }
+
+    fn line_break(&self, text: &mut String, at: usize) {
+        let piece = &self.pieces[at];
+        let real = |pieces: &[Piece]| pieces.iter().any(|piece| piece.text != "\n");
+        if !real(&self.pieces[..at]) || !real(&self.pieces[at + 1..]) {
+            text.push_str("&#10;");
+        } else if self.place.one_line() {
+            text.push_str("<br>");
+        } else {
+            match piece.belongs {
+                Belongs::Both => text.push('\\'),
+                Belongs::Before => text.push_str("<br>"),
+                Belongs::After => {}
+            }
+            text.push('\n');
+            text.push_str(self.prefix);
+            if piece.belongs == Belongs::After {
+                text.push_str("<br>");
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Text behind a delimiter begins no block; in a cell it is still in a cell.
+    fn or_cell(self, place: Self) -> Self {
+        if place == Self::Cell || place == Self::Heading { place } else { self }
+    }
+}
+
+fn text_edge(piece: &Piece) -> bool {
+    piece.text.starts_with([' ', '\t', '\u{feff}'])
+}
+
+fn needs(piece: &Piece, wrap: Wrap) -> bool {
+    match wrap {
+        Wrap::Link(link) => piece.link == Some(link),
+        Wrap::Style(bit) => piece.style & bit != 0,
+    }
+}
+
+fn has_mark(steps: &[Step]) -> bool {
+    steps.iter().any(|step| delimiter(*step).is_some())
+}
+
+fn delimiter(step: Step) -> Option<&'static str> {
+    let (Step::Open(wrap) | Step::Close(wrap)) = step;
+    match wrap {
+        Wrap::Style(BOLD) => Some("**"),
+        Wrap::Style(ITALIC) => Some("*"),
+        Wrap::Style(STRIKE) => Some("~~"),
+        _ => None,
+    }
+}
+
+fn first_char(step: Step) -> Option<char> {
+    match (delimiter(step), step) {
+        (Some(mark), _) => mark.chars().next(),
+        (None, Step::Open(Wrap::Link(_))) => Some('['),
+        (None, Step::Close(Wrap::Link(_))) => Some(']'),
+        (None, _) => Some('<'),
+    }
+}
+
+/// Surely neither white space nor punctuation, whichever table a reader has.
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric()
+}
+
+/// Surely white space or punctuation.
+fn is_outside(c: char) -> bool {
+    c.is_ascii_punctuation() || matches!(c, ' ' | '\n' | '\t')
+}
+
+fn code_span(out: &mut String, text: &str, place: Place) {
+    let mut longest = 0;
+    let mut run = 0;
+    let mut has_single = [false; 4];
+    for byte in text.bytes().chain([b' ']) {
+        if byte == b'`' {
+            run += 1;
+        } else {
+            if run > 0 && run < 4 {
+                has_single[run] = true;
+            }
+            longest = longest.max(run);
+            run = 0;
+        }
+    }
+    let ticks = (1..4).find(|&n| !has_single[n]).unwrap_or(longest + 1);
+    let spaced = text.starts_with(' ') && text.ends_with(' ') && text.contains(|c| c != ' ');
+    let pad = spaced || text.starts_with('`') || text.ends_with('`');
+    out.extend(std::iter::repeat_n('`', ticks));
+    if pad {
+        out.push(' ');
+    }
+    if place == Place::Cell {
+        out.push_str(&text.replace('|', "\\|"))
+    } else {
+        out.push_str(text)
+    }
+    if pad {
+        out.push(' ');
+    }
+    out.extend(std::iter::repeat_n('`', ticks));
+}
+
+/// The words shown for an inline item: the type out of its label.
+fn item_text(label: &str) -> &str {
+    label.trim_start_matches('#').rsplit_once('-').map_or(label, |(kind, _)| kind)
+}
+
+/// A link's address as CommonMark reads it back.
+pub(super) fn destination(out: &mut String, href: &str, place: Place) {
+    let simple =
+        !href.is_empty() && !href.starts_with('<') && !href.contains([' ', '\u{7f}']) && balanced(href);
+    if !simple {
+        out.push('<');
+    }
+    let bytes = href.as_bytes();
+    for (at, c) in href.char_indices() {
+        let after = bytes.get(at + 1);
+        let escaped = match c {
+            '\\' => after.is_none_or(|b| b.is_ascii_punctuation()),
+            '<' | '>' => !simple,
+            '&' => {
+                href[at + 1..].bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'#').count() > 0
+                    && href[at + 1..]
+                        .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '#')
+                        .starts_with(';')
+            }
+            '|' => place == Place::Cell,
+            _ => false,
+        };
+        if escaped {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    if !simple {
+        out.push('>');
+    }
+}
+
+/// A link's title in double quotes; line breaks in it become entities.
+pub(super) fn title(out: &mut String, title: &str, place: Place) {
+    out.push('"');
+    for c in title.chars() {
+        match c {
+            '\n' => out.push_str("&#10;"),
+            '\r' => out.push_str("&#13;"),
+            '"' | '\\' | '&' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '|' if place == Place::Cell => out.push_str("\\|"),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+fn balanced(href: &str) -> bool {
+    let mut depth = 0;
+    for byte in href.bytes() {
+        match byte {
+            b'\\' => return false,
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        if !(0..30).contains(&depth) {
+            return false;
+        }
+    }
+    depth == 0
+}

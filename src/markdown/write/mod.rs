@@ -1,0 +1,8 @@
+//! The plain tree to text.
+
+mod block;
+mod escape;
+mod inline;
+
+pub(super) use block::{Line, Mode, line, separator, write};
+pub(super) use inline::{Place, write_inline};

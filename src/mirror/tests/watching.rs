@@ -1,0 +1,125 @@
+//! The watcher: it hints at what happens, and keeps quiet about what does not matter. Tests wait for a hint that must
+//! come (after an act that is made last), never for time to pass.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use super::*;
+use crate::mirror::watch::{WatchError, Watcher};
+use crate::model::Event;
+
+fn watch(bed: &Bed) -> (Watcher, Receiver<Event>) {
+    let (sender, receiver) = channel();
+    let watcher = Watcher::start(bed.mirror.root(), move |event| drop(sender.send(event))).unwrap();
+    (watcher, receiver)
+}
+
+/// Every hint up to the one at a file that is made for this.
+fn hints(bed: &Bed, receiver: &Receiver<Event>, end: &str) -> Vec<String> {
+    bed.put(end, "");
+    let mut found = Vec::new();
+    loop {
+        match receiver.recv_timeout(Duration::from_secs(20)) {
+            Ok(Event::Hint(path)) if path == at(end) => return found,
+            Ok(Event::Hint(path)) => found.push(path.to_string()),
+            Ok(Event::HintAll) => found.push("*".to_owned()),
+            Ok(other) => panic!("{other:?}"),
+            Err(RecvTimeoutError::Timeout) => panic!("no hint at {end}: {found:?}"),
+            Err(error) => panic!("{error}: {found:?}"),
+        }
+    }
+}
+
+fn distinct(mut hints: Vec<String>) -> Vec<String> {
+    hints.sort();
+    hints.dedup();
+    hints
+}
+
+#[test]
+fn changes_are_hinted_at_and_looks_are_not() {
+    let bed = bed();
+    bed.put("a/x.md", "x");
+    bed.put("a/y.md", "y");
+    bed.put(".git/config", "");
+    let (watcher, receiver) = watch(&bed);
+
+    bed.scan();
+    bed.read("a/x.md").unwrap();
+    assert_eq!(hints(&bed, &receiver, "1"), [""; 0], "looks");
+
+    bed.put("a/x.md", "xx");
+    assert_eq!(distinct(hints(&bed, &receiver, "2")), ["1", "a/x.md"]);
+    fs::rename(bed.real("a"), bed.real("b")).unwrap();
+    fs::remove_file(bed.real("b/y.md")).unwrap();
+    let moved = distinct(hints(&bed, &receiver, "3"));
+    assert!(moved.contains(&"a".to_owned()) && moved.contains(&"b".to_owned()), "{moved:?}");
+
+    bed.put(".espejo/trash/t.md", "");
+    bed.put(".git/config", "changed");
+    bed.put(".git/objects/aa", "");
+    bed.put(".espejo-tmp-1.part", "");
+    assert_eq!(distinct(hints(&bed, &receiver, "4")), ["3"]);
+
+    // Our own writes are hinted at by their place alone.
+    bed.replace("b/x.md", "xx", "new").unwrap();
+    assert_eq!(distinct(hints(&bed, &receiver, "5")), ["4", "b/x.md"]);
+    assert!(watcher.is_alive());
+}
+
+#[test]
+fn a_listener_that_cannot_keep_up_is_told_to_look_at_everything() {
+    let bed = bed();
+    let (sender, receiver) = channel();
+    let (open, gate) = channel::<()>();
+    let gate = std::sync::Mutex::new(gate);
+    let watcher = Watcher::start(bed.mirror.root(), move |event| {
+        // Shut until the test lets it go on; open for good when the other end is gone.
+        gate.lock().unwrap().recv().ok();
+        sender.send(event).ok();
+    });
+    let watcher = watcher.unwrap();
+    for count in 0..3000 {
+        bed.put(&format!("{count}.md"), "");
+    }
+    drop(open);
+    let mut got = 0;
+    loop {
+        match receiver.recv_timeout(Duration::from_secs(20)) {
+            Ok(Event::HintAll) => break,
+            Ok(_) => got += 1,
+            Err(error) => panic!("{error} after {got}"),
+        }
+    }
+    assert!(got < 3000, "{got}");
+    drop(watcher);
+}
+
+#[test]
+fn a_root_that_was_replaced_is_noticed() {
+    let bed = bed();
+    let (watcher, _receiver) = watch(&bed);
+    assert!(watcher.is_alive());
+    fs::rename(bed.root(), bed.dir.path().join("away")).unwrap();
+    assert!(!watcher.is_alive());
+    fs::create_dir(bed.root()).unwrap();
+    assert!(!watcher.is_alive());
+    drop(watcher);
+    let (watcher, receiver) = watch(&bed);
+    bed.put("x.md", "");
+    hints(&bed, &receiver, "1");
+    assert!(watcher.is_alive());
+    let missing = Watcher::start(&bed.real("none"), |_| {});
+    assert!(matches!(missing, Err(WatchError::Other { .. })));
+}
+
+#[test]
+fn links_are_not_followed() {
+    let bed = bed();
+    put(&bed.outside().join("d/x.md"), "");
+    std::os::unix::fs::symlink(bed.outside(), bed.real("link")).unwrap();
+    let (_watcher, receiver) = watch(&bed);
+    put(&bed.outside().join("d/x.md"), "changed");
+    put(&bed.outside().join("y.md"), "new");
+    assert_eq!(hints(&bed, &receiver, "1"), [""; 0]);
+}

@@ -1,0 +1,1 @@
+//! Laws over generated pages and edits.

@@ -1,0 +1,5 @@
+//! The edges for real: real HTTP on loopback, real disk, the real binary. One file per edge.
+
+mod emulator;
+mod raw;
+mod service;
