@@ -117,12 +117,24 @@ impl Run {
         ));
         if done {
             self.ledger.typed(&held);
+            self.note_copies(&held);
         }
         // What stands in no file any more was taken away, unless somebody still holds it in hand.
         let mut left: BTreeSet<Word> = self.in_hand().collect();
         left.extend(self.folder.things.values().flat_map(|thing| thing.words.iter()));
         for word in taken.difference(&left) {
             self.ledger.forget(*word);
+        }
+    }
+
+    /// Whoever saves what stands in another file as well (an editor that was open during a swap) has made a copy.
+    fn note_copies(&mut self, held: &[Word]) {
+        let mut seen = BTreeSet::new();
+        for word in self.folder.things.values().flat_map(|thing| thing.words.iter().collect::<BTreeSet<_>>())
+        {
+            if !seen.insert(*word) && held.contains(word) {
+                self.ledger.copy(*word);
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use espejo::model::{EntryKind, MirrorPath, PageId};
 use crate::blocks::shown_words;
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
+use crate::run::listed;
 use crate::service::Service;
 use crate::text::split_front;
 use crate::users::is_page_file;
@@ -20,6 +21,7 @@ struct Found<'a> {
     path: &'a MirrorPath,
     id: Option<String>,
     title: Option<String>,
+    text: String,
     words: Vec<Word>,
 }
 
@@ -40,12 +42,11 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
     let mut left = vec![(None, top)];
     while let Some((parent, place)) = left.pop() {
         for page in children.remove(&parent).unwrap_or_default() {
-            let shown = shown_words(&page.content);
             let fits = |file: &Found<'_>| {
                 file.path.parent().as_ref() == Some(&place)
                     && file.id.as_deref().is_none_or(|id| id == page.id.as_str())
                     && says(file, &page.title)
-                    && file.words == shown
+                    && file.words == shown_in(file, page)
             };
             // The file that names the page, before one that only looks like it.
             let at = files
@@ -53,10 +54,7 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
                 .position(|file| fits(file) && file.id.is_some())
                 .or_else(|| files.iter().position(fits));
             let Some(at) = at else {
-                return broken(
-                    "agreement",
-                    format!("{}; {}", no_file(page, &place, &shown), similar(page, &files)),
-                );
+                return broken("agreement", format!("{}; {}", no_file(page, &place), similar(page, &files)));
             };
             let file = files.remove(at);
             if let Some(own) = file.path.page_stem().and_then(|stem| place.join(stem).ok()) {
@@ -101,7 +99,13 @@ fn found<'a>(path: &'a MirrorPath, bytes: &[u8]) -> Found<'a> {
         let line = front.lines().find(|line| line.starts_with(&prefix))?;
         Some(unquoted(line[prefix.len()..].trim()))
     };
-    Found { path, id: field("id"), title: field("title"), words: words_in(body.as_bytes()) }
+    Found {
+        path,
+        id: field("id"),
+        title: field("title"),
+        words: words_in(body.as_bytes()),
+        text: body.to_owned(),
+    }
 }
 
 /// A YAML scalar on one line.
@@ -131,9 +135,13 @@ fn says(file: &Found<'_>, title: &str) -> bool {
     }
 }
 
-fn no_file(page: &PageRecord, place: &MirrorPath, shown: &[Word]) -> String {
-    let words: Vec<String> = shown.iter().map(Word::to_string).collect();
-    format!("{:?} ({}) has no file in {place} with [{}]", page.title, page.id, words.join(" "))
+/// The words of a page that this file must show.
+fn shown_in(file: &Found<'_>, page: &PageRecord) -> Vec<Word> {
+    shown_words(&page.content, &|id| file.text.contains(&format!("{id} -->")))
+}
+
+fn no_file(page: &PageRecord, place: &MirrorPath) -> String {
+    format!("{:?} ({}) has no file in {place}", page.title, page.id)
 }
 
 /// What might have been meant, for the message.
@@ -142,8 +150,8 @@ fn similar(page: &PageRecord, files: &[Found<'_>]) -> String {
         .iter()
         .filter(|file| file.id.as_deref() == Some(page.id.as_str()) || says(file, &page.title))
         .map(|file| {
-            let words: Vec<String> = file.words.iter().map(Word::to_string).collect();
-            format!("{} has [{}]", file.path, words.join(" "))
+            let (has, wants) = (listed(&file.words), listed(&shown_in(file, page)));
+            format!("{} has [{has}], wants [{wants}]", file.path)
         })
         .collect();
     if near.is_empty() { "nothing like it".to_owned() } else { near.join(", ") }

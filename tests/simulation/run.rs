@@ -184,7 +184,7 @@ impl Run {
         match due {
             Due::Arrive { life, id, effect, asked_ms } => self.arrive(life, id, &effect, asked_ms)?,
             Due::Answer { life, id, outcome, looked } if life == self.life => {
-                self.note(format_args!("  {} {}", id.0, brief_outcome(&outcome)));
+                self.note(format_args!("  {} ({})", brief_outcome(&outcome), id.0));
                 if let Some((number, page)) = looked {
                     self.checks.delivered(number, &page, self.now_ms);
                 }
@@ -247,7 +247,7 @@ impl Run {
 
     fn launch(&mut self, id: EffectId, effect: Effect) -> Result<(), Failure> {
         let brief = self.brief(&effect);
-        self.note(format_args!("> {} {brief}", id.0));
+        self.note(format_args!("> {brief} ({})", id.0));
         self.checks.asked(&effect)?;
         let life = self.life;
         if effect.is_request() {
@@ -302,7 +302,7 @@ impl Run {
                 _ => {}
             }
             if !matches!(effect, Effect::ListPages(_) | Effect::ListWorkspaces | Effect::FetchPage(_)) {
-                self.note(format_args!("  {} is carried out", id.0));
+                self.note(format_args!("  carried out ({})", id.0));
                 self.mark_changed();
             }
         }
@@ -384,7 +384,8 @@ impl Run {
             && self.luck.chance(50)
         {
             let done = job.step(&mut self.folder).is_some_and(|result| result.is_ok());
-            self.note(format_args!("  {} was {}", id.0, if done { "done all the same" } else { "refused" }));
+            let fate = if done { "done all the same" } else { "refused" };
+            self.note(format_args!("  {fate} ({})", id.0));
             self.mark_changed();
         }
         self.disk.clear();
@@ -444,7 +445,12 @@ impl Run {
             Effect::WriteFile { path, bytes, expect } => {
                 format!("write {path} [{}] over {expect:?}", listed(&words_in(bytes)))
             }
-            other => format!("{other:?}"),
+            Effect::Scan => "scan".to_owned(),
+            Effect::ReadFile(path) => format!("read {path}"),
+            Effect::Rename { from, to } => format!("rename {from} to {to}"),
+            Effect::TrashFile { path, expect } => format!("trash {path} if {expect:?}"),
+            Effect::RemoveFolder(path) => format!("remove folder {path}"),
+            Effect::ListWorkspaces => "list workspaces".to_owned(),
         }
     }
 }
@@ -463,7 +469,8 @@ fn brief_outcome(outcome: &Outcome) -> String {
             format!("shows {:?} [{}]", page.meta.title, listed(&blocks::all_words(&page.content)))
         }
         Outcome::Service(Ok(ServiceReply::Meta(meta))) => format!("gives {:?} {}", meta.title, meta.id),
-        Outcome::Service(Ok(other)) => format!("gives {other:?}"),
+        Outcome::Service(Ok(ServiceReply::Workspaces(all))) => format!("lists {} workspaces", all.len()),
+        Outcome::Service(Ok(ServiceReply::Trashed)) => "trashed".to_owned(),
         Outcome::Service(Err(error)) => format!("fails: {error}"),
         Outcome::Disk(Ok(DiskReply::Scan(scan))) => {
             format!(
