@@ -175,6 +175,7 @@ impl Writer {
             Around::Plain
         } else if pairs.iter().all(changed) {
             let mut pairs: Vec<_> = pairs.into_iter().flatten().collect();
+            pairs.sort_unstable();
             pairs.dedup();
             Around::Changed(pairs)
         } else if place.is_empty() {

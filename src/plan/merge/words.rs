@@ -312,7 +312,7 @@ fn is_agreed_beside(was: &[Token], more: &[Token], less: &[Token]) -> bool {
 
 /// Whether `long` says what `short` says and something new besides: then both changes live in `long`.
 fn is_extended(was: &[Token], short: &[Token], long: &[Token]) -> bool {
-    let was = visible(was);
+    let was: BTreeSet<u32> = visible(was).into_iter().collect();
     let short = visible(short);
     let mut rest = short.iter().peekable();
     let all_new =
