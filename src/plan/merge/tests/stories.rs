@@ -265,6 +265,9 @@ fn styles_live_beside_words() {
         "uno cuatro cinco",
         &["[service: uno cuatro cinco | yours: uno dos tres]"],
     );
+    check_text("a", "a x", "a *x*", "a *x*", &[]);
+    check_text("a", "a _x_", "a *x* y", "a *_x_* y", &[]);
+    check_text("b", "*x*", "x y", "*x* y", &[]);
     check_text("plan*es*", "plan*es* x", "cero plan*es*", "cero plan*es* x", &[]);
 }
 
