@@ -34,9 +34,8 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     };
     let mut world = sample::world(SEED);
     world.set_limit(Some(LIMIT), Window::SlidingLog);
-    let server = Server::start(world, TOKEN)
-        .await
-        .context("no loopback port can be had for the demo's service")?;
+    let server =
+        Server::start(world, TOKEN).await.context("no loopback port can be had for the demo's service")?;
     let scratch = Scratch::new()?;
     let config_file = scratch.config(&server.base_url(), &root)?;
     let config = Config::load(Some(&config_file), &|_| None)?;
@@ -148,15 +147,17 @@ impl Show<'_> {
     fn turn_or_fail(&mut self, engine: &mut Engine, now: Timestamp) -> Result<(), Failure> {
         let happened = engine.take_happenings();
         if !self.greeted {
+            // A page to try things on: the one whose path is quickest to type.
+            let ease = |path: &String| (!path.is_ascii(), path.len());
+            let pages = happened.into_iter().map(|event| event.path);
+            self.first = pages.chain(self.first.take()).min_by_key(ease);
             let summary = engine.summary(now)?;
             if !summary.is_settled || summary.listed == 0 {
                 return Ok(());
             }
             self.greeted = true;
-            self.greet(
-                summary.mirrored,
-                happened.iter().find(|h| h.path.contains("Pages/")).map(|h| h.path.as_str()),
-            )?;
+            let first = self.first.take();
+            self.greet(summary.mirrored, first.as_deref())?;
             return Ok(());
         }
         for event in happened {

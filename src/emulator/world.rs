@@ -129,11 +129,12 @@ impl World {
             let mut response = match self.admit(request, now) {
                 Err(refusal) => refusal.into_response(),
                 Ok(()) => match instead {
+                    // Nothing is done; what is said instead comes below.
                     Some(_) => HttpResponse::bytes(500, "", Vec::new()),
                     None => self.route(request).unwrap_or_else(super::http::Refusal::into_response),
                 },
             };
-            entry.applied = instead.is_none() && response.status < 300;
+            entry.applied = response.status < 300;
             if let Some(fault) = &fault {
                 fault.spoil(&mut response);
             }

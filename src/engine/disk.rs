@@ -244,7 +244,12 @@ impl Engine {
                 self.watch.scan_by(self.now);
             }
             Err(DiskError::Changed(_)) => {
-                self.watch.touched.insert(path.clone(), (self.now, self.now));
+                let now = self.now;
+                self.watch
+                    .touched
+                    .entry(path.clone())
+                    .and_modify(|(_, last)| *last = now)
+                    .or_insert((now, now));
                 self.watch.unread.insert(path.clone(), self.now.plus_ms(self.settings.pages.settle_ms));
             }
             Err(error) => {
@@ -329,7 +334,7 @@ impl Engine {
 
     /// Tells files and pages together, once everything that can be read has been.
     pub(super) fn identify_if_ready(&mut self) -> Result<(), StoreError> {
-        if !self.watch.identities_due || self.watch.unread.values().any(|due| *due <= self.now) {
+        if !self.watch.identities_due || self.newcomers_wait() {
             return Ok(());
         }
         self.watch.identities_due = false;
@@ -364,6 +369,16 @@ impl Engine {
         self.apply_identities(&seen, identities)?;
         self.lists.last_seen = seen_now;
         Ok(())
+    }
+
+    /// Whether a new path has not been read yet: what vanished elsewhere may be there. A file that never rests is
+    /// waited for no longer than [`UNSETTLED_MAX_MS`].
+    fn newcomers_wait(&self) -> bool {
+        self.watch.unread.iter().any(|(path, due)| {
+            let first = self.watch.touched.get(path).map_or(*due, |(first, _)| *first);
+            *due <= self.now
+                || !self.trees.files.contains_key(path) && self.now.since_ms(first) <= UNSETTLED_MAX_MS
+        })
     }
 
     fn was_there_before(&self, file: &LocalFile, seen: &BTreeMap<MirrorPath, Stamp>) -> bool {
@@ -498,7 +513,15 @@ impl Engine {
         if let Some(page) = claimed {
             return self.bind(path, &page.clone(), true);
         }
-        self.unbind(path, None)
+        // A save by renaming can take the file away for a moment; back at its place, it is the page's again.
+        let returned =
+            self.trees.pages.values().find(|node| {
+                node.file.is_none() && node.base.as_ref().is_some_and(|base| base.path == *path)
+            });
+        match returned.map(|node| node.id.clone()) {
+            Some(page) if claims.is_none() => self.bind(path, &page, true),
+            _ => self.unbind(path, None),
+        }
     }
 
     /// Drops conflicts whose copies a person has removed.

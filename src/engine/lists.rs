@@ -77,9 +77,16 @@ impl Engine {
     }
 
     pub(super) fn next_list_due(&self, now: Timestamp) -> Timestamp {
+        let idle = |wanted: &Purpose| !self.flights.values().any(|flight| flight.purpose == *wanted);
         let present = |id: &WorkspaceId| self.trees.workspaces.get(id).is_some_and(|node| node.present);
-        let pages = self.lists.pages_due.iter().filter(|(id, _)| present(id)).map(|(_, due)| *due);
-        let due = pages.fold(self.lists.workspaces_due, Timestamp::min);
+        let pages = self
+            .lists
+            .pages_due
+            .iter()
+            .filter(|(id, _)| present(id) && idle(&Purpose::ListPages((*id).clone())))
+            .map(|(_, due)| *due);
+        let workspaces = Some(self.lists.workspaces_due).filter(|_| idle(&Purpose::ListWorkspaces));
+        let due = workspaces.into_iter().chain(pages).fold(now.plus_ms(WORKSPACES_EVERY_MS), Timestamp::min);
         due.max(self.pace.earliest(Class::List, 1, false, now))
     }
 

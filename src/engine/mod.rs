@@ -10,6 +10,7 @@
 //! before the effect leaves.
 
 mod act;
+mod answers;
 mod attention;
 mod create;
 mod disk;
@@ -17,12 +18,14 @@ mod flight;
 mod ids;
 mod lists;
 mod looks;
+mod moves;
 mod pace;
 mod place;
 mod poll;
 mod push;
 mod remove;
 mod service;
+mod text;
 mod trees;
 
 use std::collections::{BTreeMap, BTreeSet};

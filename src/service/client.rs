@@ -89,6 +89,7 @@ impl Client {
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("espejo/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none())
+            // Neither has a say as long as nothing is followed and HTTP/1.1 is spoken; both are off should that change.
             .referer(false)
             .retry(reqwest::retry::never())
             .connect_timeout(timeouts.connect)

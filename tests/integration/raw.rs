@@ -14,8 +14,8 @@ pub(crate) enum Act {
     SayAndClose(Vec<u8>),
     /// Closes without a byte.
     Close,
-    /// Sends these bytes, again and again, this many milliseconds apart.
-    Drip(Vec<u8>, u64),
+    /// Sends the first bytes, then the second ones again and again, this many milliseconds apart.
+    Drip(Vec<u8>, Vec<u8>, u64),
 }
 
 /// The running server.
@@ -61,7 +61,8 @@ async fn converse(mut stream: TcpStream, acts: Vec<Act>, seen: Arc<Mutex<Vec<Str
             Act::Say(bytes) => drop(stream.write_all(&bytes).await),
             Act::SayAndClose(bytes) => return drop(stream.write_all(&bytes).await),
             Act::Close => return,
-            Act::Drip(bytes, ms) => {
+            Act::Drip(head, bytes, ms) => {
+                drop(stream.write_all(&head).await);
                 while stream.write_all(&bytes).await.is_ok() {
                     tokio::time::sleep(std::time::Duration::from_millis(ms)).await;
                 }

@@ -73,17 +73,19 @@ impl Builder<'_> {
         let mut blocks = Vec::with_capacity(keys.len());
         for key in keys {
             let Some(mut block) = self.own(*key) else { continue };
-            let children = self.build(&self.shape.children[*key]);
+            let mut children = self.build(&self.shape.children[*key]);
             if let Some(map) = block.as_object_mut() {
                 match map.get_mut("children") {
-                    Some(Value::Array(nested)) => *nested = children,
-                    _ if children.is_empty() => {}
-                    _ => {
-                        map.insert("children".to_owned(), Value::Array(children));
+                    Some(Value::Array(nested)) => *nested = std::mem::take(&mut children),
+                    None | Some(Value::Null) if !children.is_empty() => {
+                        map.insert("children".to_owned(), Value::Array(std::mem::take(&mut children)));
                     }
+                    _ => {}
                 }
             }
             blocks.push(block);
+            // Whatever is no place for blocks has them after it.
+            blocks.append(&mut children);
         }
         blocks
     }

@@ -140,7 +140,10 @@ impl Keys {
             self.of[0][*at] = Some(self.next());
         }
         for side in [1, 2] {
-            let kind = |side: usize, at: usize| sides[side][places[side][at]].value.get("type");
+            let kind = |side: usize, at: usize| {
+                let value = sides[side][places[side][at]].value;
+                (value.is_object(), value.get("type"))
+            };
             let pairs = pair(&contents[0], &contents[side], |x, y| kind(0, x) == kind(side, y));
             for (x, y) in pairs {
                 self.of[side][places[side][y]] = self.of[0][places[0][x]];

@@ -3,7 +3,7 @@
 //! A text is a row of glyphs: characters, and inline objects that are one glyph each. Styles are not looked at here;
 //! whoever asks gets ranges and puts the styles back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::align::align;
@@ -100,9 +100,8 @@ struct Merger<'a> {
 
 impl Merger<'_> {
     fn run(&mut self, pairs: [&[(usize, usize)]; 2]) {
-        for Region { by, base, remote, local } in
-            regions(self.texts.each_ref().map(Vec::len), pairs[0], pairs[1])
-        {
+        let regions = regions(self.texts.each_ref().map(Vec::len), pairs[0], pairs[1]);
+        for Region { by, base, remote, local } in self.join_shared(regions) {
             match by {
                 By::Nobody => self.kept(base.zip(remote).zip(local)),
                 By::Remote => self.push_side(&base, 1, &remote, Piece::Remote),
@@ -110,6 +109,42 @@ impl Merger<'_> {
                 By::Both => self.both_changed(base, remote, local, pairs),
             }
         }
+    }
+
+    /// Joins neighbouring changes of the two sides into which both wrote the same word: they are one change, made by
+    /// both as far as they agree, and the word would stand there twice.
+    fn join_shared(&self, regions: Vec<Region>) -> Vec<Region> {
+        let [base, remote, local] = self.texts;
+        let mut joined: Vec<Region> = Vec::with_capacity(regions.len());
+        // Where the last change is in `joined`, while nothing but spaces and punctuation came after it.
+        let mut last: Option<usize> = None;
+        for region in regions {
+            if region.by == By::Nobody {
+                last = last.filter(|_| words(&base[region.base.clone()]).next().is_none());
+                joined.push(region);
+                continue;
+            }
+            if let Some(at) = last {
+                let whole = Region {
+                    by: By::Both,
+                    base: joined[at].base.start..region.base.end,
+                    remote: joined[at].remote.start..region.remote.end,
+                    local: joined[at].local.start..region.local.end,
+                };
+                let old: BTreeSet<u32> = words(&base[whole.base.clone()]).collect();
+                let ours: BTreeSet<u32> = words(&local[whole.local.clone()]).collect();
+                if words(&remote[whole.remote.clone()])
+                    .any(|word| ours.contains(&word) && !old.contains(&word))
+                {
+                    joined.truncate(at);
+                    joined.push(whole);
+                    continue;
+                }
+            }
+            last = Some(joined.len());
+            joined.push(region);
+        }
+        joined
     }
 
     /// Tokens that nobody changed, by their places in the three texts.
@@ -149,6 +184,10 @@ impl Merger<'_> {
                 rest.next_if(|(other, _)| other == b).map(|(_, l)| ((*b, *r), *l))
             });
             self.kept(both);
+        } else if is_agreed_beside(was, theirs, ours) {
+            self.push_side(&base, 1, &remote, Piece::Remote);
+        } else if is_agreed_beside(was, ours, theirs) {
+            self.push_side(&base, 2, &local, Piece::Local);
         } else if visible(was).is_empty() {
             self.both_wrote(&base, theirs, ours);
         } else if is_extended(was, theirs, ours) {
@@ -201,9 +240,10 @@ impl Merger<'_> {
         range: &Range<usize>,
         piece: impl Fn(Range<usize>, Range<usize>) -> Piece,
     ) {
-        let place = cover(&self.texts[0], base);
-        for token in self.texts[side][range.clone()].to_vec() {
-            self.push(token.kind, piece(place.clone(), token.glyphs));
+        let texts = self.texts;
+        let place = cover(&texts[0], base);
+        for token in &texts[side][range.clone()] {
+            self.push(token.kind, piece(place.clone(), token.glyphs.clone()));
         }
     }
 
@@ -254,6 +294,20 @@ fn pair_tokens(a: &[Token], b: &[Token]) -> Vec<(usize, usize)> {
 /// Everything but spaces.
 fn visible(tokens: &[Token]) -> Vec<u32> {
     tokens.iter().filter(|token| token.kind != Kind::Space).map(|token| token.number).collect()
+}
+
+/// The words of a text.
+fn words(tokens: &[Token]) -> impl Iterator<Item = u32> {
+    tokens.iter().filter(|token| matches!(token.kind, Kind::Word | Kind::Sign)).map(|token| token.number)
+}
+
+/// Whether `less` is `was` but for what it wrote before or after it alike with `more`.
+fn is_agreed_beside(was: &[Token], more: &[Token], less: &[Token]) -> bool {
+    let (was, more, less) = (visible(was), visible(more), visible(less));
+    let before = less.iter().zip(&more).take_while(|(a, b)| a == b).count();
+    let rest = &less[before..];
+    let after = rest.iter().rev().zip(more[before..].iter().rev()).take_while(|(a, b)| a == b).count();
+    !was.is_empty() && rest[..rest.len() - after] == was[..]
 }
 
 /// Whether `long` says what `short` says and something new besides: then both changes live in `long`.

@@ -1,0 +1,100 @@
+//! The answers to disk effects: what each changes, and what a refused one means.
+
+use super::Engine;
+use super::flight::{Flight, Purpose};
+use crate::model::{DiskError, DiskReply, MirrorPath};
+use crate::store::StoreError;
+
+impl Engine {
+    /// Takes in the answer to a disk effect.
+    pub(super) fn disk_done(
+        &mut self,
+        flight: Flight,
+        result: Result<DiskReply, DiskError>,
+    ) -> Result<(), StoreError> {
+        let tick = self.tick;
+        if let Some(page) = flight.purpose.page().cloned() {
+            self.wake(&page);
+            if !matches!(flight.purpose, Purpose::ReadToSplice { .. } | Purpose::ReadToCopy { .. }) {
+                let moment = self.moment(&page);
+                moment.acted = tick;
+                if result.is_ok() {
+                    moment.failures = 0;
+                    moment.held = None;
+                }
+            }
+        }
+        match (flight.purpose.clone(), result) {
+            (Purpose::Scan, Ok(DiskReply::Scan(scan))) => self.scan_done(&flight, scan),
+            (Purpose::Scan, Err(error)) => {
+                self.root.state = Some(Err(error.to_string()));
+                self.watch.scan_by(self.now.plus_ms(10_000));
+                Ok(())
+            }
+            (Purpose::Read { path }, Ok(DiskReply::File(look))) => self.read_done(&path, Ok(look)),
+            (Purpose::Read { path }, Err(error)) => self.read_done(&path, Err(error)),
+            (Purpose::ReadToSplice { page, .. }, Ok(DiskReply::File(look))) => {
+                self.ready = self.splice(&page, &look)?;
+                Ok(())
+            }
+            (Purpose::ReadToCopy { page, path, summary }, Ok(DiskReply::File(look))) => {
+                self.ready = self.copy_of(&page, &path, &look, summary);
+                Ok(())
+            }
+            (Purpose::Write { page, path, written }, Ok(DiskReply::Written(stamp))) => {
+                self.written(&page, &path, written, stamp)
+            }
+            (Purpose::WriteCopy { page, copy, beside, text, summary }, Ok(DiskReply::Written(_))) => {
+                self.moment(&page).copied = Some(text);
+                self.record_conflict(&copy, &beside, text, summary)
+            }
+            (Purpose::SetAside { page, from, to, then_gone }, Ok(DiskReply::Finished)) => {
+                self.set_aside(&page, &from, &to, then_gone)
+            }
+            (Purpose::Relocate { page, from, to, puts_back }, Ok(DiskReply::Finished)) => {
+                self.relocated(&page, &from, &to, puts_back)
+            }
+            (Purpose::MoveFolder { page, from, to }, Ok(DiskReply::Finished)) => {
+                self.folder_moved(&page, &from, &to)
+            }
+            (Purpose::TrashFile { page, path }, Ok(DiskReply::Finished)) => self.file_trashed(&page, &path),
+            (Purpose::RemoveFolder { path }, Ok(DiskReply::Finished)) => {
+                self.trees.folders.remove(&path);
+                if let Some(up) = path.parent() {
+                    self.tidy_folder(&up);
+                }
+                Ok(())
+            }
+            (purpose, Err(error)) => self.disk_act_failed(&purpose, &error),
+            (_, Ok(reply)) => {
+                self.disk_reply_is_wrong(&reply);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn disk_act_failed(&mut self, purpose: &Purpose, error: &DiskError) -> Result<(), StoreError> {
+        let Some(page) = purpose.page().cloned() else { return Ok(()) };
+        self.disk_failed(&MirrorPath::root(), error);
+        let failures = {
+            let moment = self.moment(&page);
+            moment.failures += 1;
+            moment.failures
+        };
+        let base_ms = match error {
+            DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_) => 50,
+            _ => 2_000,
+        };
+        let wait = (base_ms << failures.min(8)).min(300_000);
+        let now = self.now;
+        let moment = self.moment(&page);
+        moment.retry_at = now.plus_ms(wait);
+        if matches!(
+            error,
+            DiskError::Denied(..) | DiskError::Full(..) | DiskError::NotOrdinary(_) | DiskError::Io(..)
+        ) {
+            moment.held = Some(error.to_string());
+        }
+        Ok(())
+    }
+}

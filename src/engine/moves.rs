@@ -1,0 +1,160 @@
+//! Files and folders on their way to where they belong, and what is agreed of places afterwards.
+
+use super::flight::Purpose;
+use super::{Engine, Way};
+use crate::model::{Effect, LocalFile, MirrorPath, Node, PageId, folder_of};
+use crate::store::StoreError;
+
+type Choice = Option<(Effect, Purpose)>;
+
+impl Engine {
+    pub(super) fn agree_on_place(&mut self, node: &Node) -> Result<(), StoreError> {
+        let Some(file) = self.trees.file_of(node).cloned() else { return Ok(()) };
+        self.settle_place(&node.id, &file, None)?;
+        self.wake_all();
+        Ok(())
+    }
+
+    /// The file is where it belongs: title, parent and path are agreed on. The folder of its subpages follows it from
+    /// wherever it is.
+    pub(super) fn settle_place(
+        &mut self,
+        page: &PageId,
+        file: &LocalFile,
+        from: Option<&MirrorPath>,
+    ) -> Result<(), StoreError> {
+        let Some(base) = self.trees.pages.get(page).and_then(|node| node.base.clone()) else { return Ok(()) };
+        let new_folder = folder_of(&file.path);
+        let candidates = [base.folder_at, folder_of(&base.path), from.and_then(folder_of)];
+        let left_behind = candidates.into_iter().flatten().find(|folder| {
+            Some(folder) != new_folder.as_ref()
+                && self.trees.folders.contains(folder)
+                && !self.is_anothers(folder, page)
+        });
+        self.edit_page(page, |node| {
+            node.stem = file.path.page_stem().map(ToOwned::to_owned);
+            let (title, parent) = (node.remote.title.clone(), node.remote.parent.clone());
+            if let Some(base) = &mut node.base {
+                base.title = title;
+                base.parent = parent;
+                base.front_title.clone_from(&file.front_title);
+                base.folder_at = left_behind;
+                base.path = file.path.clone();
+            }
+        })
+    }
+
+    /// Whether a file beside this folder says that it is not `page`'s.
+    pub(super) fn is_anothers(&self, folder: &MirrorPath, page: &PageId) -> bool {
+        let beside = folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
+        beside
+            .and_then(|path| self.trees.files.get(&path))
+            .is_some_and(|file| file.page.as_ref() != Some(page))
+    }
+
+    pub(super) fn relocate(&mut self, node: &Node, puts_back: bool) -> Result<Choice, StoreError> {
+        let (Some(from), Some(to)) = (node.file.clone(), self.belongs(node)) else { return Ok(None) };
+        if from == to {
+            self.agree_on_place(node)?;
+            return Ok(None);
+        }
+        let effect = Effect::Rename { from: from.clone(), to: to.clone() };
+        Ok(Some((effect, Purpose::Relocate { page: node.id.clone(), from, to, puts_back })))
+    }
+
+    pub(super) fn relocated(
+        &mut self,
+        page: &PageId,
+        from: &MirrorPath,
+        to: &MirrorPath,
+        puts_back: bool,
+    ) -> Result<(), StoreError> {
+        self.rename_file(from, to)?;
+        self.trees.folders.extend(to.parent());
+        let Some(file) = self.trees.files.get(to).cloned() else { return Ok(()) };
+        self.settle_place(page, &file, Some(from))?;
+        self.wake_all();
+        if puts_back {
+            self.say(Way::Aside, to, format!("put back from {from}: the service cannot move pages"));
+            self.notice(
+                to.as_str(),
+                format!("it was moved to {from} and has been put back: the service's API cannot move pages"),
+                "move it in the app, or set moves = \"recreate\" in [pages]",
+            )?;
+        } else {
+            self.say(Way::Down, to, format!("renamed from {from}"));
+        }
+        if let Some(folder) = from.parent() {
+            self.tidy_folder(&folder);
+        }
+        Ok(())
+    }
+
+    /// An emptied folder of a page is removed; anything else stays.
+    pub(super) fn tidy_folder(&mut self, folder: &MirrorPath) {
+        let is_root =
+            self.workspace_at(folder).and_then(|w| self.pages_root(&w)).is_none_or(|root| root == *folder);
+        let in_use =
+            self.trees.files.range(folder.clone()..).map(|(path, _)| path).find(|p| p.is_within(folder));
+        if !is_root && in_use.is_none() && self.ready.is_none() {
+            self.ready =
+                Some((Effect::RemoveFolder(folder.clone()), Purpose::RemoveFolder { path: folder.clone() }));
+        }
+    }
+
+    pub(super) fn move_folder(&mut self, node: &Node) -> Result<Choice, StoreError> {
+        let Some(base) = &node.base else { return Ok(None) };
+        let (Some(from), Some(to)) = (base.folder_at.clone(), folder_of(&base.path)) else { return Ok(None) };
+        if from == to || !self.trees.folders.contains(&from) || self.trees.folders.contains(&to) {
+            // Nothing to move as a whole: what is left in the old folder is moved file by file.
+            self.edit_page(&node.id, |page| {
+                if let Some(base) = &mut page.base {
+                    base.folder_at = None;
+                }
+            })?;
+            self.wake_all();
+            return Ok(None);
+        }
+        let effect = Effect::Rename { from: from.clone(), to: to.clone() };
+        Ok(Some((effect, Purpose::MoveFolder { page: node.id.clone(), from, to })))
+    }
+
+    pub(super) fn folder_moved(
+        &mut self,
+        page: &PageId,
+        from: &MirrorPath,
+        to: &MirrorPath,
+    ) -> Result<(), StoreError> {
+        for (old, new) in self.trees.rebase(from, to) {
+            self.rename_file(&old, &new)?;
+        }
+        self.rebase_agreed(from, to)?;
+        self.edit_page(page, |node| {
+            if let Some(base) = &mut node.base {
+                base.folder_at = None;
+            }
+        })?;
+        self.wake_all();
+        Ok(())
+    }
+
+    /// What was agreed to be in a folder is agreed to be in it still, wherever it has moved.
+    pub(super) fn rebase_agreed(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+        let inside: Vec<PageId> = self
+            .trees
+            .pages
+            .values()
+            .filter(|node| node.base.as_ref().is_some_and(|base| base.path.is_within(from)))
+            .map(|node| node.id.clone())
+            .collect();
+        for id in inside {
+            self.edit_page(&id, |node| {
+                if let Some(base) = &mut node.base {
+                    base.path = base.path.rebase(from, to).unwrap_or_else(|| base.path.clone());
+                    base.folder_at = base.folder_at.take().map(|at| at.rebase(from, to).unwrap_or(at));
+                }
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,242 @@
+//! What files say and shall say: reading blocks out of them, writing pages into them, splicing changes.
+
+use super::flight::{Purpose, Written};
+use super::{Engine, Reading, Way};
+use crate::markdown::{self, Allowed, front_matter};
+use crate::model::{
+    Agreed, Body, ContentHash, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId, Stamp,
+};
+use crate::store::StoreError;
+
+type Choice = Option<(Effect, Purpose)>;
+
+impl Engine {
+    /// What a file stands for, given what it stood for before.
+    pub(super) fn interpret(&mut self, page: &PageId, look: &FileLook) -> Result<(), StoreError> {
+        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
+        let Some(file) = self.trees.files.get(&look.path).cloned() else { return Ok(()) };
+        let text_hash = ContentHash::of(&look.bytes);
+        let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(()) };
+        let Ok(split) = front_matter::split(text) else { return Ok(()) };
+        // Ids minted for a body that was sent are used again, or a lost answer would double every new block.
+        let identity = match (self.sent.get(page), &node.base) {
+            (Some(sent), _) => Some(sent.local),
+            (None, Some(base)) => Some(base.body),
+            (None, None) => node.remote.body,
+        };
+        let Some(base_hash) = identity else { return Ok(()) };
+        let base = self.store.body(base_hash)?.unwrap_or_default();
+        let allowed = self.allowed_in(&node);
+        let same_as_sent = self.sent.get(page).is_some_and(|sent| sent.text == text_hash);
+        let copied = file.disowned.as_ref().filter(|_| base.is_empty());
+        let blocks = if same_as_sent {
+            base.clone()
+        } else if let Some(original) =
+            copied.and_then(|id| self.trees.pages.get(id)).and_then(|n| n.base.clone())
+        {
+            let original = self.store.body(original.body)?.unwrap_or_default();
+            let ids = &mut self.ids;
+            let parsed = markdown::parse(split.body, &original, &allowed, &mut || ids.next());
+            markdown::with_new_ids(&parsed, &mut || ids.next())
+        } else {
+            let ids = &mut self.ids;
+            markdown::parse(split.body, &base, &allowed, &mut || ids.next())
+        };
+        // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
+        let mut body = Body::of(blocks);
+        for known in [node.base.as_ref().map(|base| base.body), node.remote.body].into_iter().flatten() {
+            let blocks = self.store.body(known)?.unwrap_or_default();
+            if crate::model::semantically_equal(&blocks, &body.blocks) {
+                body = Body { hash: known, blocks };
+                break;
+            }
+        }
+        self.moment(page).reading = Some(Reading { text: text_hash, body: body.hash, blocks: body.blocks });
+        Ok(())
+    }
+
+    pub(super) fn allowed_in(&self, node: &Node) -> Allowed {
+        self.allowed
+            .get(&node.workspace)
+            .cloned()
+            .unwrap_or_else(|| Allowed::named(&self.settings.pages.blocks))
+    }
+
+    pub(super) fn materialise(&mut self, node: &Node) -> Result<Choice, StoreError> {
+        if self.awaits_intent(node) || self.adopt_by_place(node)? {
+            self.active.remove(&node.id);
+            return Ok(None);
+        }
+        let Some(path) = self.belongs(node) else {
+            self.active.remove(&node.id);
+            return Ok(None);
+        };
+        let Some(body) = node.remote.body else { return Ok(None) };
+        let blocks = self.store.body(body)?.unwrap_or_default();
+        let front_title = Self::front_title_for(&path, &node.remote.title);
+        let text = markdown::render(&blocks).text;
+        let icon = node.remote.icon.as_deref();
+        let Ok(text) = front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) else {
+            self.park(&node.id, "its Markdown cannot be given front matter".to_owned())?;
+            return Ok(None);
+        };
+        let stem = path.page_stem().map(ToOwned::to_owned);
+        self.edit_page(&node.id, |page| page.stem = stem)?;
+        let written = Written {
+            text: ContentHash::of(text.as_bytes()),
+            body,
+            icon: node.remote.icon.clone(),
+            front_title,
+            claims: Some(node.id.clone()),
+            new: true,
+        };
+        let purpose = Purpose::Write { page: node.id.clone(), path: path.clone(), written };
+        Ok(Some((Effect::WriteFile { path, bytes: text.into_bytes(), expect: Expect::Absent }, purpose)))
+    }
+
+    /// Carries the service's body, title and icon into the bytes just read.
+    pub(super) fn splice(&mut self, page: &PageId, look: &FileLook) -> Result<Choice, StoreError> {
+        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(None) };
+        let (Some(base), Some(file)) = (node.base.clone(), self.trees.file_of(&node).cloned()) else {
+            return Ok(None);
+        };
+        let hash = ContentHash::of(&look.bytes);
+        if file.path != look.path || base.text != Some(hash) {
+            // The user saved in between: that is an edit first.
+            self.take_in_file(look)?;
+            return Ok(None);
+        }
+        let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
+        let Ok(split) = front_matter::split(text) else { return Ok(None) };
+        let body = node.remote.body.unwrap_or(base.body);
+        let old = self.store.body(base.body)?.unwrap_or_default();
+        let new = self.store.body(body)?.unwrap_or_default();
+        let mut out = text[..split.body_start].to_owned();
+        out.push_str(&markdown::patch(split.body, &old, &new));
+        let path = self.belongs(&node).unwrap_or_else(|| file.path.clone());
+        let front_title = wanted_front_title(&file, &path, &node.remote.title);
+        let stamped = file.claims.is_some()
+            || front_title.is_some()
+            || node.remote.icon.is_some()
+            || split.front.is_some();
+        if stamped {
+            match front_matter::set(
+                &out,
+                Some(page.as_str()),
+                front_title.as_deref(),
+                node.remote.icon.as_deref(),
+            ) {
+                Ok(text) => out = text,
+                Err(error) => {
+                    self.park(page, error.to_string())?;
+                    return Ok(None);
+                }
+            }
+        }
+        let written = Written {
+            text: ContentHash::of(out.as_bytes()),
+            body,
+            icon: node.remote.icon.clone(),
+            front_title,
+            claims: stamped.then(|| page.clone()),
+            new: false,
+        };
+        if written.text == hash {
+            self.written(page, &look.path, written, look.stamp)?;
+            return Ok(None);
+        }
+        let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
+        let effect = Effect::WriteFile {
+            path: look.path.clone(),
+            bytes: out.into_bytes(),
+            expect: Expect::Content(hash),
+        };
+        Ok(Some((effect, purpose)))
+    }
+
+    pub(super) fn written(
+        &mut self,
+        page: &PageId,
+        path: &MirrorPath,
+        what: Written,
+        stamp: Stamp,
+    ) -> Result<(), StoreError> {
+        if !self.trees.pages.contains_key(page) {
+            self.watch.scan_by(self.now);
+            return Ok(());
+        }
+        let file = LocalFile {
+            path: path.clone(),
+            page: Some(page.clone()),
+            stamp,
+            hash: Some(what.text),
+            claims: what.claims.clone(),
+            disowned: None,
+            front_title: what.front_title.clone(),
+            problem: None,
+            racy: true,
+        };
+        self.save_file(file)?;
+        self.trees.folders.extend(path.parent());
+        let words = if what.new { "new page" } else { "updated from the service" };
+        let mut differs = what.new;
+        self.edit_page(page, |node| {
+            node.file = Some(path.clone());
+            node.missing_since = None;
+            differs |= node.base.as_ref().is_none_or(|base| base.body != what.body);
+            match &mut node.base {
+                Some(base) => {
+                    base.body = what.body;
+                    base.text = Some(what.text);
+                    base.icon.clone_from(&what.icon);
+                    // The title just written may wait for the rename that goes with it.
+                    base.front_title.clone_from(&what.front_title);
+                }
+                None => {
+                    node.base = Some(Agreed {
+                        parent: node.remote.parent.clone(),
+                        title: node.remote.title.clone(),
+                        icon: what.icon,
+                        body: what.body,
+                        text: Some(what.text),
+                        front_title: what.front_title,
+                        path: path.clone(),
+                        folder_at: None,
+                    });
+                }
+            }
+        })?;
+        if differs {
+            self.say(Way::Down, path, words);
+        }
+        if what.new {
+            self.wake_all();
+        }
+        Ok(())
+    }
+
+    pub(super) fn copy_of(
+        &mut self,
+        page: &PageId,
+        path: &MirrorPath,
+        look: &FileLook,
+        summary: String,
+    ) -> Choice {
+        let copy = self.conflict_path(path)?;
+        let text = ContentHash::of(&look.bytes);
+        let effect =
+            Effect::WriteFile { path: copy.clone(), bytes: look.bytes.clone(), expect: Expect::Absent };
+        Some((effect, Purpose::WriteCopy { page: page.clone(), copy, beside: path.clone(), text, summary }))
+    }
+}
+
+/// The title that the front matter shall hold: what the name cannot say, or what the user wrote there and is true.
+fn wanted_front_title(file: &LocalFile, path: &MirrorPath, title: &str) -> Option<String> {
+    Engine::front_title_for(path, title)
+        .or_else(|| file.front_title.clone().filter(|written| written == title && *path == file.path))
+}
+
+pub(super) fn front_is_stale(file: &LocalFile, path: &MirrorPath, node: &Node) -> bool {
+    let foreign_id = file.claims.as_ref().is_some_and(|claims| *claims != node.id);
+    foreign_id || file.front_title != wanted_front_title(file, path, &node.remote.title)
+}
