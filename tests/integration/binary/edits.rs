@@ -1,0 +1,293 @@
+//! A save, in whatever way, is one changed block at the service: GET, PATCH, and no more.
+
+use std::fs;
+use std::process::Command;
+
+use espejo::model::Blocks;
+use serde_json::{Value, json};
+
+use super::bench::{Bench, append, block, paragraph, save, save_bytes, words};
+
+/// Twelve blocks as a real page has them: styles and colours, nesting, blocks and props that nobody has described.
+fn twelve() -> Blocks {
+    let mut table = json!({ "id": "table", "type": "table", "props": { "textColor": "default" },
+        "content": { "type": "tableContent", "columnWidths": [null, 120.0], "rows": [
+            { "cells": [[{ "type": "text", "text": "a", "styles": {} }], [{ "type": "text", "text": "b", "styles": {} }]] },
+            { "cells": [[{ "type": "text", "text": "1", "styles": {} }], [{ "type": "text", "text": "2", "styles": {} }]] },
+        ] }, "children": [] });
+    table["extra"] = json!(12_345_678_901_234_567_i64);
+    let mut list = block("list", "bulletListItem", "milk", &json!({}));
+    list["children"] = json!([block("sub", "bulletListItem", "goat's", &json!({}))]);
+    let mut styled = paragraph("styled", "");
+    styled["content"] = json!([
+        { "type": "text", "text": "plain ", "styles": {} },
+        { "type": "text", "text": "bold red", "styles": { "bold": true, "textColor": "red" } },
+        { "type": "text", "text": " end", "styles": {} },
+    ]);
+    vec![
+        block("title", "heading", "Un título", &json!({ "level": 1 })),
+        paragraph("intro", "The words of the introduction."),
+        block("blue", "paragraph", "A blue line.", &json!({ "textColor": "blue", "textAlignment": "center" })),
+        styled,
+        list,
+        block("done", "checkListItem", "done already", &json!({ "checked": true })),
+        block("open", "checkListItem", "still open", &json!({ "checked": false })),
+        block("fold", "toggleListItem", "more", &json!({})),
+        block("said", "quote", "said somebody", &json!({})),
+        table,
+        json!({ "id": "db", "type": "database", "props": { "view": "board", "n": 1.50 }, "content": [], "children": [] }),
+        paragraph("last", "The last line."),
+    ]
+}
+
+/// Blocks by id, at the top.
+fn equal_blocks(before: &[Value], after: &[Value]) -> usize {
+    before.iter().filter(|block| after.contains(block)).count()
+}
+
+#[test]
+fn a_paragraph_added_to_twelve_blocks_is_a_get_and_a_patch_of_thirteen() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "Doce", twelve());
+        world.app_create(space, None, "Otra", vec![paragraph("a", "other")]);
+    });
+    let daemon = bench.run_in_step();
+    let before = bench.content("Doce");
+    assert_eq!(before, twelve());
+    bench.forget_requests();
+    append(&bench.page("Doce.md"), "\nUna línea nueva.\n");
+    let saved = bench.text("Doce.md");
+    bench.until("the edit is sent", || bench.content("Doce").len() == 13);
+    bench.until_in_step();
+    let path = format!("/pages/{}", bench.id("Doce"));
+    assert_eq!(bench.writes(), [format!("PATCH {path}")]);
+    let about: Vec<String> = bench.requests().into_iter().filter(|line| line.contains(&path)).collect();
+    assert_eq!(about[..2], [format!("GET {path}"), format!("PATCH {path}")]);
+    let after = bench.content("Doce");
+    assert_eq!(after[..12], before[..], "the twelve are what they were");
+    assert_eq!(words(&after[12..]), "Una línea nueva.\n");
+    for key in ["id", "type", "props", "content", "children"] {
+        assert!(after[12].get(key).is_some(), "{}", after[12]);
+    }
+    let body = bench.world().log().writes().next().unwrap().json();
+    let keys: Vec<&String> = body.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["content"], "the title is not sent along");
+    // Byte for byte as it was sent: key order and number forms too.
+    assert_eq!(Value::from(after[..12].to_vec()).to_string(), Value::from(before).to_string());
+    assert_eq!(bench.text("Doce.md"), saved, "the file is not rewritten under the user's hands");
+    bench.rest(daemon);
+}
+
+/// One way to change the second of three lines.
+struct Way {
+    name: &'static str,
+    /// A program that must be there.
+    needs: Option<&'static str>,
+    change: fn(&std::path::Path),
+}
+
+fn shell(line: &str, file: &std::path::Path) {
+    let status = Command::new("sh").arg("-c").arg(line).arg("sh").arg(file).status().expect("a shell");
+    assert!(status.success(), "{line}");
+}
+
+fn replaced(file: &std::path::Path) -> String {
+    fs::read_to_string(file).unwrap().replace("second", "SECOND")
+}
+
+const WAYS: &[Way] = &[
+    Way {
+        name: "truncated and written",
+        needs: None,
+        change: |file| {
+            let text = replaced(file);
+            save(file, &text);
+        },
+    },
+    Way {
+        name: "written in two parts",
+        needs: None,
+        change: |file| {
+            let text = replaced(file);
+            let (head, rest) = text.split_at(text.len() / 2);
+            save(file, head);
+            append(file, rest);
+        },
+    },
+    Way {
+        name: "renamed over",
+        needs: None,
+        change: |file| {
+            let new = file.with_file_name(".tmp-save");
+            save(&new, &replaced(file));
+            fs::rename(&new, file).unwrap();
+        },
+    },
+    Way {
+        name: "kept as a backup, then written anew",
+        needs: None,
+        change: |file| {
+            let text = replaced(file);
+            fs::rename(file, file.with_extension("md~")).unwrap();
+            save(file, &text);
+        },
+    },
+    Way {
+        name: "removed, then written anew",
+        needs: None,
+        change: |file| {
+            let text = replaced(file);
+            fs::remove_file(file).unwrap();
+            save(file, &text);
+        },
+    },
+    Way {
+        name: "emacs with its lock and its backup",
+        needs: None,
+        change: |file| {
+            let text = replaced(file);
+            let lock = file.with_file_name(format!(".#{}", file.file_name().unwrap().to_str().unwrap()));
+            std::os::unix::fs::symlink("user@host.1234:5678", &lock).unwrap();
+            let auto = file.with_file_name(format!("#{}#", file.file_name().unwrap().to_str().unwrap()));
+            save(&auto, &text);
+            fs::rename(file, file.with_extension("md~")).unwrap();
+            save(file, &text);
+            fs::remove_file(&auto).unwrap();
+            fs::remove_file(&lock).unwrap();
+        },
+    },
+    Way { name: "sed -i", needs: Some("sed"), change: |file| shell("sed -i s/second/SECOND/ \"$1\"", file) },
+    Way { name: "perl -pi", needs: Some("perl"), change: |file| shell("perl -pi -e s/second/SECOND/ \"$1\"", file) },
+    Way {
+        name: "vim",
+        needs: Some("vim"),
+        change: |file| shell("vim -es -N -u NONE -c '%s/second/SECOND/' -c wq \"$1\" </dev/null", file),
+    },
+    Way {
+        name: "vim that writes a copy and renames",
+        needs: Some("vim"),
+        change: |file| {
+            shell(
+                "vim -es -N -u NONE --cmd 'set backup writebackup backupcopy=no' -c '%s/second/SECOND/' -c wq \"$1\" </dev/null",
+                file,
+            );
+        },
+    },
+    Way {
+        name: "emacs",
+        needs: Some("emacs"),
+        change: |file| {
+            shell(
+                "emacs -Q --batch \"$1\" --eval '(while (search-forward \"second\" nil t) (replace-match \"SECOND\" t t))' -f save-buffer",
+                file,
+            );
+        },
+    },
+    Way { name: "ed", needs: Some("ed"), change: |file| shell("printf '%s\\n' ',s/second/SECOND/' w q | ed -s \"$1\"", file) },
+];
+
+#[test]
+fn every_way_of_saving_is_one_changed_block() {
+    let there = |program: &str| {
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|path| path.join(program).exists())
+    };
+    let ways: Vec<&Way> = WAYS.iter().filter(|way| way.needs.is_none_or(there)).collect();
+    let bench = Bench::new(|world, space| {
+        for way in &ways {
+            let content = vec![
+                paragraph("a", "first"),
+                block("b", "paragraph", "the second line", &json!({ "textColor": "red" })),
+                paragraph("c", "third"),
+            ];
+            world.app_create(space, None, way.name, content);
+        }
+    });
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    for way in &ways {
+        (way.change)(&bench.page(&format!("{}.md", way.name)));
+    }
+    bench.until("every edit is sent", || ways.iter().all(|way| words(&bench.content(way.name)).contains("SECOND")));
+    bench.until_in_step();
+    for way in &ways {
+        let after = bench.content(way.name);
+        assert_eq!(words(&after), "first\nthe SECOND line\nthird\n", "{}", way.name);
+        assert_eq!(after[0], paragraph("a", "first"), "{}", way.name);
+        assert_eq!(after[2], paragraph("c", "third"), "{}", way.name);
+        assert_eq!(after[1]["id"], "b", "{}", way.name);
+        assert_eq!(after[1]["props"]["textColor"], "red", "{}", way.name);
+        let id = bench.id(way.name);
+        assert_eq!(bench.world().log().patches_of(&id).count(), 1, "{}", way.name);
+    }
+    assert_eq!(bench.writes().len(), ways.len(), "{:?}", bench.writes());
+    bench.rest(daemon);
+}
+
+#[test]
+fn what_means_nothing_new_sends_nothing() {
+    let ways: [(&str, fn(&str) -> String); 6] = [
+        ("touched", str::to_owned),
+        ("CRLF", |text| text.replace('\n', "\r\n")),
+        ("stars", |text| text.replace("- ", "* ")),
+        ("blank lines", |text| format!("\n\n{}", text.trim_end())),
+        ("front matter of one's own", |text| format!("---\ntags: [a, b]\n---\n{text}")),
+        ("setext", |text| text.replace("# Un título\n", "Un título\n=========\n")),
+    ];
+    let bench = Bench::new(|world, space| {
+        for (name, _) in ways {
+            world.app_create(space, None, name, twelve());
+        }
+    });
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    for (name, way) in ways {
+        let path = bench.page(&format!("{name}.md"));
+        let text = fs::read_to_string(&path).unwrap();
+        let (new, head) = match text.strip_prefix("---\n") {
+            Some(_) => panic!("{name} has a front matter already: {text}"),
+            None => (way(&text), text),
+        };
+        assert!(new != head || name == "touched", "{name} changes nothing");
+        save(&path, &new);
+    }
+    bench.look_again();
+    bench.until_in_step();
+    for (name, _) in ways {
+        assert_eq!(equal_blocks(&twelve(), &bench.content(name)), 12, "{name}");
+    }
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    bench.rest(daemon);
+}
+
+#[test]
+fn what_cannot_be_a_page_is_not_sent_and_is_told() {
+    let bench = Bench::new(|world, space| {
+        for name in ["Empty", "Binary", "Broken", "Fine", "Sound"] {
+            world.app_create(space, None, name, vec![paragraph("a", "the words")]);
+        }
+    });
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    save(&bench.page("Empty.md"), "");
+    save_bytes(&bench.page("Binary.md"), b"\xff\xfe\x00w");
+    save(&bench.page("Broken.md"), "---\nid: [unclosed\n---\nthe words\n");
+    append(&bench.page("Fine.md"), "\nand more\n");
+    bench.until("the sound one is sent", || words(&bench.content("Fine")).contains("and more"));
+    bench.until("the three are told of", || {
+        let told = bench.attention();
+        ["Empty.md", "Binary.md", "Broken.md"].iter().all(|name| told.contains(name))
+    });
+    assert_eq!(bench.writes(), [format!("PATCH /pages/{}", bench.id("Fine"))]);
+    let told = bench.tell(&["status"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    // Mended, they are sent, and nothing needs the user.
+    for name in ["Empty", "Binary", "Broken"] {
+        save(&bench.page(&format!("{name}.md")), &format!("the words, mended {name}\n"));
+    }
+    bench.until("the mended ones are sent", || {
+        ["Empty", "Binary", "Broken"].iter().all(|name| words(&bench.content(name)).contains(&format!("mended {name}")))
+    });
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+

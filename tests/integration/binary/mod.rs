@@ -1,0 +1,8 @@
+//! The whole program as its users have it: the real binary on a real folder, and the service in a box behind real HTTP.
+//! One file per part of the contract; `bench` is the workbench that they share.
+
+mod agreement;
+mod bench;
+mod down;
+mod edits;
+mod state;
