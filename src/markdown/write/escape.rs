@@ -12,7 +12,7 @@ use super::inline::Place;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Scan {
     stars: bool,
-    underscores: bool,
+    pub(super) underscores: bool,
     tildes: bool,
     ticks: bool,
     brackets: bool,
@@ -24,9 +24,8 @@ pub(super) struct Scan {
 pub(super) fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return true };
-    (first.is_ascii_alphabetic() || first >= 0xc3)
-        && last > b' '
-        && bytes.iter().all(|&b| !SPECIAL[b as usize])
+    let begins = (first.is_ascii_alphabetic() || first >= 0xc3) && !text.starts_with('\u{feff}');
+    begins && last > b' ' && bytes.iter().all(|&b| !SPECIAL[b as usize])
 }
 
 const SPECIAL: [bool; 256] = {
@@ -62,7 +61,10 @@ impl Scan {
         }
         let (mut stars, mut underscores, mut tildes, mut ticks) = (0, 0, 0, 0);
         let mut scan = Self::default();
+        // Styles, breaks and links bring tags and comments of their own.
+        scan.angle_close = inline.marks.len() > 1 || inline.text.contains('\n');
         for (text, mark) in inline.stretches() {
+            scan.angle_close |= mark.style != 0;
             if mark.style & (BOLD | ITALIC) != 0 {
                 stars += 2;
             }
@@ -134,7 +136,7 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
     }
     let mut skip = 0;
     if site.line_start && place.is_block() {
-        skip = line_start(out, text, site, place, scan);
+        skip = line_start(out, text, site, place);
     }
     let bytes = text.as_bytes();
     let last = text.char_indices().next_back().map_or(0, |(at, _)| at);
@@ -159,7 +161,7 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
             continue;
         }
         let escaped = match c {
-            '\\' => after.is_none_or(|b| b.is_ascii_punctuation() || at + 1 == last),
+            '\\' => after.is_none_or(|b| b.is_ascii_punctuation() || b < b' ' || b == 0xc2 || at + 1 == last),
             '*' => scan.stars && touches(text, at, b'*', site),
             '_' => scan.underscores && touches(text, at, b'_', site) && !inside_word(text, at),
             '~' => scan.tildes && touches(text, at, b'~', site),
@@ -188,7 +190,7 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
 }
 
 /// Escapes what would begin a block; gives how many bytes of `text` are written.
-fn line_start(out: &mut String, text: &str, site: Site, place: Place, scan: &Scan) -> usize {
+fn line_start(out: &mut String, text: &str, site: Site, place: Place) -> usize {
     let bytes = text.as_bytes();
     let blank = |at: usize| bytes.get(at).is_none_or(|b| matches!(b, b' ' | b'\t'));
     let only = |set: &[u8]| bytes.iter().all(|b| set.contains(b));
@@ -199,13 +201,13 @@ fn line_start(out: &mut String, text: &str, site: Site, place: Place, scan: &Sca
         b'>' => true,
         b'-' => blank(1) || only(b"- \t") || !site.first_line && only(b"-:| \t"),
         b'+' => blank(1),
-        b'*' => !scan.stars && (blank(1) || only(b"* \t")) || scan.stars && blank(1),
-        b'_' => only(b"_ \t") && !(scan.underscores && run(b'_') == bytes.len()),
+        b'*' => blank(1) || only(b"* \t"),
+        b'_' => only(b"_ \t"),
         b'=' => !site.first_line && only(b"= \t"),
         b':' | b'|' => !site.first_line && only(b"-:| \t"),
-        b'`' => run(b'`') >= 3 && !scan.ticks,
-        b'~' => run(b'~') >= 3 && !scan.tildes,
-        b'[' => place == Place::Item && site.first_line && is_task(bytes) && !scan.brackets,
+        b'`' => run(b'`') >= 3,
+        b'~' => run(b'~') >= 3,
+        b'[' => place == Place::Item && site.first_line && is_task(bytes),
         b'0'..=b'9' => {
             let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
             if digits <= 9 && matches!(bytes.get(digits), Some(b'.' | b')')) && blank(digits + 1) {
@@ -235,12 +237,13 @@ fn touches(text: &str, at: usize, mark: u8, site: Site) -> bool {
     let bytes = text.as_bytes();
     let from = bytes[..at].iter().rposition(|&b| b != mark).map_or(0, |i| i + 1);
     let to = bytes[at..].iter().position(|&b| b != mark).map_or(bytes.len(), |i| at + i);
+    // White space at the edge of a stretch may become an entity, which is punctuation.
     let open = match text[..from].chars().next_back() {
-        Some(c) => c.is_whitespace(),
+        Some(c) => c.is_whitespace() && from > c.len_utf8(),
         None => site.line_start && !site.mark_before,
     };
     let close = match text[to..].chars().next() {
-        Some(c) => c.is_whitespace(),
+        Some(c) => c.is_whitespace() && text.len() - to > c.len_utf8(),
         None => site.line_end && !site.mark_after,
     };
     !(open && close)

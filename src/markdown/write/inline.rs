@@ -70,7 +70,16 @@ pub(crate) fn write_inline(out: &mut String, inline: &Inline, place: Place, pref
     }
     let pieces = pieces(inline);
     let scan = Scan::of(inline, strict);
-    Writer { out, pieces: &pieces, scan, place, prefix }.run();
+    let start = out.len();
+    let mut writer = Writer { out, pieces: &pieces, scan, place, prefix, italic: "*", open: Vec::new() };
+    if !writer.run() {
+        // A star would be taken for the end of another one: tell them apart.
+        writer.out.truncate(start);
+        writer.scan.underscores = true;
+        writer.italic = "_";
+        writer.open.clear();
+        writer.run();
+    }
 }
 
 fn pieces(inline: &Inline) -> Vec<Piece<'_>> {
@@ -125,6 +134,9 @@ struct Writer<'a, 'o> {
     scan: Scan,
     place: Place,
     prefix: &'a str,
+    italic: &'static str,
+    /// Lengths of the runs of stars that open ones come from.
+    open: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -134,11 +146,13 @@ enum Step<'a> {
 }
 
 impl<'a> Writer<'a, '_> {
-    fn run(mut self) {
+    /// Writes everything; `false` when a run of stars that opens could be read as closing.
+    fn run(&mut self) -> bool {
         let steps = self.steps();
         let mut line_start = true;
         let mut first_line = true;
         let mut text = String::new();
+        let mut clear = true;
         for (at, piece) in self.pieces.iter().enumerate() {
             text.clear();
             let is_break = piece.text == "\n";
@@ -174,14 +188,14 @@ impl<'a> Writer<'a, '_> {
                     if steps[at].is_empty() { self.place } else { Place::Heading.or_cell(self.place) };
                 escape(&mut text, piece.text, &self.scan, site, place);
             }
-            self.flush(&steps[at], text.chars().next(), line_start);
+            clear &= self.flush(&steps[at], text.chars().next(), line_start);
             self.out.push_str(&text);
             line_start = is_break && !self.place.one_line();
             if line_start {
                 first_line = false;
             }
         }
-        self.flush(&steps[self.pieces.len()], None, false);
+        self.flush(&steps[self.pieces.len()], None, false) && clear
     }
 
     /// What is opened and closed before each piece, and after the last.
@@ -218,11 +232,12 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Writes delimiters between two pieces, with separators where they would not be seen as such.
-    fn flush(&mut self, steps: &[Step<'a>], next: Option<char>, line_start: bool) {
+    fn flush(&mut self, steps: &[Step<'a>], next: Option<char>, line_start: bool) -> bool {
+        let mut clear = true;
         let mut at = 0;
         let mut fresh = line_start || self.out.is_empty();
         while at < steps.len() {
-            let Some(mark) = delimiter(steps[at]) else {
+            let Some(mark) = self.delimiter(steps[at]) else {
                 self.solid(steps[at]);
                 fresh = false;
                 at += 1;
@@ -232,29 +247,71 @@ impl<'a> Writer<'a, '_> {
             let mut end = at + 1;
             while end < steps.len()
                 && matches!(steps[end], Step::Open(_)) == opens
-                && delimiter(steps[end]).is_some_and(|other| other.starts_with(&mark[..1]))
+                && self.delimiter(steps[end]).is_some_and(|other| other.starts_with(&mark[..1]))
             {
                 end += 1;
             }
             let before = if fresh { None } else { self.out.chars().next_back() };
             let after = match steps.get(end) {
-                Some(step) => first_char(*step),
+                Some(step) => self.first_char(*step),
                 None => next,
             };
             if opens {
                 let merges = before == mark.chars().next();
-                if merges || !after.is_none_or(is_word) && !before.is_none_or(is_outside) {
+                let apart = mark == "_" || !after.is_none_or(is_word);
+                if merges || apart && !before.is_none_or(is_outside) {
                     self.out.push_str("<!-- -->");
                 }
             }
-            for step in &steps[at..end] {
-                self.out.push_str(delimiter(*step).unwrap_or(""));
+            if mark.starts_with('*') {
+                clear &= self.count(&steps[at..end], opens, if fresh { None } else { before }, after);
             }
-            if !opens && !before.is_none_or(is_word) && !after.is_none_or(is_outside) {
+            for step in &steps[at..end] {
+                let mark = self.delimiter(*step).unwrap_or("");
+                self.out.push_str(mark);
+            }
+            let apart = mark == "_" || !before.is_none_or(is_word);
+            if !opens && apart && !after.is_none_or(is_outside) {
                 self.out.push_str("<!-- -->");
             }
             fresh = false;
             at = end;
+        }
+        clear
+    }
+
+    /// Keeps count of open stars; `false` when a run that opens can also close one of them.
+    fn count(&mut self, steps: &[Step], opens: bool, before: Option<char>, after: Option<char>) -> bool {
+        if !opens {
+            self.open.truncate(self.open.len().saturating_sub(steps.len()));
+            return true;
+        }
+        let length: usize = steps.iter().filter_map(|step| self.delimiter(*step)).map(str::len).sum();
+        let only_opens = before.is_none_or(char::is_whitespace)
+            || before.is_some_and(is_outside) && after.is_some_and(is_word);
+        // CommonMark's rule of three keeps runs apart whose lengths add up to a multiple of it.
+        let apart = |open: &usize| (open + length) % 3 == 0 && !(open % 3 == 0 && length % 3 == 0);
+        let clear = only_opens || self.open.iter().all(apart);
+        self.open.extend(steps.iter().map(|_| length));
+        clear
+    }
+
+    fn delimiter(&self, step: Step) -> Option<&'static str> {
+        let (Step::Open(wrap) | Step::Close(wrap)) = step;
+        match wrap {
+            Wrap::Style(BOLD) => Some("**"),
+            Wrap::Style(ITALIC) => Some(self.italic),
+            Wrap::Style(STRIKE) => Some("~~"),
+            _ => None,
+        }
+    }
+
+    fn first_char(&self, step: Step) -> Option<char> {
+        match (self.delimiter(step), step) {
+            (Some(mark), _) => mark.chars().next(),
+            (None, Step::Open(Wrap::Link(_))) => Some('['),
+            (None, Step::Close(Wrap::Link(_))) => Some(']'),
+            (None, _) => Some('<'),
         }
     }
 
@@ -316,26 +373,10 @@ fn needs(piece: &Piece, wrap: Wrap) -> bool {
 }
 
 fn has_mark(steps: &[Step]) -> bool {
-    steps.iter().any(|step| delimiter(*step).is_some())
-}
-
-fn delimiter(step: Step) -> Option<&'static str> {
-    let (Step::Open(wrap) | Step::Close(wrap)) = step;
-    match wrap {
-        Wrap::Style(BOLD) => Some("**"),
-        Wrap::Style(ITALIC) => Some("*"),
-        Wrap::Style(STRIKE) => Some("~~"),
-        _ => None,
-    }
-}
-
-fn first_char(step: Step) -> Option<char> {
-    match (delimiter(step), step) {
-        (Some(mark), _) => mark.chars().next(),
-        (None, Step::Open(Wrap::Link(_))) => Some('['),
-        (None, Step::Close(Wrap::Link(_))) => Some(']'),
-        (None, _) => Some('<'),
-    }
+    steps.iter().any(|step| {
+        let (Step::Open(wrap) | Step::Close(wrap)) = step;
+        matches!(wrap, Wrap::Style(BOLD | ITALIC | STRIKE))
+    })
 }
 
 /// Surely neither white space nor punctuation, whichever table a reader has.
