@@ -115,6 +115,8 @@ pub(super) struct Site {
     pub first_line: bool,
     /// It ends a line of the source.
     pub line_end: bool,
+    /// Nothing of the block follows; else what ends the line is a backslash or a tag.
+    pub block_end: bool,
     /// A delimiter of emphasis touches its start.
     pub mark_before: bool,
     /// A delimiter of emphasis touches its end.
@@ -138,6 +140,8 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
     if site.line_start && place.is_block() {
         skip = line_start(out, text, site, place);
     }
+    // The rest of a run whose first character is escaped touches that one.
+    let site = Site { line_start: site.line_start && skip == 0, ..site };
     let bytes = text.as_bytes();
     let last = text.char_indices().next_back().map_or(0, |(at, _)| at);
     let hash_end = if place == Place::Heading && site.line_end { closing_hash(text) } else { usize::MAX };
@@ -244,7 +248,7 @@ fn touches(text: &str, at: usize, mark: u8, site: Site) -> bool {
     };
     let close = match text[to..].chars().next() {
         Some(c) => c.is_whitespace() && text.len() - to > c.len_utf8(),
-        None => site.line_end && !site.mark_after,
+        None => site.block_end && !site.mark_after,
     };
     !(open && close)
 }

@@ -172,6 +172,7 @@ impl<'a> Writer<'a, '_> {
                     line_start,
                     first_line,
                     line_end: ends_line,
+                    block_end: at + 1 == self.pieces.len(),
                     mark_before: has_mark(&steps[at]),
                     mark_after: has_mark(&steps[at + 1]),
                     in_link: piece.link.is_some(),
