@@ -143,7 +143,7 @@ fn creatable(kind: &Kind, allowed: &Allowed) -> bool {
         Kind::Code(_) => allowed.block("codeBlock"),
         Kind::Divider => allowed.block("divider"),
         Kind::Table(_) => allowed.block("table"),
-        Kind::Media(_) => ["image", "video", "audio"].iter().any(|kind| allowed.block(kind)),
+        Kind::Media(media) => super::shapes::creatable(media, allowed),
         _ => true,
     }
 }

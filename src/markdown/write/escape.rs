@@ -60,9 +60,9 @@ impl Scan {
             };
         }
         let (mut stars, mut underscores, mut tildes, mut ticks) = (0, 0, 0, 0);
-        let mut scan = Self::default();
         // Styles, breaks and links bring tags and comments of their own.
-        scan.angle_close = inline.marks.len() > 1 || inline.text.contains('\n');
+        let angle_close = inline.marks.len() > 1 || inline.text.contains('\n');
+        let mut scan = Self { angle_close, ..Self::default() };
         for (text, mark) in inline.stretches() {
             scan.angle_close |= mark.style != 0;
             if mark.style & (BOLD | ITALIC) != 0 {
@@ -175,7 +175,7 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
                     || site.in_link
                     || scan.definition && site.first_line && site.line_start && at == 0
             }
-            ']' => site.in_link || scan.brackets && site.in_link,
+            ']' => site.in_link,
             '!' => at == last && site.link_after,
             '<' => {
                 after.is_none_or(|b| b.is_ascii_alphabetic() || matches!(b, b'/' | b'!' | b'?'))

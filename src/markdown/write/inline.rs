@@ -18,6 +18,8 @@ pub(crate) enum Place {
     Heading,
     /// A cell of a table.
     Cell,
+    /// The name of an image, inside its brackets.
+    Label,
 }
 
 impl Place {
@@ -60,6 +62,7 @@ enum Belongs {
 /// Writes `inline`; `prefix` begins each further line.
 pub(crate) fn write_inline(out: &mut String, inline: &Inline, place: Place, prefix: &str, strict: bool) {
     if let [mark] = inline.marks.as_slice()
+        && place != Place::Label
         && mark.style == 0
         && mark.what == What::Text
         && is_plain(&inline.text)
@@ -175,16 +178,14 @@ impl<'a> Writer<'a, '_> {
                     block_end: at + 1 == self.pieces.len(),
                     mark_before: has_mark(&steps[at]),
                     mark_after: has_mark(&steps[at + 1]),
-                    in_link: piece.link.is_some(),
+                    in_link: piece.link.is_some() || self.place == Place::Label,
                     link_after: self.pieces.get(at + 1).is_some_and(|next| {
                         next.item.is_some() || next.link.is_some() && next.link != piece.link
                     }),
                 };
                 // A delimiter before it stands at the line's start instead.
-                let site = Site {
-                    line_start: line_start && steps[at].is_empty() || line_start && text_edge(piece),
-                    ..site
-                };
+                let site =
+                    Site { line_start: line_start && (steps[at].is_empty() || text_edge(piece)), ..site };
                 let place =
                     if steps[at].is_empty() { self.place } else { Place::Heading.or_cell(self.place) };
                 escape(&mut text, piece.text, &self.scan, site, place);
@@ -221,7 +222,7 @@ impl<'a> Writer<'a, '_> {
             for (reach, wrap) in &mut wanted {
                 *reach = self.pieces[at..].iter().take_while(|next| needs(next, *wrap)).count();
             }
-            wanted.sort_by(|a, b| b.0.cmp(&a.0));
+            wanted.sort_by_key(|(reach, _)| std::cmp::Reverse(*reach));
             for (_, wrap) in wanted {
                 open.push(wrap);
                 here.push(Step::Open(wrap));
@@ -291,7 +292,8 @@ impl<'a> Writer<'a, '_> {
         let only_opens = before.is_none_or(char::is_whitespace)
             || before.is_some_and(is_outside) && after.is_some_and(is_word);
         // CommonMark's rule of three keeps runs apart whose lengths add up to a multiple of it.
-        let apart = |open: &usize| (open + length) % 3 == 0 && !(open % 3 == 0 && length % 3 == 0);
+        let three = |n: usize| n.is_multiple_of(3);
+        let apart = |open: &usize| three(open + length) && !(three(*open) && three(length));
         let clear = only_opens || self.open.iter().all(apart);
         self.open.extend(steps.iter().map(|_| length));
         clear
