@@ -117,9 +117,9 @@ pub(super) struct Site {
     pub line_end: bool,
     /// Nothing of the block follows; else what ends the line is a backslash or a tag.
     pub block_end: bool,
-    /// A delimiter of emphasis touches its start.
+    /// A delimiter of emphasis opens at its start.
     pub mark_before: bool,
-    /// A delimiter of emphasis touches its end.
+    /// A delimiter of emphasis closes at its end.
     pub mark_after: bool,
     /// It is the text of a link.
     pub in_link: bool,

@@ -176,8 +176,8 @@ impl<'a> Writer<'a, '_> {
                     first_line,
                     line_end: ends_line,
                     block_end: at + 1 == self.pieces.len(),
-                    mark_before: has_mark(&steps[at]),
-                    mark_after: has_mark(&steps[at + 1]),
+                    mark_before: has_mark(&steps[at], true),
+                    mark_after: has_mark(&steps[at + 1], false),
                     in_link: piece.link.is_some() || self.place == Place::Label,
                     link_after: self.pieces.get(at + 1).is_some_and(|next| {
                         next.item.is_some() || next.link.is_some() && next.link != piece.link
@@ -375,10 +375,12 @@ fn needs(piece: &Piece, wrap: Wrap) -> bool {
     }
 }
 
-fn has_mark(steps: &[Step]) -> bool {
-    steps.iter().any(|step| {
-        let (Step::Open(wrap) | Step::Close(wrap)) = step;
-        matches!(wrap, Wrap::Style(BOLD | ITALIC | STRIKE))
+/// Whether a delimiter of emphasis opens (or closes) among these.
+fn has_mark(steps: &[Step], opens: bool) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Open(Wrap::Style(BOLD | ITALIC | STRIKE)) => opens,
+        Step::Close(Wrap::Style(BOLD | ITALIC | STRIKE)) => !opens,
+        _ => false,
     })
 }
 
