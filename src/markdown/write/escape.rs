@@ -243,14 +243,19 @@ fn touches(text: &str, at: usize, mark: u8, site: Site) -> bool {
     let to = bytes[at..].iter().position(|&b| b != mark).map_or(bytes.len(), |i| at + i);
     // White space at the edge of a stretch may become an entity, which is punctuation.
     let open = match text[..from].chars().next_back() {
-        Some(c) => c.is_whitespace() && from > c.len_utf8(),
+        Some(c) => stays_blank(c) && from > c.len_utf8(),
         None => site.line_start && !site.mark_before,
     };
     let close = match text[to..].chars().next() {
-        Some(c) => c.is_whitespace() && text.len() - to > c.len_utf8(),
+        Some(c) => stays_blank(c) && text.len() - to > c.len_utf8(),
         None => site.block_end && !site.mark_after,
     };
     !(open && close)
+}
+
+/// White space that is written as it is.
+fn stays_blank(c: char) -> bool {
+    c == '\t' || c.is_whitespace() && !c.is_control()
 }
 
 /// Whether a run of underscores has letters or digits on both sides.
