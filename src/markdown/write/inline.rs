@@ -192,7 +192,8 @@ impl<'a> Writer<'a, '_> {
             }
             clear &= self.flush(&steps[at], text.chars().next(), line_start);
             self.out.push_str(&text);
-            line_start = is_break && !self.place.one_line();
+            // A break at the edge of a block is an entity and begins no line.
+            line_start = is_break && text.contains('\n');
             if line_start {
                 first_line = false;
             }
