@@ -45,9 +45,6 @@ pub(super) fn matched<'a>(
     let mut old = Vec::with_capacity(lowered.values.len());
     let shown = lowered.nodes.len() - lowered.trailing();
     flatten(&lowered.nodes[..shown], 0, &mut old);
-    if hidden {
-        old.retain(|flat| !flat.node.blank);
-    }
     settle_literals(&mut nodes, &old, allowed);
     let count = number(&mut nodes);
     let mut new = Vec::with_capacity(count);
@@ -146,7 +143,7 @@ fn creatable(kind: &Kind, allowed: &Allowed) -> bool {
         Kind::Code(_) => allowed.block("codeBlock"),
         Kind::Divider => allowed.block("divider"),
         Kind::Table(_) => allowed.block("table"),
-        Kind::Media(_) => ["image", "video", "audio"].iter().any(|kind| allowed.block(kind)),
+        Kind::Media(media) => super::shapes::creatable(media, allowed),
         _ => true,
     }
 }
@@ -155,8 +152,18 @@ fn creatable(kind: &Kind, allowed: &Allowed) -> bool {
 fn unhide(nodes: Vec<Node>, old: &[Node]) -> Vec<Node> {
     let mut places = Vec::new();
     collect(old, &mut places);
+    let mut used = BTreeSet::new();
+    collect_used(&nodes, &mut used);
+    places.iter_mut().for_each(|gap| gap.1.retain(|index| !used.contains(index)));
     places.sort_unstable_by_key(|place| place.0);
     restore(nodes, &places)
+}
+
+fn collect_used(nodes: &[Node], out: &mut BTreeSet<usize>) {
+    for node in nodes {
+        out.extend(node.base);
+        collect_used(&node.children, out);
+    }
 }
 
 /// For each node of the base that blank lines follow: its index, theirs, and its next sibling's.

@@ -83,7 +83,7 @@ impl<'a> Layout<'a> {
         twice.iter().for_each(|id| {
             ids.remove(id);
         });
-        let blanks = any(&nodes, &|node| node.blank && !node.at.is_empty() || node.blank);
+        let blanks = any(&nodes, &|node| node.blank);
         let hides_blank = blanks && !text_has_blank(&nodes, text);
         let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let mut layout = Self {

@@ -16,7 +16,8 @@ pub(super) fn fold(nodes: Vec<Node>, depth: usize) -> Vec<Node> {
         match node.kind {
             Kind::Open if paired => levels.push(Vec::new()),
             Kind::Close if paired && top > 0 => {
-                let children = levels.pop().unwrap_or_default();
+                let mut children = levels.pop().unwrap_or_default();
+                numbers(&mut children);
                 if let Some(owner) = levels.last_mut().and_then(|level| level.last_mut()) {
                     owner.end = node.end;
                     owner.children.extend(children);
@@ -91,21 +92,19 @@ pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>) -> Vec<Node> 
 /// its number is not the one it would get anyway.
 pub(super) fn numbers(nodes: &mut [Node]) {
     let mut next = None;
-    let mut place = 0;
     let mut literal = false;
     for node in nodes {
         if !matches!(node.kind, Kind::Number(_)) {
             next = None;
             continue;
         }
-        place = if node.list_first { 1 } else { place + 1 };
         let said = node.number;
         if node.list_first {
             literal = next.is_none() && said != 1;
         }
         let start = match next {
             Some(_) => None,
-            None if said == 1 || !node.list_first && said == place => None,
+            None if said == 1 => None,
             None => Some(said),
         };
         node.kind = Kind::Number(start);

@@ -1,6 +1,7 @@
 //! The laws of the converter, over the corpus, over generated pages, and over examples.
 
 mod corpus;
+mod dialect;
 mod generate;
 mod laws;
 
