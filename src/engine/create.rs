@@ -227,7 +227,7 @@ impl Engine {
         let mut node = Node {
             id: id.clone(),
             workspace: intent.workspace.clone(),
-            remote: RemotePage { body: Some(empty.hash), ..remote },
+            remote: RemotePage { body: remote.body.or(Some(empty.hash)), ..remote },
             base: None,
             file: None,
             missing_since: None,
@@ -294,7 +294,14 @@ impl Engine {
             let candidates: Vec<Node> =
                 self.trees.pages.values().filter(|node| is_answer_to(node, &intent)).cloned().collect();
             let empty = Body::of(Vec::new()).hash;
-            if let Some(node) = candidates.iter().find(|node| node.remote.body == Some(empty)) {
+            let seen: Vec<&Node> = candidates.iter().filter(|node| node.remote.body.is_some()).collect();
+            // An empty one is ours. A single one that is not empty is, too: somebody in the app has begun to write in
+            // it, and our text joins theirs.
+            let found = seen.iter().find(|node| node.remote.body == Some(empty)).or(match seen[..] {
+                [ref only] if candidates.len() == 1 => Some(only),
+                _ => None,
+            });
+            if let Some(node) = found {
                 self.end_intent(&intent.path)?;
                 self.page_made(&intent, node.id.clone(), node.remote.clone(), false)?;
                 continue;
