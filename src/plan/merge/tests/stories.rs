@@ -164,6 +164,8 @@ fn words_of_both_live() {
     check_text("我喜欢茶", "我很喜欢茶", "我喜欢绿茶", "我很喜欢绿茶", &[]);
     check_text("hi 👩‍👧 and 🇪🇸", "hi 👩‍👦 and 🇪🇸", "hi 👩‍👧 and 🇫🇷", "hi 👩‍👦 and 🇫🇷", &[]);
     check_text("don't go", "don't stop", "don't ever go", "don't ever stop", &[]);
+    check_text("x", "r s", "x s", "r s", &[]);
+    check_text("x", "s x", "s l", "s l", &[]);
     check_text("cerrado", "abierto", "abierto ya", "abierto ya", &[]);
     check_text("a b", "a  b", "a   b", "a  b", &[]);
     check_text("dos palabras", "dospalabras", "dos palabras más", "dospalabras más", &[]);
