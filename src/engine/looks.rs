@@ -104,7 +104,7 @@ impl Engine {
                 self.note_look(flight, page);
                 self.take_in_page(node, *seen)
             }
-            Ok(_) => self.park(page, "the service answered with another page".to_owned()),
+            Ok(_) => self.park_unread(page, "the service answered with another page".to_owned()),
             Err(ServiceError::NotFound(_)) => {
                 self.note_look(flight, page);
                 self.take_in_gone(&node)
@@ -112,7 +112,7 @@ impl Engine {
             Err(error) if error.next() == crate::model::Next::Park => {
                 self.note_look(flight, page);
                 tracing::debug!(page = %page, ?class, %error, "a page cannot be read");
-                self.park(page, error.to_string())
+                self.park_unread(page, error.to_string())
             }
             Err(_) => Ok(()),
         }
@@ -152,7 +152,12 @@ impl Engine {
         } else {
             poll::unchanged(&mut node.poll);
         }
-        if node.parked.as_ref().is_some_and(|parked| parked.remote != node.remote.body) {
+        // A page that could not be read is read now; one that could not be written is tried again once it changed.
+        if node
+            .parked
+            .as_ref()
+            .is_some_and(|parked| parked.remote.is_none() || parked.remote != node.remote.body)
+        {
             node.parked = None;
         }
         self.settle_sent(&mut node)?;

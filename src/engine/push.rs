@@ -297,6 +297,16 @@ impl Engine {
         Ok(())
     }
 
+    /// A page that cannot be read, until it can.
+    pub(super) fn park_unread(&mut self, page: &PageId, why: String) -> Result<(), StoreError> {
+        let now = self.now;
+        self.drop_reservation(page);
+        self.edit_page(page, |node| {
+            node.parked = Some(Parked { why, local: None, remote: None });
+            node.poll.last = now;
+        })
+    }
+
     /// A page that must wait for a person, until either side changes.
     pub(super) fn park(&mut self, page: &PageId, why: String) -> Result<(), StoreError> {
         let Some(node) = self.trees.pages.get(page) else { return Ok(()) };

@@ -283,13 +283,17 @@ impl Engine {
             .trees
             .pages
             .values()
-            .filter(|node| node.remote.presence != Presence::Listed || node.missing_since.is_some())
+            .filter(|node| {
+                let parked = node.parked.is_some();
+                node.remote.presence != Presence::Listed || node.missing_since.is_some() || parked
+            })
             .filter(|node| node.file.as_ref().or(node.base.as_ref().map(|b| &b.path)).is_some_and(named))
             .map(|node| node.id.clone())
             .collect();
         for id in waiting {
             self.edit_page(&id, |node| {
-                node.approved = true;
+                node.approved = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
+                node.parked = None;
                 if node.remote.presence == Presence::Hidden {
                     node.remote.presence = Presence::Gone;
                 }
