@@ -201,7 +201,7 @@ impl Engine {
         if moment.wanted == 0 {
             moment.wanted = tick;
         }
-        moment.looked > moment.wanted
+        moment.seen > moment.wanted
     }
 
     /// The page of a file is gone and they were never agreed on: the file is a new one.

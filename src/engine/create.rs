@@ -13,9 +13,19 @@ use crate::store::StoreError;
 
 /// The service's title for a page created without one (API document, "POST /pages").
 const DEFAULT_TITLE: &str = "Sin título";
+/// How long a refused creation rests.
+const REFUSED_MS: i64 = 600_000;
 /// Looks after a lost answer: this long after it, and this long after the first look. A slow service may still be
 /// carrying the request out.
 const LOOK_AFTER_MS: [i64; 2] = [2_000, 15_000];
+
+/// A creation that the service rejected.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    parent: Option<PageId>,
+    pub(super) why: String,
+    until: Timestamp,
+}
 
 impl Engine {
     /// The next POST, if a new file is ready for one.
@@ -76,7 +86,8 @@ impl Engine {
             let folder = place.parent()?;
             match self.folder_stands_for(&folder) {
                 Place::Under(parent) => {
-                    let usable = parent.as_ref().is_none_or(|id| self.is_there(id));
+                    let usable = parent.as_ref().is_none_or(|id| self.is_there(id))
+                        && !self.is_refused(&place, parent.as_ref());
                     return usable.then_some((place, workspace, parent));
                 }
                 Place::Elsewhere => {
@@ -186,7 +197,8 @@ impl Engine {
                     ServiceError::Forbidden(why) => self.forbid_writes(&intent.workspace, why),
                     ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
                         self.list_by(&intent.workspace.clone(), self.now);
-                        self.creation_refused(&intent, &error.to_string())
+                        self.creation_refused(&intent, &error.to_string());
+                        Ok(())
                     }
                     _ => Ok(()),
                 }
@@ -199,16 +211,18 @@ impl Engine {
         self.store.delete_intent(path)
     }
 
-    fn creation_refused(&mut self, intent: &Intent, why: &str) -> Result<(), StoreError> {
-        let inside: Vec<MirrorPath> =
-            self.trees.unbound.iter().filter(|path| path.is_within(&intent.path)).cloned().collect();
-        for path in inside {
-            if let Some(mut file) = self.trees.files.get(&path).cloned() {
-                file.problem = Some(why.to_owned());
-                self.save_file(file)?;
-            }
-        }
-        Ok(())
+    /// The service's own words against a page there: asked again when something has changed, and now and then.
+    fn creation_refused(&mut self, intent: &Intent, why: &str) {
+        let refusal = Refusal {
+            parent: intent.parent.clone(),
+            why: why.to_owned(),
+            until: self.now.plus_ms(REFUSED_MS),
+        };
+        self.refusals.insert(intent.path.clone(), refusal);
+    }
+
+    fn is_refused(&self, place: &MirrorPath, parent: Option<&PageId>) -> bool {
+        self.refusals.get(place).is_some_and(|r| r.parent.as_ref() == parent && r.until > self.now)
     }
 
     /// The service has made a page for a file (or a folder): they belong together from now on. `just_now`: its answer
@@ -270,7 +284,8 @@ impl Engine {
         if just_now {
             // The answer to the POST is a look: the page is empty and nobody else has seen it yet.
             moment.looked = tick + 1;
-            moment.looked_at = now;
+            moment.seen = tick + 1;
+            moment.seen_at = now;
         }
         self.say(Way::Up, &intent.path, "new page");
         self.wake_all();

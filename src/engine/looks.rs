@@ -11,6 +11,8 @@ use crate::store::StoreError;
 
 /// How long after a push the old body coming back means that an open editor overwrote it.
 const OVERWRITE_MS: i64 = 600_000;
+/// A page that cannot be understood is asked for again after 8 s at first.
+const UNREADABLE_PATIENCE: u32 = 3;
 /// How many children and siblings are thought alive when a page is.
 const NEIGHBOURS: usize = 8;
 
@@ -102,6 +104,10 @@ impl Engine {
         match result {
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
                 self.note_look(flight, page);
+                let now = self.now;
+                let moment = self.moment(page);
+                moment.seen = flight.tick;
+                moment.seen_at = now;
                 self.take_in_page(node, *seen)
             }
             Ok(_) => self.park_unread(page, "the service answered with another page".to_owned()),
@@ -112,6 +118,10 @@ impl Engine {
             Err(error) if error.next() == crate::model::Next::Park => {
                 self.note_look(flight, page);
                 tracing::debug!(page = %page, ?class, %error, "a page cannot be read");
+                let failures = self.moment(page).failures;
+                let wait = self.backoff(failures + UNREADABLE_PATIENCE);
+                let now = self.now;
+                self.moment(page).retry_at = now.plus_ms(wait);
                 self.park_unread(page, error.to_string())
             }
             Err(_) => Ok(()),
@@ -119,10 +129,7 @@ impl Engine {
     }
 
     fn note_look(&mut self, flight: &Flight, page: &PageId) {
-        let now = self.now;
-        let moment = self.moment(page);
-        moment.looked = flight.tick;
-        moment.looked_at = now;
+        self.moment(page).looked = flight.tick;
     }
 
     fn take_in_page(&mut self, mut node: Node, seen: Page) -> Result<(), StoreError> {

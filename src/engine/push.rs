@@ -27,12 +27,12 @@ impl Engine {
             return Ok(None);
         }
         let moment = self.moment(page).clone();
-        let fresh = moment.looked > moment.wanted && moment.looked > moment.acted;
-        if !fresh || self.now.since_ms(moment.looked_at) > FRESH_MS {
+        let fresh = moment.seen > moment.wanted && moment.seen > moment.acted;
+        if !fresh || self.now.since_ms(moment.seen_at) > FRESH_MS {
             self.drop_reservation_only(page);
             let wanted = self.moment(page);
             if wanted.wanted == 0 {
-                wanted.wanted = moment.looked.max(1);
+                wanted.wanted = moment.seen.max(1);
             }
             return Ok(self.ask_for(page, Class::Edit, 1));
         }

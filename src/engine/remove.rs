@@ -53,7 +53,7 @@ impl Engine {
         }
         for id in &subtree {
             let moment = self.moment(id).clone();
-            if moment.looked <= moment.missed || moment.looked <= moment.acted {
+            if moment.seen <= moment.missed || moment.seen <= moment.acted {
                 let waits = self.is_busy(id) || moment.retry_at > self.now;
                 return Ok(if waits { None } else { self.ask_for(id, Class::Edit, 0) });
             }
@@ -300,6 +300,7 @@ impl Engine {
             })?;
         }
         self.try_forbidden_again(true)?;
+        self.refusals.clear();
         if paths.is_empty() {
             self.root.changed = false;
             self.root.strays_approved = true;
