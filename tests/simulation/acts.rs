@@ -1,16 +1,31 @@
 //! What people and bad luck do in a run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::model::{Event, MirrorPath, PageId, Request, RootState, ServiceError};
 
-use crate::blocks::all_words;
+use crate::blocks::{all_words, undescribed};
 use crate::checks::Failure;
 use crate::run::{Due, Heal, Run};
 use crate::script::{Act, Fault, Step};
 use crate::service::{Strike, Weather};
 use crate::users::{self, Deed, Plan};
 use crate::words::{Word, words_in};
+
+/// Blocks that stand in files by their id alone: who removes the line removes the words.
+struct StandIns(BTreeMap<String, Vec<Word>>);
+
+impl StandIns {
+    /// The words in a file, and in the blocks that it names.
+    fn words_of(&self, bytes: &[u8]) -> BTreeSet<Word> {
+        let mut words: BTreeSet<Word> = words_in(bytes).into_iter().collect();
+        for line in String::from_utf8_lossy(bytes).lines() {
+            let named = line.trim_end().strip_suffix(" -->").and_then(|line| line.rsplit(' ').next());
+            words.extend(named.and_then(|id| self.0.get(id)).into_iter().flatten());
+        }
+        words
+    }
+}
 
 impl Run {
     /// Takes one step of a script.
@@ -69,10 +84,12 @@ impl Run {
     }
 
     fn on_disk(&mut self, act: Deed) {
-        let mut taken: BTreeSet<Word> = words_in(act.held()).into_iter().collect();
+        let stand_ins = self.stand_ins();
+        let mut taken: BTreeSet<Word> = stand_ins.words_of(act.held());
         let mut takes = |run: &Self, path: &MirrorPath| {
             for path in run.folder.within(path) {
-                taken.extend(run.folder.file(&path).into_iter().flat_map(|thing| thing.words.iter()));
+                let bytes = run.folder.file(&path).map_or(&[][..], |thing| &thing.bytes);
+                taken.extend(stand_ins.words_of(bytes));
             }
         };
         let held = words_in(act.held());
@@ -120,11 +137,22 @@ impl Run {
             self.note_copies(&held);
         }
         // What stands in no file any more was taken away, unless somebody still holds it in hand.
-        let mut left: BTreeSet<Word> = self.in_hand().collect();
-        left.extend(self.folder.things.values().flat_map(|thing| thing.words.iter()));
+        let held_still = self
+            .queue
+            .values()
+            .filter_map(|due| if let Due::Deed(act) = due { Some(act.held()) } else { None });
+        let files = self.folder.things.values().map(|thing| thing.bytes.as_slice());
+        let left: BTreeSet<Word> =
+            held_still.chain(files).flat_map(|bytes| stand_ins.words_of(bytes)).collect();
         for word in taken.difference(&left) {
             self.ledger.forget(*word);
         }
+    }
+
+    /// The blocks that may stand in files as a line with their id, and the words in them.
+    fn stand_ins(&self) -> StandIns {
+        let pages = self.service.world.pages();
+        StandIns(pages.flat_map(|page| undescribed(&page.content)).collect())
     }
 
     /// Whoever saves what stands in another file as well (an editor that was open during a swap) has made a copy.

@@ -277,6 +277,19 @@ pub(crate) fn shown_words(content: &[Value], stands_in: &dyn Fn(&str) -> bool) -
     words
 }
 
+/// Every block that the API document does not describe, with all the words in it.
+pub(crate) fn undescribed(content: &[Value]) -> Vec<(String, Vec<Word>)> {
+    let mut found = Vec::new();
+    for block in content {
+        if !is_documented(block) {
+            let words = words_in(block.to_string().as_bytes());
+            found.extend(block["id"].as_str().map(|id| (id.to_owned(), words)));
+        }
+        found.extend(undescribed(block["children"].as_array().map_or(&[][..], Vec::as_slice)));
+    }
+    found
+}
+
 fn is_documented(block: &Value) -> bool {
     let kind = block["type"].as_str().unwrap_or("");
     ["paragraph", "heading", "quote"].contains(&kind) || kind.ends_with("ListItem")
