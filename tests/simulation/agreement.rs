@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use espejo::emulator::PageRecord;
 use espejo::model::{EntryKind, MirrorPath, PageId};
 
-use crate::blocks::shown_words;
+use crate::blocks::{shown_words, undescribed};
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
 use crate::run::listed;
@@ -78,11 +78,18 @@ pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledge
     let files = folder.things.iter().filter(|(path, _)| is_page_file(path)).map(|(path, thing)| {
         (path.to_string(), words_in(split_front(&String::from_utf8_lossy(&thing.bytes)).1.as_bytes()))
     });
+    // What hides behind a stand-in is copied with it, without anybody typing it.
+    let hidden: BTreeSet<Word> = service
+        .active()
+        .into_iter()
+        .flat_map(|page| undescribed(&page.content))
+        .flat_map(|(_, words)| words)
+        .collect();
     for side in [pages.collect::<Vec<_>>(), files.collect()] {
         let mut seen = BTreeSet::new();
         for (name, words) in side {
             for word in words.into_iter().filter(|word| matches!(word, Word::Text(_))) {
-                if !seen.insert(word) && !ledger.may_be_twice(word) {
+                if !seen.insert(word) && !ledger.may_be_twice(word) && !hidden.contains(&word) {
                     return broken("doubled", format!("{word} stands in {name} and once more"));
                 }
             }

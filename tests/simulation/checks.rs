@@ -43,6 +43,8 @@ struct Look {
 pub(crate) struct Checks {
     looks: BTreeMap<PageId, Vec<(u64, Look)>>,
     posted: Vec<(PageId, Option<PageId>, String)>,
+    /// Whether moved pages are made anew, so that the old one and the new one may be there at once.
+    pub(crate) recreates: bool,
     /// Words that the service lost because somebody wrote between a look and the write that rested on it.
     pub(crate) slipped_between: u32,
     /// Requests that asked for a change.
@@ -55,6 +57,10 @@ pub(crate) struct Checks {
 const LOOK_TO_WRITE_MS: i64 = 5_000;
 
 impl Checks {
+    pub(crate) fn new(recreates: bool) -> Self {
+        Self { recreates, ..Self::default() }
+    }
+
     /// The engine asks for an effect: is it within its fences?
     pub(crate) fn asked(&mut self, effect: &Effect) -> Result<(), Failure> {
         let paths: Vec<&MirrorPath> = match effect {
@@ -141,7 +147,7 @@ impl Checks {
     /// A POST was carried out: was it the first for its file?
     pub(crate) fn created(&mut self, id: &PageId, service: &Service) -> Result<(), Failure> {
         let Some(page) = service.world.page(id) else { return Ok(()) };
-        for (other, parent, title) in &self.posted {
+        for (other, parent, title) in self.posted.iter().filter(|_| !self.recreates) {
             let same = *parent == page.parent && *title == page.title;
             let untouched = service.world.page(other).is_some_and(|other| {
                 other.trashed.is_none() && other.title == *title && other.parent == *parent && !other.hidden

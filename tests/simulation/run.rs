@@ -115,7 +115,7 @@ impl Run {
             folder,
             service,
             ledger,
-            checks: Checks::default(),
+            checks: Checks::new(scene.recreate == 1),
             trace: Trace::new(loud),
             now_ms: BEGINNING_MS,
             queue: BTreeMap::new(),
