@@ -327,8 +327,14 @@ impl Engine {
                 continue;
             }
             let due = since.plus_ms(LOOK_AFTER_MS[(looks as usize).min(1)]);
-            if looked_at < due {
-                self.list_by(workspace, due);
+            // A list that lacks pages we know of is no evidence that one was not made.
+            let doubtful = self
+                .trees
+                .pages
+                .values()
+                .any(|node| node.workspace == *workspace && node.remote.presence == Presence::Unlisted);
+            if looked_at < due || doubtful {
+                self.list_by(workspace, due.max(self.now.plus_ms(5_000)));
                 continue;
             }
             if (looks as usize) + 1 < LOOK_AFTER_MS.len() {

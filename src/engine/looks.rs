@@ -3,9 +3,9 @@
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::{Engine, poll};
-use crate::markdown::Allowed;
 use crate::model::{
     Body, ContentHash, Effect, LastPush, Node, Page, PageId, Presence, ServiceError, ServiceReply, Timestamp,
+    undescribed,
 };
 use crate::store::StoreError;
 
@@ -141,7 +141,7 @@ impl Engine {
         }
         let body = Body::of(seen.content);
         self.store.keep_body(&body)?;
-        self.learn(&node, &body);
+        self.learn(&node, &body)?;
         let before = node.remote.clone();
         node.remote.title = seen.meta.title;
         node.remote.parent = seen.meta.parent;
@@ -235,10 +235,16 @@ impl Engine {
         }
     }
 
-    /// What a workspace's pages show may be created in it.
-    fn learn(&mut self, node: &Node, body: &Body) {
-        let named = &self.settings.pages.blocks;
-        let allowed = self.allowed.entry(node.workspace.clone()).or_insert_with(|| Allowed::named(named));
+    /// What a workspace's pages show may be created in it, and what files show as stand-ins is kept.
+    fn learn(&mut self, node: &Node, body: &Body) -> Result<(), StoreError> {
+        let mut allowed = self.allowed_in(node)?;
         allowed.learn(&body.blocks);
+        self.allowed.insert(node.workspace.clone(), allowed);
+        if node.remote.body != Some(body.hash) {
+            for (id, block) in undescribed(&body.blocks) {
+                self.store.keep_stand_in(&node.workspace, id, block)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -99,7 +99,7 @@ impl Engine {
         if let Some(body) = &content {
             let mut known = remote.clone();
             known.extend(base_blocks.iter().cloned());
-            if let Err(why) = markdown::check_loadable(body, &known, &self.allowed_in(node)) {
+            if let Err(why) = markdown::check_loadable(body, &known, &self.allowed_in(node)?) {
                 self.park(page, format!("it would not load in the app: {why}"))?;
                 return Ok(None);
             }

@@ -115,6 +115,10 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
 
 /// At rest nothing is written, whatever the watcher says and however often everything is looked at.
 fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
+    // Whatever nobody has looked at yet is seen first.
+    run.tell(Event::Asked(Request::FullPass))?;
+    run.pump()?;
+    run.pass_until(run.now_ms + 180_000)?;
     run.note(format_args!("= at rest"));
     let before = (run.checks.writes, run.checks.disk_acts);
     let paths: Vec<_> = run.folder.things.keys().cloned().collect();
