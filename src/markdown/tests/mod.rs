@@ -2,6 +2,7 @@
 
 mod corpus;
 mod dialect;
+mod front_matter;
 mod generate;
 mod laws;
 
