@@ -128,7 +128,7 @@ fn broken_front_matter_is_refused() {
     refuses("---\nid: p\nmore: *t\n---\n", 3, "");
     refuses("---\nid: [p]\n---\n", 2, "id must be text");
     refuses("---\nx: 1\ntitle:\n  a: b\n---\n", 3, "title must be text");
-    refuses("---\nid: p\n--- x\nid: q\n---\n", 3, "");
+    refuses("---\nid: p\n--- x\nid: q\n---\n", 4, "");
     let deep = format!("---\nid: p\nx: {}\n---\n", "[".repeat(100_000));
     assert!(split(&deep).is_err());
     let deep = format!("---\nid: p\nx:\n {}y\n---\n", "- ".repeat(5_000));

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod dialect;
+mod formatted;
 mod front_matter;
 mod generate;
 mod laws;
