@@ -5,6 +5,7 @@ mod dialect;
 mod formatted;
 mod front_matter;
 mod generate;
+mod identity;
 mod laws;
 
 use serde_json::{Value, json};
