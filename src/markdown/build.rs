@@ -172,18 +172,11 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         out.push(Value::Object(object));
     }
 
-    /// A placeholder that stands a second time is a copy; one that names nothing is its text.
+    /// A placeholder that stands a second time is a copy.
     fn copied(&mut self, label: &str, node: &Node, out: &mut Vec<Value>) {
         let children = self.level(&node.children);
-        let Some(&index) = self.labels.get(label) else {
-            let mut text = Node::new(Kind::Paragraph, node.at.clone());
-            text.inline = Inline::plain(&format!("<!-- block: {label} -->"));
-            self.created(&text, out);
-            if let Some(Value::Object(block)) = out.last_mut() {
-                block.insert("children".to_owned(), Value::Array(children));
-            }
-            return;
-        };
+        // Those that name nothing were turned into text before.
+        let Some(&index) = self.labels.get(label) else { return out.extend(children) };
         let value = self.lowered.values[index];
         let sealed = self.old[index].sealed;
         let mut block = if sealed { value.clone() } else { shallow(value) };

@@ -34,6 +34,7 @@ pub(super) fn matched<'a>(
 ) -> (Vec<Node>, Lowered<'a>) {
     let items: BTreeSet<String> = lowered.items.keys().cloned().collect();
     let mut nodes = read(text, &items);
+    settle_placeholders(&mut nodes, &lowered.nodes);
     if !any(&nodes, &|node| node.kind == Kind::Toggle) {
         each(&mut lowered.nodes, &mut |node| {
             if node.kind == Kind::Toggle {
@@ -57,6 +58,33 @@ pub(super) fn matched<'a>(
         nodes = unhide(nodes, roots);
     }
     (nodes, lowered)
+}
+
+/// Turns placeholders that name no block of the base into the text that they are.
+fn settle_placeholders(nodes: &mut [Node], old: &[Node]) {
+    let is_placeholder = |node: &Node| matches!(node.kind, Kind::Placeholder(_));
+    if !any(nodes, &is_placeholder) {
+        return;
+    }
+    let mut labels = BTreeSet::new();
+    collect_labels(old, &mut labels);
+    each(nodes, &mut |node| {
+        if let Kind::Placeholder(label) = &node.kind
+            && !labels.contains(&**label)
+        {
+            node.inline = Inline::plain(&format!("<!-- block: {label} -->"));
+            node.kind = Kind::Paragraph;
+        }
+    });
+}
+
+fn collect_labels<'a>(nodes: &'a [Node], out: &mut BTreeSet<&'a str>) {
+    for node in nodes {
+        if let Kind::Placeholder(label) = &node.kind {
+            out.insert(&**label);
+        }
+        collect_labels(&node.children, out);
+    }
 }
 
 fn flatten<'a>(nodes: &'a [Node], depth: usize, out: &mut Vec<Flat<'a>>) {

@@ -339,7 +339,7 @@ impl<'t> Reader<'t, '_> {
         let Some(frame) = self.frames.pop() else { return };
         let mut nodes = level::fold(frame.nodes, depth);
         level::numbers(&mut nodes);
-        for (at, node) in level::quotes(nodes, self.trimmed(frame.at)).into_iter().enumerate() {
+        for (at, node) in level::quotes(nodes, self.trimmed(frame.at), self.text).into_iter().enumerate() {
             self.push_node(node, if at == 0 { frame.blank } else { 0 });
         }
     }

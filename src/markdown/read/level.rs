@@ -61,7 +61,8 @@ fn partners(nodes: &[Node], depth: usize) -> Vec<bool> {
 }
 
 /// Turns what stands in a block quote into quotes: each paragraph is one, anything else lies beneath the last one.
-pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>) -> Vec<Node> {
+/// Its lines begin with its sign.
+pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>, text: &str) -> Vec<Node> {
     let mut out: Vec<Node> = Vec::new();
     for mut node in nodes {
         if node.blank {
@@ -71,6 +72,10 @@ pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>) -> Vec<Node> 
         if node.kind == Kind::Paragraph && node.literal.as_ref().is_none_or(|literal| literal.whole.is_none())
         {
             node.kind = Kind::Quote;
+            let line = text[..node.at.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+            if let Some(sign) = text[line..node.at.start].rfind('>') {
+                node.at.start = line + sign;
+            }
             out.push(node);
             continue;
         }

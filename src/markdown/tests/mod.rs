@@ -2,7 +2,10 @@
 
 mod corpus;
 mod dialect;
+mod formatted;
+mod front_matter;
 mod generate;
+mod identity;
 mod laws;
 
 use serde_json::{Value, json};
