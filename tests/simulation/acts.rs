@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use espejo::model::{Event, MirrorPath, PageId, Request, RootState, ServiceError};
+use espejo::model::{Event, MirrorPath, PageId, RootState, ServiceError};
 
 use crate::blocks::{all_words, undescribed};
 use crate::checks::Failure;
@@ -173,6 +173,7 @@ impl Run {
                 let words = all_words(&content);
                 let saved = self.service.save(&id, content);
                 if saved {
+                    self.checks.worked_on.insert(id.clone());
                     self.ledger.typed(&words);
                     let still: BTreeSet<Word> = self
                         .service
@@ -288,7 +289,7 @@ impl Run {
             }
             Fault::Suspend => self.suspend(60_000 * i64::from(1 + a % 600)),
             Fault::Overflow => self.tell(Event::HintAll)?,
-            Fault::FullPass => self.tell(Event::Asked(Request::FullPass))?,
+            Fault::FullPass => self.ask_for_pass()?,
         }
         Ok(())
     }

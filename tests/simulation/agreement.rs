@@ -73,8 +73,8 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
 
 /// Whether a word stands twice among the active pages, or twice among the page files, that nobody copied.
 pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledger) -> Result<(), Failure> {
-    let pages =
-        service.active().into_iter().map(|page| (page.title.clone(), service.words_of(&page.id).to_vec()));
+    let shown = |page: &PageRecord| shown_words(&page.content, &|_| true);
+    let pages = service.active().into_iter().map(|page| (page.title.clone(), shown(page)));
     let files = folder.things.iter().filter(|(path, _)| is_page_file(path)).map(|(path, thing)| {
         (path.to_string(), words_in(split_front(&String::from_utf8_lossy(&thing.bytes)).1.as_bytes()))
     });

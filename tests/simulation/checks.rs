@@ -43,6 +43,8 @@ struct Look {
 pub(crate) struct Checks {
     looks: BTreeMap<PageId, Vec<(u64, Look)>>,
     posted: Vec<(PageId, Option<PageId>, String)>,
+    /// Pages that somebody in the app worked on: whether they were made for a file can no longer be told.
+    pub(crate) worked_on: BTreeSet<PageId>,
     /// Words that the service lost because somebody wrote between a look and the write that rested on it.
     pub(crate) slipped_between: u32,
     /// Requests that asked for a change.
@@ -144,7 +146,8 @@ impl Checks {
         for (other, parent, title) in &self.posted {
             let same = *parent == page.parent && *title == page.title;
             let untouched = service.world.page(other).is_some_and(|other| {
-                other.trashed.is_none() && other.title == *title && other.parent == *parent && !other.hidden
+                let same_place = other.title == *title && other.parent == *parent;
+                other.trashed.is_none() && same_place && !other.hidden && !self.worked_on.contains(&other.id)
             });
             if same && untouched {
                 return broken("once", format!("{title:?} was made twice: {other} and {id}"));

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use espejo::engine::Engine;
+use espejo::engine::{Engine, Summary};
 use espejo::model::{
-    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, ServiceReply,
-    Settings, Timestamp,
+    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request,
+    ServiceReply, Settings, Timestamp,
 };
 use espejo::store::Store;
 use tracing::Level;
@@ -83,6 +83,8 @@ pub(crate) struct Run {
     order: u64,
     idle_wakes: u32,
     changed: bool,
+    /// A pass was asked for and is not over.
+    pub(crate) passing: bool,
 }
 
 impl Run {
@@ -128,6 +130,7 @@ impl Run {
             order: 0,
             idle_wakes: 0,
             changed: false,
+            passing: false,
         };
         run.start()?;
         Ok(run)
@@ -157,6 +160,7 @@ impl Run {
                 }
             }
             self.pump()?;
+            self.end_pass()?;
             if self.idle_wakes > 0 && wake == self.now_ms {
                 // A daemon's timer takes a moment too.
                 self.set_now(self.now_ms + 1);
@@ -228,6 +232,30 @@ impl Run {
             self.listen()?;
         }
         Ok(())
+    }
+
+    /// Asks for a look at everything, as a person does.
+    pub(crate) fn ask_for_pass(&mut self) -> Result<(), Failure> {
+        self.passing = true;
+        self.tell(Event::Asked(Request::FullPass))
+    }
+
+    /// The driver ends a pass that is over.
+    fn end_pass(&mut self) -> Result<(), Failure> {
+        if self.passing && self.summary()?.is_some_and(|summary| summary.pass_is_over) {
+            self.passing = false;
+            self.note(format_args!("= the pass is over"));
+            if let Some(engine) = &mut self.engine {
+                engine.end_pass();
+            }
+        }
+        Ok(())
+    }
+
+    /// Where everything stands, while the process is alive.
+    pub(crate) fn summary(&self) -> Result<Option<Summary>, Failure> {
+        let summary = self.engine.as_ref().map(|engine| engine.summary(Timestamp(self.now_ms)));
+        summary.transpose().map_err(|error| stopped("summary", &error))
     }
 
     /// Takes effects from the engine until it has no more.
@@ -366,6 +394,7 @@ impl Run {
         let Some(engine) = self.engine.take() else { return };
         self.note(format_args!("! the process dies"));
         self.store = Some(engine.into_store());
+        self.passing = false;
         self.crashes += 1;
         self.life += 1;
         let on_the_way: Vec<(i64, u64)> = self
