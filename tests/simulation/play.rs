@@ -85,10 +85,9 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
         }
         if run.now_ms - begun_ms > most_ms {
             agreed?;
-            let summary = run.engine.as_ref().map(|engine| engine.summary(Timestamp(run.now_ms)));
             return broken(
                 "agreement",
-                format!("both sides agree, and the engine does not come to rest: {summary:?}"),
+                format!("both sides agree, and the engine does not rest: {summary:?}"),
             );
         }
         if run.now_ms - approved_ms > 300_000 {
