@@ -1,11 +1,13 @@
 //! Whether both sides say the same: every page has its one file, in its place, under its name, with its words in order.
 //!
-//! Deliberately blind to espejo's own Markdown: only words that are followed are compared, as people would read them.
+//! First blind to espejo's own Markdown: the words that are followed are compared as people would read them. Then with
+//! it: the file must stand for exactly the blocks that the page has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::emulator::PageRecord;
-use espejo::model::{EntryKind, MirrorPath, PageId};
+use espejo::markdown::{self, Allowed};
+use espejo::model::{EntryKind, MirrorPath, PageId, semantically_equal};
 
 use crate::blocks::shown_words;
 use crate::checks::{Failure, broken};
@@ -57,6 +59,15 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
                 return broken("agreement", format!("{}; {}", no_file(page, &place), similar(page, &files)));
             };
             let file = files.remove(at);
+            let mut ids = 0;
+            let mut fresh = || {
+                ids += 1;
+                format!("fresh-{ids}")
+            };
+            let means = markdown::parse(&file.text, &page.content, &Allowed::documented(), &mut fresh);
+            if !semantically_equal(&means, &page.content) {
+                return broken("agreement", format!("{} does not stand for what its page holds", file.path));
+            }
             if let Some(own) = file.path.page_stem().and_then(|stem| place.join(stem).ok()) {
                 left.push((Some(page.id.clone()), own));
             }

@@ -83,6 +83,8 @@ pub(crate) struct Run {
     order: u64,
     idle_wakes: u32,
     changed: bool,
+    /// What people will do once the folder is there again.
+    pub(crate) postponed: Vec<Deed>,
     /// A pass was asked for and is not over.
     pub(crate) passing: bool,
 }
@@ -130,6 +132,7 @@ impl Run {
             order: 0,
             idle_wakes: 0,
             changed: false,
+            postponed: Vec::new(),
             passing: false,
         };
         run.start()?;
@@ -219,10 +222,14 @@ impl Run {
 
     /// The words that people hold in hand: in an editor that is just saving, in a checkout.
     pub(crate) fn in_hand(&self) -> impl Iterator<Item = Word> {
-        self.queue
-            .values()
-            .filter_map(|due| if let Due::Deed(act) = due { Some(words_in(act.held())) } else { None })
-            .flatten()
+        self.in_hand_texts().flat_map(words_in)
+    }
+
+    /// The texts that people hold in hand.
+    pub(crate) fn in_hand_texts(&self) -> impl Iterator<Item = &[u8]> {
+        let planned =
+            self.queue.values().filter_map(|due| if let Due::Deed(act) = due { Some(act) } else { None });
+        planned.chain(&self.postponed).map(Deed::held)
     }
 
     /// Tells the engine something, if it is alive to hear it.
@@ -298,6 +305,9 @@ impl Run {
             _ => None,
         };
         let answered = self.service.answer(effect, Timestamp(self.now_ms));
+        if answered.is_false_list {
+            self.checks.lied();
+        }
         if answered.over_budget {
             return broken("budget", format!("more than {} requests in a minute", self.scene.budget));
         }
@@ -314,7 +324,7 @@ impl Run {
                 }
                 Effect::CreatePage { .. } => {
                     if let Some(page) = self.service.newest() {
-                        self.checks.created(&page, &self.service)?;
+                        self.checks.created(&page, &self.service, self.scene.recreate == 1)?;
                         self.order += 1;
                         self.checks.looked(self.order, &page, &Vec::new());
                         looked = Some((self.order, page));
