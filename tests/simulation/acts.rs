@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use espejo::model::{Event, MirrorPath, PageId, Request, RootState, ServiceError};
+use espejo::model::{Event, MirrorPath, PageId, RootState, ServiceError};
 
 use crate::blocks::{all_words, undescribed};
 use crate::checks::Failure;
@@ -70,7 +70,7 @@ impl Run {
         );
         if on_disk && self.folder.root != RootState::Ready {
             // Nobody can work in a folder that is not there; they come back to it.
-            self.later(1_000, Due::Deed(act));
+            self.postponed.push(act);
             return Ok(());
         }
         self.mark_changed();
@@ -121,6 +121,13 @@ impl Run {
             }
             Deed::Rename(from, to) => {
                 takes(self, &to);
+                if self.scene.recreate == 1 && from.parent() != to.parent() {
+                    // A page of its own is made there, and the old one may be kept for what the app did to it.
+                    let moved = self.folder.within(&from);
+                    let words =
+                        moved.iter().filter_map(|path| self.folder.file(path)).flat_map(|file| &file.words);
+                    words.for_each(|word| self.ledger.copy(*word));
+                }
                 (self.folder.rename(&from, &to), format!("renames {from} to {to}"))
             }
             Deed::MakeFolder(path) => (self.folder.make_folder(&path), format!("makes {path}")),
@@ -137,13 +144,9 @@ impl Run {
             self.note_copies(&held);
         }
         // What stands in no file any more was taken away, unless somebody still holds it in hand.
-        let held_still = self
-            .queue
-            .values()
-            .filter_map(|due| if let Due::Deed(act) = due { Some(act.held()) } else { None });
         let files = self.folder.things.values().map(|thing| thing.bytes.as_slice());
         let left: BTreeSet<Word> =
-            held_still.chain(files).flat_map(|bytes| stand_ins.words_of(bytes)).collect();
+            self.in_hand_texts().chain(files).flat_map(|bytes| stand_ins.words_of(bytes)).collect();
         for word in taken.difference(&left) {
             self.ledger.forget(*word);
         }
@@ -173,6 +176,7 @@ impl Run {
                 let words = all_words(&content);
                 let saved = self.service.save(&id, content);
                 if saved {
+                    self.checks.worked_on.insert(id.clone());
                     self.ledger.typed(&words);
                     let still: BTreeSet<Word> = self
                         .service
@@ -288,7 +292,7 @@ impl Run {
             }
             Fault::Suspend => self.suspend(60_000 * i64::from(1 + a % 600)),
             Fault::Overflow => self.tell(Event::HintAll)?,
-            Fault::FullPass => self.tell(Event::Asked(Request::FullPass))?,
+            Fault::FullPass => self.ask_for_pass()?,
         }
         Ok(())
     }
@@ -327,7 +331,7 @@ impl Run {
             Heal::Show(page) => {
                 self.service.world.app_hide(page, false);
             }
-            Heal::Root => self.folder.root = RootState::Ready,
+            Heal::Root => self.bring_root_back(),
             Heal::Full => self.folder.full = false,
             Heal::ReadOnly => self.folder.read_only = false,
             Heal::Unseal(path) => {
@@ -336,10 +340,17 @@ impl Run {
         }
     }
 
+    fn bring_root_back(&mut self) {
+        self.folder.root = RootState::Ready;
+        for act in std::mem::take(&mut self.postponed) {
+            self.later(1_000, Due::Deed(act));
+        }
+    }
+
     /// All bad luck ends, and every person finishes what they began.
     pub(crate) fn heal_all(&mut self) {
         self.service.heal();
-        self.folder.root = RootState::Ready;
+        self.bring_root_back();
         self.folder.full = false;
         self.folder.read_only = false;
         self.folder.sealed.clear();

@@ -1,13 +1,15 @@
 //! Whether both sides say the same: every page has its one file, in its place, under its name, with its words in order.
 //!
-//! Deliberately blind to espejo's own Markdown: only words that are followed are compared, as people would read them.
+//! First blind to espejo's own Markdown: the words that are followed are compared as people would read them. Then with
+//! it: the file must stand for exactly the blocks that the page has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::emulator::PageRecord;
-use espejo::model::{EntryKind, MirrorPath, PageId};
+use espejo::markdown::{self, Allowed};
+use espejo::model::{EntryKind, MirrorPath, PageId, semantically_equal};
 
-use crate::blocks::{shown_words, undescribed};
+use crate::blocks::shown_words;
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
 use crate::run::listed;
@@ -57,6 +59,15 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
                 return broken("agreement", format!("{}; {}", no_file(page, &place), similar(page, &files)));
             };
             let file = files.remove(at);
+            let mut ids = 0;
+            let mut fresh = || {
+                ids += 1;
+                format!("fresh-{ids}")
+            };
+            let means = markdown::parse(&file.text, &page.content, &Allowed::documented(), &mut fresh);
+            if !semantically_equal(&means, &page.content) {
+                return broken("agreement", format!("{} does not stand for what its page holds", file.path));
+            }
             if let Some(own) = file.path.page_stem().and_then(|stem| place.join(stem).ok()) {
                 left.push((Some(page.id.clone()), own));
             }
@@ -73,23 +84,16 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
 
 /// Whether a word stands twice among the active pages, or twice among the page files, that nobody copied.
 pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledger) -> Result<(), Failure> {
-    let pages =
-        service.active().into_iter().map(|page| (page.title.clone(), service.words_of(&page.id).to_vec()));
+    let shown = |page: &PageRecord| shown_words(&page.content, &|_| true);
+    let pages = service.active().into_iter().map(|page| (page.title.clone(), shown(page)));
     let files = folder.things.iter().filter(|(path, _)| is_page_file(path)).map(|(path, thing)| {
         (path.to_string(), words_in(split_front(&String::from_utf8_lossy(&thing.bytes)).1.as_bytes()))
     });
-    // What hides behind a stand-in is copied with it, without anybody typing it.
-    let hidden: BTreeSet<Word> = service
-        .active()
-        .into_iter()
-        .flat_map(|page| undescribed(&page.content))
-        .flat_map(|(_, words)| words)
-        .collect();
     for side in [pages.collect::<Vec<_>>(), files.collect()] {
         let mut seen = BTreeSet::new();
         for (name, words) in side {
             for word in words.into_iter().filter(|word| matches!(word, Word::Text(_))) {
-                if !seen.insert(word) && !ledger.may_be_twice(word) && !hidden.contains(&word) {
+                if !seen.insert(word) && !ledger.may_be_twice(word) {
                     return broken("doubled", format!("{word} stands in {name} and once more"));
                 }
             }

@@ -1,6 +1,6 @@
 //! A script from its first step to the peace after the last.
 
-use espejo::model::{Event, Request, Timestamp};
+use espejo::model::{Event, Request};
 
 use crate::agreement::{agree, nothing_doubled};
 use crate::checks::{Failure, broken};
@@ -49,11 +49,8 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     }
     let settled_s = come_to_rest(run)?;
     stay_at_rest(run)?;
-    // A page that is made anew elsewhere while somebody edits it in the app stays in both places: an edit beats the
-    // deletion that belongs to the move.
-    if run.scene.recreate == 0 {
-        nothing_doubled(&run.folder, &run.service, &run.ledger)?;
-    }
+    run.checks.nothing_made_twice(&run.service)?;
+    nothing_doubled(&run.folder, &run.service, &run.ledger)?;
     let most = run.service.world.log().most_in_any_minute();
     if most > run.scene.budget as usize {
         return broken("budget", format!("{most} requests in a minute"));
@@ -76,30 +73,22 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     let asks = run.scene.pass == 1;
     let most_ms = if asks { 3_600_000 } else { 12 * 3_600_000 };
     if asks {
-        run.tell(Event::Asked(Request::FullPass))?;
+        run.ask_for_pass()?;
         run.pump()?;
     }
     let mut approved_ms = run.now_ms;
     loop {
-        let is_settled = match &run.engine {
-            Some(engine) => {
-                let summary = engine.summary(Timestamp(run.now_ms));
-                let summary =
-                    summary.map_err(|error| Failure { check: "engine", what: error.to_string() })?;
-                summary.is_settled && (summary.pass_is_over || !asks)
-            }
-            None => false,
-        };
+        let summary = run.summary()?;
+        let is_settled = summary.as_ref().is_some_and(|summary| summary.is_settled) && !run.passing;
         let agreed = agree(&run.folder, &run.service);
         if is_settled && agreed.is_ok() {
             return Ok((run.now_ms - begun_ms) / 1_000);
         }
         if run.now_ms - begun_ms > most_ms {
             agreed?;
-            let summary = run.engine.as_ref().map(|engine| engine.summary(Timestamp(run.now_ms)));
             return broken(
                 "agreement",
-                format!("both sides agree, and the engine does not come to rest: {summary:?}"),
+                format!("both sides agree, and the engine does not rest: {summary:?}"),
             );
         }
         if run.now_ms - approved_ms > 300_000 {
@@ -128,7 +117,7 @@ fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
     run.pump()?;
     run.pass_until(run.now_ms + 120_000)?;
     run.tell(Event::HintAll)?;
-    run.tell(Event::Asked(Request::FullPass))?;
+    run.ask_for_pass()?;
     run.pump()?;
     run.pass_until(run.now_ms + 480_000)?;
     if (run.checks.writes, run.checks.disk_acts) != before {
