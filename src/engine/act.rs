@@ -53,6 +53,11 @@ impl Engine {
             }
             match decision {
                 Decision::Rest | Decision::Wait => {
+                    if decision == Decision::Rest
+                        && let Some(moment) = self.moments.get_mut(page)
+                    {
+                        moment.held = None;
+                    }
                     if node.missing_since.is_none() || node.base.is_none() {
                         self.active.remove(page);
                     }

@@ -86,6 +86,9 @@ impl Engine {
         }
         for workspace in self.trees.workspaces.values() {
             let (id, name) = (&workspace.seen.id, workspace.seen.name.as_str());
+            if !workspace.present && !self.is_chosen(&workspace.seen) {
+                continue;
+            }
             if !workspace.present {
                 need(
                     &workspace.folder,

@@ -154,6 +154,28 @@ impl Engine {
         Ok(())
     }
 
+    pub(super) fn is_chosen(&self, workspace: &Workspace) -> bool {
+        let chosen = &self.settings.workspaces;
+        let names = [workspace.slug.as_str(), workspace.name.as_str(), workspace.id.as_str()];
+        chosen.is_empty() || chosen.iter().any(|name| names.contains(&name.as_str()))
+    }
+
+    /// Workspaces that the config no longer names rest from the start; their files stay as they are.
+    pub(super) fn drop_unchosen(&mut self) {
+        let unchosen: Vec<WorkspaceId> = self
+            .trees
+            .workspaces
+            .values()
+            .filter(|node| !self.is_chosen(&node.seen))
+            .map(|node| node.seen.id.clone())
+            .collect();
+        for id in unchosen {
+            if let Some(node) = self.trees.workspaces.get_mut(&id) {
+                node.present = false;
+            }
+        }
+    }
+
     fn folder_for_workspace(&self, name: &str) -> String {
         let taken: BTreeSet<String> =
             self.trees.workspaces.values().map(|node| naming::fold(&node.folder)).collect();

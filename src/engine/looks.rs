@@ -13,6 +13,8 @@ use crate::store::StoreError;
 const OVERWRITE_MS: i64 = 600_000;
 /// A page that cannot be understood is asked for again after 8 s at first.
 const UNREADABLE_PATIENCE: u32 = 3;
+/// A page that fails this often in a row while the service is there is told of.
+const TOLD_AFTER: u32 = 3;
 /// How many children and siblings are thought alive when a page is.
 const NEIGHBOURS: usize = 8;
 
@@ -123,6 +125,9 @@ impl Engine {
                 let now = self.now;
                 self.moment(page).retry_at = now.plus_ms(wait);
                 self.park_unread(page, error.to_string())
+            }
+            Err(error) if self.moment(page).failures >= TOLD_AFTER && self.service.down.is_none() => {
+                self.park_unread(page, format!("it cannot be read: {error}"))
             }
             Err(_) => Ok(()),
         }

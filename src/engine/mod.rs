@@ -202,6 +202,7 @@ impl Engine {
             happened: Vec::new(),
         };
         engine.clamp_times(now);
+        engine.drop_unchosen();
         Ok(engine)
     }
 

@@ -142,6 +142,9 @@ impl Engine {
                 base.folder_at = None;
             }
         })?;
+        if let Some(up) = from.parent() {
+            self.tidy_folder(&up);
+        }
         self.wake_all();
         Ok(())
     }

@@ -34,7 +34,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use act::{Act, Bench, Steps};
 use root::{Place, Root};
-pub use scan::{TOOL_FOLDERS, is_tool_folder};
 use sys::Abilities;
 
 use crate::model::{DiskError, DiskReply, Effect, MirrorPath, RootState, Timestamp};

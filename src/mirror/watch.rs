@@ -17,7 +17,8 @@ use std::{fs, thread};
 use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind, RenameMode};
 use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{is_reserved, is_tool_folder};
+use super::is_reserved;
+use crate::model::is_tool_folder;
 use crate::model::{Event, MirrorPath};
 
 /// Hints between the two threads. More than this at once means that everything is to be looked at anyway.

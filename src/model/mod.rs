@@ -12,6 +12,7 @@ mod path;
 mod settings;
 mod stamp;
 mod time;
+mod tools;
 mod trees;
 
 pub use block::{Blocks, semantically_equal, undescribed};
@@ -27,6 +28,7 @@ pub use path::{BadPath, MirrorPath};
 pub use settings::{Deletes, Moves, PageSettings, Settings};
 pub use stamp::Stamp;
 pub use time::Timestamp;
+pub use tools::{TOOL_FOLDERS, is_tool_folder};
 pub use trees::{
     Agreed, Body, Intent, LastPush, LocalFile, Node, Parked, PollState, Presence, RemotePage, Sent,
     WorkspaceNode, folder_of,

@@ -4,6 +4,7 @@
 //! never read, sent or removed.
 
 use super::naming;
+use crate::model::is_tool_folder;
 
 /// Whether a file of this name stands for a page.
 ///
@@ -33,10 +34,11 @@ pub fn is_ignored(name: &str) -> bool {
         || is_merge_tool_part(name)
 }
 
-/// Whether a folder of this name is never entered: a hidden one (`.git`, `.obsidian`, `.espejo`, `.stversions` …).
+/// Whether a folder of this name is never entered: a hidden one (`.git`, `.obsidian`, `.espejo`, `.stversions` …), or
+/// one of a tool (`node_modules`). No page may have it, or its subpages would never be seen again.
 #[must_use]
 pub fn is_ignored_folder(name: &str) -> bool {
-    name.starts_with('.')
+    name.starts_with('.') || is_tool_folder(name)
 }
 
 /// Whether another synchronising tool gave this file its name because two versions met: worth showing to the user,

@@ -224,7 +224,7 @@ fn sanitize(title: &str) -> String {
     if stem.starts_with("~$") {
         stem.insert(0, '_');
     }
-    if !ignore::is_page_file(&format!("{stem}.md")) {
+    if !ignore::is_page_file(&format!("{stem}.md")) || ignore::is_ignored_folder(&stem) {
         stem.push('_');
     }
     stem

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use espejo::emulator::PageRecord;
 use espejo::markdown::{self, Allowed, front_matter};
 use espejo::model::{PageId, semantically_equal};
 use serde_json::Value;
@@ -65,7 +66,7 @@ impl Bench {
                 return Some(format!("a page twice: {row}"));
             }
         }
-        let pages: Vec<espejo::emulator::PageRecord> = {
+        let pages: Vec<PageRecord> = {
             let world = self.world();
             let spaces: Vec<_> = world.workspaces().iter().map(|space| space.id.clone()).collect();
             spaces.iter().flat_map(|space| world.visible_pages(space)).cloned().collect()
@@ -104,7 +105,7 @@ pub(super) fn is_conflict_copy(path: &str) -> bool {
         .is_some_and(|(_, mark)| mark.len() >= 15 && mark.chars().all(|c| c.is_ascii_digit() || c == '-'))
 }
 
-fn differs(page: &espejo::emulator::PageRecord, path: &str, bytes: &[u8]) -> Option<String> {
+fn differs(page: &PageRecord, path: &str, bytes: &[u8]) -> Option<String> {
     let Ok(text) = std::str::from_utf8(bytes) else { return Some(format!("{path} is not text")) };
     let Ok(split) = front_matter::split(text) else {
         return Some(format!("{path} has a broken front matter"));
