@@ -141,7 +141,13 @@ impl Engine {
         let old = self.store.body(base.body)?.unwrap_or_default();
         let new = self.store.body(body)?.unwrap_or_default();
         let mut out = text[..split.body_start].to_owned();
-        out.push_str(&markdown::patch(split.body, &old, &new));
+        let is_copy = file.claims.is_some() && file.claims == file.disowned;
+        if is_copy && !undescribed(&new).is_empty() {
+            // The copy's stand-ins still name the original's blocks.
+            out.push_str(&markdown::render(&new).text);
+        } else {
+            out.push_str(&markdown::patch(split.body, &old, &new));
+        }
         let path = self.belongs(&node).unwrap_or_else(|| file.path.clone());
         let front_title = wanted_front_title(&file, &path, &node.remote.title);
         let stamped = file.claims.is_some()
