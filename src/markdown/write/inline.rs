@@ -193,10 +193,10 @@ impl<'a> Writer<'a, '_> {
             clear &= self.flush(&steps[at], text.chars().next(), line_start);
             self.out.push_str(&text);
             // A break at the edge of a block is an entity and begins no line.
-            line_start = is_break && text.contains('\n');
-            if line_start {
-                first_line = false;
-            }
+            let breaks = is_break && text.contains('\n');
+            first_line &= !breaks;
+            // A tag that says where the break belongs stands at the line's start instead.
+            line_start = breaks && !text.ends_with("<br>");
         }
         self.flush(&steps[self.pieces.len()], None, false) && clear
     }
