@@ -276,9 +276,11 @@ proptest! {
         let blocks = with_new_ids(&blocks, &mut ids());
         let mut dice = Dice(seed);
         let text = formatted(&render(&blocks).text, &BTreeSet::new(), &mut dice);
-        // Where a block has no text, its neighbour's lines may have to say so.
+        // Where a block has no text its neighbour's lines may have to say so, and white space behind a closing
+        // comment goes with the last block beneath it: in place means edits here, and every change in the documents.
         let strict = all_say_something(&blocks);
-        if let Err(why) = check(&text, &blocks, &mut dice).or_else(|why| if !strict && why.contains("too much") { Ok(()) } else { Err(why) }) {
+        let counts = |why: &String| !why.contains("too much") || strict && why.starts_with("Text");
+        if let Some(why) = check(&text, &blocks, &mut dice).err().filter(counts) {
             prop_assert!(false, "{}", why);
         }
     }
