@@ -11,6 +11,14 @@ use super::level;
 
 /// Reads a page's text. `items` are the labels of inline items that the page may hold.
 pub(crate) fn read(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
+    if text.ends_with(']') {
+        // The parser sees an empty to-do only when a line end follows; a file may lack its last one.
+        return read_ended(&format!("{text}\n"), items);
+    }
+    read_ended(text, items)
+}
+
+fn read_ended(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let skip = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut reader = Reader {

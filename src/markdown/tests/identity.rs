@@ -243,3 +243,13 @@ fn what_the_base_has_may_stay_however_odd() {
     body[0]["content"][0]["text"] = json!("edited");
     check_loadable(&body, &base, &Allowed::documented()).unwrap();
 }
+
+#[test]
+fn a_file_without_its_last_line_end_says_the_same() {
+    let mut to_do = block("t", "checkListItem", "", vec![]);
+    to_do["props"]["checked"] = json!(false);
+    for last in [to_do, block("b", "bulletListItem", "", vec![]), block("q", "quote", "]", vec![])] {
+        let base = vec![block("a", "paragraph", "A", vec![]), last];
+        assert_eq!(read(render(&base).text.trim_end(), &base), base);
+    }
+}

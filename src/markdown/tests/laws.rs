@@ -10,9 +10,13 @@ use super::generate::page;
 use super::{ids, norm, read};
 use crate::markdown::parse;
 
+/// How many cases to try.
+pub(super) fn cases(default: usize) -> usize {
+    std::env::var("ESPEJO_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(default)
+}
+
 pub(super) fn config() -> Config {
-    let cases = std::env::var("ESPEJO_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(256);
-    Config { cases, failure_persistence: None, ..Config::default() }
+    Config { cases: cases(256) as u32, failure_persistence: None, ..Config::default() }
 }
 
 proptest! {

@@ -7,6 +7,7 @@ mod front_matter;
 mod generate;
 mod identity;
 mod laws;
+mod styles;
 
 use serde_json::{Value, json};
 

@@ -161,7 +161,7 @@ impl<'a> Writer<'a, '_> {
             let is_break = piece.text == "\n";
             let ends_line = at + 1 == self.pieces.len() || self.pieces[at + 1].text == "\n";
             if is_break {
-                self.line_break(&mut text, at);
+                self.line_break(&mut text, at, has_mark(&steps[at], true));
             } else if let Some(label) = piece.item {
                 text.push('[');
                 text.push_str(item_text(label));
@@ -193,10 +193,10 @@ impl<'a> Writer<'a, '_> {
             clear &= self.flush(&steps[at], text.chars().next(), line_start);
             self.out.push_str(&text);
             // A break at the edge of a block is an entity and begins no line.
-            line_start = is_break && text.contains('\n');
-            if line_start {
-                first_line = false;
-            }
+            let breaks = is_break && text.contains('\n');
+            first_line &= !breaks;
+            // A tag that says where the break belongs stands at the line's start instead.
+            line_start = breaks && !text.ends_with("<br>");
         }
         self.flush(&steps[self.pieces.len()], None, false) && clear
     }
@@ -336,7 +336,8 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    fn line_break(&self, text: &mut String, at: usize) {
+    /// `opened`: a delimiter stands right before it, which would not open before white space.
+    fn line_break(&self, text: &mut String, at: usize, opened: bool) {
         let piece = &self.pieces[at];
         let real = |pieces: &[Piece]| pieces.iter().any(|piece| piece.text != "\n");
         if !real(&self.pieces[..at]) || !real(&self.pieces[at + 1..]) {
@@ -347,6 +348,7 @@ impl<'a> Writer<'a, '_> {
             match piece.belongs {
                 Belongs::Both => text.push('\\'),
                 Belongs::Before => text.push_str("<br>"),
+                Belongs::After if opened => text.push_str("<!-- -->"),
                 Belongs::After => {}
             }
             text.push('\n');
