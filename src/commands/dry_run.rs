@@ -75,12 +75,8 @@ pub async fn run(
             writeln!(out, "{words}")?;
             return Ok(if summary.attention.is_empty() { Exit::Done } else { Exit::NeedsUser });
         }
-        if let Some(stopped) = summary
-            .attention
-            .iter()
-            .find(|item| item.path.is_empty() && item.reason.starts_with("nothing is sent"))
-        {
-            anyhow::bail!("{}", stopped.reason);
+        if let Some(stopped) = session::stopped(&summary) {
+            anyhow::bail!("{}; {}", stopped.reason, stopped.action);
         }
         let wait = engine.next_wakeup(now).map_or(1_000, |at| at.since_ms(now)).clamp(1, 1_000);
         tokio::time::sleep(std::time::Duration::from_millis(wait.unsigned_abs())).await;

@@ -8,12 +8,12 @@ use anyhow::{Context, Result};
 
 use crate::config::Config;
 use crate::daemon::{self, Clock, Daemon};
-use crate::engine::Engine;
+use crate::engine::{Engine, Summary};
 use crate::mirror::lock::Lock;
 use crate::mirror::{Mirror, marker};
 use crate::model::Settings;
 use crate::service::{Client, token};
-use crate::store::{Opened, Store};
+use crate::store::{Attention, Opened, Store};
 
 /// An open session: the daemon's parts, and the lock that keeps a second one out.
 pub struct Session {
@@ -74,6 +74,17 @@ fn open_mirror(store: &mut Store, root: &Path, clock: &Clock) -> Result<Mirror> 
 fn fresh_id() -> String {
     let seed = daemon::fresh_seed();
     seed[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Why a pass will not end by itself, if so: the folder or the token needs the user first.
+#[must_use]
+pub fn stopped(summary: &Summary) -> Option<&Attention> {
+    summary.attention.iter().find(|item| {
+        item.path.is_empty()
+            && ["nothing is sent", "nothing is written on either side"]
+                .iter()
+                .any(|start| item.reason.starts_with(start))
+    })
 }
 
 /// The engine's settings from the config, with what only this machine knows.

@@ -48,16 +48,19 @@ pub async fn run(
         bail!("interrupted; run espejo sync again and it goes on from here");
     }
     let summary = pass.summary;
-    if !quiet {
+    if !quiet && summary.pass_is_over {
         writeln!(out, "{}", last_line(&summary, &pass.happened))?;
     }
-    for item in &summary.attention {
+    for item in summary.attention.iter().filter(|_| session::stopped(&summary).is_none()) {
         let place = if item.path.is_empty() { "espejo" } else { &item.path };
         writeln!(out, "{} {place}: {} ({})", output::paint(output::ODD, "!"), item.reason, item.action)?;
     }
     if summary.conflicts > 0 {
         let conflicts = output::count(summary.conflicts as u64, "conflict", "conflicts");
         writeln!(out, "{} {conflicts}: espejo conflicts", output::paint(output::ODD, "!"))?;
+    }
+    if let Some(stopped) = session::stopped(&summary) {
+        bail!("{}; {}", stopped.reason, stopped.action);
     }
     if !summary.pass_is_over {
         let why =
@@ -106,7 +109,7 @@ impl Observer for Pass {
         if self.progress.is_due(now) {
             self.progress.show(&summary, now);
         }
-        let over = summary.pass_is_over;
+        let over = summary.pass_is_over || session::stopped(&summary).is_some();
         self.summary = summary;
         Ok(!over && now.since_ms(self.moved_at) < STUCK_MS)
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use espejo::emulator::PageRecord;
 use espejo::markdown::{self, Allowed, front_matter};
 use espejo::model::{PageId, semantically_equal};
 use serde_json::Value;
@@ -60,7 +61,7 @@ impl Bench {
                 return Some(format!("a page twice: {row}"));
             }
         }
-        let pages: Vec<espejo::emulator::PageRecord> = {
+        let pages: Vec<PageRecord> = {
             let world = self.world();
             let spaces: Vec<_> = world.workspaces().iter().map(|space| space.id.clone()).collect();
             spaces.iter().flat_map(|space| world.visible_pages(space)).cloned().collect()
@@ -97,7 +98,7 @@ pub(super) fn is_conflict_copy(path: &str) -> bool {
     })
 }
 
-fn differs(page: &espejo::emulator::PageRecord, path: &str, bytes: &[u8]) -> Option<String> {
+fn differs(page: &PageRecord, path: &str, bytes: &[u8]) -> Option<String> {
     let Ok(text) = std::str::from_utf8(bytes) else { return Some(format!("{path} is not text")) };
     let Ok(split) = front_matter::split(text) else { return Some(format!("{path} has a broken front matter")) };
     let title = split.front.as_ref().and_then(|front| front.title.clone());

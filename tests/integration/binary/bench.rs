@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
-use espejo::emulator::{Server, Window, World};
+use espejo::emulator::{PageRecord, Server, Window, World};
 use espejo::model::{Blocks, PageId, WorkspaceId};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -131,11 +131,23 @@ impl Bench {
         self.titled(title).unwrap_or_else(|| panic!("no page {title:?}\n{}", self.seen()))
     }
 
-    /// The page's content at the service.
+    /// A page as it is at the service now, in the trash or not.
+    #[track_caller]
+    pub(super) fn record(&self, id: &PageId) -> PageRecord {
+        self.world().page(id).expect("a page").clone()
+    }
+
+    /// The content of the page of this title at the service.
     #[track_caller]
     pub(super) fn content(&self, title: &str) -> Blocks {
         let id = self.id(title);
-        self.world().page(&id).expect("a page").content.clone()
+        self.record(&id).content
+    }
+
+    /// Whether a page is in the service's trash.
+    #[track_caller]
+    pub(super) fn is_trashed(&self, id: &PageId) -> bool {
+        self.record(id).trashed.is_some()
     }
 
     /// How many pages the service lists under this title.
@@ -251,6 +263,12 @@ impl Bench {
         assert_eq!(reply.trim(), "ok", "{line}");
     }
 
+    /// Adds a line of the test's own to the log, so that a failed test shows what happened in which order.
+    pub(super) fn note(&self, line: &str) {
+        let log = OpenOptions::new().create(true).append(true).open(self.dir.path().join("log"));
+        writeln!(log.expect("a log"), "== {line}").expect("a line");
+    }
+
     /// What the daemons have logged.
     pub(super) fn log(&self) -> String {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
@@ -259,17 +277,25 @@ impl Bench {
     /// Waits for a condition; when it does not come, fails with everything there is to see.
     #[track_caller]
     pub(super) fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        let started = std::time::Instant::now();
         if !within(DEADLINE, &mut holds) {
             panic!("never: {what}\n{}", self.seen());
         }
+        if std::env::var_os("ESPEJO_TEST_VERBOSE").is_some() {
+            eprintln!("{:>6} ms  {what}", started.elapsed().as_millis());
+        }
     }
 
-    /// Everything there is to see, for a failed test.
+    /// Everything there is to see, for a failed test. `ESPEJO_TEST_KEEP=DIR` keeps the whole folder there.
     pub(super) fn seen(&self) -> String {
-        let mut text = String::from("--- files\n");
-        for (path, file) in self.files().iter().take(60) {
-            text.push_str(&format!("{path} ({} bytes)\n", file.bytes.len()));
+        if let Some(keep) = std::env::var_os("ESPEJO_TEST_KEEP") {
+            let _copied = Command::new("cp").arg("-a").arg(self.dir.path()).arg(keep).status();
         }
+        let mut text = String::from("--- files\n");
+        let mut files = Vec::new();
+        walk(&self.root(), "", &mut |path, _| files.push(path.to_owned()));
+        files.sort();
+        text.push_str(&tail(&files, 60));
         text.push_str("--- pages\n");
         for page in self.world().pages().take(60) {
             let state = if page.trashed.is_some() { " (trashed)" } else { "" };
@@ -285,7 +311,7 @@ impl Bench {
         text.push_str(&tail(&lines, 30));
         text.push_str("--- log\n");
         let log = self.log();
-        text.push_str(&tail(&log.lines().map(str::to_owned).collect::<Vec<_>>(), 60));
+        text.push_str(&tail(&log.lines().map(str::to_owned).collect::<Vec<_>>(), 80));
         let told = self.tell(&["status"]);
         text.push_str(&format!("--- status\n{}{}", told.out, told.err));
         let told = self.tell(&["list"]);
@@ -473,7 +499,11 @@ fn walk(folder: &Path, at: &str, visit: &mut dyn FnMut(&str, &Path)) {
             continue;
         }
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            walk(&entry.path(), &path, visit);
+            let inside = entry.path();
+            if fs::read_dir(&inside).is_ok_and(|mut entries| entries.next().is_none()) {
+                visit(&format!("{path}/"), &inside);
+            }
+            walk(&inside, &path, visit);
         } else {
             visit(&path, &entry.path());
         }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::bench::{Bench, block, paragraph, words};
 
 /// Small numbers from a seed; the shape of a tree must be the same in every run.
-fn draws(seed: u64) -> impl FnMut(usize) -> usize {
+pub(super) fn draws(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed;
     move |most| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -3,6 +3,11 @@
 
 mod agreement;
 mod bench;
+mod both;
 mod down;
 mod edits;
+mod guards;
+mod kills;
 mod state;
+mod tree;
+mod trouble;

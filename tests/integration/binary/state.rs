@@ -1,8 +1,12 @@
-//! State.
+//! The state directory: lost, damaged, shared; and how a daemon begins and ends.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
-use super::bench::Bench;
+use rustix::process::Signal;
+
+use super::agreement::is_conflict_copy;
+use super::bench::{Bench, append, paragraph, save, save_bytes, words};
 
 /// What is in the mirror's trash.
 pub(super) fn trashed_files(bench: &Bench) -> Vec<String> {
@@ -18,4 +22,203 @@ pub(super) fn trashed_files(bench: &Bench) -> Vec<String> {
     let mut found = Vec::new();
     walk(&bench.root().join(".espejo/trash"), &mut found);
     found
+}
+
+fn bench() -> Bench {
+    Bench::new(|world, space| {
+        for n in 0..12 {
+            let page = world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
+            let below = world.app_create(space, Some(&page), "Below", vec![paragraph("a", "below")]);
+            world.app_create(space, Some(&below), "Deep: down", Vec::new());
+        }
+        // Siblings of one title.
+        for _ in 0..3 {
+            world.app_create(space, None, "Same", vec![paragraph("a", "same")]);
+        }
+    })
+}
+
+/// A way to harm the state.
+type Harm = fn(&Bench);
+
+const HARMS: [(&str, Harm); 6] = [
+    ("deleted", |bench| fs::remove_dir_all(bench.state()).unwrap()),
+    ("the database deleted, its log left", |bench| fs::remove_file(bench.state().join("espejo.sqlite3")).unwrap()),
+    ("truncated to nothing", |bench| save_bytes(&bench.state().join("espejo.sqlite3"), b"")),
+    ("cut in half", |bench| {
+        let path = bench.state().join("espejo.sqlite3");
+        let bytes = fs::read(&path).unwrap();
+        save_bytes(&path, &bytes[..bytes.len() / 2]);
+    }),
+    ("noise", |bench| {
+        let noise: Vec<u8> = (0..40_960_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        save_bytes(&bench.state().join("espejo.sqlite3"), &noise);
+    }),
+    ("noise in its middle", |bench| {
+        let path = bench.state().join("espejo.sqlite3");
+        let mut bytes = fs::read(&path).unwrap();
+        let len = bytes.len();
+        for byte in &mut bytes[4_096..len.min(20_000)] {
+            *byte = byte.wrapping_mul(31).wrapping_add(7);
+        }
+        save_bytes(&path, &bytes);
+    }),
+];
+
+#[test]
+fn a_state_that_is_lost_or_damaged_is_built_anew_and_nothing_is_doubled() {
+    for (how, harm) in HARMS {
+        let bench = bench();
+        let daemon = bench.run_in_step();
+        // A file of the user's own, without an id in it.
+        save(&bench.page("Mine.md"), "of my own\n");
+        bench.until("it is a page", || bench.titled("Mine").is_some() && !bench.content("Mine").is_empty());
+        bench.until_in_step();
+        assert_eq!(daemon.stop().code(), Some(0));
+        let (files, pages) = (bench.files(), bench.world().pages().count());
+        bench.forget_requests();
+        harm(&bench);
+        let told = bench.tell(&["sync"]);
+        assert_eq!(told.code, 0, "{how}: {told:?}\n{}", bench.seen());
+        assert_eq!(bench.writes(), Vec::<String>::new(), "{how}");
+        assert_eq!(bench.world().pages().count(), pages, "{how}");
+        assert_eq!(bench.files(), files, "{how}");
+        assert_eq!(bench.disagreement(), None, "{how}: {}", bench.seen());
+        bench.rests();
+    }
+}
+
+#[test]
+fn what_differs_when_the_state_is_lost_is_kept_twice() {
+    let bench = bench();
+    bench.run_in_step().stop();
+    let page = bench.id("Page 1");
+    append(&bench.page("Page 2.md"), "\nonly here\n");
+    bench.world().app_edit(&page, vec![paragraph("a", "only there")]);
+    save(&bench.page("Page 3/New.md"), "new, and never seen\n");
+    fs::remove_file(bench.page("Page 4.md")).unwrap();
+    let pages = bench.world().pages().count();
+    bench.forget_requests();
+    fs::remove_dir_all(bench.state()).unwrap();
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    bench.until("it settles", || {
+        bench.tell(&["sync"]);
+        bench.disagreement().is_none()
+    });
+    let everything: String =
+        bench.files().into_values().map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).collect();
+    assert!(everything.contains("only here") && everything.contains("only there"), "{}", bench.seen());
+    // Without a state nothing says that a file was deleted: it comes back.
+    assert!(bench.page("Page 4.md").exists());
+    assert_eq!(bench.world().pages().count(), pages + 1, "{}", bench.seen());
+    assert_eq!(words(&bench.content("New")), "new, and never seen\n");
+    assert!(bench.files().keys().any(|path| is_conflict_copy(path)), "{}", bench.seen());
+}
+
+#[test]
+fn a_second_espejo_on_the_same_state_is_refused() {
+    let bench = bench();
+    let mut daemon = bench.run_in_step();
+    for command in [&["run"][..], &["sync"]] {
+        let told = bench.tell(command);
+        assert_eq!(told.code, 1, "{command:?}: {told:?}");
+        assert!(told.err.contains("runs already") && told.err.lines().count() == 1, "{command:?}: {told:?}");
+    }
+    for command in [&["status"][..], &["list"], &["conflicts"], &["sync", "--dry-run"]] {
+        let told = bench.tell(command);
+        assert_eq!(told.code, 0, "{command:?}: {told:?}");
+    }
+    assert!(daemon.is_running());
+    assert_eq!(bench.status()["state"], "running");
+    append(&bench.page("Page 1.md"), "\nstill at work\n");
+    bench.until("the first goes on", || words(&bench.content("Page 1")).contains("still at work"));
+    daemon.kill();
+    assert_eq!(bench.status()["state"], "stopped");
+    bench.sync();
+}
+
+#[test]
+fn signals_end_it_cleanly_and_sighup_reads_the_config_again() {
+    let bench = bench();
+    for signal in [Signal::TERM, Signal::INT] {
+        let daemon = bench.run_in_step();
+        daemon.signal(signal);
+        assert_eq!(daemon.ended().code(), Some(0), "{signal:?}");
+        assert!(!bench.state().join("control").exists(), "{signal:?}");
+    }
+    // In the middle of a write whose answer is late.
+    let daemon = bench.run_in_step();
+    bench.world().fail_next(
+        espejo::emulator::Matcher::Method("PATCH".to_owned()),
+        espejo::emulator::Fault::Delay(1_500),
+    );
+    append(&bench.page("Page 1.md"), "\nin the middle\n");
+    bench.until("it is on its way", || !bench.writes().is_empty());
+    assert_eq!(daemon.stop().code(), Some(0));
+    bench.rests();
+    assert_eq!(words(&bench.content("Page 1")), "words\nin the middle\n");
+
+    let mut daemon = bench.run_in_step();
+    let page = bench.id("Page 2");
+    bench.write_config(6_000, "deletes = \"restore\"");
+    daemon.signal(Signal::HUP);
+    bench.until("the config is read again", || bench.log().contains("config read again"));
+    bench.forget_requests();
+    fs::remove_file(bench.page("Page 2.md")).unwrap();
+    bench.until("the new config holds", || bench.page("Page 2.md").exists());
+    assert!(!bench.is_trashed(&page));
+    // A typo does not end it.
+    save(&bench.outside("config.toml"), "bse_url = 5\n");
+    daemon.signal(Signal::HUP);
+    bench.until("the typo is told", || bench.log().contains("the old config stays in force"));
+    append(&bench.page("Page 3.md"), "\nafter the typo\n");
+    bench.until("it goes on", || words(&bench.content("Page 3")).contains("after the typo"));
+    assert!(daemon.is_running());
+    bench.write_config(6_000, "");
+    bench.rest(daemon);
+}
+
+#[test]
+fn the_state_is_the_users_alone_and_holds_no_token() {
+    let bench = bench();
+    bench.run_in_step().stop();
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&bench.state()), 0o700);
+    let token = fs::read(bench.outside("token")).unwrap();
+    for entry in fs::read_dir(bench.state()).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path) & 0o077, 0, "{}", path.display());
+        let bytes = fs::read(&path).unwrap();
+        assert!(!bytes.windows(token.len()).any(|part| part == token), "{}", path.display());
+    }
+    assert!(!bench.log().contains(std::str::from_utf8(&token).unwrap()));
+}
+
+#[test]
+fn a_mirror_can_be_moved_elsewhere_with_its_state() {
+    let bench = bench();
+    bench.run_in_step().stop();
+    let files = bench.files();
+    // The folder is copied to another disk and back: other inodes, other times.
+    fs::rename(bench.root(), bench.outside("old")).unwrap();
+    copy(&bench.outside("old"), &bench.root());
+    bench.forget_requests();
+    bench.sync();
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    assert_eq!(bench.files().into_keys().collect::<Vec<_>>(), files.into_keys().collect::<Vec<_>>());
+    bench.rests();
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
 }

@@ -1,0 +1,160 @@
+//! Both sides changed: what merges merges, and what collides is kept twice and told.
+
+use std::fs;
+
+use espejo::model::Blocks;
+use serde_json::json;
+
+use super::agreement::is_conflict_copy;
+use super::bench::{Bench, append, paragraph, save, words};
+
+fn bench() -> Bench {
+    Bench::new(|world, space| {
+        let content =
+            || vec![paragraph("a", "the first line"), paragraph("b", "the second line"), paragraph("c", "the third line")];
+        for name in ["One", "Two", "Three"] {
+            world.app_create(space, None, name, content());
+        }
+        for n in 0..8 {
+            world.app_create(space, None, &format!("Filler {n}"), content());
+        }
+    })
+}
+
+/// The app's editor replaces words of a page.
+fn in_the_app(bench: &Bench, title: &str, from: &str, to: &str) {
+    let text = json!(bench.content(title)).to_string();
+    assert!(text.contains(from), "{text}");
+    let content: Blocks = serde_json::from_str(&text.replace(from, to)).unwrap();
+    let id = bench.id(title);
+    assert!(bench.world().app_edit(&id, content));
+}
+
+fn on_disk(bench: &Bench, title: &str, from: &str, to: &str) {
+    let path = bench.page(&format!("{title}.md"));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{text}");
+    save(&path, &text.replace(from, to));
+}
+
+fn copies(bench: &Bench) -> Vec<String> {
+    bench.files().into_keys().filter(|path| is_conflict_copy(path)).collect()
+}
+
+#[test]
+fn edits_of_both_sides_meet_in_one_page() {
+    let bench = bench();
+    bench.run_in_step().stop();
+    // While espejo is away: different blocks of one page, different words of one block of another, one end each.
+    in_the_app(&bench, "One", "first", "FIRST");
+    on_disk(&bench, "One", "third", "THIRD");
+    in_the_app(&bench, "Two", "the second", "our second");
+    on_disk(&bench, "Two", "second line", "second verse");
+    in_the_app(&bench, "Three", "the first line", "the first line, with more");
+    append(&bench.page("Three.md"), "\na fourth line\n");
+    let daemon = bench.run_in_step();
+    assert_eq!(words(&bench.content("One")), "the FIRST line\nthe second line\nthe THIRD line\n");
+    assert_eq!(words(&bench.content("Two")), "the first line\nour second verse\nthe third line\n");
+    assert_eq!(
+        words(&bench.content("Three")),
+        "the first line, with more\nthe second line\nthe third line\na fourth line\n"
+    );
+    assert_eq!(copies(&bench), Vec::<String>::new());
+    // While it runs: the app's change is not known yet when the file is saved.
+    in_the_app(&bench, "One", "second", "SECOND");
+    append(&bench.page("One.md"), "\nlast\n");
+    bench.until("both are in", || words(&bench.content("One")) == "the FIRST line\nthe SECOND line\nthe THIRD line\nlast\n");
+    bench.until_in_step();
+    assert!(bench.text("One.md").contains("SECOND"));
+    bench.rest(daemon);
+}
+
+#[test]
+fn the_same_words_are_kept_twice_and_told_until_the_copy_is_removed() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    in_the_app(&bench, "One", "second", "app's");
+    on_disk(&bench, "One", "second", "user's");
+    bench.until("the local version is kept beside", || copies(&bench).len() == 1);
+    bench.until_in_step();
+    assert_eq!(words(&bench.content("One")), "the first line\nthe app's line\nthe third line\n");
+    let copy = copies(&bench).remove(0);
+    assert!(copy.starts_with("Equipo/Pages/One.conflict-"), "{copy}");
+    assert!(fs::read_to_string(bench.root().join(&copy)).unwrap().contains("user's"));
+    let told = bench.tell(&["conflicts"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    assert!(told.out.contains(&copy) && told.out.contains("Pages/One.md"), "{told:?}");
+    let status = bench.status();
+    assert_eq!(status["conflicts"].as_array().unwrap().len(), 1, "{status}");
+    assert_eq!(status["conflicts"][0]["path"], "Equipo/Pages/One.md", "{status}");
+    // The copy is never synced, whatever is done to it.
+    bench.forget_requests();
+    append(&bench.root().join(&copy), "\nscribbled on\n");
+    bench.look_again();
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    fs::remove_file(bench.root().join(&copy)).unwrap();
+    bench.until("it is settled", || bench.tell(&["conflicts"]).out == "no conflicts\n");
+    assert_eq!(bench.tell(&["status"]).code, 0);
+    bench.rest(daemon);
+}
+
+#[test]
+fn an_edit_beats_a_deletion_on_either_side() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    // Deleted here, edited there, before anyone has seen the other.
+    let (one, two) = (bench.id("One"), bench.id("Two"));
+    daemon.stop();
+    in_the_app(&bench, "One", "second", "edited");
+    fs::remove_file(bench.page("One.md")).unwrap();
+    on_disk(&bench, "Two", "second", "unsent");
+    bench.world().app_trash(&two);
+    bench.forget_requests();
+    let daemon = bench.run();
+    bench.until("the page wins", || bench.page("One.md").exists());
+    bench.until("the unsent words are kept beside", || copies(&bench).len() == 1);
+    bench.until_in_step();
+    assert!(!bench.is_trashed(&one));
+    assert!(bench.text("One.md").contains("edited"));
+    assert!(fs::read_to_string(bench.root().join(copies(&bench).remove(0))).unwrap().contains("unsent"));
+    assert!(!bench.page("Two.md").exists());
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    bench.rest(daemon);
+}
+
+#[test]
+fn titles_of_both_sides_and_an_edit_beside_a_rename() {
+    let bench = bench();
+    bench.run_in_step().stop();
+    let (one, two, three) = (bench.id("One"), bench.id("Two"), bench.id("Three"));
+    bench.world().app_rename(&one, "One by the app");
+    fs::rename(bench.page("One.md"), bench.page("One by the user.md")).unwrap();
+    bench.world().app_rename(&two, "Two renamed");
+    on_disk(&bench, "Two", "second", "edited");
+    in_the_app(&bench, "Three", "second", "edited");
+    fs::rename(bench.page("Three.md"), bench.page("Three renamed.md")).unwrap();
+    let daemon = bench.run_in_step();
+    assert_eq!(bench.record(&one).title, "One by the app");
+    assert_eq!(bench.record(&two).title, "Two renamed");
+    assert!(words(&bench.record(&two).content).contains("edited"));
+    assert_eq!(bench.record(&three).title, "Three renamed");
+    assert!(bench.text("Three renamed.md").contains("edited"));
+    assert!(bench.page("One by the app.md").exists() && !bench.page("One by the user.md").exists());
+    bench.rest(daemon);
+}
+
+#[test]
+fn an_open_editor_that_puts_old_text_back_is_noticed() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let (one, old) = (bench.id("One"), bench.content("One"));
+    on_disk(&bench, "One", "second", "mine");
+    bench.until("it is sent", || words(&bench.content("One")).contains("mine"));
+    bench.until_in_step();
+    bench.world().app_edit(&one, old);
+    bench.look_again();
+    bench.until("it is sent once more", || words(&bench.content("One")).contains("mine"));
+    bench.until_in_step();
+    assert!(bench.attention().contains("put its old text back"), "{}", bench.attention());
+    bench.rest(daemon);
+}

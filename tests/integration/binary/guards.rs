@@ -1,0 +1,214 @@
+//! Accidents on either side: nothing is removed until somebody says so.
+
+use std::fs;
+
+use espejo::emulator::{Fault, Matcher};
+
+use super::bench::{Bench, append, paragraph, words};
+use super::state::trashed_files;
+
+fn bench(pages: &str) -> Bench {
+    Bench::with(pages, |world, space| {
+        for n in 0..30 {
+            let page = world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
+            if n % 3 == 0 {
+                world.app_create(space, Some(&page), "Below", vec![paragraph("a", "below")]);
+            }
+        }
+    })
+}
+
+#[test]
+fn an_empty_or_short_list_removes_nothing() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    let files = bench.files();
+    bench.forget_requests();
+    for fault in [Fault::EmptyList, Fault::ShortList, Fault::SpoiltEntry, Fault::Page(200), Fault::WrongType] {
+        for path in ["/pages", "/workspaces"] {
+            bench.world().fail_next(Matcher::Route("GET".to_owned(), path.to_owned()), fault.clone());
+            let waiting = || bench.world().faults_waiting();
+            bench.ask("\"full-pass\"");
+            bench.until("the wrong list is taken in", || waiting() == 0);
+            bench.look_again();
+            assert_eq!(bench.files(), files, "{fault:?} {path}");
+        }
+    }
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    assert_eq!(trashed_files(&bench), Vec::<String>::new());
+    bench.until("all is well again", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
+fn pages_that_all_leave_the_list_stay_until_approved() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    let all: Vec<_> = bench.world().visible_pages(&bench.space).iter().map(|page| page.id.clone()).collect();
+    let files = bench.files();
+    for id in &all {
+        bench.world().app_hide(id, true);
+    }
+    bench.ask("\"full-pass\"");
+    bench.until("it is told", || bench.attention().contains("suddenly empty"));
+    // Every page has been asked for and was answered with 404: that is still no reason.
+    bench.until("each page is looked for", || bench.world().log().answered(404) >= all.len());
+    assert_eq!(bench.files(), files);
+    assert_eq!(bench.tell(&["status"]).code, 3);
+    // Access comes back: everything is as it was.
+    for id in &all {
+        bench.world().app_hide(id, false);
+    }
+    bench.look_again();
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.until_in_step();
+    assert_eq!(bench.files(), files);
+    // Gone again, and approved: into the mirror's trash.
+    for id in &all {
+        bench.world().app_trash(id);
+    }
+    bench.ask("\"full-pass\"");
+    bench.until("it is told again", || bench.attention().contains("suddenly empty"));
+    let told = bench.tell(&["approve"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    bench.until("the files go to the mirror's trash", || bench.files().is_empty());
+    assert_eq!(trashed_files(&bench).len(), files.len());
+    bench.until_in_step();
+    bench.rest(daemon);
+}
+
+#[test]
+fn a_workspace_that_disappears_keeps_its_files() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    let files = bench.files();
+    let space = bench.space.clone();
+    bench.world().app_leave_workspace(&space);
+    bench.forget_requests();
+    bench.ask("\"full-pass\"");
+    bench.until("it is told", || bench.attention().contains("no longer lists the workspace"));
+    append(&bench.page("Page 1.md"), "\nwritten meanwhile\n");
+    bench.ask("\"full-pass\"");
+    bench.until("it is asked again", || bench.requests().iter().filter(|line| *line == "GET /workspaces").count() >= 2);
+    assert_eq!(bench.files().len(), files.len());
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    bench.world().app_rejoin(&space);
+    bench.look_again();
+    bench.until("the edit goes out", || words(&bench.content("Page 1")).contains("written meanwhile"));
+    bench.until_in_step();
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
+fn deleting_everything_in_the_tree_waits_for_approval() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    fs::remove_dir_all(bench.page("")).unwrap();
+    bench.until("it is told", || bench.attention().contains("nothing is deleted at the service"));
+    bench.look_again();
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    assert_eq!(bench.tell(&["status"]).code, 3);
+    // Also not by another run, nor by one that starts with it.
+    daemon.stop();
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    let told = bench.tell(&["approve"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    let daemon = bench.run();
+    bench.until("the pages are trashed", || bench.world().visible_pages(&bench.space).is_empty());
+    bench.until_in_step();
+    bench.rest(daemon);
+}
+
+#[test]
+fn eleven_deletions_wait_and_come_back_or_are_approved_one_by_one() {
+    let bench = bench("max_deletes = 5");
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    let text = |n: usize| bench.text(&format!("Page {n}.md"));
+    let kept: Vec<(usize, String)> = (1..30).filter(|n| n % 3 > 0).take(11).map(|n| (n, text(n))).collect();
+    for (n, _) in &kept {
+        fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap();
+    }
+    bench.until("it is told", || bench.attention().contains("max_deletes = 5"));
+    bench.look_again();
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    let (first, _) = kept[0];
+    let path = bench.page(&format!("Page {first}.md"));
+    let told = bench.tell(&["approve", path.to_str().unwrap()]);
+    assert_eq!(told.code, 0, "{told:?}");
+    let id = bench.id(&format!("Page {first}"));
+    bench.until("the approved one is trashed", || bench.is_trashed(&id));
+    for (n, text) in &kept[1..] {
+        super::bench::save(&bench.page(&format!("Page {n}.md")), text);
+    }
+    bench.until_in_step();
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    assert_eq!(bench.writes(), [format!("DELETE /pages/{id}")]);
+    bench.rest(daemon);
+}
+
+#[test]
+fn a_root_that_goes_or_is_another_stops_all_writing() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    let away = bench.outside("away");
+    for replace in [false, true] {
+        fs::rename(bench.root(), &away).unwrap();
+        if replace {
+            // An empty folder is mounted over it.
+            fs::create_dir(bench.root()).unwrap();
+        }
+        bench.ask("\"full-pass\"");
+        bench.until("it is told", || bench.attention().contains("nothing is written on either side"));
+        let page = bench.id("Page 1");
+        bench.world().app_edit(&page, vec![paragraph("a", &format!("changed meanwhile, {replace}"))]);
+        bench.ask("\"full-pass\"");
+        bench.until("it is asked for", || {
+            bench.requests().iter().filter(|line| line.ends_with(&page.to_string())).count() >= 1
+        });
+        if replace {
+            assert_eq!(fs::read_dir(bench.root()).unwrap().count(), 0, "something was written into a strange folder");
+            fs::remove_dir(bench.root()).unwrap();
+        } else {
+            assert!(!bench.root().exists());
+        }
+        fs::rename(&away, bench.root()).unwrap();
+        bench.until("the folder is taken up again", || {
+            fs::read_to_string(bench.page("Page 1.md")).unwrap().contains(&format!("changed meanwhile, {replace}"))
+        });
+        bench.until_in_step();
+    }
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    // Removed for good, while espejo runs and while it does not.
+    fs::remove_dir_all(bench.root()).unwrap();
+    bench.ask("\"full-pass\"");
+    bench.until("it is told at last", || bench.attention().contains("nothing is written on either side"));
+    assert_eq!(daemon.stop().code(), Some(0));
+    for _ in 0..2 {
+        let told = bench.tell(&["sync"]);
+        assert_ne!(told.code, 0, "{told:?}");
+        assert!(!bench.root().exists(), "a root that was lost is not made again: {told:?}");
+    }
+    assert_eq!(bench.writes(), Vec::<String>::new());
+}
+
+#[test]
+fn the_root_emptied_and_its_marker_gone_stops_all_writing() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    for entry in fs::read_dir(bench.root()).unwrap() {
+        let path = entry.unwrap().path();
+        fs::remove_dir_all(path).unwrap();
+    }
+    bench.until("it is told", || bench.attention().contains("nothing is written on either side"));
+    bench.look_again();
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    assert_eq!(fs::read_dir(bench.root()).unwrap().count(), 0);
+    drop(daemon);
+}

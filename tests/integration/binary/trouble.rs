@@ -1,0 +1,193 @@
+//! A service that refuses, fails, or goes away: one area rests, it is told why, and everything else goes on.
+
+use std::fs;
+
+use espejo::emulator::{Fault, Matcher, Window};
+
+use super::bench::{Bench, append, paragraph, save, words};
+
+fn bench() -> Bench {
+    Bench::new(|world, space| {
+        for n in 0..6 {
+            world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
+        }
+        let other = world.add_workspace("Otra", "otra");
+        world.app_create(&other, None, "Elsewhere", vec![paragraph("a", "words")]);
+    })
+}
+
+#[test]
+fn a_frozen_workspace_is_read_only_and_the_others_go_on() {
+    for how in ["frozen", "viewer", "scope"] {
+        let bench = bench();
+        let daemon = bench.run_in_step();
+        let space = bench.space.clone();
+        let set = |on: bool| {
+            let mut world = bench.world();
+            match how {
+                "frozen" => drop(world.app_freeze_workspace(&space, on)),
+                "viewer" => drop(world.app_set_role(&space, if on { "viewer" } else { "owner" })),
+                _ => world.set_scope("pages:write", !on),
+            }
+        };
+        set(true);
+        bench.look_again();
+        append(&bench.page("Page 1.md"), "\nwritten meanwhile\n");
+        save(&bench.page("New.md"), "made meanwhile\n");
+        fs::remove_file(bench.page("Page 2.md")).unwrap();
+        let elsewhere = bench.root().join("Otra/Pages/Elsewhere.md");
+        append(&elsewhere, "\nelsewhere\n");
+        if how != "scope" {
+            bench.until("another workspace goes on", || words(&bench.content("Elsewhere")).contains("elsewhere"));
+        }
+        bench.until("it is told", || {
+            let told = bench.attention();
+            told.contains("Equipo") || told.contains("Page 1.md")
+        });
+        // Others' changes still come down.
+        let page = bench.id("Page 3");
+        bench.world().app_edit(&page, vec![paragraph("a", "changed by others")]);
+        bench.look_again();
+        bench.until("changes still come down", || bench.text("Page 3.md").contains("changed by others"));
+        assert!(bench.titled("New").is_none() && !words(&bench.content("Page 1")).contains("meanwhile"), "{how}");
+        let tries = bench.writes().len();
+        assert!(tries <= 6, "{how}: it is asked again and again: {:?}", bench.writes());
+        set(false);
+        // A 403 is tried again much later, or after a restart.
+        assert_eq!(daemon.stop().code(), Some(0));
+        let daemon = bench.run();
+        bench.until("the edit goes out", || words(&bench.content("Page 1")).contains("written meanwhile"));
+        bench.until("the new file goes out", || bench.titled("New").is_some());
+        bench.until("the deletion goes out", || bench.is_trashed(&bench.id("Page 2")));
+        bench.until_in_step();
+        bench.until("nothing needs the user", || bench.attention().is_empty());
+        bench.rest(daemon);
+    }
+}
+
+#[test]
+fn a_bad_token_stops_everything_and_a_good_one_takes_it_up_again() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let token = bench.world().token().to_owned();
+    bench.world().set_token("tok-another-one");
+    append(&bench.page("Page 1.md"), "\nwritten meanwhile\n");
+    bench.until("it is told", || bench.attention().contains("nothing is sent"));
+    assert!(bench.attention().contains("token"), "{}", bench.attention());
+    bench.forget_requests();
+    append(&bench.page("Page 2.md"), "\nand this\n");
+    bench.ask("\"full-pass\"");
+    let told = bench.tell(&["status"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    assert!(!told.out.contains(&token), "{told:?}");
+    assert_eq!(bench.requests(), Vec::<String>::new(), "a bad token is not tried again and again");
+    assert_eq!(daemon.stop().code(), Some(0));
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 1, "{told:?}");
+    assert!(told.err.contains("token") && told.err.lines().count() == 1, "{told:?}");
+    save(&bench.outside("token"), "tok-another-one\n");
+    bench.sync();
+    assert!(words(&bench.content("Page 1")).contains("written meanwhile"));
+    assert!(words(&bench.content("Page 2")).contains("and this"));
+    assert!(!bench.log().contains("tok-"), "a token in the log");
+    bench.rests();
+}
+
+#[test]
+fn edits_go_out_in_the_end_whatever_the_service_says_at_first() {
+    let faults = [
+        Fault::Status { status: 429, retry_after: Some("1".to_owned()) },
+        Fault::Status { status: 500, retry_after: None },
+        Fault::Page(502),
+        Fault::Page(503),
+        Fault::LostBefore,
+        Fault::PageWith200,
+        Fault::Noise,
+        Fault::WrongType,
+    ];
+    for fault in faults {
+        let bench = bench();
+        let daemon = bench.run_in_step();
+        bench.forget_requests();
+        bench.world().fail_next(Matcher::Method("PATCH".to_owned()), fault.clone());
+        let page = bench.id("Page 1");
+        bench.world().fail_next(Matcher::Route("GET".to_owned(), format!("/pages/{page}")), fault.clone());
+        append(&bench.page("Page 1.md"), "\nsent in the end\n");
+        append(&bench.page("Page 2.md"), "\nsent too\n");
+        bench.until("both are sent", || {
+            words(&bench.content("Page 1")) == "words\nsent in the end\n" && words(&bench.content("Page 2")) == "words\nsent too\n"
+        });
+        bench.until_in_step();
+        bench.until("nothing needs the user", || bench.attention().is_empty());
+        bench.rest(daemon);
+    }
+}
+
+#[test]
+fn a_page_that_cannot_be_read_harms_no_other() {
+    let faults = [Fault::Huge(70 << 20), Fault::Deep(300), Fault::NullContent, Fault::NoContent, Fault::Noise, Fault::Short];
+    for fault in faults {
+        let bench = bench();
+        let page = bench.id("Page 3");
+        bench.world().fail_randomly(Matcher::Page(page.clone()), fault.clone(), 1000);
+        let daemon = bench.run();
+        bench.until("the others are mirrored", || {
+            [0, 1, 2, 4, 5].iter().all(|n| bench.page(&format!("Page {n}.md")).exists())
+        });
+        bench.until("it is told", || bench.attention().contains("Page 3"));
+        assert!(!bench.page("Page 3.md").exists(), "{fault:?}");
+        append(&bench.page("Page 1.md"), "\nan edit beside it\n");
+        bench.until("edits beside it go out", || words(&bench.content("Page 1")).contains("beside it"));
+        bench.world().calm();
+        bench.ask("\"full-pass\"");
+        bench.until_in_step();
+        bench.until("nothing needs the user", || bench.attention().is_empty());
+        bench.rest(daemon);
+    }
+}
+
+#[test]
+fn a_service_that_is_away_costs_nothing_but_time() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    bench.world().fail_randomly(Matcher::Any, Fault::LostBefore, 1000);
+    append(&bench.page("Page 1.md"), "\nwritten meanwhile\n");
+    save(&bench.page("New.md"), "made meanwhile\n");
+    fs::rename(bench.page("Page 2.md"), bench.page("Renamed.md")).unwrap();
+    fs::remove_file(bench.page("Page 4.md")).unwrap();
+    bench.until("it is told", || bench.attention().contains("edits wait in order"));
+    assert!(bench.status()["pages"]["pending"].as_u64().unwrap() >= 3, "{}", bench.status());
+    bench.world().calm();
+    let four = bench.id("Page 4");
+    bench.until("everything goes out", || {
+        words(&bench.content("Page 1")).contains("written meanwhile")
+            && bench.titled("New").is_some()
+            && bench.titled("Renamed").is_some()
+            && bench.is_trashed(&four)
+    });
+    bench.until_in_step();
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
+fn a_service_that_counts_more_strictly_is_believed() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    bench.world().set_limit(Some(3), Window::SlidingLog);
+    bench.forget_requests();
+    for n in 0..6 {
+        append(&bench.page(&format!("Page {n}.md")), "\nout of turn\n");
+    }
+    bench.until("it is refused", || bench.world().log().answered(429) > 0);
+    bench.until("it is quiet then", || {
+        let world = bench.world();
+        // One refusal is enough: nothing is hammered. Those under way at once may be refused together.
+        world.log().answered(429) <= 6
+    });
+    bench.world().set_limit(None, Window::SlidingLog);
+    bench.until("everything goes out", || {
+        (0..6).all(|n| words(&bench.content(&format!("Page {n}"))).contains("out of turn"))
+    });
+    bench.rest(daemon);
+}
