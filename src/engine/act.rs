@@ -48,7 +48,7 @@ impl Engine {
             let decision = if self.is_live(&node.workspace) { self.decide(&node) } else { Decision::Wait };
             tracing::trace!(page = %page, ?decision, "decided");
             self.service.wants.remove(page);
-            if !matches!(decision, Decision::Push { .. }) {
+            if !matches!(decision, Decision::Push { .. } | Decision::Recreate) {
                 self.drop_reservation(page);
             }
             match decision {
@@ -74,7 +74,14 @@ impl Engine {
                 Decision::Restore => self.restore(page)?,
                 Decision::Forget => self.forget_page(page)?,
                 Decision::Unbind => self.let_go(&node)?,
-                Decision::Recreate => self.recreate(&node)?,
+                Decision::Recreate => {
+                    if !self.looked_since_wanted(page) {
+                        self.service.wants.insert(page.clone(), Decision::Look);
+                        self.active.remove(page);
+                        return Ok(None);
+                    }
+                    self.recreate(&node)?;
+                }
                 Decision::Read => {
                     let Some(path) = node.file.clone() else { return Ok(None) };
                     self.watch.read_by(&path, self.now);
@@ -185,6 +192,16 @@ impl Engine {
             node.missing_since = None;
             node.approved = false;
         })
+    }
+
+    /// Whether the page was looked at since it first wanted something; notes the wish.
+    fn looked_since_wanted(&mut self, page: &PageId) -> bool {
+        let tick = self.tick;
+        let moment = self.moment(page);
+        if moment.wanted == 0 {
+            moment.wanted = tick;
+        }
+        moment.seen > moment.wanted
     }
 
     /// The page of a file is gone and they were never agreed on: the file is a new one.

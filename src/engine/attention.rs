@@ -125,6 +125,15 @@ impl Engine {
                 );
             }
         }
+        for (path, refusal) in &self.refusals {
+            if self.trees.unbound.iter().any(|file| file.is_within(path)) {
+                need(
+                    path.as_str(),
+                    &format!("no page was made: {}", refusal.why),
+                    "it is tried again by itself",
+                );
+            }
+        }
         let strays = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
         if let Some(first) = strays.into_iter().find(|file| self.stray_claims_held(file)) {
             need(

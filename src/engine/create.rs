@@ -13,9 +13,19 @@ use crate::store::StoreError;
 
 /// The service's title for a page created without one (API document, "POST /pages").
 const DEFAULT_TITLE: &str = "Sin título";
+/// How long a refused creation rests.
+const REFUSED_MS: i64 = 600_000;
 /// Looks after a lost answer: this long after it, and this long after the first look. A slow service may still be
 /// carrying the request out.
 const LOOK_AFTER_MS: [i64; 2] = [2_000, 15_000];
+
+/// A creation that the service rejected.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    parent: Option<PageId>,
+    pub(super) why: String,
+    until: Timestamp,
+}
 
 impl Engine {
     /// The next POST, if a new file is ready for one.
@@ -76,7 +86,8 @@ impl Engine {
             let folder = place.parent()?;
             match self.folder_stands_for(&folder) {
                 Place::Under(parent) => {
-                    let usable = parent.as_ref().is_none_or(|id| self.is_there(id));
+                    let usable = parent.as_ref().is_none_or(|id| self.is_there(id))
+                        && !self.is_refused(&place, parent.as_ref());
                     return usable.then_some((place, workspace, parent));
                 }
                 Place::Elsewhere => {
@@ -157,10 +168,7 @@ impl Engine {
         path: &MirrorPath,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        // The file may have been renamed meanwhile; its intent went with it.
-        let Some(mut intent) = self.intents.get(path).cloned().or_else(|| self.moved_intent(path)) else {
-            return Ok(());
-        };
+        let Some(mut intent) = self.intents.get(path).cloned() else { return Ok(()) };
         match result {
             Ok(ServiceReply::Meta(meta)) => {
                 self.end_intent(&intent.path)?;
@@ -172,7 +180,7 @@ impl Engine {
                     presence: Presence::Listed,
                     body: None,
                 };
-                self.page_made(&intent, meta.id, remote)
+                self.page_made(&intent, meta.id, remote, true)
             }
             Err(error) if error.may_have_happened() => {
                 intent.lost = Some((self.now, 0));
@@ -186,19 +194,11 @@ impl Engine {
             Err(error) => {
                 self.end_intent(&intent.path)?;
                 match &error {
-                    ServiceError::Forbidden(why) => {
-                        if let Some(mut workspace) = self.trees.workspaces.get(&intent.workspace).cloned() {
-                            workspace.read_only = Some(format!(
-                                "the service forbids writing to {}: {why}",
-                                workspace.seen.name
-                            ));
-                            self.save_workspace(workspace)?;
-                        }
-                        Ok(())
-                    }
+                    ServiceError::Forbidden(why) => self.forbid_writes(&intent.workspace, why),
                     ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
                         self.list_by(&intent.workspace.clone(), self.now);
-                        self.creation_refused(&intent, &error.to_string())
+                        self.creation_refused(&intent, &error.to_string());
+                        Ok(())
                     }
                     _ => Ok(()),
                 }
@@ -206,33 +206,34 @@ impl Engine {
         }
     }
 
-    fn moved_intent(&self, path: &MirrorPath) -> Option<Intent> {
-        // Only one POST for one path can be under way, so an intent that is not lost and not at its path is it.
-        self.intents
-            .values()
-            .find(|intent| intent.lost.is_none() && intent.path != *path && intent.stamp.is_some())
-            .cloned()
-    }
-
     fn end_intent(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
         self.intents.remove(path);
         self.store.delete_intent(path)
     }
 
-    fn creation_refused(&mut self, intent: &Intent, why: &str) -> Result<(), StoreError> {
-        let inside: Vec<MirrorPath> =
-            self.trees.unbound.iter().filter(|path| path.is_within(&intent.path)).cloned().collect();
-        for path in inside {
-            if let Some(mut file) = self.trees.files.get(&path).cloned() {
-                file.problem = Some(why.to_owned());
-                self.save_file(file)?;
-            }
-        }
-        Ok(())
+    /// The service's own words against a page there: asked again when something has changed, and now and then.
+    fn creation_refused(&mut self, intent: &Intent, why: &str) {
+        let refusal = Refusal {
+            parent: intent.parent.clone(),
+            why: why.to_owned(),
+            until: self.now.plus_ms(REFUSED_MS),
+        };
+        self.refusals.insert(intent.path.clone(), refusal);
     }
 
-    /// The service has made a page for a file (or a folder): they belong together from now on.
-    fn page_made(&mut self, intent: &Intent, id: PageId, remote: RemotePage) -> Result<(), StoreError> {
+    fn is_refused(&self, place: &MirrorPath, parent: Option<&PageId>) -> bool {
+        self.refusals.get(place).is_some_and(|r| r.parent.as_ref() == parent && r.until > self.now)
+    }
+
+    /// The service has made a page for a file (or a folder): they belong together from now on. `just_now`: its answer
+    /// says so; otherwise it was found in a list.
+    fn page_made(
+        &mut self,
+        intent: &Intent,
+        id: PageId,
+        remote: RemotePage,
+        just_now: bool,
+    ) -> Result<(), StoreError> {
         let (now, tick) = (self.now, self.tick);
         let empty = Body::of(Vec::new());
         self.store.keep_body(&empty)?;
@@ -240,7 +241,7 @@ impl Engine {
         let mut node = Node {
             id: id.clone(),
             workspace: intent.workspace.clone(),
-            remote: RemotePage { body: Some(empty.hash), ..remote },
+            remote: RemotePage { body: remote.body.or(Some(empty.hash)), ..remote },
             base: None,
             file: None,
             missing_since: None,
@@ -279,10 +280,13 @@ impl Engine {
         let moment = self.moment(&id);
         moment.acted = tick.saturating_sub(1);
         moment.missed = tick;
-        // The answer to the POST is a look: the page is empty and nobody else has seen it yet.
-        moment.looked = tick + 1;
-        moment.looked_at = now;
         moment.wanted = tick;
+        if just_now {
+            // The answer to the POST is a look: the page is empty and nobody else has seen it yet.
+            moment.looked = tick + 1;
+            moment.seen = tick + 1;
+            moment.seen_at = now;
+        }
         self.say(Way::Up, &intent.path, "new page");
         self.wake_all();
         Ok(())
@@ -305,9 +309,16 @@ impl Engine {
             let candidates: Vec<Node> =
                 self.trees.pages.values().filter(|node| is_answer_to(node, &intent)).cloned().collect();
             let empty = Body::of(Vec::new()).hash;
-            if let Some(node) = candidates.iter().find(|node| node.remote.body == Some(empty)) {
+            let seen: Vec<&Node> = candidates.iter().filter(|node| node.remote.body.is_some()).collect();
+            // An empty one is ours. A single one that is not empty is, too: somebody in the app has begun to write in
+            // it, and our text joins theirs.
+            let found = seen.iter().find(|node| node.remote.body == Some(empty)).or(match seen[..] {
+                [ref only] if candidates.len() == 1 => Some(only),
+                _ => None,
+            });
+            if let Some(node) = found {
                 self.end_intent(&intent.path)?;
-                self.page_made(&intent, node.id.clone(), node.remote.clone())?;
+                self.page_made(&intent, node.id.clone(), node.remote.clone(), false)?;
                 continue;
             }
             if candidates.iter().any(|node| node.remote.body.is_none()) {
@@ -316,8 +327,14 @@ impl Engine {
                 continue;
             }
             let due = since.plus_ms(LOOK_AFTER_MS[(looks as usize).min(1)]);
-            if looked_at < due {
-                self.list_by(workspace, due);
+            // A list that lacks pages we know of is no evidence that one was not made.
+            let doubtful = self
+                .trees
+                .pages
+                .values()
+                .any(|node| node.workspace == *workspace && node.remote.presence == Presence::Unlisted);
+            if looked_at < due || doubtful {
+                self.list_by(workspace, due.max(self.now.plus_ms(5_000)));
                 continue;
             }
             if (looks as usize) + 1 < LOOK_AFTER_MS.len() {

@@ -74,6 +74,9 @@ pub(super) struct Watching {
     /// Files to read, and from when.
     unread: BTreeMap<MirrorPath, Timestamp>,
     identities_due: bool,
+    /// Files that are another object, or name another page, than what was known at their path: kept apart until
+    /// identities are told, which compares what is with what was.
+    arrivals: BTreeMap<MirrorPath, LocalFile>,
 }
 
 impl Watching {
@@ -84,6 +87,7 @@ impl Watching {
             touched: BTreeMap::new(),
             unread: BTreeMap::new(),
             identities_due: false,
+            arrivals: BTreeMap::new(),
         }
     }
 
@@ -110,6 +114,7 @@ impl Watching {
     pub(super) fn forget(&mut self, path: &MirrorPath) {
         self.unread.remove(path);
         self.touched.remove(path);
+        self.arrivals.remove(path);
     }
 
     pub(super) fn read_by(&mut self, path: &MirrorPath, at: Timestamp) {
@@ -117,7 +122,7 @@ impl Watching {
     }
 
     pub(super) fn is_unread(&self, path: &MirrorPath) -> bool {
-        self.unread.contains_key(path)
+        self.unread.contains_key(path) || self.arrivals.contains_key(path)
     }
 
     pub(super) fn is_quiet(&self, now: Timestamp) -> bool {
@@ -298,6 +303,12 @@ impl Engine {
         let page = file.page.clone();
         let readable = file.problem.is_none();
         let new = old.is_none();
+        if old.is_some_and(|old| old.page.is_some() && !is_same_object(&old, &file)) {
+            self.watch.arrivals.insert(file.path.clone(), file);
+            self.watch.identities_due = true;
+            return Ok(());
+        }
+        self.watch.arrivals.remove(&look.path);
         self.save_file(file)?;
         if new {
             self.watch.identities_due = true;
@@ -354,7 +365,8 @@ impl Engine {
         let mut seen = Vec::new();
         for (path, stamp) in &seen_now {
             // A new file that is still being written is told apart at a later look.
-            let Some(file) = self.trees.files.get(path) else { continue };
+            let arrived = self.watch.arrivals.get(path);
+            let Some(file) = arrived.or_else(|| self.trees.files.get(path)) else { continue };
             let claims = file.claims.clone().filter(|_| file.claims != file.disowned);
             seen.push(SeenFile { path: path.clone(), stamp: *stamp, claims, hash: file.hash });
         }
@@ -366,6 +378,12 @@ impl Engine {
             }
         }
         let identities = identity::identify(&known, &seen);
+        for (_, file) in std::mem::take(&mut self.watch.arrivals) {
+            if let Some(page) = &file.page {
+                self.moment(&page.clone()).reading = None;
+            }
+            self.save_file(file)?;
+        }
         self.apply_identities(&seen, identities)?;
         self.lists.last_seen = seen_now;
         Ok(())
@@ -422,12 +440,16 @@ impl Engine {
         Ok(())
     }
 
-    fn follow_intent(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+    /// A file that shall become a page has another path: so has what was asked for it.
+    pub(super) fn follow_intent(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         if let Some(mut intent) = self.intents.remove(from) {
             self.store.delete_intent(from)?;
             intent.path = to.clone();
             self.store.save_intent(&intent)?;
             self.intents.insert(to.clone(), intent);
+            for flight in self.flights.values_mut() {
+                flight.purpose.follow_creation(from, to);
+            }
         }
         Ok(())
     }
@@ -436,6 +458,7 @@ impl Engine {
     fn follow_folder(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         let (Some(old), Some(new)) = (folder_of(from), folder_of(to)) else { return Ok(()) };
         if !self.trees.folders.contains(&old) && self.trees.folders.contains(&new) {
+            self.follow_intent(&old, &new)?;
             self.rebase_agreed(&old, &new)?;
         }
         Ok(())
@@ -563,6 +586,13 @@ impl Engine {
         tracing::error!(?reply, "an answer that fits no question");
         self.watch.scan_by(self.now);
     }
+}
+
+/// Whether a look at a known path found what stood there before, changed or not: the same file, that claims no other
+/// page than it did.
+fn is_same_object(old: &LocalFile, new: &LocalFile) -> bool {
+    let object = |stamp: &Stamp| (stamp.device, stamp.inode, stamp.born_ns);
+    object(&old.stamp) == object(&new.stamp) && old.claims == new.claims
 }
 
 fn root_problem(state: &RootState) -> String {

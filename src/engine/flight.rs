@@ -110,6 +110,15 @@ impl Purpose {
         )
     }
 
+    /// What a page is being made for has another path.
+    pub(super) fn follow_creation(&mut self, from: &MirrorPath, to: &MirrorPath) {
+        if let Self::Create { path } = self
+            && path == from
+        {
+            *path = to.clone();
+        }
+    }
+
     /// The page that must not be touched meanwhile.
     pub(super) fn page(&self) -> Option<&PageId> {
         match self {

@@ -3,14 +3,16 @@
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::{Engine, poll};
-use crate::markdown::Allowed;
 use crate::model::{
     Body, ContentHash, Effect, LastPush, Node, Page, PageId, Presence, ServiceError, ServiceReply, Timestamp,
+    undescribed,
 };
 use crate::store::StoreError;
 
 /// How long after a push the old body coming back means that an open editor overwrote it.
 const OVERWRITE_MS: i64 = 600_000;
+/// A page that cannot be understood is asked for again after 8 s at first.
+const UNREADABLE_PATIENCE: u32 = 3;
 /// How many children and siblings are thought alive when a page is.
 const NEIGHBOURS: usize = 8;
 
@@ -102,9 +104,13 @@ impl Engine {
         match result {
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
                 self.note_look(flight, page);
+                let now = self.now;
+                let moment = self.moment(page);
+                moment.seen = flight.tick;
+                moment.seen_at = now;
                 self.take_in_page(node, *seen)
             }
-            Ok(_) => self.park(page, "the service answered with another page".to_owned()),
+            Ok(_) => self.park_unread(page, "the service answered with another page".to_owned()),
             Err(ServiceError::NotFound(_)) => {
                 self.note_look(flight, page);
                 self.take_in_gone(&node)
@@ -112,17 +118,18 @@ impl Engine {
             Err(error) if error.next() == crate::model::Next::Park => {
                 self.note_look(flight, page);
                 tracing::debug!(page = %page, ?class, %error, "a page cannot be read");
-                self.park(page, error.to_string())
+                let failures = self.moment(page).failures;
+                let wait = self.backoff(failures + UNREADABLE_PATIENCE);
+                let now = self.now;
+                self.moment(page).retry_at = now.plus_ms(wait);
+                self.park_unread(page, error.to_string())
             }
             Err(_) => Ok(()),
         }
     }
 
     fn note_look(&mut self, flight: &Flight, page: &PageId) {
-        let now = self.now;
-        let moment = self.moment(page);
-        moment.looked = flight.tick;
-        moment.looked_at = now;
+        self.moment(page).looked = flight.tick;
     }
 
     fn take_in_page(&mut self, mut node: Node, seen: Page) -> Result<(), StoreError> {
@@ -134,7 +141,7 @@ impl Engine {
         }
         let body = Body::of(seen.content);
         self.store.keep_body(&body)?;
-        self.learn(&node, &body);
+        self.learn(&node, &body)?;
         let before = node.remote.clone();
         node.remote.title = seen.meta.title;
         node.remote.parent = seen.meta.parent;
@@ -152,7 +159,12 @@ impl Engine {
         } else {
             poll::unchanged(&mut node.poll);
         }
-        if node.parked.as_ref().is_some_and(|parked| parked.remote != node.remote.body) {
+        // A page that could not be read is read now; one that could not be written is tried again once it changed.
+        if node
+            .parked
+            .as_ref()
+            .is_some_and(|parked| parked.remote.is_none() || parked.remote != node.remote.body)
+        {
             node.parked = None;
         }
         self.settle_sent(&mut node)?;
@@ -223,10 +235,16 @@ impl Engine {
         }
     }
 
-    /// What a workspace's pages show may be created in it.
-    fn learn(&mut self, node: &Node, body: &Body) {
-        let named = &self.settings.pages.blocks;
-        let allowed = self.allowed.entry(node.workspace.clone()).or_insert_with(|| Allowed::named(named));
+    /// What a workspace's pages show may be created in it, and what files show as stand-ins is kept.
+    fn learn(&mut self, node: &Node, body: &Body) -> Result<(), StoreError> {
+        let mut allowed = self.allowed_in(node)?;
         allowed.learn(&body.blocks);
+        self.allowed.insert(node.workspace.clone(), allowed);
+        if node.remote.body != Some(body.hash) {
+            for (id, block) in undescribed(&body.blocks) {
+                self.store.keep_stand_in(&node.workspace, id, block)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -70,6 +70,8 @@ pub struct Engine {
     poll_slot: u64,
     sent: BTreeMap<PageId, Sent>,
     intents: BTreeMap<MirrorPath, Intent>,
+    /// New files (and folders) that the service would not make pages of.
+    refusals: BTreeMap<MirrorPath, create::Refusal>,
     allowed: BTreeMap<WorkspaceId, Allowed>,
 
     // The work.
@@ -89,9 +91,11 @@ pub struct Engine {
 struct Moment {
     /// When its last act was issued or ended.
     acted: u64,
-    /// When its last look was issued, and when it was answered.
+    /// When its last look was issued, whatever came of it.
     looked: u64,
-    looked_at: Timestamp,
+    /// When the last look that showed it was issued, and when it was answered.
+    seen: u64,
+    seen_at: Timestamp,
     /// When its file was first found missing.
     missed: u64,
     /// Since when it wants a request; 0 when it does not.
@@ -188,6 +192,7 @@ impl Engine {
             poll_slot: 0,
             sent,
             intents,
+            refusals: BTreeMap::new(),
             allowed: BTreeMap::new(),
             active,
             moments: BTreeMap::new(),
@@ -251,7 +256,7 @@ impl Engine {
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.now);
         let mut at = self.watch.next_due();
-        if self.requests_under_way() < REQUESTS_AT_ONCE {
+        if self.may_ask_more() {
             at = at.min(self.next_request_due(now));
         }
         for moment in self.moments.values() {
@@ -260,7 +265,8 @@ impl Engine {
             }
         }
         at = at.min(self.next_grace_end());
-        Some(at.max(now.plus_ms(1)))
+        // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass.
+        Some(if at <= now { now.plus_ms(1_000) } else { at })
     }
 
     /// Lets everything in memory go, as a crash does, and gives the store back.

@@ -28,6 +28,7 @@ impl Engine {
         let candidates = [base.folder_at, folder_of(&base.path), from.and_then(folder_of)];
         let left_behind = candidates.into_iter().flatten().find(|folder| {
             Some(folder) != new_folder.as_ref()
+                && !file.path.is_within(folder)
                 && self.trees.folders.contains(folder)
                 && !self.is_anothers(folder, page)
         });
@@ -105,7 +106,7 @@ impl Engine {
     pub(super) fn move_folder(&mut self, node: &Node) -> Result<Choice, StoreError> {
         let Some(base) = &node.base else { return Ok(None) };
         let (Some(from), Some(to)) = (base.folder_at.clone(), folder_of(&base.path)) else { return Ok(None) };
-        if from == to || !self.trees.folders.contains(&from) || self.trees.folders.contains(&to) {
+        if to.is_within(&from) || !self.trees.folders.contains(&from) || self.trees.folders.contains(&to) {
             // Nothing to move as a whole: what is left in the old folder is moved file by file.
             self.edit_page(&node.id, |page| {
                 if let Some(base) = &mut page.base {
@@ -127,6 +128,13 @@ impl Engine {
     ) -> Result<(), StoreError> {
         for (old, new) in self.trees.rebase(from, to) {
             self.rename_file(&old, &new)?;
+        }
+        let waiting: Vec<MirrorPath> =
+            self.intents.keys().filter(|path| path.is_within(from)).cloned().collect();
+        for old in waiting {
+            if let Some(new) = old.rebase(from, to) {
+                self.follow_intent(&old, &new)?;
+            }
         }
         self.rebase_agreed(from, to)?;
         self.edit_page(page, |node| {

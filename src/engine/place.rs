@@ -51,7 +51,8 @@ impl Engine {
         self.page_waiting_for(&workspace, folder).map_or(Place::Elsewhere, |page| Place::Under(Some(page)))
     }
 
-    /// A page without a file yet whose file will stand beside this folder.
+    /// A page whose file stands elsewhere or not yet, and whose subpages have no other folder than this one, which has
+    /// its name.
     fn page_waiting_for(&self, workspace: &WorkspaceId, folder: &MirrorPath) -> Option<PageId> {
         let Place::Under(parent) = self.folder_stands_for(&folder.parent()?) else { return None };
         self.trees

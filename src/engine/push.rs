@@ -27,12 +27,12 @@ impl Engine {
             return Ok(None);
         }
         let moment = self.moment(page).clone();
-        let fresh = moment.looked > moment.wanted && moment.looked > moment.acted;
-        if !fresh || self.now.since_ms(moment.looked_at) > FRESH_MS {
+        let fresh = moment.seen > moment.wanted && moment.seen > moment.acted;
+        if !fresh || self.now.since_ms(moment.seen_at) > FRESH_MS {
             self.drop_reservation_only(page);
             let wanted = self.moment(page);
             if wanted.wanted == 0 {
-                wanted.wanted = moment.looked.max(1);
+                wanted.wanted = moment.seen.max(1);
             }
             return Ok(self.ask_for(page, Class::Edit, 1));
         }
@@ -99,7 +99,7 @@ impl Engine {
         if let Some(body) = &content {
             let mut known = remote.clone();
             known.extend(base_blocks.iter().cloned());
-            if let Err(why) = markdown::check_loadable(body, &known, &self.allowed_in(node)) {
+            if let Err(why) = markdown::check_loadable(body, &known, &self.allowed_in(node)?) {
                 self.park(page, format!("it would not load in the app: {why}"))?;
                 return Ok(None);
             }
@@ -226,23 +226,17 @@ impl Engine {
                 }
                 Ok(())
             }
-            ServiceError::Forbidden(why) => self.forbid_writes(page, why),
+            ServiceError::Forbidden(why) => self.forbid_writes_of(page, why),
             ServiceError::Rejected { .. } => self.park(page, error.to_string()),
             _ => Ok(()),
         }
     }
 
-    /// 403 on a write: the workspace is read-only for us until it is tried again.
-    pub(super) fn forbid_writes(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
-        let Some(id) = self.trees.pages.get(page).map(|node| node.workspace.clone()) else { return Ok(()) };
-        let until = self.forbidden_until();
-        self.moment(page).retry_at = until;
-        if let Some(mut workspace) = self.trees.workspaces.get(&id).cloned() {
-            workspace.read_only =
-                Some(format!("the service forbids writing to {}: {why}", workspace.seen.name));
-            self.save_workspace(workspace)?;
+    pub(super) fn forbid_writes_of(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
+        match self.trees.pages.get(page).map(|node| node.workspace.clone()) {
+            Some(workspace) => self.forbid_writes(&workspace, why),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The body that was sent is at the service: what the file stood for then is the base.
@@ -301,6 +295,16 @@ impl Engine {
         }
         self.moment(&node.id).reading = None;
         Ok(())
+    }
+
+    /// A page that cannot be read, until it can.
+    pub(super) fn park_unread(&mut self, page: &PageId, why: String) -> Result<(), StoreError> {
+        let now = self.now;
+        self.drop_reservation(page);
+        self.edit_page(page, |node| {
+            node.parked = Some(Parked { why, local: None, remote: None });
+            node.poll.last = now;
+        })
     }
 
     /// A page that must wait for a person, until either side changes.

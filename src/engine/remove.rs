@@ -53,7 +53,7 @@ impl Engine {
         }
         for id in &subtree {
             let moment = self.moment(id).clone();
-            if moment.looked <= moment.missed || moment.looked <= moment.acted {
+            if moment.seen <= moment.missed || moment.seen <= moment.acted {
                 let waits = self.is_busy(id) || moment.retry_at > self.now;
                 return Ok(if waits { None } else { self.ask_for(id, Class::Edit, 0) });
             }
@@ -190,7 +190,7 @@ impl Engine {
                 self.moment(page).undeletable += 1;
                 Ok(())
             }
-            Err(ServiceError::Forbidden(why)) => self.forbid_writes(page, &why),
+            Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why),
             Err(error @ ServiceError::Rejected { .. }) => self.park(page, error.to_string()),
             Err(_) => Ok(()),
         }
@@ -283,18 +283,24 @@ impl Engine {
             .trees
             .pages
             .values()
-            .filter(|node| node.remote.presence != Presence::Listed || node.missing_since.is_some())
+            .filter(|node| {
+                let parked = node.parked.is_some();
+                node.remote.presence != Presence::Listed || node.missing_since.is_some() || parked
+            })
             .filter(|node| node.file.as_ref().or(node.base.as_ref().map(|b| &b.path)).is_some_and(named))
             .map(|node| node.id.clone())
             .collect();
         for id in waiting {
             self.edit_page(&id, |node| {
-                node.approved = true;
+                node.approved = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
+                node.parked = None;
                 if node.remote.presence == Presence::Hidden {
                     node.remote.presence = Presence::Gone;
                 }
             })?;
         }
+        self.try_forbidden_again(true)?;
+        self.refusals.clear();
         if paths.is_empty() {
             self.root.changed = false;
             self.root.strays_approved = true;

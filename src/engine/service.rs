@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::{Engine, REQUESTS_AT_ONCE};
-use crate::model::{Effect, Next, PageId, ServiceError, ServiceReply, Timestamp};
+use crate::model::{Effect, Next, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId};
 use crate::plan::Decision;
 use crate::store::StoreError;
 
@@ -24,6 +24,8 @@ pub(super) struct Health {
     pub(super) down: Option<String>,
     failures: u32,
     quiet_until: Timestamp,
+    /// When each workspace that forbade a write is tried again.
+    forbidden: BTreeMap<WorkspaceId, Timestamp>,
     /// What pages want, by their last decision.
     pub(super) wants: BTreeMap<PageId, Decision>,
 }
@@ -31,8 +33,8 @@ pub(super) struct Health {
 impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        let at_once = if self.service.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
-        if self.requests_under_way() >= at_once || self.now < self.service.quiet_until {
+        self.try_forbidden_again(false)?;
+        if !self.may_ask_more() || self.now < self.service.quiet_until {
             return Ok(None);
         }
         if self.service.stopped.is_some() {
@@ -54,6 +56,12 @@ impl Engine {
             return Ok(None);
         }
         Ok(self.next_list().or_else(|| self.next_poll()))
+    }
+
+    /// After a failure, one request at a time tells whether the service is back.
+    pub(super) fn may_ask_more(&self) -> bool {
+        let at_once = if self.service.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
+        self.requests_under_way() < at_once
     }
 
     /// Pushes first, then confirmations and deletions.
@@ -118,6 +126,7 @@ impl Engine {
     fn edits_wait(&self) -> bool {
         self.service.wants.iter().any(|(page, decision)| {
             matches!(decision, Decision::Push { .. })
+                && !self.is_busy(page)
                 && !self.moments.get(page).is_some_and(|m| m.retry_at > self.now || m.held.is_some())
         })
     }
@@ -125,6 +134,7 @@ impl Engine {
     /// When a request may be possible that is not now.
     pub(super) fn next_request_due(&self, now: Timestamp) -> Timestamp {
         let far = now.plus_ms(3_600_000);
+        let forbidden = self.service.forbidden.values().copied().fold(far, Timestamp::min);
         let at = if self.service.stopped.is_some() {
             far
         } else if self.edits_wait() {
@@ -134,7 +144,7 @@ impl Engine {
         } else {
             self.next_list_due(now).min(self.next_poll_due(now))
         };
-        at.max(self.service.quiet_until.min(far)).max(self.pace.blocked_until())
+        at.max(self.service.quiet_until.min(far)).max(self.pace.blocked_until()).min(forbidden)
     }
 
     /// Takes in the answer to a request.
@@ -215,7 +225,34 @@ impl Engine {
         base + i64::try_from(self.ids.below(base.unsigned_abs() / 4 + 1)).unwrap_or(0)
     }
 
-    pub(super) fn forbidden_until(&self) -> Timestamp {
-        self.now.plus_ms(FORBIDDEN_RETRY_MS)
+    /// 403 on a write: the workspace is read-only for us until it is tried again.
+    pub(super) fn forbid_writes(&mut self, workspace: &WorkspaceId, why: &str) -> Result<(), StoreError> {
+        let Some(mut node) = self.trees.workspaces.get(workspace).cloned() else { return Ok(()) };
+        node.read_only = Some(format!("the service forbids writing to {}: {why}", node.seen.name));
+        self.service.forbidden.insert(workspace.clone(), self.now.plus_ms(FORBIDDEN_RETRY_MS));
+        self.save_workspace(node)
+    }
+
+    /// Lets workspaces be written to again whose time has come; `all` of them when a person or a start asks for it.
+    pub(super) fn try_forbidden_again(&mut self, all: bool) -> Result<(), StoreError> {
+        let due: Vec<WorkspaceId> = self
+            .trees
+            .workspaces
+            .values()
+            .filter(|node| node.read_only.is_some())
+            .map(|node| node.seen.id.clone())
+            .filter(|id| all || self.service.forbidden.get(id).is_none_or(|until| *until <= self.now))
+            .collect();
+        for id in &due {
+            self.service.forbidden.remove(id);
+            if let Some(mut node) = self.trees.workspaces.get(id).cloned() {
+                node.read_only = None;
+                self.save_workspace(node)?;
+            }
+        }
+        if !due.is_empty() {
+            self.wake_all();
+        }
+        Ok(())
     }
 }

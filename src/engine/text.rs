@@ -4,7 +4,8 @@ use super::flight::{Purpose, Written};
 use super::{Engine, Reading, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Agreed, Body, ContentHash, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId, Stamp,
+    Agreed, Blocks, Body, ContentHash, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId, Stamp,
+    WorkspaceId, undescribed,
 };
 use crate::store::StoreError;
 
@@ -25,8 +26,8 @@ impl Engine {
             (None, None) => node.remote.body,
         };
         let Some(base_hash) = identity else { return Ok(()) };
-        let base = self.store.body(base_hash)?.unwrap_or_default();
-        let allowed = self.allowed_in(&node);
+        let mut base = self.store.body(base_hash)?.unwrap_or_default();
+        let allowed = self.allowed_in(&node)?;
         let same_as_sent = self.sent.get(page).is_some_and(|sent| sent.text == text_hash);
         let copied = file.disowned.as_ref().filter(|_| base.is_empty());
         let blocks = if same_as_sent {
@@ -39,6 +40,7 @@ impl Engine {
             let parsed = markdown::parse(split.body, &original, &allowed, &mut || ids.next());
             markdown::with_new_ids(&parsed, &mut || ids.next())
         } else {
+            base.extend(self.stand_ins_from_elsewhere(&node.workspace, split.body, &base)?);
             let ids = &mut self.ids;
             markdown::parse(split.body, &base, &allowed, &mut || ids.next())
         };
@@ -55,11 +57,38 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn allowed_in(&self, node: &Node) -> Allowed {
-        self.allowed
-            .get(&node.workspace)
-            .cloned()
-            .unwrap_or_else(|| Allowed::named(&self.settings.pages.blocks))
+    /// What may be created in a page's workspace: what the API describes, what the config names, and what is known to
+    /// have been there.
+    pub(super) fn allowed_in(&self, node: &Node) -> Result<Allowed, StoreError> {
+        if let Some(allowed) = self.allowed.get(&node.workspace) {
+            return Ok(allowed.clone());
+        }
+        let mut allowed = Allowed::named(&self.settings.pages.blocks);
+        allowed.learn(&self.store.stand_ins(&node.workspace)?);
+        Ok(allowed)
+    }
+
+    /// The blocks behind stand-ins that stand in a text and not in its base: they come from another page, or were cut
+    /// and are put back.
+    fn stand_ins_from_elsewhere(
+        &self,
+        workspace: &WorkspaceId,
+        text: &str,
+        base: &[serde_json::Value],
+    ) -> Result<Blocks, StoreError> {
+        let mut found = Vec::new();
+        let own: std::collections::BTreeSet<&str> = undescribed(base).into_iter().map(|(id, _)| id).collect();
+        for rest in text.split("<!-- block: ").skip(1) {
+            let id =
+                rest.split_once(" -->").and_then(|(inside, _)| inside.rsplit(' ').next()).unwrap_or_default();
+            if !own.contains(id)
+                && !found.iter().any(|block: &serde_json::Value| block["id"] == id)
+                && let Some(block) = self.store.stand_in(workspace, id)?
+            {
+                found.push(block);
+            }
+        }
+        Ok(found)
     }
 
     pub(super) fn materialise(&mut self, node: &Node) -> Result<Choice, StoreError> {

@@ -150,6 +150,7 @@ impl Engine {
 
     pub(super) fn forget_page(&mut self, id: &PageId) -> Result<(), StoreError> {
         self.trees.take(id);
+        self.service.wants.remove(id);
         self.store.delete_page(id)?;
         if self.sent.remove(id).is_some() {
             self.store.delete_sent(id)?;

@@ -141,6 +141,21 @@ fn increasing(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     out
 }
 
+/// Equal elements in order, by hash where they are unique and one by one at both ends.
+pub(super) fn increasing_pairs<T: PartialEq>(old: &[T], new: &[T]) -> Vec<(usize, usize)> {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (rest_o, rest_n) = (&old[head..], &new[head..]);
+    let tail = rest_o.iter().rev().zip(rest_n.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (rows, columns) = (rest_o.len() - tail, rest_n.len() - tail);
+    let mut pairs: Vec<(usize, usize)> = (0..head).map(|at| (at, at)).collect();
+    if rows * columns <= TABLE_MAX {
+        let weight = |i: usize, j: usize| u32::from(rest_o[i] == rest_n[j]);
+        best_path(rows, columns, weight, |i, j| pairs.push((head + i, head + j)));
+    }
+    pairs.extend((0..tail).map(|at| (head + rows + at, head + columns + at)));
+    pairs
+}
+
 /// The heaviest common subsequence of a small window: content counts, and the same level a little.
 fn longest(old: &[Flat], new: &[Flat], o: Range<usize>, n: Range<usize>, found: &mut [Option<usize>]) {
     let weight = |a: usize, b: usize| {

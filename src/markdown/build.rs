@@ -106,7 +106,8 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         if old.same_own(node) {
             return true;
         }
-        if old.kind == node.kind && collapsed(&old.inline) == node.inline {
+        let shorter = node.inline.text.len() < old.inline.text.len();
+        if old.kind == node.kind && shorter && collapsed(&old.inline) == collapsed(&node.inline) {
             return true;
         }
         let mut alone = old.clone();
@@ -120,12 +121,12 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
 
     /// Changes a block's own keys so that it says what the node says.
     fn edit(&mut self, object: &mut Map<String, Value>, old: &Node, node: &Node) {
-        if !object.get("id").is_some_and(|id| id.as_str().is_some_and(|id| !id.is_empty())) {
+        if object.get("id").and_then(Value::as_str).is_none_or(str::is_empty) {
             let id = self.id();
             object.insert("id".to_owned(), id);
         }
         if !node.kind.has_text() {
-            shapes::edit(object, old, node, self.allowed);
+            shapes::edit(object, old, node, &self.lowered.items);
             return;
         }
         if old.kind != node.kind {
@@ -165,24 +166,17 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
             let runs = carry::fresh(&node.inline, &self.lowered.items);
             object.insert("content".to_owned(), Value::Array(runs));
         } else {
-            shapes::create(&mut object, node, self.allowed);
+            shapes::create(&mut object, node, self.allowed, &self.lowered.items);
         }
         object.insert("children".to_owned(), Value::Array(children));
         out.push(Value::Object(object));
     }
 
-    /// A placeholder that stands a second time is a copy; one that names nothing is its text.
+    /// A placeholder that stands a second time is a copy.
     fn copied(&mut self, label: &str, node: &Node, out: &mut Vec<Value>) {
         let children = self.level(&node.children);
-        let Some(&index) = self.labels.get(label) else {
-            let mut text = Node::new(Kind::Paragraph, node.at.clone());
-            text.inline = Inline::plain(&format!("<!-- block: {label} -->"));
-            self.created(&text, out);
-            if let Some(Value::Object(block)) = out.last_mut() {
-                block.insert("children".to_owned(), Value::Array(children));
-            }
-            return;
-        };
+        // Those that name nothing were turned into text before.
+        let Some(&index) = self.labels.get(label) else { return out.extend(children) };
         let value = self.lowered.values[index];
         let sealed = self.old[index].sealed;
         let mut block = if sealed { value.clone() } else { shallow(value) };
@@ -253,7 +247,7 @@ fn shallow(value: &Value) -> Value {
 /// The text with white space joined as a formatter joins it.
 fn collapsed(inline: &Inline) -> Inline {
     let mut out = Inline::default();
-    let mut space = true;
+    let mut space = false;
     for (text, mark) in inline.stretches() {
         if mark.style & super::plain::CODE != 0 {
             out.push(text, mark.style, &mark.what);
@@ -266,7 +260,7 @@ fn collapsed(inline: &Inline) -> Inline {
                 let c = if blank { ' ' } else { c };
                 out.push(c.encode_utf8(&mut [0; 4]), mark.style, &mark.what);
             }
-            space = blank || c == '\n';
+            space = blank;
         }
     }
     out

@@ -106,17 +106,19 @@ fn sources(runs: &[Value]) -> Vec<Source<'_>> {
     out
 }
 
-/// The run that typed text joins: the one it was typed into, or a neighbour without anything Markdown cannot say.
+/// The run that typed text joins: the one it was typed into, the only one there is, or a neighbour without anything Markdown cannot say.
 fn inherited<'a, 'v>(
     origin: &[Option<usize>],
     sources: &'a [Source<'v>],
     at: usize,
 ) -> Option<&'a Source<'v>> {
     let is_text = |source: &&Source| source.run.is_string() || source.run.get("text").is_some();
+    let is_alone = sources.first().map(|source| source.place) == sources.last().map(|source| source.place);
     let before = origin[..at].iter().rev().find_map(|o| *o).map(|o| &sources[o]).filter(is_text);
     let after = origin[at..].iter().find_map(|o| *o).map(|o| &sources[o]).filter(is_text);
     match (before, after) {
         (Some(a), Some(b)) if a.place == b.place => Some(a),
+        (Some(a), None) | (None, Some(a)) if is_alone => Some(a),
         (Some(a), _) if is_simple(a) => Some(a),
         (_, Some(b)) if is_simple(b) => Some(b),
         _ => None,

@@ -3,9 +3,10 @@
 //! YAML is read as events, so that a value's own text counts (`012` stays `012`) and anchors expand to nothing. It
 //! is written by hand, line by line; the user's keys, comments, order and line ends stay byte for byte.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use yaml_rust2::parser::{Event, MarkedEventReceiver, Parser};
+use yaml_rust2::parser::{Event, Parser};
 use yaml_rust2::scanner::{Marker, TScalarStyle};
 
 /// What espejo keeps in front matter.
@@ -43,14 +44,15 @@ pub struct BadFrontMatter {
 /// The keys that are espejo's, in the order they are written in.
 const KEYS: [&str; 3] = ["id", "title", "icon"];
 
-/// Takes a page's text apart. Front matter is a YAML mapping between two `---` lines at the very top; a page that
-/// merely starts with a divider has none.
+/// Takes a page's text apart. Front matter is a YAML mapping between two `---` lines at the very top (`...` closes it
+/// as well); a page that merely starts with a divider has none.
 ///
 /// # Errors
-/// [`BadFrontMatter`] when it looks like front matter but is not YAML, or when one of espejo's keys is no text.
+/// [`BadFrontMatter`] when it looks like front matter but is never closed, is not YAML, has a key twice or an anchor,
+/// or when one of espejo's keys is no text.
 pub fn split(text: &str) -> Result<Split<'_>, BadFrontMatter> {
     let whole = Split { front: None, body: text, body_start: 0 };
-    let Some(block) = Block::find(text) else { return Ok(whole) };
+    let Some(block) = Block::find(text)? else { return Ok(whole) };
     let entries = match block.entries(text)? {
         Some(entries) => entries,
         None => return Ok(whole),
@@ -86,13 +88,12 @@ pub fn set(
 ) -> Result<String, BadFrontMatter> {
     let wanted = [id, title, icon];
     let now = split(text)?;
-    let block = if now.front.is_some() { Block::find(text) } else { None };
+    let block = if now.front.is_some() { Block::find(text)? } else { None };
     let Some(block) = block else { return Ok(made(text, wanted)) };
     let front = now.front.unwrap_or_default();
     if [front.id.as_deref(), front.title.as_deref(), front.icon.as_deref()] == wanted {
         return Ok(text.to_owned());
     }
-    let entries = block.entries(text)?.unwrap_or_default();
     let eol = if text[..block.start].ends_with("\r\n") { "\r\n" } else { "\n" };
     let mut lines: Vec<String> =
         text[block.start..block.end].split_inclusive('\n').map(str::to_owned).collect();
@@ -127,14 +128,19 @@ pub fn set(
             }
         }
     }
-    if entries.is_empty() && lines.iter().any(|line| !line.trim().is_empty()) && wanted == [None; 3] {
-        return Ok(text.to_owned());
-    }
     let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
     if lines.iter().all(|line| line.trim().is_empty()) {
         let rest = &text[block.body..];
         let rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).unwrap_or(rest);
-        return Ok(format!("{bom}{rest}"));
+        let bare = format!("{bom}{rest}");
+        // A body that would be taken for front matter keeps an empty one before it.
+        if matches!(split(&bare), Ok(Split { front: None, .. })) {
+            return Ok(bare);
+        }
+    }
+    if wanted == [None; 3] && entries_of(&lines.concat(), 2)?.is_none() {
+        // Comments alone would be taken for a heading between dividers: a key without a value says nothing either.
+        lines.push(format!("id:{eol}"));
     }
     Ok(format!("{}{}{}", &text[..block.start], lines.concat(), &text[block.end..]))
 }
@@ -171,22 +177,25 @@ struct Block {
 }
 
 impl Block {
-    fn find(text: &str) -> Option<Self> {
+    fn find(text: &str) -> Result<Option<Self>, BadFrontMatter> {
         let skip = if text.starts_with('\u{feff}') { 3 } else { 0 };
         let mut lines = text[skip..].split_inclusive('\n');
-        let first = lines.next()?;
-        if first.trim_end() != "---" || !first.ends_with('\n') {
-            return None;
-        }
+        let Some(first) = lines.next().filter(|first| first.ends_with('\n') && first.trim_end() == "---")
+        else {
+            return Ok(None);
+        };
         let start = skip + first.len();
         let mut at = start;
         for line in lines {
-            if line.trim_end() == "---" {
-                return Some(Self { start, end: at, body: at + line.len() });
+            if matches!(line.trim_end(), "---" | "...") {
+                return Ok(Some(Self { start, end: at, body: at + line.len() }));
             }
             at += line.len();
         }
-        None
+        if is_begun(&text[start..]) {
+            return Err(BadFrontMatter { line: 1, why: "no line of three dashes closes it".to_owned() });
+        }
+        Ok(None)
     }
 
     fn entries(&self, text: &str) -> Result<Option<Vec<Entry>>, BadFrontMatter> {
@@ -220,26 +229,44 @@ fn entries_of(yaml: &str, first_line: usize) -> Result<Option<Vec<Entry>>, BadFr
             Ok(None)
         };
     }
-    let mut reader = Reader { yaml, depth: 0, key: None, entries: Vec::new(), is_mapping: false };
-    if let Err(error) = Parser::new_from_str(yaml).load(&mut reader, false) {
-        if !looks_like_keys {
-            return Ok(None);
+    let mut reader =
+        Reader { yaml, depth: 0, key: None, entries: Vec::new(), is_mapping: false, anchor: None };
+    // Pulled one by one: the parser's own loop calls itself for every level of nesting.
+    let mut parser = Parser::new_from_str(yaml);
+    loop {
+        match parser.next_token() {
+            Ok((Event::StreamEnd, _)) => break,
+            Ok((event, mark)) => reader.event(&event, &mark),
+            Err(error) if looks_like_keys => {
+                return Err(bad(error.marker().line() + first_line - 1, error.info().to_owned()));
+            }
+            Err(_) => return Ok(None),
         }
-        let why = error.info().to_owned();
-        return Err(bad(error.marker().line() + first_line - 1, why));
     }
     if !reader.is_mapping {
         return Ok(None);
     }
-    let mut entries = reader.entries;
-    for key in KEYS {
-        let mut lines = entries.iter().filter(|entry| entry.key == key).map(|entry| entry.line);
-        if let (Some(_), Some(second)) = (lines.next(), lines.next()) {
-            return Err(bad(second + first_line, format!("{key} is there twice")));
-        }
+    if let Some(line) = reader.anchor {
+        return Err(bad(line + first_line, "it holds an anchor or an alias".to_owned()));
     }
+    let mut entries = reader.entries;
     entries.retain(|entry| !entry.key.is_empty());
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = entries.iter().find(|entry| !seen.insert(entry.key.as_str())) {
+        return Err(bad(twice.line + first_line, format!("{} is there twice", twice.key)));
+    }
     Ok(Some(entries))
+}
+
+/// Whether what follows a first line of dashes was meant as front matter although nothing closes it: a key stands in
+/// the very next line, or is one of espejo's.
+fn is_begun(rest: &str) -> bool {
+    let blank = |line: &&str| line.trim().is_empty();
+    let first = rest.lines().find(|line| !blank(line) && !line.starts_with('#'));
+    let own =
+        |line: &str| KEYS.iter().any(|key| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
+    let next = rest.lines().next().is_some_and(|line| !blank(&line));
+    first.is_some_and(|line| is_key_line(line) && (next || own(line)))
 }
 
 fn is_key_line(line: &str) -> bool {
@@ -256,16 +283,25 @@ struct Reader<'y> {
     key: Option<(String, usize, bool)>,
     entries: Vec<Entry>,
     is_mapping: bool,
+    /// The line of the first anchor or alias.
+    anchor: Option<usize>,
 }
 
-impl MarkedEventReceiver for Reader<'_> {
-    fn on_event(&mut self, event: Event, mark: Marker) {
+impl Reader<'_> {
+    fn event(&mut self, event: &Event, mark: &Marker) {
+        if let Event::Alias(_)
+        | Event::Scalar(_, _, 1.., _)
+        | Event::SequenceStart(1.., _)
+        | Event::MappingStart(1.., _) = event
+        {
+            self.anchor.get_or_insert(mark.line().saturating_sub(1));
+        }
         match event {
             Event::MappingStart(..) | Event::SequenceStart(..) => {
                 if self.depth == 0 {
                     self.is_mapping = matches!(event, Event::MappingStart(..));
                 } else if self.depth == 1 {
-                    self.value(Err(()), &mark);
+                    self.value(Err(()), mark);
                 }
                 self.depth += 1;
             }
@@ -274,20 +310,18 @@ impl MarkedEventReceiver for Reader<'_> {
                 if self.key.is_none() {
                     let line = mark.line().saturating_sub(1);
                     let flow = mark.col() > 0 || self.yaml.trim_start().starts_with('{');
-                    self.key = Some((text, line, flow));
+                    self.key = Some((text.clone(), line, flow));
                 } else {
-                    let null = style == TScalarStyle::Plain
+                    let null = *style == TScalarStyle::Plain
                         && matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL");
-                    self.value(Ok((!null).then_some(text)), &mark);
+                    self.value(Ok((!null).then(|| text.clone())), mark);
                 }
             }
-            Event::Alias(_) if self.depth == 1 => self.value(Err(()), &mark),
+            Event::Alias(_) if self.depth == 1 => self.value(Err(()), mark),
             _ => {}
         }
     }
-}
 
-impl Reader<'_> {
     fn value(&mut self, value: Result<Option<String>, ()>, mark: &Marker) {
         match self.key.take() {
             Some((key, line, flow)) => self.entries.push(Entry { key, value, line, flow }),
@@ -297,10 +331,19 @@ impl Reader<'_> {
     }
 }
 
-/// The line after a key's value: further lines of a value are indented.
+/// The line after a key's value: further lines of a value are indented, and a comment is only part of it inside
+/// quotes or a block.
 fn value_end(lines: &[String], key: usize) -> usize {
+    let value = lines[key].split_once(':').map_or("", |(_, value)| value.trim());
+    let holds_any = match value.chars().next() {
+        Some(quote @ ('"' | '\'')) => closing(value, quote, quote == '"').is_none(),
+        first => matches!(first, Some('|' | '>')),
+    };
     let mut end = key + 1;
     for (at, line) in lines.iter().enumerate().skip(key + 1) {
+        if !holds_any && line.trim_start().starts_with('#') {
+            break;
+        }
         if line.starts_with([' ', '\t']) && !line.trim().is_empty() {
             end = at + 1;
         } else if !line.trim().is_empty() {
@@ -366,7 +409,9 @@ fn scalar(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') => {
+            c if c.is_control()
+                || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}') =>
+            {
                 // Writing to a String cannot fail.
                 let _ = write!(out, "\\u{:04x}", c as u32);
             }

@@ -44,7 +44,7 @@ pub(super) fn likeness(a: &Words, b: &Words) -> u32 {
         return 900;
     }
     let total = a.words.len() + b.words.len();
-    let by_words = if total == 0 { 0 } else { 2000 * common(&a.words, &b.words) / total };
+    let by_words = (2000 * common(&a.words, &b.words)).checked_div(total).unwrap_or(0);
     let (x, y) = (a.text.as_bytes(), b.text.as_bytes());
     let head = x.iter().zip(y).take_while(|(a, b)| a == b).count();
     let tail = x[head..].iter().rev().zip(y[head..].iter().rev()).take_while(|(a, b)| a == b).count();

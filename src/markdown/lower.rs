@@ -35,7 +35,7 @@ pub(super) fn lower(blocks: &[Value]) -> Lowered<'_> {
     Lowered { nodes, values: walk.values, items: walk.items }
 }
 
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     values: Vec<&'a Value>,
     items: BTreeMap<String, &'a Value>,
     labels: BTreeSet<String>,
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
             "toggleListItem" => Kind::Toggle,
             "quote" => Kind::Quote,
             other => {
-                let (kind, inline) = shapes::lower(other, props, object.get("content"))?;
+                let (kind, inline) = shapes::lower(other, props, object.get("content"), self)?;
                 let mut node = Node::new(kind, 0..0);
                 node.inline = inline;
                 return Some(node);

@@ -34,6 +34,7 @@ pub(super) fn matched<'a>(
 ) -> (Vec<Node>, Lowered<'a>) {
     let items: BTreeSet<String> = lowered.items.keys().cloned().collect();
     let mut nodes = read(text, &items);
+    settle_placeholders(&mut nodes, &lowered.nodes);
     if !any(&nodes, &|node| node.kind == Kind::Toggle) {
         each(&mut lowered.nodes, &mut |node| {
             if node.kind == Kind::Toggle {
@@ -45,9 +46,6 @@ pub(super) fn matched<'a>(
     let mut old = Vec::with_capacity(lowered.values.len());
     let shown = lowered.nodes.len() - lowered.trailing();
     flatten(&lowered.nodes[..shown], 0, &mut old);
-    if hidden {
-        old.retain(|flat| !flat.node.blank);
-    }
     settle_literals(&mut nodes, &old, allowed);
     let count = number(&mut nodes);
     let mut new = Vec::with_capacity(count);
@@ -60,6 +58,33 @@ pub(super) fn matched<'a>(
         nodes = unhide(nodes, roots);
     }
     (nodes, lowered)
+}
+
+/// Turns placeholders that name no block of the base into the text that they are.
+fn settle_placeholders(nodes: &mut [Node], old: &[Node]) {
+    let is_placeholder = |node: &Node| matches!(node.kind, Kind::Placeholder(_));
+    if !any(nodes, &is_placeholder) {
+        return;
+    }
+    let mut labels = BTreeSet::new();
+    collect_labels(old, &mut labels);
+    each(nodes, &mut |node| {
+        if let Kind::Placeholder(label) = &node.kind
+            && !labels.contains(&**label)
+        {
+            node.inline = Inline::plain(&format!("<!-- block: {label} -->"));
+            node.kind = Kind::Paragraph;
+        }
+    });
+}
+
+fn collect_labels<'a>(nodes: &'a [Node], out: &mut BTreeSet<&'a str>) {
+    for node in nodes {
+        if let Kind::Placeholder(label) = &node.kind {
+            out.insert(&**label);
+        }
+        collect_labels(&node.children, out);
+    }
 }
 
 fn flatten<'a>(nodes: &'a [Node], depth: usize, out: &mut Vec<Flat<'a>>) {
@@ -146,7 +171,7 @@ fn creatable(kind: &Kind, allowed: &Allowed) -> bool {
         Kind::Code(_) => allowed.block("codeBlock"),
         Kind::Divider => allowed.block("divider"),
         Kind::Table(_) => allowed.block("table"),
-        Kind::Media(_) => ["image", "video", "audio"].iter().any(|kind| allowed.block(kind)),
+        Kind::Media(media) => super::shapes::creatable(media, allowed),
         _ => true,
     }
 }
@@ -155,8 +180,18 @@ fn creatable(kind: &Kind, allowed: &Allowed) -> bool {
 fn unhide(nodes: Vec<Node>, old: &[Node]) -> Vec<Node> {
     let mut places = Vec::new();
     collect(old, &mut places);
+    let mut used = BTreeSet::new();
+    collect_used(&nodes, &mut used);
+    places.iter_mut().for_each(|gap| gap.1.retain(|index| !used.contains(index)));
     places.sort_unstable_by_key(|place| place.0);
     restore(nodes, &places)
+}
+
+fn collect_used(nodes: &[Node], out: &mut BTreeSet<usize>) {
+    for node in nodes {
+        out.extend(node.base);
+        collect_used(&node.children, out);
+    }
 }
 
 /// For each node of the base that blank lines follow: its index, theirs, and its next sibling's.

@@ -55,11 +55,13 @@ impl Act<'_> {
         spot: Spot<'_>,
         mut attempt: impl FnMut(&mut Self, &Aside) -> Result<T, Stopped>,
     ) -> Result<T, DiskError> {
-        let aside = self.aside(spot.dir, false)?;
-        match attempt(self, &aside) {
-            Ok(done) => return Ok(done),
-            Err(Stopped::Failed(error)) => return Err(error),
-            Err(Stopped::OtherDisk) => {}
+        if self.can.one_disk {
+            let aside = self.aside(spot.dir, false)?;
+            match attempt(self, &aside) {
+                Ok(done) => return Ok(done),
+                Err(Stopped::Failed(error)) => return Err(error),
+                Err(Stopped::OtherDisk) => {}
+            }
         }
         let aside = self.aside(spot.dir, true)?;
         attempt(self, &aside).map_err(|stopped| match stopped {

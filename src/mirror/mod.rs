@@ -3,7 +3,7 @@
 //! What it guarantees, whatever else writes to the folder at the same time: a text that an effect did not expect is
 //! never replaced and never deleted; no path outside the root is touched, whatever links are planted; nothing is
 //! written unless the root is there with its marker; a kill at any instant leaves a state that the next start finishes.
-//! The heads of `write`, `aside` and `recover` tell how, `docs/guarantees.md` names the tests.
+//! The heads of `write`, `aside` and `recover` tell how.
 //!
 //! It is not: a cache, a queue, or a judge of what a change means. Everything is synchronous; the daemon calls it on a
 //! thread that may block.
@@ -86,7 +86,7 @@ impl Mirror {
             place,
             id: mirror_id.to_owned(),
             clock: Box::new(clock),
-            can: Abilities { exchange: true, no_replace: true },
+            can: Abilities { one_disk: true, exchange: true, no_replace: true },
             bench: Mutex::new(Bench::default()),
             steps: Steps::default(),
         })

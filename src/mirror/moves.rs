@@ -64,7 +64,7 @@ fn is_same_name(look: &sys::Look, dir: &OwnedFd, name: &str, from: &MirrorPath, 
 }
 
 /// `name` to `Name` in two steps, for file systems that take both for one name.
-fn by_way_of_aside(
+pub(super) fn by_way_of_aside(
     act: &mut Act<'_>,
     from: &MirrorPath,
     from_dir: &OwnedFd,
@@ -78,6 +78,7 @@ fn by_way_of_aside(
         aside.forget()?;
         return Err(errors::failed(from, error));
     }
+    act.steps.reach("taken away")?;
     if let Err(error) = sys::rename_new(at(&aside.dir(), &held), at(to_dir, to.name()), act.can) {
         let given = write::give_back(act, &aside, Spot { dir: from_dir, name: from.name(), path: from });
         if given.is_err() {
@@ -86,6 +87,7 @@ fn by_way_of_aside(
         given?;
         return Err(errors::failed(to, error));
     }
+    act.steps.reach("put")?;
     aside.forget()
 }
 

@@ -198,9 +198,11 @@ pub(super) fn names(dir: BorrowedFd<'_>, mut each: impl FnMut(&CStr)) -> Result<
     Ok(())
 }
 
-/// Which of the two atomic renames may be used; tests switch them off to walk the weaker ways.
+/// What may be used of a file system; tests switch it off to walk the weaker ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Abilities {
+    /// Renames between `.espejo/tmp` and the target.
+    pub(super) one_disk: bool,
     /// `RENAME_EXCHANGE`.
     pub(super) exchange: bool,
     /// `RENAME_NOREPLACE`.

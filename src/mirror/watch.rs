@@ -1,16 +1,20 @@
-//! Hints that something in the mirror may have changed. Never evidence: paths get lost (a tree that is copied in, an
-//! overflowing queue, a replaced root), so whoever listens scans, and scans from time to time without a hint too.
+//! Hints that something in the mirror may have changed. Never evidence: paths get lost (an overflowing queue, a replaced
+//! root, a network disk), so whoever listens scans, and scans from time to time without a hint too.
 //!
-//! The kernel's queue is drained by a thread that only sorts and hands on; `on` runs on a second thread and may take its
-//! time: what does not fit between the two becomes one [`Event::HintAll`].
+//! The kernel's queue is drained by notify's thread, on which we only sort and hand on; a second thread, ours, sets
+//! watches and calls `on`, which may take its time: what does not fit between the two becomes one [`Event::HintAll`].
+//!
+//! On Linux each folder is watched by itself and by us, not by notify's recursive mode: tool folders cost no watches, a
+//! folder that may not be read does not fail the whole, and a new folder is hinted at *after* its watches are set, so
+//! that the scan which follows the hint sees whatever was put into it before.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::{fs, thread};
 
-use notify::event::{AccessKind, AccessMode, EventKind};
+use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind, RenameMode};
 use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::{is_reserved, is_tool_folder};
@@ -19,10 +23,13 @@ use crate::model::{Event, MirrorPath};
 /// Hints between the two threads. More than this at once means that everything is to be looked at anyway.
 const QUEUE: usize = 1024;
 
+/// Whether watches are set folder by folder. macOS watches whole trees at no cost, and many single folders at a high one.
+const BY_FOLDER: bool = cfg!(target_os = "linux");
+
 /// A watch on a whole mirror. Dropping it ends it.
 #[derive(Debug)]
 pub struct Watcher {
-    _watcher: RecommendedWatcher,
+    _watches: Arc<Watches>,
     root: PathBuf,
     identity: (u64, u64),
     limited: Arc<AtomicBool>,
@@ -63,41 +70,35 @@ impl Watcher {
     /// [`WatchError`], with the mend in its words.
     pub fn start(root: &Path, on: impl Fn(Event) + Send + 'static) -> Result<Self, WatchError> {
         let other = |why: String| WatchError::Other { root: root.to_owned(), why };
-        let root = root.canonicalize().map_err(|error| other(error.to_string()))?;
-        let identity = identity(&root).ok_or_else(|| other("it is not there".to_owned()))?;
-        let limited = Arc::new(AtomicBool::new(false));
-        let (sender, receiver) = sync_channel(QUEUE);
-        let overflow = Arc::new(AtomicBool::new(false));
-        let sorter =
-            Sorter { root: root.clone(), sender, overflow: overflow.clone(), limited: limited.clone() };
-        thread::Builder::new()
-            .name("espejo-hints".to_owned())
-            .spawn(move || hand_on(&receiver, &overflow, on))
-            .map_err(|error| other(error.to_string()))?;
-        // Links are not followed: a link to `/` in the mirror would have the whole disk watched.
-        let config = Config::default().with_follow_symlinks(false);
-        let watch = || {
-            let sorter = sorter.clone();
-            let mut watcher = RecommendedWatcher::new(move |event| sorter.sort(event), config)?;
-            watcher.watch(&root, RecursiveMode::Recursive)?;
-            Ok::<_, notify::Error>(watcher)
-        };
-        // A folder that vanishes while the watches are being set makes the whole call fail.
-        let mut watcher = watch();
-        for _ in 0..3 {
-            match &watcher {
-                Err(error) if matches!(error.kind, ErrorKind::PathNotFound) => watcher = watch(),
-                _ => break,
-            }
-        }
-        let watcher = watcher.map_err(|error| match &error.kind {
+        let refused = |error: notify::Error| match &error.kind {
             ErrorKind::MaxFilesWatch => WatchError::Limit,
             ErrorKind::Io(io) if io.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
                 WatchError::Instances
             }
             _ => other(error.to_string()),
-        })?;
-        Ok(Self { _watcher: watcher, root, identity, limited })
+        };
+        let root = root.canonicalize().map_err(|error| other(error.to_string()))?;
+        let identity = identity(&root).ok_or_else(|| other("it is not there".to_owned()))?;
+        let (sender, receiver) = sync_channel(QUEUE);
+        let overflow = Arc::new(AtomicBool::new(false));
+        let limited = Arc::new(AtomicBool::new(false));
+        let sorter =
+            Sorter { root: root.clone(), sender, overflow: overflow.clone(), limited: limited.clone() };
+        // Links are not followed: a link to `/` in the mirror would have the whole disk watched.
+        let config = Config::default().with_follow_symlinks(false);
+        let watcher = RecommendedWatcher::new(move |event| sorter.sort(event), config).map_err(refused)?;
+        let watches = Arc::new(Watches { root: root.clone(), watcher: Mutex::new(watcher) });
+        if BY_FOLDER {
+            watches.add(&root).map_err(refused)?;
+        } else {
+            watches.lock().watch(&root, RecursiveMode::Recursive).map_err(refused)?;
+        }
+        let teller = Teller { watches: Arc::downgrade(&watches), overflow, limited: limited.clone() };
+        thread::Builder::new()
+            .name("espejo-hints".to_owned())
+            .spawn(move || teller.run(&receiver, on))
+            .map_err(|error| other(error.to_string()))?;
+        Ok(Self { _watches: watches, root, identity, limited })
     }
 
     /// Whether it still sees everything it can: `false` once the root was removed, replaced or unmounted (the watch is on
@@ -111,15 +112,69 @@ impl Watcher {
 
 fn identity(root: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
-    let found = std::fs::symlink_metadata(root).ok()?;
+    let found = fs::symlink_metadata(root).ok()?;
     found.is_dir().then(|| (found.dev(), found.ino()))
 }
 
+#[derive(Debug)]
+struct Watches {
+    root: PathBuf,
+    watcher: Mutex<RecommendedWatcher>,
+}
+
+impl Watches {
+    fn lock(&self) -> MutexGuard<'_, RecommendedWatcher> {
+        self.watcher.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Watches `top` and every folder beneath it, if it is a folder of the mirror. Watching one twice is once.
+    ///
+    /// Each is watched before it is listed: a folder that appears in between is in the listing, or in an event, or both.
+    fn add(&self, top: &Path) -> notify::Result<()> {
+        let mut ahead = vec![top.to_owned()];
+        while let Some(folder) = ahead.pop() {
+            if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) || !self.is_watched(&folder) {
+                continue;
+            }
+            match self.lock().watch(&folder, RecursiveMode::NonRecursive) {
+                Ok(()) => {}
+                Err(error) if matches!(error.kind, ErrorKind::MaxFilesWatch) || folder == self.root => {
+                    return Err(error);
+                }
+                // Gone again, or not ours to read: scans say which.
+                Err(_) => continue,
+            }
+            let Ok(list) = fs::read_dir(&folder) else { continue };
+            for entry in list.flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    ahead.push(entry.path());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_watched(&self, folder: &Path) -> bool {
+        match hint(&self.root, folder) {
+            Some(Event::Hint(path)) => !is_tool_folder(path.name()),
+            Some(_) => true,
+            None => false,
+        }
+    }
+}
+
+/// What goes from thread to thread.
+enum Sorted {
+    /// Something changed.
+    Changed(Event),
+    /// Something appeared that may be a folder.
+    Appeared(Event, PathBuf),
+}
+
 /// Runs on notify's thread: sorts, never waits.
-#[derive(Clone)]
 struct Sorter {
     root: PathBuf,
-    sender: SyncSender<Event>,
+    sender: SyncSender<Sorted>,
     overflow: Arc<AtomicBool>,
     limited: Arc<AtomicBool>,
 }
@@ -133,7 +188,7 @@ impl Sorter {
                     self.limited.store(true, Ordering::Relaxed);
                 }
                 // Whatever failed, something went unseen.
-                return self.send(Event::HintAll);
+                return self.send(Sorted::Changed(Event::HintAll));
             }
         };
         // Reading and listing, our own above all, is most of what comes. The end of a write is kept.
@@ -144,20 +199,27 @@ impl Sorter {
         }
         // Comes without a path.
         if event.need_rescan() {
-            return self.send(Event::HintAll);
+            return self.send(Sorted::Changed(Event::HintAll));
         }
-        for path in &event.paths {
-            if let Some(hint) = hint(&self.root, path) {
-                self.send(hint);
+        let may_be_new_folder = match event.kind {
+            EventKind::Create(kind) => kind != CreateKind::File,
+            EventKind::Modify(ModifyKind::Name(mode)) => mode == RenameMode::To,
+            _ => false,
+        };
+        for path in event.paths {
+            match hint(&self.root, &path) {
+                Some(hint) if BY_FOLDER && may_be_new_folder => self.send(Sorted::Appeared(hint, path)),
+                Some(hint) => self.send(Sorted::Changed(hint)),
+                None => {}
             }
         }
     }
 
-    fn send(&self, event: Event) {
-        if let Err(TrySendError::Full(event)) = self.sender.try_send(event) {
+    fn send(&self, sorted: Sorted) {
+        if let Err(TrySendError::Full(sorted)) = self.sender.try_send(sorted) {
             self.overflow.store(true, Ordering::SeqCst);
             // If the queue was emptied just before the flag was set, nothing would come to have the flag seen.
-            self.sender.try_send(event).ok();
+            self.sender.try_send(sorted).ok();
         }
     }
 }
@@ -170,27 +232,49 @@ fn hint(root: &Path, path: &Path) -> Option<Event> {
     while let Some(part) = parts.next() {
         // A name that is not UTF-8 has no path of its own: its folder is hinted at.
         let Some(next) = part.as_os_str().to_str().and_then(|name| place.join(name).ok()) else { break };
-        if is_reserved(&next) {
-            return None;
-        }
         let is_inside_tool = parts.peek().is_some() && is_tool_folder(next.name());
-        place = next;
-        if is_inside_tool {
+        if is_inside_tool || is_reserved(&next) {
             return None;
         }
+        place = next;
     }
     Some(if place.is_root() { Event::HintAll } else { Event::Hint(place) })
 }
 
-/// Runs on our own thread: hands on, waits as long as it takes.
-fn hand_on(receiver: &Receiver<Event>, overflow: &AtomicBool, on: impl Fn(Event)) {
-    while let Ok(event) = receiver.recv() {
-        if event == Event::HintAll || overflow.swap(false, Ordering::SeqCst) {
-            // Everything that waits is part of everything.
-            while receiver.try_recv().is_ok() {}
-            on(Event::HintAll);
-        } else {
-            on(event);
+/// Runs on our own thread: sets watches and tells, and waits as long as that takes.
+struct Teller {
+    watches: Weak<Watches>,
+    overflow: Arc<AtomicBool>,
+    limited: Arc<AtomicBool>,
+}
+
+impl Teller {
+    fn run(&self, receiver: &Receiver<Sorted>, on: impl Fn(Event)) {
+        while let Ok(sorted) = receiver.recv() {
+            let (event, appeared) = match sorted {
+                Sorted::Changed(event) => (event, None),
+                Sorted::Appeared(event, path) => (event, Some(path)),
+            };
+            if event == Event::HintAll || self.overflow.swap(false, Ordering::SeqCst) {
+                // Everything that waits is part of everything. New folders may be among what was lost.
+                while receiver.try_recv().is_ok() {}
+                self.watch(None);
+                on(Event::HintAll);
+            } else {
+                if let Some(path) = appeared {
+                    self.watch(Some(&path));
+                }
+                on(event);
+            }
+        }
+    }
+
+    /// Sets the watches that a new folder needs, or, without one, those that anything may need.
+    fn watch(&self, new: Option<&Path>) {
+        // Nobody listens any more once the watches are gone.
+        let Some(watches) = self.watches.upgrade().filter(|_| BY_FOLDER) else { return };
+        if watches.add(new.unwrap_or(&watches.root)).is_err() {
+            self.limited.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -17,3 +17,29 @@ pub type Blocks = Vec<Value>;
 pub fn semantically_equal(a: &[Value], b: &[Value]) -> bool {
     a == b
 }
+
+/// The block types that the API document describes.
+const DESCRIBED: [&str; 7] = [
+    "paragraph",
+    "heading",
+    "bulletListItem",
+    "numberedListItem",
+    "checkListItem",
+    "toggleListItem",
+    "quote",
+];
+
+/// Every block, at any level, whose type the API document does not describe, with its id.
+#[must_use]
+pub fn undescribed(blocks: &[Value]) -> Vec<(&str, &Value)> {
+    let mut found = Vec::new();
+    let mut left: Vec<&Value> = blocks.iter().rev().collect();
+    while let Some(block) = left.pop() {
+        let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
+        if let (false, Some(id)) = (DESCRIBED.contains(&kind), block.get("id").and_then(Value::as_str)) {
+            found.push((id, block));
+        }
+        left.extend(block.get("children").and_then(Value::as_array).into_iter().flatten().rev());
+    }
+    found
+}

@@ -14,7 +14,7 @@ mod stamp;
 mod time;
 mod trees;
 
-pub use block::{Blocks, semantically_equal};
+pub use block::{Blocks, semantically_equal, undescribed};
 pub use effect::{
     DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, Outcome, Request, RootState,
     Scan, ServiceReply, Unreadable,

@@ -128,7 +128,8 @@ pub struct PollState {
     pub gap_ms: i64,
 }
 
-/// Why a page waits, and for which state of things: any change to either side lets it try again.
+/// Why a page waits, and for which state of things: any change to either side lets it try again. With neither side
+/// noted, it is the page itself that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parked {
     /// One sentence.

@@ -230,6 +230,12 @@ fn files_without_an_id_are_known_by_place_file_and_content() {
         "",
     );
     check(
+        "hard links, one moved over another page",
+        &["a A 1 - 1", "b B 1 - 1", "c C 3 - 3"],
+        &[("a 1 - 1", "same A"), ("c 1 - 1", "moved B b")],
+        "C",
+    );
+    check(
         "hard links, both moved",
         &["a A 1 - 1", "x/b B 1 - 1"],
         &[("d 1 - 1", "moved A a"), ("y/b 1 - 1", "moved B x/b")],

@@ -177,11 +177,10 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
         Place::Under(parent) => *parent != base.parent && *parent != remote.parent,
         Place::Elsewhere => true,
     };
-    if moved_here {
-        return match view.moves {
-            Moves::PutBack if view.belongs.is_none() => Decision::Wait,
-            Moves::PutBack => Decision::Relocate { puts_back: true },
-            Moves::Recreate => Decision::Recreate,
+    if moved_here && view.moves == Moves::PutBack {
+        return match view.belongs {
+            None => Decision::Wait,
+            Some(_) => Decision::Relocate { puts_back: true },
         };
     }
 
@@ -204,6 +203,10 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
     // Content, downwards.
     if remote.body.is_some_and(|body| body != base.body) || remote.icon != base.icon {
         return Decision::Splice;
+    }
+    // A page that is made anew elsewhere takes everything along: both sides have to agree first.
+    if moved_here {
+        return Decision::Recreate;
     }
 
     // Place.

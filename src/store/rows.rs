@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{OptionalExtension, Row, params};
+use serde_json::Value;
 
 use super::{Store, StoreError};
 use crate::model::{
@@ -188,6 +189,46 @@ impl Store {
             .query_row([hash.0], |row| row.get(0))
             .optional()?;
         json.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Row("body"))).transpose()
+    }
+
+    /// Keeps a block that files show as a stand-in.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn keep_stand_in(
+        &mut self,
+        workspace: &WorkspaceId,
+        id: &str,
+        block: &Value,
+    ) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO stand_ins VALUES (?1, ?2, ?3)")?
+            .execute(params![id, workspace.as_str(), block.to_string()])?;
+        Ok(())
+    }
+
+    /// The block behind a stand-in, if this workspace ever showed one with this id.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses or the row is not a block.
+    pub fn stand_in(&self, workspace: &WorkspaceId, id: &str) -> Result<Option<Value>, StoreError> {
+        let json: Option<String> = self
+            .db
+            .prepare_cached("SELECT json FROM stand_ins WHERE id = ?1 AND workspace = ?2")?
+            .query_row([id, workspace.as_str()], |row| row.get(0))
+            .optional()?;
+        json.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Row("stand-in"))).transpose()
+    }
+
+    /// Every block behind a stand-in of a workspace.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses or a row is not a block.
+    pub fn stand_ins(&self, workspace: &WorkspaceId) -> Result<Blocks, StoreError> {
+        let mut query =
+            self.db.prepare_cached("SELECT json FROM stand_ins WHERE workspace = ?1 ORDER BY id")?;
+        let rows = query.query_map([workspace.as_str()], |row| row.get::<_, String>(0))?;
+        rows.map(|text| serde_json::from_str(&text?).map_err(|_| StoreError::Row("stand-in"))).collect()
     }
 
     /// Drops bodies that no row names any more. Returns how many.

@@ -1,16 +1,31 @@
 //! What people and bad luck do in a run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use espejo::model::{Event, MirrorPath, PageId, Request, RootState, ServiceError};
+use espejo::model::{Event, MirrorPath, PageId, RootState, ServiceError};
 
-use crate::blocks::all_words;
+use crate::blocks::{all_words, undescribed};
 use crate::checks::Failure;
 use crate::run::{Due, Heal, Run};
 use crate::script::{Act, Fault, Step};
 use crate::service::{Strike, Weather};
 use crate::users::{self, Deed, Plan};
 use crate::words::{Word, words_in};
+
+/// Blocks that stand in files by their id alone: who removes the line removes the words.
+struct StandIns(BTreeMap<String, Vec<Word>>);
+
+impl StandIns {
+    /// The words in a file, and in the blocks that it names.
+    fn words_of(&self, bytes: &[u8]) -> BTreeSet<Word> {
+        let mut words: BTreeSet<Word> = words_in(bytes).into_iter().collect();
+        for line in String::from_utf8_lossy(bytes).lines() {
+            let named = line.trim_end().strip_suffix(" -->").and_then(|line| line.rsplit(' ').next());
+            words.extend(named.and_then(|id| self.0.get(id)).into_iter().flatten());
+        }
+        words
+    }
+}
 
 impl Run {
     /// Takes one step of a script.
@@ -55,7 +70,7 @@ impl Run {
         );
         if on_disk && self.folder.root != RootState::Ready {
             // Nobody can work in a folder that is not there; they come back to it.
-            self.later(1_000, Due::Deed(act));
+            self.postponed.push(act);
             return Ok(());
         }
         self.mark_changed();
@@ -69,10 +84,12 @@ impl Run {
     }
 
     fn on_disk(&mut self, act: Deed) {
-        let mut taken: BTreeSet<Word> = words_in(act.held()).into_iter().collect();
+        let stand_ins = self.stand_ins();
+        let mut taken: BTreeSet<Word> = stand_ins.words_of(act.held());
         let mut takes = |run: &Self, path: &MirrorPath| {
             for path in run.folder.within(path) {
-                taken.extend(run.folder.file(&path).into_iter().flat_map(|thing| thing.words.iter()));
+                let bytes = run.folder.file(&path).map_or(&[][..], |thing| &thing.bytes);
+                taken.extend(stand_ins.words_of(bytes));
             }
         };
         let held = words_in(act.held());
@@ -104,6 +121,13 @@ impl Run {
             }
             Deed::Rename(from, to) => {
                 takes(self, &to);
+                if self.scene.recreate == 1 && from.parent() != to.parent() {
+                    // A page of its own is made there, and the old one may be kept for what the app did to it.
+                    let moved = self.folder.within(&from);
+                    let words =
+                        moved.iter().filter_map(|path| self.folder.file(path)).flat_map(|file| &file.words);
+                    words.for_each(|word| self.ledger.copy(*word));
+                }
                 (self.folder.rename(&from, &to), format!("renames {from} to {to}"))
             }
             Deed::MakeFolder(path) => (self.folder.make_folder(&path), format!("makes {path}")),
@@ -117,12 +141,31 @@ impl Run {
         ));
         if done {
             self.ledger.typed(&held);
+            self.note_copies(&held);
         }
         // What stands in no file any more was taken away, unless somebody still holds it in hand.
-        let mut left: BTreeSet<Word> = self.in_hand().collect();
-        left.extend(self.folder.things.values().flat_map(|thing| thing.words.iter()));
+        let files = self.folder.things.values().map(|thing| thing.bytes.as_slice());
+        let left: BTreeSet<Word> =
+            self.in_hand_texts().chain(files).flat_map(|bytes| stand_ins.words_of(bytes)).collect();
         for word in taken.difference(&left) {
             self.ledger.forget(*word);
+        }
+    }
+
+    /// The blocks that may stand in files as a line with their id, and the words in them.
+    fn stand_ins(&self) -> StandIns {
+        let pages = self.service.world.pages();
+        StandIns(pages.flat_map(|page| undescribed(&page.content)).collect())
+    }
+
+    /// Whoever saves what stands in another file as well (an editor that was open during a swap) has made a copy.
+    fn note_copies(&mut self, held: &[Word]) {
+        let mut seen = BTreeSet::new();
+        for word in self.folder.things.values().flat_map(|thing| thing.words.iter().collect::<BTreeSet<_>>())
+        {
+            if !seen.insert(*word) && held.contains(word) {
+                self.ledger.copy(*word);
+            }
         }
     }
 
@@ -133,6 +176,7 @@ impl Run {
                 let words = all_words(&content);
                 let saved = self.service.save(&id, content);
                 if saved {
+                    self.checks.worked_on.insert(id.clone());
                     self.ledger.typed(&words);
                     let still: BTreeSet<Word> = self
                         .service
@@ -248,7 +292,7 @@ impl Run {
             }
             Fault::Suspend => self.suspend(60_000 * i64::from(1 + a % 600)),
             Fault::Overflow => self.tell(Event::HintAll)?,
-            Fault::FullPass => self.tell(Event::Asked(Request::FullPass))?,
+            Fault::FullPass => self.ask_for_pass()?,
         }
         Ok(())
     }
@@ -287,7 +331,7 @@ impl Run {
             Heal::Show(page) => {
                 self.service.world.app_hide(page, false);
             }
-            Heal::Root => self.folder.root = RootState::Ready,
+            Heal::Root => self.bring_root_back(),
             Heal::Full => self.folder.full = false,
             Heal::ReadOnly => self.folder.read_only = false,
             Heal::Unseal(path) => {
@@ -296,10 +340,17 @@ impl Run {
         }
     }
 
+    fn bring_root_back(&mut self) {
+        self.folder.root = RootState::Ready;
+        for act in std::mem::take(&mut self.postponed) {
+            self.later(1_000, Due::Deed(act));
+        }
+    }
+
     /// All bad luck ends, and every person finishes what they began.
     pub(crate) fn heal_all(&mut self) {
         self.service.heal();
-        self.folder.root = RootState::Ready;
+        self.bring_root_back();
         self.folder.full = false;
         self.folder.read_only = false;
         self.folder.sealed.clear();

@@ -1,15 +1,18 @@
 //! Whether both sides say the same: every page has its one file, in its place, under its name, with its words in order.
 //!
-//! Deliberately blind to espejo's own Markdown: only words that are followed are compared, as people would read them.
+//! First blind to espejo's own Markdown: the words that are followed are compared as people would read them. Then with
+//! it: the file must stand for exactly the blocks that the page has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::emulator::PageRecord;
-use espejo::model::{EntryKind, MirrorPath, PageId};
+use espejo::markdown::{self, Allowed};
+use espejo::model::{EntryKind, MirrorPath, PageId, semantically_equal};
 
 use crate::blocks::shown_words;
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
+use crate::run::listed;
 use crate::service::Service;
 use crate::text::split_front;
 use crate::users::is_page_file;
@@ -20,6 +23,7 @@ struct Found<'a> {
     path: &'a MirrorPath,
     id: Option<String>,
     title: Option<String>,
+    text: String,
     words: Vec<Word>,
 }
 
@@ -40,12 +44,11 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
     let mut left = vec![(None, top)];
     while let Some((parent, place)) = left.pop() {
         for page in children.remove(&parent).unwrap_or_default() {
-            let shown = shown_words(&page.content);
             let fits = |file: &Found<'_>| {
                 file.path.parent().as_ref() == Some(&place)
                     && file.id.as_deref().is_none_or(|id| id == page.id.as_str())
                     && says(file, &page.title)
-                    && file.words == shown
+                    && file.words == shown_in(file, page)
             };
             // The file that names the page, before one that only looks like it.
             let at = files
@@ -53,12 +56,18 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
                 .position(|file| fits(file) && file.id.is_some())
                 .or_else(|| files.iter().position(fits));
             let Some(at) = at else {
-                return broken(
-                    "agreement",
-                    format!("{}; {}", no_file(page, &place, &shown), similar(page, &files)),
-                );
+                return broken("agreement", format!("{}; {}", no_file(page, &place), similar(page, &files)));
             };
             let file = files.remove(at);
+            let mut ids = 0;
+            let mut fresh = || {
+                ids += 1;
+                format!("fresh-{ids}")
+            };
+            let means = markdown::parse(&file.text, &page.content, &Allowed::documented(), &mut fresh);
+            if !semantically_equal(&means, &page.content) {
+                return broken("agreement", format!("{} does not stand for what its page holds", file.path));
+            }
             if let Some(own) = file.path.page_stem().and_then(|stem| place.join(stem).ok()) {
                 left.push((Some(page.id.clone()), own));
             }
@@ -75,8 +84,8 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
 
 /// Whether a word stands twice among the active pages, or twice among the page files, that nobody copied.
 pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledger) -> Result<(), Failure> {
-    let pages =
-        service.active().into_iter().map(|page| (page.title.clone(), service.words_of(&page.id).to_vec()));
+    let shown = |page: &PageRecord| shown_words(&page.content, &|_| true);
+    let pages = service.active().into_iter().map(|page| (page.title.clone(), shown(page)));
     let files = folder.things.iter().filter(|(path, _)| is_page_file(path)).map(|(path, thing)| {
         (path.to_string(), words_in(split_front(&String::from_utf8_lossy(&thing.bytes)).1.as_bytes()))
     });
@@ -101,7 +110,13 @@ fn found<'a>(path: &'a MirrorPath, bytes: &[u8]) -> Found<'a> {
         let line = front.lines().find(|line| line.starts_with(&prefix))?;
         Some(unquoted(line[prefix.len()..].trim()))
     };
-    Found { path, id: field("id"), title: field("title"), words: words_in(body.as_bytes()) }
+    Found {
+        path,
+        id: field("id"),
+        title: field("title"),
+        words: words_in(body.as_bytes()),
+        text: body.to_owned(),
+    }
 }
 
 /// A YAML scalar on one line.
@@ -131,9 +146,13 @@ fn says(file: &Found<'_>, title: &str) -> bool {
     }
 }
 
-fn no_file(page: &PageRecord, place: &MirrorPath, shown: &[Word]) -> String {
-    let words: Vec<String> = shown.iter().map(Word::to_string).collect();
-    format!("{:?} ({}) has no file in {place} with [{}]", page.title, page.id, words.join(" "))
+/// The words of a page that this file must show.
+fn shown_in(file: &Found<'_>, page: &PageRecord) -> Vec<Word> {
+    shown_words(&page.content, &|id| file.text.contains(&format!("{id} -->")))
+}
+
+fn no_file(page: &PageRecord, place: &MirrorPath) -> String {
+    format!("{:?} ({}) has no file in {place}", page.title, page.id)
 }
 
 /// What might have been meant, for the message.
@@ -142,8 +161,8 @@ fn similar(page: &PageRecord, files: &[Found<'_>]) -> String {
         .iter()
         .filter(|file| file.id.as_deref() == Some(page.id.as_str()) || says(file, &page.title))
         .map(|file| {
-            let words: Vec<String> = file.words.iter().map(Word::to_string).collect();
-            format!("{} has [{}]", file.path, words.join(" "))
+            let (has, wants) = (listed(&file.words), listed(&shown_in(file, page)));
+            format!("{} has [{has}], wants [{wants}]", file.path)
         })
         .collect();
     if near.is_empty() { "nothing like it".to_owned() } else { near.join(", ") }

@@ -263,16 +263,36 @@ pub(crate) fn all_words(content: &[Value]) -> Vec<Word> {
     words_in(serde_json::to_string(content).unwrap_or_default().as_bytes())
 }
 
-/// The followed words that a file must show, in its order: text before what is nested under it.
-pub(crate) fn shown_words(content: &[Value]) -> Vec<Word> {
+/// The followed words that a file must show, in its order: text before what is nested under it. A block that the API
+/// document does not describe may stand for itself by its id (`stands_in`), without its words.
+pub(crate) fn shown_words(content: &[Value], stands_in: &dyn Fn(&str) -> bool) -> Vec<Word> {
     let mut words = Vec::new();
     for block in content {
-        if block["type"] != "database" {
+        let is_documented = is_documented(block);
+        if is_documented || !block["id"].as_str().is_some_and(stands_in) {
             words.extend(words_in(block["content"].to_string().as_bytes()));
         }
-        words.extend(shown_words(block["children"].as_array().map_or(&[][..], Vec::as_slice)));
+        words.extend(shown_words(block["children"].as_array().map_or(&[][..], Vec::as_slice), stands_in));
     }
     words
+}
+
+/// Every block that the API document does not describe, with all the words in it.
+pub(crate) fn undescribed(content: &[Value]) -> Vec<(String, Vec<Word>)> {
+    let mut found = Vec::new();
+    for block in content {
+        if !is_documented(block) {
+            let words = words_in(block.to_string().as_bytes());
+            found.extend(block["id"].as_str().map(|id| (id.to_owned(), words)));
+        }
+        found.extend(undescribed(block["children"].as_array().map_or(&[][..], Vec::as_slice)));
+    }
+    found
+}
+
+fn is_documented(block: &Value) -> bool {
+    let kind = block["type"].as_str().unwrap_or("");
+    ["paragraph", "heading", "quote"].contains(&kind) || kind.ends_with("ListItem")
 }
 
 #[test]

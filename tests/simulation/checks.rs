@@ -43,6 +43,8 @@ struct Look {
 pub(crate) struct Checks {
     looks: BTreeMap<PageId, Vec<(u64, Look)>>,
     posted: Vec<(PageId, Option<PageId>, String)>,
+    /// Pages that somebody in the app worked on: whether they were made for a file can no longer be told.
+    pub(crate) worked_on: BTreeSet<PageId>,
     /// Words that the service lost because somebody wrote between a look and the write that rested on it.
     pub(crate) slipped_between: u32,
     /// Requests that asked for a change.
@@ -138,19 +140,31 @@ impl Checks {
         Ok(())
     }
 
-    /// A POST was carried out: was it the first for its file?
-    pub(crate) fn created(&mut self, id: &PageId, service: &Service) -> Result<(), Failure> {
+    /// A list was answered that lacks pages: nobody can tell from it whether a POST arrived.
+    pub(crate) fn lied(&mut self) {
+        self.posted.clear();
+    }
+
+    /// A POST was carried out: was it the first for its file? Where a file that moves makes a new page, the old one is
+    /// there for a while longer (`recreates`), and only the end can tell.
+    pub(crate) fn created(&mut self, id: &PageId, service: &Service, recreates: bool) -> Result<(), Failure> {
         let Some(page) = service.world.page(id) else { return Ok(()) };
-        for (other, parent, title) in &self.posted {
-            let same = *parent == page.parent && *title == page.title;
-            let untouched = service.world.page(other).is_some_and(|other| {
-                other.trashed.is_none() && other.title == *title && other.parent == *parent && !other.hidden
+        self.posted.push((id.clone(), page.parent.clone(), page.title.clone()));
+        if recreates { Ok(()) } else { self.nothing_made_twice(service) }
+    }
+
+    /// Whether two pages were made for one file.
+    pub(crate) fn nothing_made_twice(&self, service: &Service) -> Result<(), Failure> {
+        let mut seen = BTreeMap::new();
+        for (id, parent, title) in &self.posted {
+            let untouched = service.world.page(id).is_some_and(|page| {
+                let same_place = page.title == *title && page.parent == *parent;
+                page.trashed.is_none() && same_place && !page.hidden && !self.worked_on.contains(id)
             });
-            if same && untouched {
+            if untouched && let Some(other) = seen.insert((parent, title), id) {
                 return broken("once", format!("{title:?} was made twice: {other} and {id}"));
             }
         }
-        self.posted.push((id.clone(), page.parent.clone(), page.title.clone()));
         Ok(())
     }
 }

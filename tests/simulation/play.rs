@@ -1,6 +1,6 @@
 //! A script from its first step to the peace after the last.
 
-use espejo::model::{Event, Request, Timestamp};
+use espejo::model::{Event, Request};
 
 use crate::agreement::{agree, nothing_doubled};
 use crate::checks::{Failure, broken};
@@ -26,14 +26,18 @@ pub(crate) struct Played {
 pub(crate) struct Broken {
     pub(crate) failure: Failure,
     pub(crate) tail: Vec<String>,
+    /// How many lines there were in all.
+    pub(crate) lines: u64,
 }
 
 /// Plays a script.
 pub(crate) fn play(script: &Script, loud: bool) -> Result<Played, Box<Broken>> {
     quiet::listening(|| {
-        let mut run =
-            Run::new(script.scene, loud).map_err(|failure| Box::new(Broken { failure, tail: Vec::new() }))?;
-        whole(&mut run, script).map_err(|failure| Box::new(Broken { failure, tail: run.trace.tail() }))
+        let mut run = Run::new(script.scene, loud)
+            .map_err(|failure| Box::new(Broken { failure, tail: Vec::new(), lines: 1 }))?;
+        whole(&mut run, script).map_err(|failure| {
+            Box::new(Broken { failure, tail: run.trace.tail(), lines: run.trace.digest().1 })
+        })
     })
 }
 
@@ -45,6 +49,7 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     }
     let settled_s = come_to_rest(run)?;
     stay_at_rest(run)?;
+    run.checks.nothing_made_twice(&run.service)?;
     nothing_doubled(&run.folder, &run.service, &run.ledger)?;
     let most = run.service.world.log().most_in_any_minute();
     if most > run.scene.budget as usize {
@@ -66,29 +71,25 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     run.pass_until(run.now_ms + 70_000)?;
     let begun_ms = run.now_ms;
     let asks = run.scene.pass == 1;
-    let most_ms = if asks { 2 * 3_600_000 } else { 3 * 24 * 3_600_000 };
+    let most_ms = if asks { 3_600_000 } else { 12 * 3_600_000 };
     if asks {
-        run.tell(Event::Asked(Request::FullPass))?;
+        run.ask_for_pass()?;
         run.pump()?;
     }
     let mut approved_ms = run.now_ms;
     loop {
-        let is_settled = match &run.engine {
-            Some(engine) => {
-                let summary = engine.summary(Timestamp(run.now_ms));
-                let summary =
-                    summary.map_err(|error| Failure { check: "engine", what: error.to_string() })?;
-                summary.is_settled && (summary.pass_is_over || !asks)
-            }
-            None => false,
-        };
+        let summary = run.summary()?;
+        let is_settled = summary.as_ref().is_some_and(|summary| summary.is_settled) && !run.passing;
         let agreed = agree(&run.folder, &run.service);
         if is_settled && agreed.is_ok() {
             return Ok((run.now_ms - begun_ms) / 1_000);
         }
         if run.now_ms - begun_ms > most_ms {
             agreed?;
-            return broken("agreement", "both sides agree, and the engine does not come to rest");
+            return broken(
+                "agreement",
+                format!("both sides agree, and the engine does not rest: {summary:?}"),
+            );
         }
         if run.now_ms - approved_ms > 300_000 {
             run.note(format_args!("= a person approves whatever is held"));
@@ -103,6 +104,10 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
 
 /// At rest nothing is written, whatever the watcher says and however often everything is looked at.
 fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
+    // Whatever nobody has looked at yet is seen first.
+    run.tell(Event::Asked(Request::FullPass))?;
+    run.pump()?;
+    run.pass_until(run.now_ms + 180_000)?;
     run.note(format_args!("= at rest"));
     let before = (run.checks.writes, run.checks.disk_acts);
     let paths: Vec<_> = run.folder.things.keys().cloned().collect();
@@ -112,7 +117,7 @@ fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
     run.pump()?;
     run.pass_until(run.now_ms + 120_000)?;
     run.tell(Event::HintAll)?;
-    run.tell(Event::Asked(Request::FullPass))?;
+    run.ask_for_pass()?;
     run.pump()?;
     run.pass_until(run.now_ms + 480_000)?;
     if (run.checks.writes, run.checks.disk_acts) != before {

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use espejo::engine::Engine;
+use espejo::engine::{Engine, Summary};
 use espejo::model::{
-    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, ServiceReply,
-    Settings, Timestamp,
+    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request,
+    ServiceReply, Settings, Timestamp,
 };
 use espejo::store::Store;
 use tracing::Level;
@@ -83,6 +83,10 @@ pub(crate) struct Run {
     order: u64,
     idle_wakes: u32,
     changed: bool,
+    /// What people will do once the folder is there again.
+    pub(crate) postponed: Vec<Deed>,
+    /// A pass was asked for and is not over.
+    pub(crate) passing: bool,
 }
 
 impl Run {
@@ -128,6 +132,8 @@ impl Run {
             order: 0,
             idle_wakes: 0,
             changed: false,
+            postponed: Vec::new(),
+            passing: false,
         };
         run.start()?;
         Ok(run)
@@ -157,6 +163,7 @@ impl Run {
                 }
             }
             self.pump()?;
+            self.end_pass()?;
             if self.idle_wakes > 0 && wake == self.now_ms {
                 // A daemon's timer takes a moment too.
                 self.set_now(self.now_ms + 1);
@@ -184,7 +191,7 @@ impl Run {
         match due {
             Due::Arrive { life, id, effect, asked_ms } => self.arrive(life, id, &effect, asked_ms)?,
             Due::Answer { life, id, outcome, looked } if life == self.life => {
-                self.note(format_args!("  {} {}", id.0, brief_outcome(&outcome)));
+                self.note(format_args!("  {} ({})", brief_outcome(&outcome), id.0));
                 if let Some((number, page)) = looked {
                     self.checks.delivered(number, &page, self.now_ms);
                 }
@@ -215,10 +222,14 @@ impl Run {
 
     /// The words that people hold in hand: in an editor that is just saving, in a checkout.
     pub(crate) fn in_hand(&self) -> impl Iterator<Item = Word> {
-        self.queue
-            .values()
-            .filter_map(|due| if let Due::Deed(act) = due { Some(words_in(act.held())) } else { None })
-            .flatten()
+        self.in_hand_texts().flat_map(words_in)
+    }
+
+    /// The texts that people hold in hand.
+    pub(crate) fn in_hand_texts(&self) -> impl Iterator<Item = &[u8]> {
+        let planned =
+            self.queue.values().filter_map(|due| if let Due::Deed(act) = due { Some(act) } else { None });
+        planned.chain(&self.postponed).map(Deed::held)
     }
 
     /// Tells the engine something, if it is alive to hear it.
@@ -228,6 +239,30 @@ impl Run {
             self.listen()?;
         }
         Ok(())
+    }
+
+    /// Asks for a look at everything, as a person does.
+    pub(crate) fn ask_for_pass(&mut self) -> Result<(), Failure> {
+        self.passing = true;
+        self.tell(Event::Asked(Request::FullPass))
+    }
+
+    /// The driver ends a pass that is over.
+    fn end_pass(&mut self) -> Result<(), Failure> {
+        if self.passing && self.summary()?.is_some_and(|summary| summary.pass_is_over) {
+            self.passing = false;
+            self.note(format_args!("= the pass is over"));
+            if let Some(engine) = &mut self.engine {
+                engine.end_pass();
+            }
+        }
+        Ok(())
+    }
+
+    /// Where everything stands, while the process is alive.
+    pub(crate) fn summary(&self) -> Result<Option<Summary>, Failure> {
+        let summary = self.engine.as_ref().map(|engine| engine.summary(Timestamp(self.now_ms)));
+        summary.transpose().map_err(|error| stopped("summary", &error))
     }
 
     /// Takes effects from the engine until it has no more.
@@ -247,7 +282,7 @@ impl Run {
 
     fn launch(&mut self, id: EffectId, effect: Effect) -> Result<(), Failure> {
         let brief = self.brief(&effect);
-        self.note(format_args!("> {} {brief}", id.0));
+        self.note(format_args!("> {brief} ({})", id.0));
         self.checks.asked(&effect)?;
         let life = self.life;
         if effect.is_request() {
@@ -270,6 +305,9 @@ impl Run {
             _ => None,
         };
         let answered = self.service.answer(effect, Timestamp(self.now_ms));
+        if answered.is_false_list {
+            self.checks.lied();
+        }
         if answered.over_budget {
             return broken("budget", format!("more than {} requests in a minute", self.scene.budget));
         }
@@ -286,7 +324,7 @@ impl Run {
                 }
                 Effect::CreatePage { .. } => {
                     if let Some(page) = self.service.newest() {
-                        self.checks.created(&page, &self.service)?;
+                        self.checks.created(&page, &self.service, self.scene.recreate == 1)?;
                         self.order += 1;
                         self.checks.looked(self.order, &page, &Vec::new());
                         looked = Some((self.order, page));
@@ -302,7 +340,7 @@ impl Run {
                 _ => {}
             }
             if !matches!(effect, Effect::ListPages(_) | Effect::ListWorkspaces | Effect::FetchPage(_)) {
-                self.note(format_args!("  {} is carried out", id.0));
+                self.note(format_args!("  carried out ({})", id.0));
                 self.mark_changed();
             }
         }
@@ -366,6 +404,7 @@ impl Run {
         let Some(engine) = self.engine.take() else { return };
         self.note(format_args!("! the process dies"));
         self.store = Some(engine.into_store());
+        self.passing = false;
         self.crashes += 1;
         self.life += 1;
         let on_the_way: Vec<(i64, u64)> = self
@@ -384,7 +423,8 @@ impl Run {
             && self.luck.chance(50)
         {
             let done = job.step(&mut self.folder).is_some_and(|result| result.is_ok());
-            self.note(format_args!("  {} was {}", id.0, if done { "done all the same" } else { "refused" }));
+            let fate = if done { "done all the same" } else { "refused" };
+            self.note(format_args!("  {fate} ({})", id.0));
             self.mark_changed();
         }
         self.disk.clear();
@@ -444,7 +484,12 @@ impl Run {
             Effect::WriteFile { path, bytes, expect } => {
                 format!("write {path} [{}] over {expect:?}", listed(&words_in(bytes)))
             }
-            other => format!("{other:?}"),
+            Effect::Scan => "scan".to_owned(),
+            Effect::ReadFile(path) => format!("read {path}"),
+            Effect::Rename { from, to } => format!("rename {from} to {to}"),
+            Effect::TrashFile { path, expect } => format!("trash {path} if {expect:?}"),
+            Effect::RemoveFolder(path) => format!("remove folder {path}"),
+            Effect::ListWorkspaces => "list workspaces".to_owned(),
         }
     }
 }
@@ -463,7 +508,8 @@ fn brief_outcome(outcome: &Outcome) -> String {
             format!("shows {:?} [{}]", page.meta.title, listed(&blocks::all_words(&page.content)))
         }
         Outcome::Service(Ok(ServiceReply::Meta(meta))) => format!("gives {:?} {}", meta.title, meta.id),
-        Outcome::Service(Ok(other)) => format!("gives {other:?}"),
+        Outcome::Service(Ok(ServiceReply::Workspaces(all))) => format!("lists {} workspaces", all.len()),
+        Outcome::Service(Ok(ServiceReply::Trashed)) => "trashed".to_owned(),
         Outcome::Service(Err(error)) => format!("fails: {error}"),
         Outcome::Disk(Ok(DiskReply::Scan(scan))) => {
             format!(

@@ -43,6 +43,8 @@ pub(crate) struct Answered {
     pub(crate) applied: bool,
     /// Whether 429 came without anybody having planned it.
     pub(crate) over_budget: bool,
+    /// Whether it is a list that lacks pages without saying so.
+    pub(crate) is_false_list: bool,
 }
 
 /// The service.
@@ -98,14 +100,21 @@ impl Service {
     pub(crate) fn answer(&mut self, effect: &Effect, now: Timestamp) -> Answered {
         let Some(request) = wire::request_of(effect) else {
             let result = Err(ServiceError::Garbled("not a request".to_owned()));
-            return Answered { result, delay_ms: 0, applied: false, over_budget: true };
+            return Answered { result, delay_ms: 0, applied: false, over_budget: true, is_false_list: false };
         };
         if self.is(Weather::Unreachable) {
             let result = Err(ServiceError::Unreachable("no route to host".to_owned()));
-            return Answered { result, delay_ms: 0, applied: false, over_budget: false };
+            return Answered {
+                result,
+                delay_ms: 0,
+                applied: false,
+                over_budget: false,
+                is_false_list: false,
+            };
         }
         let mishap = self.mishap(effect);
         let planned = matches!(mishap, Some(Mishap::Status { status: 429, .. }));
+        let is_false_list = matches!(mishap, Some(Mishap::EmptyList | Mishap::ShortList));
         if let Some(mishap) = mishap {
             self.world.fail_next(Matcher::Any, mishap);
         }
@@ -138,7 +147,7 @@ impl Service {
             Delivery::Never => (Err(ServiceError::Lost("timed out".to_owned())), TIME_OUT_MS),
             Delivery::Cut(_) => (Err(ServiceError::Lost("the connection was closed".to_owned())), 0),
         };
-        Answered { result, delay_ms, applied, over_budget }
+        Answered { result, delay_ms, applied, over_budget, is_false_list }
     }
 
     /// What goes wrong with this request, if anything.

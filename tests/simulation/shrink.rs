@@ -3,12 +3,27 @@
 use crate::play::play;
 use crate::script::Script;
 
-/// The smallest script found that fails the same check, within `tries` runs.
-pub(crate) fn shrink(script: &Script, check: &str, mut tries: u32) -> Script {
+/// As much may happen in all the runs of one shrinking, in lines of their traces.
+const EFFORT: u64 = 400_000;
+
+/// The smallest script found that fails the same check.
+pub(crate) fn shrink(script: &Script, check: &str) -> Script {
     let mut best = script.clone();
+    let mut spent = 0;
     let mut fails = |candidate: &Script| {
-        tries = tries.saturating_sub(1);
-        tries > 0 && play(candidate, false).is_err_and(|broken| broken.failure.check == check)
+        if spent > EFFORT {
+            return false;
+        }
+        match play(candidate, false) {
+            Ok(played) => {
+                spent += played.digest.1;
+                false
+            }
+            Err(broken) => {
+                spent += broken.lines;
+                broken.failure.check == check
+            }
+        }
     };
     // Steps, in pieces of halving size, until no single one can go.
     let mut size = best.steps.len().div_ceil(2);

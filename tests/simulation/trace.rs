@@ -6,19 +6,26 @@ use std::fmt;
 /// The record of a run.
 #[derive(Debug)]
 pub(crate) struct Trace {
-    last: VecDeque<String>,
+    /// The last lines that tell of a change, each with its number.
+    deeds: VecDeque<(u64, String)>,
+    /// The last lines of any kind.
+    last: VecDeque<(u64, String)>,
     digest: u64,
     count: u64,
     loud: bool,
 }
 
-/// As many lines as are kept.
-const KEPT: usize = 90;
+/// As many lines are kept of those that tell of a change,
+const DEEDS: usize = 110;
+/// and of all.
+const LAST: usize = 12;
+/// How lines begin that only look, and do so again and again while nothing happens.
+const LOOKS: [&str; 6] = ["> list", "> get", "> scan", "  lists", "  shows", "  scans"];
 
 impl Trace {
     /// An empty record; `loud` prints each line at once.
     pub(crate) fn new(loud: bool) -> Self {
-        Self { last: VecDeque::new(), digest: 0xcbf2_9ce4_8422_2325, count: 0, loud }
+        Self { deeds: VecDeque::new(), last: VecDeque::new(), digest: 0xcbf2_9ce4_8422_2325, count: 0, loud }
     }
 
     /// Notes a line.
@@ -31,10 +38,11 @@ impl Trace {
         if self.loud {
             println!("{line}");
         }
-        if self.last.len() == KEPT {
-            self.last.pop_front();
+        let text = line.get(10..).unwrap_or("");
+        if !LOOKS.iter().any(|look| text.starts_with(look)) {
+            keep(&mut self.deeds, (self.count, line.clone()), DEEDS);
         }
-        self.last.push_back(line);
+        keep(&mut self.last, (self.count, line), LAST);
     }
 
     /// A line for a person only: it does not count when two runs are compared.
@@ -49,8 +57,17 @@ impl Trace {
         (self.digest, self.count)
     }
 
-    /// The last lines.
+    /// The last lines, without looks that led to nothing unless they are the very last.
     pub(crate) fn tail(&self) -> Vec<String> {
-        self.last.iter().cloned().collect()
+        let from = self.last.front().map_or(0, |(number, _)| *number);
+        let before = self.deeds.iter().filter(|(number, _)| *number < from);
+        before.chain(&self.last).map(|(_, line)| line.clone()).collect()
     }
+}
+
+fn keep(lines: &mut VecDeque<(u64, String)>, line: (u64, String), most: usize) {
+    if lines.len() == most {
+        lines.pop_front();
+    }
+    lines.push_back(line);
 }

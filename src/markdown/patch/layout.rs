@@ -83,7 +83,7 @@ impl<'a> Layout<'a> {
         twice.iter().for_each(|id| {
             ids.remove(id);
         });
-        let blanks = any(&nodes, &|node| node.blank && !node.at.is_empty() || node.blank);
+        let blanks = any(&nodes, &|node| node.blank);
         let hides_blank = blanks && !text_has_blank(&nodes, text);
         let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let mut layout = Self {
@@ -164,10 +164,16 @@ impl<'a> Layout<'a> {
         }
     }
 
+    /// The end of a block's last line: white space behind its text is the line's.
+    pub(super) fn line_end(&self, place: &Place) -> usize {
+        let rest = &self.text[place.at.end..];
+        place.at.end + rest.len() - rest.trim_start_matches([' ', '\t']).len()
+    }
+
     /// What stands before a block on its line, when that is only indentation and quote signs.
-    fn lead(&self, at: usize) -> Option<String> {
+    pub(super) fn lead(&self, at: usize) -> Option<String> {
         let from = self.text[..at].rfind(['\n', '\r']).map_or(0, |i| i + 1);
-        let lead = &self.text[from..at];
+        let lead = self.text[from..at].trim_start_matches('\u{feff}');
         lead.chars().all(|c| matches!(c, ' ' | '\t' | '>')).then(|| lead.to_owned())
     }
 }

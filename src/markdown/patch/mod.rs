@@ -37,9 +37,11 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
             }
         }
     }
+    let ended = text.is_empty() || text.ends_with(['\n', '\r']);
+    let whole = if ended { whole.as_str() } else { whole.trim_end_matches('\n') };
     let crlf = text.contains("\r\n");
     let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
-    bom.to_owned() + &if crlf { whole.replace('\n', "\r\n") } else { whole }
+    bom.to_owned() + &if crlf { whole.replace('\n', "\r\n") } else { whole.to_owned() }
 }
 
 /// Whether reading `text` beside `blocks` gives exactly those.

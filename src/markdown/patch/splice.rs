@@ -27,6 +27,8 @@ struct Seen<'a> {
     blank: usize,
     /// Where it is in the old text, whether its lines are kept or not.
     old: Option<&'a Place>,
+    /// Where it was in the old text, also when it is written as something else now.
+    was: Option<&'a Place>,
     /// Its lines are kept.
     kept: bool,
     /// What begins its lines.
@@ -120,6 +122,7 @@ impl<'a> Splice<'a> {
             before,
             blank,
             old: old.filter(|_| stays),
+            was: old.filter(|_| stays),
             kept: false,
             inner: prefix.clone(),
             prefix,
@@ -258,6 +261,12 @@ impl<'a> Splice<'a> {
             if let Some(like) = self.borrowed(at, previous) {
                 text = like;
             }
+            if let Some(was) = seen.was
+                && let Some(lead) = self.layout.lead(was.at.start)
+            {
+                text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
+                text.push_str(&lead);
+            }
         } else {
             let parent = &self.seen[previous];
             match parent.holds {
@@ -298,20 +307,22 @@ impl<'a> Splice<'a> {
     /// What stood between two blocks that still follow each other.
     fn kept_between(&self, previous: usize, at: usize) -> Option<String> {
         let (a, b) = (&self.seen[previous], &self.seen[at]);
-        let (old_a, old_b) = (a.old?, b.old?);
-        if old_a.order + 1 != old_b.order || self.blank_in_base(b)? != b.blank {
+        let (was_a, was_b) = (a.was?, b.was?);
+        if was_a.order + 1 != was_b.order || self.blank_in_base(b)? != b.blank {
             return None;
         }
         if self.layout.hides_blank && b.blank > 0 && self.grain != Grain::Line {
             return None;
         }
-        let text = self.layout.text.get(old_a.at.end..old_b.at.start)?;
-        if a.kept && b.kept {
-            return Some(text.to_owned());
+        let text = self.layout.text.get(self.layout.line_end(was_a)..was_b.at.start)?;
+        // Beside a block that is of another kind now, only a blank line surely still separates.
+        let stays = a.old.is_some() && b.old.is_some();
+        let tight = text.matches('\n').count() < 2;
+        if tight && !a.kept && b.parent == Some(previous) && !self.joins(previous, at) {
+            return None;
         }
-        // Lines that are rewritten begin where they began, but the white space after the old text goes with it.
-        let lines = text.find(['\n', '\r'])?;
-        Some(text[lines..].to_owned())
+        let separates = self.grain == Grain::Line && text.matches('\n').count() > 1;
+        (stays || separates).then(|| text.to_owned())
     }
 
     /// Empty paragraphs that blank lines say before a block in the base.
@@ -332,13 +343,13 @@ impl<'a> Splice<'a> {
             && seen.node.kind.is_item()
             && self.seen[previous].node.children.is_empty();
         let text = self.layout.text;
-        let after = self.seen[previous].old.and_then(|old| {
+        let after = self.seen[previous].was.and_then(|old| {
             let next = self.layout.places.get(self.layout.order.get(old.order + 1)?)?;
-            (next.parent == old.parent).then(|| text.get(old.at.end..next.at.start))?
+            (next.parent == old.parent).then(|| text.get(self.layout.line_end(old)..next.at.start))?
         });
-        let before = seen.old.and_then(|old| {
+        let before = seen.was.and_then(|old| {
             let last = self.layout.places.get(self.layout.order.get(old.order.checked_sub(1)?)?)?;
-            (last.parent == old.parent).then(|| text.get(last.at.end..old.at.start))?
+            (last.parent == old.parent).then(|| text.get(self.layout.line_end(last)..old.at.start))?
         });
         [after, before].into_iter().flatten().find_map(|between| {
             let lines = between.find(['\n', '\r'])?;
@@ -357,16 +368,19 @@ impl<'a> Splice<'a> {
         let head = &text[..end];
         let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
         let same = self.seen[at].old.is_some_and(|old| old.order == 0);
-        let blank = head.trim_start_matches('\u{feff}').chars().all(|c| matches!(c, '\n' | '\r'));
+        let blank = head.trim_start_matches('\u{feff}').chars().all(|c| matches!(c, '\n' | '\r' | ' '));
         let head = if same || blank { head } else { bom };
-        self.out.push_str(head);
+        self.out.push_str(head.trim_end_matches(' '));
+        if let Some(lead) = self.seen[at].was.and_then(|was| self.layout.lead(was.at.start)) {
+            self.out.push_str(&lead);
+        }
     }
 
     /// Writes a block's own lines.
     fn own(&mut self, at: usize) {
         let seen = &self.seen[at];
         if let (Some(old), true) = (seen.old, seen.kept) {
-            self.out.push_str(&self.layout.text[old.at.clone()]);
+            self.out.push_str(&self.layout.text[old.at.start..self.layout.line_end(old)]);
             return;
         }
         let first = seen.parent.is_none() && seen.before.is_none() && seen.blank == 0;
@@ -383,15 +397,9 @@ impl<'a> Splice<'a> {
             // Nothing is left to show.
             return;
         };
-        let same = self.seen[last].old.zip(last_old).is_some_and(|(now, was)| now.order == was.order);
+        let same = self.seen[last].was.zip(last_old).is_some_and(|(now, was)| now.order == was.order);
         if let (true, Some(was)) = (same, last_old) {
-            let rest = &text[was.at.end..];
-            let rest = if self.seen[last].kept {
-                rest
-            } else {
-                rest.find(['\n', '\r']).map_or("", |at| &rest[at..])
-            };
-            self.out.push_str(rest);
+            self.out.push_str(&text[self.layout.line_end(was)..]);
             return;
         }
         let mut closing = String::new();

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::super::plain::{DEPTH_MAX, Inline, Kind, Literal, Node, What, number};
+use super::super::plain::{DEPTH_MAX, Inline, Kind, Literal, Media, Node, Table, What, number};
 use super::inline::inline;
 use super::level;
 
@@ -64,7 +64,8 @@ enum Leaf {
     Heading(u8),
     Html(String),
     Code(String, String),
-    Table,
+    /// With the alignment of each column.
+    Table(Vec<u8>),
 }
 
 struct Reader<'t, 'k> {
@@ -83,8 +84,8 @@ struct Reader<'t, 'k> {
 impl<'t> Reader<'t, '_> {
     fn event(&mut self, event: Event<'t>, range: Range<usize>) {
         match (&mut self.leaf, &event) {
-            (Leaf::Table, Event::End(TagEnd::Table)) => return self.table(range),
-            (Leaf::Table, _) => return self.events.push((event, range)),
+            (Leaf::Table(_), Event::End(TagEnd::Table)) => return self.table(range),
+            (Leaf::Table(_), _) => return self.events.push((event, range)),
             (Leaf::Html(html), Event::Html(text)) => return html.push_str(text),
             (Leaf::Html(_), Event::End(TagEnd::HtmlBlock)) => return self.html(range),
             (Leaf::Code(_, code), Event::Text(text)) => return code.push_str(text),
@@ -122,7 +123,14 @@ impl<'t> Reader<'t, '_> {
                 };
                 self.open_leaf(Leaf::Code(language, String::new()), range.start);
             }
-            Event::Start(Tag::Table(_)) => self.open_leaf(Leaf::Table, range.start),
+            Event::Start(Tag::Table(aligns)) => {
+                let aligns = aligns.iter().map(|align| match align {
+                    Alignment::Center => b'c',
+                    Alignment::Right => b'r',
+                    Alignment::Left | Alignment::None => b' ',
+                });
+                self.open_leaf(Leaf::Table(aligns.collect()), range.start);
+            }
             Event::Start(Tag::BlockQuote(_)) => {
                 self.definitions_before(range.start);
                 self.seen = range.start;
@@ -171,6 +179,12 @@ impl<'t> Reader<'t, '_> {
 
     fn paragraph(&mut self, range: Range<usize>) {
         self.leaf = Leaf::None;
+        if let Some(kind) = self.media() {
+            let mut node = Node::new(kind, self.trimmed(range.clone()));
+            node.literal = Some(Box::new(Literal { whole: Some(self.source(&range)), ..Literal::default() }));
+            self.seen = self.seen.max(node.at.end);
+            return self.add(node);
+        }
         let (inline, literal) = inline(self.text, &self.events, self.items, true);
         let mut node = Node::new(Kind::Paragraph, self.trimmed(range));
         node.inline = inline;
@@ -227,11 +241,54 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn table(&mut self, range: Range<usize>) {
-        self.leaf = Leaf::None;
-        let mut node = Node::new(Kind::Paragraph, self.trimmed(range.clone()));
+        let Leaf::Table(align) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
+        let mut rows: Vec<Vec<Inline>> = Vec::new();
+        let mut cell = 0;
+        for (at, (event, _)) in self.events.iter().enumerate() {
+            match event {
+                Event::Start(Tag::TableHead | Tag::TableRow) => rows.push(Vec::new()),
+                Event::Start(Tag::TableCell) => cell = at + 1,
+                Event::End(TagEnd::TableCell) => {
+                    let (text, _) = inline(self.text, &self.events[cell..at], self.items, false);
+                    if let Some(row) = rows.last_mut() {
+                        row.push(text);
+                    }
+                }
+                _ => {}
+            }
+        }
+        rows.iter_mut().for_each(|row| row.resize(align.len(), Inline::default()));
+        let header = rows.first().is_some_and(|row| row.iter().any(|cell| !cell.is_empty()));
+        if !header && rows.len() > 1 {
+            rows.remove(0);
+        }
+        let table = Table { header, align, rows };
+        let mut node = Node::new(Kind::Table(Box::new(table)), self.trimmed(range.clone()));
         self.seen = node.at.end;
-        node.inline = Inline::plain(&self.source(&range));
+        node.literal = Some(Box::new(Literal { whole: Some(self.source(&range)), ..Literal::default() }));
         self.add(node);
+    }
+
+    /// An image that is a paragraph by itself, where that is not the text of an item or a quote.
+    fn media(&self) -> Option<Kind> {
+        let (Event::Start(Tag::Image { dest_url, title, .. }), _) = self.events.first()? else { return None };
+        let (Event::End(TagEnd::Image), end) = self.events.last()? else { return None };
+        let frame = self.frames.last()?;
+        let own =
+            frame.holder == Holder::Root || frame.item.is_some() && (frame.filled || !frame.nodes.is_empty());
+        if !own || self.events[0].1.end != end.end {
+            return None;
+        }
+        let mut name = String::new();
+        for (event, _) in &self.events {
+            match event {
+                Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) => name.push_str(text),
+                Event::SoftBreak | Event::HardBreak => name.push(' '),
+                _ => {}
+            }
+        }
+        let media = Media { url: dest_url.to_string(), name, caption: title.to_string() };
+        Some(Kind::Media(Box::new(media)))
     }
 
     fn rule(&mut self, range: Range<usize>) {
@@ -282,7 +339,7 @@ impl<'t> Reader<'t, '_> {
         let Some(frame) = self.frames.pop() else { return };
         let mut nodes = level::fold(frame.nodes, depth);
         level::numbers(&mut nodes);
-        for (at, node) in level::quotes(nodes, self.trimmed(frame.at)).into_iter().enumerate() {
+        for (at, node) in level::quotes(nodes, self.trimmed(frame.at), self.text).into_iter().enumerate() {
             self.push_node(node, if at == 0 { frame.blank } else { 0 });
         }
     }

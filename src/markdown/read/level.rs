@@ -16,7 +16,8 @@ pub(super) fn fold(nodes: Vec<Node>, depth: usize) -> Vec<Node> {
         match node.kind {
             Kind::Open if paired => levels.push(Vec::new()),
             Kind::Close if paired && top > 0 => {
-                let children = levels.pop().unwrap_or_default();
+                let mut children = levels.pop().unwrap_or_default();
+                numbers(&mut children);
                 if let Some(owner) = levels.last_mut().and_then(|level| level.last_mut()) {
                     owner.end = node.end;
                     owner.children.extend(children);
@@ -60,7 +61,8 @@ fn partners(nodes: &[Node], depth: usize) -> Vec<bool> {
 }
 
 /// Turns what stands in a block quote into quotes: each paragraph is one, anything else lies beneath the last one.
-pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>) -> Vec<Node> {
+/// Its lines begin with its sign.
+pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>, text: &str) -> Vec<Node> {
     let mut out: Vec<Node> = Vec::new();
     for mut node in nodes {
         if node.blank {
@@ -70,6 +72,10 @@ pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>) -> Vec<Node> 
         if node.kind == Kind::Paragraph && node.literal.as_ref().is_none_or(|literal| literal.whole.is_none())
         {
             node.kind = Kind::Quote;
+            let line = text[..node.at.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+            if let Some(sign) = text[line..node.at.start].rfind('>') {
+                node.at.start = line + sign;
+            }
             out.push(node);
             continue;
         }
@@ -91,21 +97,19 @@ pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>) -> Vec<Node> 
 /// its number is not the one it would get anyway.
 pub(super) fn numbers(nodes: &mut [Node]) {
     let mut next = None;
-    let mut place = 0;
     let mut literal = false;
     for node in nodes {
         if !matches!(node.kind, Kind::Number(_)) {
             next = None;
             continue;
         }
-        place = if node.list_first { 1 } else { place + 1 };
         let said = node.number;
         if node.list_first {
             literal = next.is_none() && said != 1;
         }
         let start = match next {
             Some(_) => None,
-            None if said == 1 || !node.list_first && said == place => None,
+            None if said == 1 => None,
             None => Some(said),
         };
         node.kind = Kind::Number(start);

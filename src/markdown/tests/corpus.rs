@@ -128,14 +128,19 @@ fn edits(blocks: &[Value]) -> Vec<Vec<Value>> {
         let mut changed = false;
         let mut edited = blocks.to_vec();
         each_text(&mut edited, &mut |block| {
-            if at == chosen && DOCUMENTED.contains(&block["type"].as_str().unwrap_or("")) {
-                if let Some(run) = block["content"].as_array_mut().and_then(|runs| runs.first_mut())
-                    && run["type"] == "text"
-                    && run["styles"].get("code").is_none()
-                {
-                    run["text"] = json!(format!("Edited {}", run["text"].as_str().unwrap()));
-                    changed = true;
-                }
+            if at == chosen
+                && DOCUMENTED.contains(&block["type"].as_str().unwrap_or(""))
+                && let Some(run) = block["content"].as_array_mut().and_then(|runs| runs.first_mut())
+                && run["type"] == "text"
+                && run["styles"].get("code").is_none()
+            {
+                let text = run["text"].as_str().unwrap().to_owned();
+                // Into the run, and before it only where it has no style that could be left behind.
+                let at = text.char_indices().nth(1).map_or(0, |(at, _)| at);
+                let plain = run["styles"].as_object().is_some_and(serde_json::Map::is_empty);
+                let at = if plain { 0 } else { at };
+                run["text"] = json!(format!("{}Edited {}", &text[..at], &text[at..]));
+                changed = at > 0 || plain || text.is_empty();
             }
             at += 1;
         });

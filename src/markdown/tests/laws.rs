@@ -10,7 +10,7 @@ use super::generate::page;
 use super::{ids, norm, read};
 use crate::markdown::parse;
 
-fn config() -> Config {
+pub(super) fn config() -> Config {
     let cases = std::env::var("ESPEJO_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(256);
     Config { cases, failure_persistence: None, ..Config::default() }
 }

@@ -1,7 +1,11 @@
 //! The laws of the converter, over the corpus, over generated pages, and over examples.
 
 mod corpus;
+mod dialect;
+mod formatted;
+mod front_matter;
 mod generate;
+mod identity;
 mod laws;
 
 use serde_json::{Value, json};

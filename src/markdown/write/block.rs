@@ -1,7 +1,7 @@
 //! Blocks to lines: markers, indentation, and what stands between two blocks.
 
-use super::super::plain::{Kind, Node};
-use super::inline::{Place, write_inline};
+use super::super::plain::{Inline, Kind, Node, Table};
+use super::inline::{Place, destination, title, write_inline};
 
 /// How eagerly text is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,7 +187,19 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) {
             out.push_str(" -->");
         }
         Kind::Paragraph if node.inline.is_empty() => out.push_str("<!-- empty -->"),
-        Kind::Paragraph | Kind::Media(_) | Kind::Table(_) | Kind::Open | Kind::Close => {
+        Kind::Media(media) => {
+            out.push_str("![");
+            write_inline(out, &Inline::plain(&media.name), Place::Label, "", true);
+            out.push_str("](");
+            destination(out, &media.url, Place::Label);
+            if !media.caption.is_empty() {
+                out.push(' ');
+                title(out, &media.caption, Place::Label);
+            }
+            out.push(')');
+        }
+        Kind::Table(table) => rows(out, table, at.prefix, strict),
+        Kind::Paragraph | Kind::Open | Kind::Close => {
             fresh(out, node, Place::Paragraph, at.prefix, strict);
         }
     }
@@ -212,6 +224,40 @@ fn item(out: &mut String, node: &Node, at: Line, strict: bool) {
 /// Writes the text so that the writer sees a line of its own.
 fn fresh(out: &mut String, node: &Node, place: Place, prefix: &str, strict: bool) {
     write_inline(out, &node.inline, place, prefix, strict);
+}
+
+fn rows(out: &mut String, table: &Table, prefix: &str, strict: bool) {
+    let row = |out: &mut String, cells: &[Inline]| {
+        out.push('|');
+        for cell in cells {
+            out.push(' ');
+            write_inline(out, cell, Place::Cell, "", strict);
+            if !cell.is_empty() {
+                out.push(' ');
+            }
+            out.push('|');
+        }
+    };
+    let blank = vec![Inline::default(); table.align.len()];
+    let (head, body) =
+        if table.header { (&table.rows[0], &table.rows[1..]) } else { (&blank, &table.rows[..]) };
+    row(out, head);
+    out.push('\n');
+    out.push_str(prefix);
+    out.push('|');
+    for align in &table.align {
+        out.push_str(match align {
+            b'c' => " :-: |",
+            b'r' => " --: |",
+            b'l' => " :-- |",
+            _ => " --- |",
+        });
+    }
+    for cells in body {
+        out.push('\n');
+        out.push_str(prefix);
+        row(out, cells);
+    }
 }
 
 fn fence(out: &mut String, language: &str, code: &str, prefix: &str) {

@@ -12,7 +12,7 @@ use super::inline::Place;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Scan {
     stars: bool,
-    underscores: bool,
+    pub(super) underscores: bool,
     tildes: bool,
     ticks: bool,
     brackets: bool,
@@ -24,9 +24,8 @@ pub(super) struct Scan {
 pub(super) fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return true };
-    (first.is_ascii_alphabetic() || first >= 0xc3)
-        && last > b' '
-        && bytes.iter().all(|&b| !SPECIAL[b as usize])
+    let begins = (first.is_ascii_alphabetic() || first >= 0xc3) && !text.starts_with('\u{feff}');
+    begins && last > b' ' && bytes.iter().all(|&b| !SPECIAL[b as usize])
 }
 
 const SPECIAL: [bool; 256] = {
@@ -61,8 +60,11 @@ impl Scan {
             };
         }
         let (mut stars, mut underscores, mut tildes, mut ticks) = (0, 0, 0, 0);
-        let mut scan = Self::default();
+        // Styles, breaks and links bring tags and comments of their own.
+        let angle_close = inline.marks.len() > 1 || inline.text.contains('\n');
+        let mut scan = Self { angle_close, ..Self::default() };
         for (text, mark) in inline.stretches() {
+            scan.angle_close |= mark.style != 0;
             if mark.style & (BOLD | ITALIC) != 0 {
                 stars += 2;
             }
@@ -113,9 +115,11 @@ pub(super) struct Site {
     pub first_line: bool,
     /// It ends a line of the source.
     pub line_end: bool,
-    /// A delimiter of emphasis touches its start.
+    /// Nothing of the block follows; else what ends the line is a backslash or a tag.
+    pub block_end: bool,
+    /// A delimiter of emphasis opens at its start.
     pub mark_before: bool,
-    /// A delimiter of emphasis touches its end.
+    /// A delimiter of emphasis closes at its end.
     pub mark_after: bool,
     /// It is the text of a link.
     pub in_link: bool,
@@ -134,8 +138,10 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
     }
     let mut skip = 0;
     if site.line_start && place.is_block() {
-        skip = line_start(out, text, site, place, scan);
+        skip = line_start(out, text, site, place);
     }
+    // The rest of a run whose first character is escaped touches that one.
+    let site = Site { line_start: site.line_start && skip == 0, ..site };
     let bytes = text.as_bytes();
     let last = text.char_indices().next_back().map_or(0, |(at, _)| at);
     let hash_end = if place == Place::Heading && site.line_end { closing_hash(text) } else { usize::MAX };
@@ -159,7 +165,7 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
             continue;
         }
         let escaped = match c {
-            '\\' => after.is_none_or(|b| b.is_ascii_punctuation() || at + 1 == last),
+            '\\' => after.is_none_or(|b| b.is_ascii_punctuation() || b < b' ' || b == 0xc2 || at + 1 == last),
             '*' => scan.stars && touches(text, at, b'*', site),
             '_' => scan.underscores && touches(text, at, b'_', site) && !inside_word(text, at),
             '~' => scan.tildes && touches(text, at, b'~', site),
@@ -169,7 +175,7 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
                     || site.in_link
                     || scan.definition && site.first_line && site.line_start && at == 0
             }
-            ']' => site.in_link || scan.brackets && site.in_link,
+            ']' => site.in_link,
             '!' => at == last && site.link_after,
             '<' => {
                 after.is_none_or(|b| b.is_ascii_alphabetic() || matches!(b, b'/' | b'!' | b'?'))
@@ -188,7 +194,7 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
 }
 
 /// Escapes what would begin a block; gives how many bytes of `text` are written.
-fn line_start(out: &mut String, text: &str, site: Site, place: Place, scan: &Scan) -> usize {
+fn line_start(out: &mut String, text: &str, site: Site, place: Place) -> usize {
     let bytes = text.as_bytes();
     let blank = |at: usize| bytes.get(at).is_none_or(|b| matches!(b, b' ' | b'\t'));
     let only = |set: &[u8]| bytes.iter().all(|b| set.contains(b));
@@ -199,13 +205,13 @@ fn line_start(out: &mut String, text: &str, site: Site, place: Place, scan: &Sca
         b'>' => true,
         b'-' => blank(1) || only(b"- \t") || !site.first_line && only(b"-:| \t"),
         b'+' => blank(1),
-        b'*' => !scan.stars && (blank(1) || only(b"* \t")) || scan.stars && blank(1),
-        b'_' => only(b"_ \t") && !(scan.underscores && run(b'_') == bytes.len()),
+        b'*' => blank(1) || only(b"* \t"),
+        b'_' => only(b"_ \t"),
         b'=' => !site.first_line && only(b"= \t"),
         b':' | b'|' => !site.first_line && only(b"-:| \t"),
-        b'`' => run(b'`') >= 3 && !scan.ticks,
-        b'~' => run(b'~') >= 3 && !scan.tildes,
-        b'[' => place == Place::Item && site.first_line && is_task(bytes) && !scan.brackets,
+        b'`' => run(b'`') >= 3,
+        b'~' => run(b'~') >= 3,
+        b'[' => place == Place::Item && site.first_line && is_task(bytes),
         b'0'..=b'9' => {
             let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
             if digits <= 9 && matches!(bytes.get(digits), Some(b'.' | b')')) && blank(digits + 1) {
@@ -235,15 +241,21 @@ fn touches(text: &str, at: usize, mark: u8, site: Site) -> bool {
     let bytes = text.as_bytes();
     let from = bytes[..at].iter().rposition(|&b| b != mark).map_or(0, |i| i + 1);
     let to = bytes[at..].iter().position(|&b| b != mark).map_or(bytes.len(), |i| at + i);
+    // White space at the edge of a stretch may become an entity, which is punctuation.
     let open = match text[..from].chars().next_back() {
-        Some(c) => c.is_whitespace(),
+        Some(c) => stays_blank(c) && from > c.len_utf8(),
         None => site.line_start && !site.mark_before,
     };
     let close = match text[to..].chars().next() {
-        Some(c) => c.is_whitespace(),
-        None => site.line_end && !site.mark_after,
+        Some(c) => stays_blank(c) && text.len() - to > c.len_utf8(),
+        None => site.block_end && !site.mark_after,
     };
     !(open && close)
+}
+
+/// White space that is written as it is.
+fn stays_blank(c: char) -> bool {
+    c == '\t' || c.is_whitespace() && !c.is_control()
 }
 
 /// Whether a run of underscores has letters or digits on both sides.

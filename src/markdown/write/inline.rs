@@ -18,6 +18,8 @@ pub(crate) enum Place {
     Heading,
     /// A cell of a table.
     Cell,
+    /// The name of an image, inside its brackets.
+    Label,
 }
 
 impl Place {
@@ -60,6 +62,7 @@ enum Belongs {
 /// Writes `inline`; `prefix` begins each further line.
 pub(crate) fn write_inline(out: &mut String, inline: &Inline, place: Place, prefix: &str, strict: bool) {
     if let [mark] = inline.marks.as_slice()
+        && place != Place::Label
         && mark.style == 0
         && mark.what == What::Text
         && is_plain(&inline.text)
@@ -70,7 +73,16 @@ pub(crate) fn write_inline(out: &mut String, inline: &Inline, place: Place, pref
     }
     let pieces = pieces(inline);
     let scan = Scan::of(inline, strict);
-    Writer { out, pieces: &pieces, scan, place, prefix }.run();
+    let start = out.len();
+    let mut writer = Writer { out, pieces: &pieces, scan, place, prefix, italic: "*", open: Vec::new() };
+    if !writer.run() {
+        // A star would be taken for the end of another one: tell them apart.
+        writer.out.truncate(start);
+        writer.scan.underscores = true;
+        writer.italic = "_";
+        writer.open.clear();
+        writer.run();
+    }
 }
 
 fn pieces(inline: &Inline) -> Vec<Piece<'_>> {
@@ -125,6 +137,9 @@ struct Writer<'a, 'o> {
     scan: Scan,
     place: Place,
     prefix: &'a str,
+    italic: &'static str,
+    /// Lengths of the runs of stars that open ones come from.
+    open: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -134,11 +149,13 @@ enum Step<'a> {
 }
 
 impl<'a> Writer<'a, '_> {
-    fn run(mut self) {
+    /// Writes everything; `false` when a run of stars that opens could be read as closing.
+    fn run(&mut self) -> bool {
         let steps = self.steps();
         let mut line_start = true;
         let mut first_line = true;
         let mut text = String::new();
+        let mut clear = true;
         for (at, piece) in self.pieces.iter().enumerate() {
             text.clear();
             let is_break = piece.text == "\n";
@@ -158,30 +175,30 @@ impl<'a> Writer<'a, '_> {
                     line_start,
                     first_line,
                     line_end: ends_line,
-                    mark_before: has_mark(&steps[at]),
-                    mark_after: has_mark(&steps[at + 1]),
-                    in_link: piece.link.is_some(),
+                    block_end: at + 1 == self.pieces.len(),
+                    mark_before: has_mark(&steps[at], true),
+                    mark_after: has_mark(&steps[at + 1], false),
+                    in_link: piece.link.is_some() || self.place == Place::Label,
                     link_after: self.pieces.get(at + 1).is_some_and(|next| {
                         next.item.is_some() || next.link.is_some() && next.link != piece.link
                     }),
                 };
                 // A delimiter before it stands at the line's start instead.
-                let site = Site {
-                    line_start: line_start && steps[at].is_empty() || line_start && text_edge(piece),
-                    ..site
-                };
+                let site =
+                    Site { line_start: line_start && (steps[at].is_empty() || text_edge(piece)), ..site };
                 let place =
                     if steps[at].is_empty() { self.place } else { Place::Heading.or_cell(self.place) };
                 escape(&mut text, piece.text, &self.scan, site, place);
             }
-            self.flush(&steps[at], text.chars().next(), line_start);
+            clear &= self.flush(&steps[at], text.chars().next(), line_start);
             self.out.push_str(&text);
-            line_start = is_break && !self.place.one_line();
+            // A break at the edge of a block is an entity and begins no line.
+            line_start = is_break && text.contains('\n');
             if line_start {
                 first_line = false;
             }
         }
-        self.flush(&steps[self.pieces.len()], None, false);
+        self.flush(&steps[self.pieces.len()], None, false) && clear
     }
 
     /// What is opened and closed before each piece, and after the last.
@@ -206,7 +223,7 @@ impl<'a> Writer<'a, '_> {
             for (reach, wrap) in &mut wanted {
                 *reach = self.pieces[at..].iter().take_while(|next| needs(next, *wrap)).count();
             }
-            wanted.sort_by(|a, b| b.0.cmp(&a.0));
+            wanted.sort_by_key(|(reach, _)| std::cmp::Reverse(*reach));
             for (_, wrap) in wanted {
                 open.push(wrap);
                 here.push(Step::Open(wrap));
@@ -218,11 +235,12 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Writes delimiters between two pieces, with separators where they would not be seen as such.
-    fn flush(&mut self, steps: &[Step<'a>], next: Option<char>, line_start: bool) {
+    fn flush(&mut self, steps: &[Step<'a>], next: Option<char>, line_start: bool) -> bool {
+        let mut clear = true;
         let mut at = 0;
         let mut fresh = line_start || self.out.is_empty();
         while at < steps.len() {
-            let Some(mark) = delimiter(steps[at]) else {
+            let Some(mark) = self.delimiter(steps[at]) else {
                 self.solid(steps[at]);
                 fresh = false;
                 at += 1;
@@ -232,29 +250,72 @@ impl<'a> Writer<'a, '_> {
             let mut end = at + 1;
             while end < steps.len()
                 && matches!(steps[end], Step::Open(_)) == opens
-                && delimiter(steps[end]).is_some_and(|other| other.starts_with(&mark[..1]))
+                && self.delimiter(steps[end]).is_some_and(|other| other.starts_with(&mark[..1]))
             {
                 end += 1;
             }
             let before = if fresh { None } else { self.out.chars().next_back() };
             let after = match steps.get(end) {
-                Some(step) => first_char(*step),
+                Some(step) => self.first_char(*step),
                 None => next,
             };
             if opens {
                 let merges = before == mark.chars().next();
-                if merges || !after.is_none_or(is_word) && !before.is_none_or(is_outside) {
+                let apart = mark == "_" || !after.is_none_or(is_word);
+                if merges || apart && !before.is_none_or(is_outside) {
                     self.out.push_str("<!-- -->");
                 }
             }
-            for step in &steps[at..end] {
-                self.out.push_str(delimiter(*step).unwrap_or(""));
+            if mark.starts_with('*') {
+                clear &= self.count(&steps[at..end], opens, if fresh { None } else { before }, after);
             }
-            if !opens && !before.is_none_or(is_word) && !after.is_none_or(is_outside) {
+            for step in &steps[at..end] {
+                let mark = self.delimiter(*step).unwrap_or("");
+                self.out.push_str(mark);
+            }
+            let apart = mark == "_" || !before.is_none_or(is_word);
+            if !opens && apart && !after.is_none_or(is_outside) {
                 self.out.push_str("<!-- -->");
             }
             fresh = false;
             at = end;
+        }
+        clear
+    }
+
+    /// Keeps count of open stars; `false` when a run that opens can also close one of them.
+    fn count(&mut self, steps: &[Step], opens: bool, before: Option<char>, after: Option<char>) -> bool {
+        if !opens {
+            self.open.truncate(self.open.len().saturating_sub(steps.len()));
+            return true;
+        }
+        let length: usize = steps.iter().filter_map(|step| self.delimiter(*step)).map(str::len).sum();
+        let only_opens = before.is_none_or(char::is_whitespace)
+            || before.is_some_and(is_outside) && after.is_some_and(is_word);
+        // CommonMark's rule of three keeps runs apart whose lengths add up to a multiple of it.
+        let three = |n: usize| n.is_multiple_of(3);
+        let apart = |open: &usize| three(open + length) && !(three(*open) && three(length));
+        let clear = only_opens || self.open.iter().all(apart);
+        self.open.extend(steps.iter().map(|_| length));
+        clear
+    }
+
+    fn delimiter(&self, step: Step) -> Option<&'static str> {
+        let (Step::Open(wrap) | Step::Close(wrap)) = step;
+        match wrap {
+            Wrap::Style(BOLD) => Some("**"),
+            Wrap::Style(ITALIC) => Some(self.italic),
+            Wrap::Style(STRIKE) => Some("~~"),
+            _ => None,
+        }
+    }
+
+    fn first_char(&self, step: Step) -> Option<char> {
+        match (self.delimiter(step), step) {
+            (Some(mark), _) => mark.chars().next(),
+            (None, Step::Open(Wrap::Link(_))) => Some('['),
+            (None, Step::Close(Wrap::Link(_))) => Some(']'),
+            (None, _) => Some('<'),
         }
     }
 
@@ -315,27 +376,13 @@ fn needs(piece: &Piece, wrap: Wrap) -> bool {
     }
 }
 
-fn has_mark(steps: &[Step]) -> bool {
-    steps.iter().any(|step| delimiter(*step).is_some())
-}
-
-fn delimiter(step: Step) -> Option<&'static str> {
-    let (Step::Open(wrap) | Step::Close(wrap)) = step;
-    match wrap {
-        Wrap::Style(BOLD) => Some("**"),
-        Wrap::Style(ITALIC) => Some("*"),
-        Wrap::Style(STRIKE) => Some("~~"),
-        _ => None,
-    }
-}
-
-fn first_char(step: Step) -> Option<char> {
-    match (delimiter(step), step) {
-        (Some(mark), _) => mark.chars().next(),
-        (None, Step::Open(Wrap::Link(_))) => Some('['),
-        (None, Step::Close(Wrap::Link(_))) => Some(']'),
-        (None, _) => Some('<'),
-    }
+/// Whether a delimiter of emphasis opens (or closes) among these.
+fn has_mark(steps: &[Step], opens: bool) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Open(Wrap::Style(BOLD | ITALIC | STRIKE)) => opens,
+        Step::Close(Wrap::Style(BOLD | ITALIC | STRIKE)) => !opens,
+        _ => false,
+    })
 }
 
 /// Surely neither white space nor punctuation, whichever table a reader has.

@@ -5,4 +5,3 @@ mod escape;
 mod inline;
 
 pub(super) use block::{Line, Mode, line, separator, write};
-pub(super) use inline::{Place, write_inline};

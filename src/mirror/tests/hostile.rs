@@ -187,6 +187,8 @@ fn names_at_the_limits_are_written_or_refused_in_words() {
     for result in [
         bed.write(&longer, "x", Expect::Absent).map(drop),
         bed.write(&format!("{longer}/y"), "x", Expect::Absent).map(drop),
+        bed.write(&format!("fresh/er/{longer}"), "x", Expect::Absent).map(drop),
+        bed.rename("folder", &format!("fresh/er/{longer}")),
         bed.rename("folder", &longer),
     ] {
         match result {

@@ -12,12 +12,13 @@ use crate::mirror::sys::Abilities;
 
 const NOTE: &str = "a/Plan.md";
 
-/// What file systems can do: everything, no swap, no refusal of taken names, neither.
-const ABILITIES: [Abilities; 4] = [
-    Abilities { exchange: true, no_replace: true },
-    Abilities { exchange: false, no_replace: true },
-    Abilities { exchange: true, no_replace: false },
-    Abilities { exchange: false, no_replace: false },
+/// What file systems can do: everything, no swap, no refusal of taken names, neither, and a disk of its own.
+const ABILITIES: [Abilities; 5] = [
+    Abilities { one_disk: true, exchange: true, no_replace: true },
+    Abilities { one_disk: true, exchange: false, no_replace: true },
+    Abilities { one_disk: true, exchange: true, no_replace: false },
+    Abilities { one_disk: true, exchange: false, no_replace: false },
+    Abilities { one_disk: false, exchange: true, no_replace: true },
 ];
 
 /// The ways in which programs save.
@@ -40,11 +41,13 @@ struct Person {
     note: PathBuf,
     /// Everything that was saved and not overwritten or removed by the person's own later act.
     cares_for: BTreeSet<String>,
+    /// What the person saved last.
+    last: Option<String>,
 }
 
 impl Person {
     fn new(bed: &Bed) -> Self {
-        Self { note: bed.real(NOTE), cares_for: BTreeSet::new() }
+        Self { note: bed.real(NOTE), cares_for: BTreeSet::new(), last: None }
     }
 
     fn save(&mut self, how: Save, text: &str) {
@@ -78,6 +81,7 @@ impl Person {
                 }
             }
         }
+        self.last = Some(now.clone());
         self.cares_for.insert(now);
     }
 
@@ -157,7 +161,13 @@ fn round(
             "{what}\n{text:?} is swept away: {everything:#?}"
         );
     }
-    // With one save, or a swap, the person finds the last text where it was saved.
+    // The person finds the last text where it was saved.
+    if kill == NEVER
+        && let Some((_, Some(_))) = saves.last()
+        && let Some(text) = person.lock().unwrap().last.clone()
+    {
+        assert_eq!(everything.get(NOTE), Some(&text), "{what}: {everything:#?}");
+    }
     if let [(_, Some(_))] = saves
         && let Some(text) = person.lock().unwrap().cares_for.iter().find(|text| *text != "old")
     {
@@ -244,6 +254,47 @@ fn a_new_file_gives_way_to_one_that_appears_meanwhile() {
     }
 }
 
+/// The way of a case-only rename where both names are one, which most file systems here are not: walked directly.
+#[test]
+fn a_rename_in_two_steps_ends_at_one_of_its_names() {
+    for folder in [false, true] {
+        for kill in NEVER..=2 {
+            // What a person makes at the new name, at the old one, or neither, while the thing stands aside.
+            for made in [None, Some("a/plan.md"), Some(NOTE)] {
+                let mut bed = quick_bed();
+                let inside = if folder { "/Sub.md" } else { "" };
+                bed.put(&format!("{NOTE}{inside}"), "old");
+                let real = made.map(|path| bed.real(path));
+                at_step(&bed, kill, move |step| {
+                    if let Some(real) = real.as_ref().filter(|_| step == 1) {
+                        put(real, "person");
+                    }
+                });
+                {
+                    let (root, mut bench) = bed.mirror.ready().unwrap();
+                    let mut act = bed.mirror.act(&root, &mut bench);
+                    let dir = crate::mirror::sys::open_folder(&root.dir, "a").unwrap();
+                    let (from, to) = (at(NOTE), at("a/plan.md"));
+                    let result = crate::mirror::moves::by_way_of_aside(&mut act, &from, &dir, &to, &dir);
+                    assert_eq!(result.is_ok(), kill == NEVER && made != Some("a/plan.md"), "{result:?}");
+                }
+                *bed.mirror.steps.hook.lock().unwrap() = None;
+                bed.restart();
+                bed.scan();
+                let everything = bed.everything();
+                let what = format!("folder {folder}, kill {kill}, made {made:?}: {everything:#?}");
+                let count = |text| everything.values().filter(|there| *there == text).count();
+                assert_eq!((count("old"), count("person")), (1, usize::from(made.is_some())), "{what}");
+                assert!(
+                    everything.iter().any(|(path, text)| text == "old" && path.starts_with("a/")),
+                    "{what}"
+                );
+                assert_eq!(bed.aside(), [""; 0], "{what}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_program_that_keeps_the_old_file_open_loses_nothing() {
     for (step, expected) in [("looked", "old, late"), ("swapped", "old, late"), ("checked", "old, late")] {
@@ -263,6 +314,27 @@ fn a_program_that_keeps_the_old_file_open_loses_nothing() {
         let everything = bed.everything();
         assert!(everything.values().any(|text| text == expected), "{step}: {result:?} {everything:#?}");
         assert_eq!(result.is_ok(), step == "checked", "{step}: {result:?}");
+    }
+}
+
+#[test]
+fn a_program_that_saves_over_what_it_never_saw_loses_nothing() {
+    for can in [ABILITIES[0], ABILITIES[4]] {
+        let bed = bed_with(can);
+        let (note, mut read) = (bed.real(NOTE), String::new());
+        *bed.mirror.steps.hook.lock().unwrap() = Some(Box::new(move |now| {
+            match now {
+                "looked" => put(&note, "person"),
+                // The person's text stands aside at this moment, and a program reads ours.
+                "swapped" => read = fs::read_to_string(&note).unwrap(),
+                "swapped back" => put(&note, &format!("{read}, program")),
+                _ => {}
+            }
+            false
+        }));
+        assert_eq!(bed.replace(NOTE, "old", "new"), Err(DiskError::Changed(at(NOTE))));
+        assert_eq!(bed.text(NOTE).unwrap(), "new, program");
+        assert!(bed.everything().values().any(|text| text == "person"), "{:#?}", bed.everything());
     }
 }
 

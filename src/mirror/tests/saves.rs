@@ -5,7 +5,8 @@ use std::process::Command;
 use super::*;
 
 fn shell(bed: &Bed, script: &str) -> bool {
-    let done = Command::new("sh").arg("-c").arg(script).current_dir(bed.root()).output();
+    let done =
+        Command::new("sh").arg("-c").arg(script).current_dir(bed.root()).env("HOME", bed.outside()).output();
     done.is_ok_and(|output| output.status.success())
 }
 
@@ -21,9 +22,15 @@ fn every_way_of_saving_is_one_changed_entry() {
         ("perl", "perl -pi -e '$_ .= \"two\\n\"' Plan.md"),
         ("ed", "printf 'a\\ntwo\\n.\\nw\\n' | ed -s Plan.md"),
         // /tmp is in vim's backupskip, which would hide the dance.
-        ("vim", "vim -u NONE -es -N -c 'set backupskip= writebackup' -c 'normal Gotwo' -c 'wq' Plan.md"),
-        ("vim", "vim -u NONE -es -N -c 'set backupskip= backupcopy=yes' -c 'normal Gotwo' -c 'wq' Plan.md"),
-        ("nvim", "nvim -u NONE -es -c 'set backupskip=' -c 'normal Gotwo' -c 'wq' Plan.md"),
+        (
+            "vim",
+            "vim -u NONE -i NONE -es -N -c 'set backupskip= writebackup' -c 'normal Gotwo' -c 'wq' Plan.md",
+        ),
+        (
+            "vim",
+            "vim -u NONE -i NONE -es -N -c 'set backupskip= backupcopy=yes' -c 'normal Gotwo' -c 'wq' Plan.md",
+        ),
+        ("nvim", "nvim -u NONE -i NONE -es -c 'set backupskip=' -c 'normal Gotwo' -c 'wq' Plan.md"),
         (
             "emacs",
             "emacs -Q --batch Plan.md --eval '(progn (goto-char (point-max)) (insert \"two\\n\") (save-buffer))'; rm -f Plan.md~",

@@ -123,3 +123,26 @@ fn links_are_not_followed() {
     put(&bed.outside().join("y.md"), "new");
     assert_eq!(hints(&bed, &receiver, "1"), [""; 0]);
 }
+
+#[test]
+fn a_tree_that_was_hinted_at_is_watched_to_its_leaves() {
+    let bed = bed();
+    // Whoever may not read it gets no watch on it, and the rest all the same.
+    bed.put("shut/x.md", "");
+    fs::set_permissions(bed.real("shut"), std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+    let (watcher, receiver) = watch(&bed);
+    for round in 0..20 {
+        let tree = format!("tree{round}");
+        put(&bed.outside().join(&tree).join("a/b/c/old.md"), "");
+        fs::rename(bed.outside().join(&tree), bed.real(&tree)).unwrap();
+        while receiver.recv_timeout(Duration::from_secs(20)).unwrap() != Event::Hint(at(&tree)) {}
+        hints(&bed, &receiver, &format!("{tree}/a/b/c/new.md"));
+        // Under its new name too.
+        let moved = format!("moved{round}");
+        fs::rename(bed.real(&tree), bed.real(&moved)).unwrap();
+        while receiver.recv_timeout(Duration::from_secs(20)).unwrap() != Event::Hint(at(&moved)) {}
+        hints(&bed, &receiver, &format!("{moved}/a/b/c/newer.md"));
+    }
+    assert!(watcher.is_alive());
+    fs::set_permissions(bed.real("shut"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 /// Most cells of the table for a longest common subsequence.
-const TABLE_MAX: usize = 1 << 20;
+const TABLE_MAX: usize = 1 << 18;
 
 /// How often a range may be split at unique elements before the rest is left to the table.
 const DEPTH_MAX: usize = 64;

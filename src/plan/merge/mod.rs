@@ -55,6 +55,11 @@ pub fn merge(base: &[Value], remote: &[Value], local: &[Value]) -> Merge {
     if base == remote {
         return Merge { blocks: local.to_vec(), collisions: Vec::new() };
     }
+    merge_trees(base, remote, local)
+}
+
+/// The merge without its short cuts, which must not matter.
+fn merge_trees(base: &[Value], remote: &[Value], local: &[Value]) -> Merge {
     let trees = tree::read(base, remote, local);
     let shape = place::shape(&trees);
     let mut builder = Builder { trees: &trees, shape: &shape, collisions: Vec::new() };

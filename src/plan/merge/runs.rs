@@ -84,9 +84,16 @@ pub(super) fn merge_runs(base: &[Value], remote: &[Value], local: &[Value]) -> M
                 }
                 writer.collided |= around == Around::Mixed;
             }
-            Piece::Both(range) => writer.copy(&remote, range),
+            Piece::Both(r, l) => {
+                for (r, l) in r.zip(l) {
+                    let shared = writer.palette.shared(remote.inks[r], local.inks[l]);
+                    writer.put(remote.glyphs[r], shared, remote.inks[r], local.inks[l]);
+                }
+            }
             Piece::Collision(_, range, _) => {
-                writer.copy(&remote, range);
+                for at in range {
+                    writer.out.push(remote.glyphs[at], remote.inks[at]);
+                }
                 writer.collided = true;
             }
             Piece::Space => {
@@ -139,12 +146,6 @@ impl Writer {
         self.out.push(glyph, ink);
     }
 
-    fn copy(&mut self, from: &Text, range: Range<usize>) {
-        for at in range {
-            self.out.push(from.glyphs[at], from.inks[at]);
-        }
-    }
-
     /// What the other side did to the style of the range `place` of the base, or of both its neighbours when it is
     /// only a place.
     fn look_around(
@@ -175,6 +176,7 @@ impl Writer {
             Around::Plain
         } else if pairs.iter().all(changed) {
             let mut pairs: Vec<_> = pairs.into_iter().flatten().collect();
+            pairs.sort_unstable();
             pairs.dedup();
             Around::Changed(pairs)
         } else if place.is_empty() {
@@ -241,6 +243,18 @@ impl Palette {
             self.inks.push(ink);
         }
         found
+    }
+
+    /// The ink that text had before, as far as can be known, when both sides wrote it: what their inks have in common.
+    fn shared(&mut self, remote: u32, local: u32) -> u32 {
+        if remote == local {
+            return remote;
+        }
+        let ink = |number: u32| self.inks.get(number as usize);
+        let (Some(theirs), Some(ours)) = (ink(remote), ink(local)) else { return remote };
+        let link = theirs.link.as_ref().filter(|link| Some(*link) == ours.link.as_ref()).cloned();
+        let ink = Ink { link, run: common(&theirs.run, &ours.run) };
+        self.ink(ink)
     }
 
     /// The ink of text whose style both sides may have changed, and whether they did so in different ways.
@@ -341,6 +355,17 @@ fn with(object: &Value, key: &str, value: Value) -> Value {
     Value::Object(
         object.as_object().map(|map| map.iter().map(copy).collect::<Map<_, _>>()).unwrap_or_default(),
     )
+}
+
+/// What two objects have in common.
+fn common(a: &Value, b: &Value) -> Value {
+    let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else { return a.clone() };
+    let both = a.iter().filter_map(|(key, value)| {
+        let other = b.get(key)?;
+        (value == other || (value.is_object() && other.is_object()))
+            .then(|| (key.clone(), common(value, other)))
+    });
+    Value::Object(both.collect())
 }
 
 /// Whether text of this ink is code and something else besides.

@@ -26,7 +26,9 @@ pub fn collision_summary(collision: &Collision) -> String {
     let mut collided = Vec::new();
     for piece in merge_words(&base, &remote, &local).pieces {
         let more = match piece {
-            Piece::Kept(_, range, _) | Piece::Remote(_, range) | Piece::Both(range) => text(&remote[range]),
+            Piece::Kept(_, range, _) | Piece::Remote(_, range) | Piece::Both(range, _) => {
+                text(&remote[range])
+            }
             Piece::Local(_, range) => text(&local[range]),
             Piece::Space => " ".to_owned(),
             Piece::Collision(_, theirs, ours) => {

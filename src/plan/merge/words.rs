@@ -47,8 +47,8 @@ pub(super) enum Piece {
     Remote(Range<usize>, Range<usize>),
     /// Written by the local side in place of a range of the base.
     Local(Range<usize>, Range<usize>),
-    /// Written by both sides alike: remote's range.
-    Both(Range<usize>),
+    /// Written by both sides alike: two ranges of one length, remote, local.
+    Both(Range<usize>, Range<usize>),
     /// Both sides changed the same words, base, remote, local: not merged.
     Collision(Range<usize>, Range<usize>, Range<usize>),
     /// Nobody wrote it: two words met that no side had put together.
@@ -172,10 +172,9 @@ impl Merger<'_> {
             let from = pairs.partition_point(|(b, _)| *b < base.start);
             &pairs[from..pairs.partition_point(|(b, _)| *b < base.end)]
         });
+        let place = cover(in_base, &base);
         if visible(theirs) == visible(ours) {
-            for token in theirs {
-                self.push(token.kind, Piece::Both(token.glyphs.clone()));
-            }
+            self.weave(&place, theirs, ours, true, false);
         } else if kept[0].len() == theirs.len() && kept[1].len() == ours.len() {
             // Both only deleted: what neither of them did is still there.
             let mut rest = kept[1].iter().peekable();
@@ -184,20 +183,14 @@ impl Merger<'_> {
                 rest.next_if(|(other, _)| other == b).map(|(_, l)| ((*b, *r), *l))
             });
             self.kept(both);
-        } else if is_agreed_beside(was, theirs, ours) {
-            self.push_side(&base, 1, &remote, Piece::Remote);
-        } else if is_agreed_beside(was, ours, theirs) {
-            self.push_side(&base, 2, &local, Piece::Local);
+        } else if is_agreed_beside(was, theirs, ours) || is_extended(was, ours, theirs) {
+            self.weave(&place, theirs, ours, true, false);
+        } else if is_agreed_beside(was, ours, theirs) || is_extended(was, theirs, ours) {
+            self.weave(&place, theirs, ours, false, true);
         } else if visible(was).is_empty() {
-            self.both_wrote(&base, theirs, ours);
-        } else if is_extended(was, theirs, ours) {
-            self.push_side(&base, 2, &local, Piece::Local);
-        } else if is_extended(was, ours, theirs) {
-            self.push_side(&base, 1, &remote, Piece::Remote);
+            self.weave(&place, theirs, ours, true, true);
         } else {
-            let cover = |tokens: &[Token], range: &Range<usize>| cover(tokens, range);
-            let piece =
-                Piece::Collision(cover(in_base, &base), cover(in_remote, &remote), cover(in_local, &local));
+            let piece = Piece::Collision(place, cover(in_remote, &remote), cover(in_local, &local));
             // A collision shows remote's words.
             let (first, last) = (theirs.first().map(|t| t.kind), theirs.last().map(|t| t.kind));
             if let (Some(first), Some(last)) = (first, last) {
@@ -209,25 +202,29 @@ impl Merger<'_> {
         }
     }
 
-    /// Two texts where there were no words before: both stay, remote's first, and what they share stays once.
-    fn both_wrote(&mut self, base: &Range<usize>, theirs: &[Token], ours: &[Token]) {
-        let place = cover(&self.texts[0], base);
+    /// Two texts that took one place: what they share, once, and of the rest what either wrote, remote's first, as far
+    /// as it is wanted.
+    fn weave(
+        &mut self,
+        place: &Range<usize>,
+        theirs: &[Token],
+        ours: &[Token],
+        with_remote: bool,
+        with_local: bool,
+    ) {
         let (mut i, mut j) = (0, 0);
-        let shared = pair_tokens(theirs, ours);
-        for (next_i, next_j) in
-            shared.into_iter().map(Some).chain([None]).map(|p| p.unwrap_or((theirs.len(), ours.len())))
-        {
+        for (next_i, next_j) in pair_tokens(theirs, ours).into_iter().chain([(theirs.len(), ours.len())]) {
             let (there, here) = (&theirs[i..next_i], &ours[j..next_j]);
-            for token in there {
+            for token in there.iter().filter(|_| with_remote) {
                 self.push(token.kind, Piece::Remote(place.clone(), token.glyphs.clone()));
             }
             // Spaces of ours, where theirs has something, would only be doubled.
-            let doubled = !there.is_empty() && visible(here).is_empty();
-            for token in here.iter().filter(|_| !doubled) {
+            let doubled = with_remote && !there.is_empty() && visible(here).is_empty();
+            for token in here.iter().filter(|_| with_local && !doubled) {
                 self.push(token.kind, Piece::Local(place.clone(), token.glyphs.clone()));
             }
-            if let Some(token) = theirs.get(next_i) {
-                self.push(token.kind, Piece::Both(token.glyphs.clone()));
+            if let (Some(theirs), Some(ours)) = (theirs.get(next_i), ours.get(next_j)) {
+                self.push(theirs.kind, Piece::Both(theirs.glyphs.clone(), ours.glyphs.clone()));
             }
             (i, j) = (next_i + 1, next_j + 1);
         }
@@ -312,7 +309,7 @@ fn is_agreed_beside(was: &[Token], more: &[Token], less: &[Token]) -> bool {
 
 /// Whether `long` says what `short` says and something new besides: then both changes live in `long`.
 fn is_extended(was: &[Token], short: &[Token], long: &[Token]) -> bool {
-    let was = visible(was);
+    let was: BTreeSet<u32> = visible(was).into_iter().collect();
     let short = visible(short);
     let mut rest = short.iter().peekable();
     let all_new =

@@ -30,6 +30,9 @@ CREATE TABLE files (
 -- Bodies by the SHA-256 of their compact JSON, so that equal bodies are kept once.
 CREATE TABLE bodies (hash BLOB PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
 
+-- Blocks that files show as one-line stand-ins, so that a line cut from one page and pasted into another is the block.
+CREATE TABLE stand_ins (id TEXT PRIMARY KEY, workspace TEXT NOT NULL, json TEXT NOT NULL) WITHOUT ROWID;
+
 CREATE TABLE sent (
     page TEXT PRIMARY KEY, text BLOB NOT NULL, local BLOB NOT NULL, before BLOB NOT NULL, body BLOB NOT NULL,
     title TEXT

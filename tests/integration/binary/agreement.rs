@@ -37,7 +37,12 @@ impl Bench {
         self.forget_requests();
         let told = self.tell(&["sync"]);
         assert!(matches!(told.code, 0 | 3), "{told:?}\n{}", self.seen());
-        assert_eq!(self.writes(), Vec::<String>::new(), "a pass over what is in step writes\n{}", self.seen());
+        assert_eq!(
+            self.writes(),
+            Vec::<String>::new(),
+            "a pass over what is in step writes\n{}",
+            self.seen()
+        );
         assert_eq!(self.files(), files, "a pass over what is in step touches files");
         assert_eq!(self.disagreement(), None, "{}", self.seen());
     }
@@ -75,7 +80,9 @@ impl Bench {
             return Some(format!("{} pages, {page_files} files", pages.len()));
         }
         for page in &pages {
-            let Some(path) = places.get(&page.id) else { return Some(format!("no row for {:?}", page.title)) };
+            let Some(path) = places.get(&page.id) else {
+                return Some(format!("no row for {:?}", page.title));
+            };
             let Some(file) = files.get(path) else { return Some(format!("no file {path}")) };
             if let Some(parent) = page.parent.as_ref().and_then(|id| places.get(id)) {
                 let folder = parent.strip_suffix(".md").unwrap_or_default();
@@ -93,14 +100,16 @@ impl Bench {
 
 /// `Title.conflict-YYYYMMDD-HHMMSS.md`.
 pub(super) fn is_conflict_copy(path: &str) -> bool {
-    path.strip_suffix(".md").and_then(|stem| stem.rsplit_once(".conflict-")).is_some_and(|(_, mark)| {
-        mark.len() >= 15 && mark.chars().all(|c| c.is_ascii_digit() || c == '-')
-    })
+    path.strip_suffix(".md")
+        .and_then(|stem| stem.rsplit_once(".conflict-"))
+        .is_some_and(|(_, mark)| mark.len() >= 15 && mark.chars().all(|c| c.is_ascii_digit() || c == '-'))
 }
 
 fn differs(page: &PageRecord, path: &str, bytes: &[u8]) -> Option<String> {
     let Ok(text) = std::str::from_utf8(bytes) else { return Some(format!("{path} is not text")) };
-    let Ok(split) = front_matter::split(text) else { return Some(format!("{path} has a broken front matter")) };
+    let Ok(split) = front_matter::split(text) else {
+        return Some(format!("{path} has a broken front matter"));
+    };
     let title = split.front.as_ref().and_then(|front| front.title.clone());
     let name = path.rsplit('/').next().unwrap_or_default().strip_suffix(".md").unwrap_or_default();
     if title.as_deref().unwrap_or(name) != page.title {

@@ -75,7 +75,8 @@ impl Bench {
     /// Writes the config anew.
     pub(super) fn write_config(&self, per_minute: u32, pages: &str) {
         let at = |name: &str| self.dir.path().join(name);
-        let default = |key: &str, line: &str| if pages.contains(key) { String::new() } else { format!("{line}\n") };
+        let default =
+            |key: &str, line: &str| if pages.contains(key) { String::new() } else { format!("{line}\n") };
         let text = format!(
             "base_url = {:?}\nroot = {:?}\nstate_dir = {:?}\ntoken_file = {:?}\n\n\
              [limits]\nrequests_per_minute = {per_minute}\n\n[pages]\n{}{}{pages}\n",
@@ -111,7 +112,8 @@ impl Bench {
     #[track_caller]
     pub(super) fn text(&self, path: &str) -> String {
         let path = self.page(path);
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}\n{}", path.display(), self.seen()))
+        fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}\n{}", path.display(), self.seen()))
     }
 
     /// The service: hold it briefly.
@@ -201,7 +203,12 @@ impl Bench {
     pub(super) fn attention(&self) -> String {
         let status = self.status();
         let line = |item: &Value| {
-            format!("{}: {} ({})\n", text_of(&item["path"]), text_of(&item["reason"]), text_of(&item["action"]))
+            format!(
+                "{}: {} ({})\n",
+                text_of(&item["path"]),
+                text_of(&item["reason"]),
+                text_of(&item["action"])
+            )
         };
         status["attention"].as_array().expect("a list").iter().map(line).collect()
     }
@@ -216,12 +223,14 @@ impl Bench {
 
     /// Starts the daemon; its log is added to the bench's.
     pub(super) fn run(&self) -> Daemon {
-        let log = OpenOptions::new().create(true).append(true).open(self.dir.path().join("log")).expect("a log");
+        let log =
+            OpenOptions::new().create(true).append(true).open(self.dir.path().join("log")).expect("a log");
         let mut command = self.espejo(&["run"]);
         if std::env::var_os("ESPEJO_TEST_VERBOSE").is_some() {
             command.arg("-vv");
         }
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().expect("the binary runs");
+        let child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().expect("the binary runs");
         Daemon { child }
     }
 
@@ -240,7 +249,8 @@ impl Bench {
         self.ask("\"full-pass\"");
         self.until("the daemon has looked at everything", || {
             let world = self.world();
-            let since: Vec<&str> = world.log().entries().skip(before).map(|entry| entry.path.as_str()).collect();
+            let since: Vec<&str> =
+                world.log().entries().skip(before).map(|entry| entry.path.as_str()).collect();
             since.contains(&"/workspaces")
                 && world.visible_pages(&self.space).iter().all(|page| {
                     let path = format!("/pages/{}", page.id);
@@ -258,7 +268,8 @@ impl Bench {
         self.until("the daemon listens", || {
             let Ok(mut stream) = std::os::unix::net::UnixStream::connect(&path) else { return false };
             reply.clear();
-            stream.write_all(format!("{line}\n").as_bytes()).is_ok() && stream.read_to_string(&mut reply).is_ok()
+            stream.write_all(format!("{line}\n").as_bytes()).is_ok()
+                && stream.read_to_string(&mut reply).is_ok()
         });
         assert_eq!(reply.trim(), "ok", "{line}");
     }
@@ -412,7 +423,11 @@ fn serve(world: World) -> (Server, tokio::sync::oneshot::Sender<()>) {
 /// The binary without a config.
 pub(super) fn bare(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_espejo"));
-    command.env_clear().env("HOME", home).env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TZ", "UTC");
+    command
+        .env_clear()
+        .env("HOME", home)
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("TZ", "UTC");
     command.stdin(Stdio::null());
     command
 }
@@ -466,7 +481,8 @@ pub(super) fn block(id: &str, kind: &str, text: &str, props: &Value) -> Value {
     for (key, value) in props.as_object().into_iter().flatten() {
         all[key] = value.clone();
     }
-    let runs = if text.is_empty() { json!([]) } else { json!([{ "type": "text", "text": text, "styles": {} }]) };
+    let runs =
+        if text.is_empty() { json!([]) } else { json!([{ "type": "text", "text": text, "styles": {} }]) };
     json!({ "id": id, "type": kind, "props": all, "content": runs, "children": [] })
 }
 

@@ -66,10 +66,45 @@ fn sixty_pages_in_a_random_tree_and_a_second_sync_that_does_nothing() {
 fn any_title_has_its_place_inside_the_root_and_keeps_its_name_at_the_service() {
     let long = "ñ".repeat(400);
     let titles = [
-        "../../x", "/etc/passwd", "CON", "con.txt", &long, "   ", "a/b", "a\\b", ".", "..", ".hidden", ".espejo",
-        "Case", "case", "CASE", "caf\u{e9}", "cafe\u{301}", "trailing.", "trailing ", "a:b*c?\"<>|", "tab\there",
-        "line\nbreak", "nul\u{0}here", "~", "-rf", "$(touch x)", "x.md", "x.conflict-20260101-000000", "node_modules",
-        "\u{202e}gnp.exe", "Equipo", "Pages", "🚲🚲🚲", "id: x", "---", "file~", "#auto#", "a%2fb", "\u{feff}bom",
+        "../../x",
+        "/etc/passwd",
+        "CON",
+        "con.txt",
+        &long,
+        "   ",
+        "a/b",
+        "a\\b",
+        ".",
+        "..",
+        ".hidden",
+        ".espejo",
+        "Case",
+        "case",
+        "CASE",
+        "caf\u{e9}",
+        "cafe\u{301}",
+        "trailing.",
+        "trailing ",
+        "a:b*c?\"<>|",
+        "tab\there",
+        "line\nbreak",
+        "nul\u{0}here",
+        "~",
+        "-rf",
+        "$(touch x)",
+        "x.md",
+        "x.conflict-20260101-000000",
+        "node_modules",
+        "\u{202e}gnp.exe",
+        "Equipo",
+        "Pages",
+        "🚲🚲🚲",
+        "id: x",
+        "---",
+        "file~",
+        "#auto#",
+        "a%2fb",
+        "\u{feff}bom",
     ];
     let bench = Bench::new(|world, space| {
         for title in titles {
@@ -77,19 +112,22 @@ fn any_title_has_its_place_inside_the_root_and_keeps_its_name_at_the_service() {
             world.app_create(space, Some(&page), title, vec![paragraph("a", "below")]);
         }
     });
-    let outside: BTreeSet<_> = fs::read_dir(bench.outside("")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let outside: BTreeSet<_> =
+        fs::read_dir(bench.outside("")).unwrap().map(|e| e.unwrap().file_name()).collect();
     let told = bench.tell(&["sync"]);
     assert_eq!(told.code, 0, "{told:?}\n{}", bench.seen());
     assert_eq!(bench.disagreement(), None, "{}", bench.seen());
     bench.rests();
-    let mut now: BTreeSet<_> = fs::read_dir(bench.outside("")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let mut now: BTreeSet<_> =
+        fs::read_dir(bench.outside("")).unwrap().map(|e| e.unwrap().file_name()).collect();
     now.retain(|name| !outside.contains(name));
     assert_eq!(now.into_iter().collect::<Vec<_>>(), ["mirror", "state"]);
     for title in titles {
         assert_eq!(bench.count(title), 2, "{title:?}");
     }
     // Names stay apart on file systems that ignore case and Unicode form.
-    let names: Vec<String> = bench.files().into_keys().map(|path| path.to_lowercase().replace('\u{301}', "")).collect();
+    let names: Vec<String> =
+        bench.files().into_keys().map(|path| path.to_lowercase().replace('\u{301}', "")).collect();
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
 
     // An edit of each reaches its page, and no page is renamed by it.
@@ -111,7 +149,8 @@ fn any_title_has_its_place_inside_the_root_and_keeps_its_name_at_the_service() {
 #[test]
 fn what_others_do_in_the_app_follows_on_disk() {
     let bench = Bench::new(|world, space| {
-        let plan = world.app_create(space, None, "Plan", vec![paragraph("a", "first"), paragraph("b", "second")]);
+        let plan =
+            world.app_create(space, None, "Plan", vec![paragraph("a", "first"), paragraph("b", "second")]);
         let child = world.app_create(space, Some(&plan), "Child", vec![paragraph("a", "child")]);
         world.app_create(space, Some(&child), "Grandchild", vec![paragraph("a", "grandchild")]);
         world.app_create(space, None, "Archive", vec![paragraph("a", "old")]);

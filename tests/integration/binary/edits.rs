@@ -27,7 +27,12 @@ fn twelve() -> Blocks {
     vec![
         block("title", "heading", "Un título", &json!({ "level": 1 })),
         paragraph("intro", "The words of the introduction."),
-        block("blue", "paragraph", "A blue line.", &json!({ "textColor": "blue", "textAlignment": "center" })),
+        block(
+            "blue",
+            "paragraph",
+            "A blue line.",
+            &json!({ "textColor": "blue", "textAlignment": "center" }),
+        ),
         styled,
         list,
         block("done", "checkListItem", "done already", &json!({ "checked": true })),
@@ -157,7 +162,11 @@ const WAYS: &[Way] = &[
         },
     },
     Way { name: "sed -i", needs: Some("sed"), change: |file| shell("sed -i s/second/SECOND/ \"$1\"", file) },
-    Way { name: "perl -pi", needs: Some("perl"), change: |file| shell("perl -pi -e s/second/SECOND/ \"$1\"", file) },
+    Way {
+        name: "perl -pi",
+        needs: Some("perl"),
+        change: |file| shell("perl -pi -e s/second/SECOND/ \"$1\"", file),
+    },
     Way {
         name: "vim",
         needs: Some("vim"),
@@ -183,13 +192,18 @@ const WAYS: &[Way] = &[
             );
         },
     },
-    Way { name: "ed", needs: Some("ed"), change: |file| shell("printf '%s\\n' ',s/second/SECOND/' w q | ed -s \"$1\"", file) },
+    Way {
+        name: "ed",
+        needs: Some("ed"),
+        change: |file| shell("printf '%s\\n' ',s/second/SECOND/' w q | ed -s \"$1\"", file),
+    },
 ];
 
 #[test]
 fn every_way_of_saving_is_one_changed_block() {
     let there = |program: &str| {
-        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|path| path.join(program).exists())
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+            .any(|path| path.join(program).exists())
     };
     let ways: Vec<&Way> = WAYS.iter().filter(|way| way.needs.is_none_or(there)).collect();
     let bench = Bench::new(|world, space| {
@@ -207,7 +221,9 @@ fn every_way_of_saving_is_one_changed_block() {
     for way in &ways {
         (way.change)(&bench.page(&format!("{}.md", way.name)));
     }
-    bench.until("every edit is sent", || ways.iter().all(|way| words(&bench.content(way.name)).contains("SECOND")));
+    bench.until("every edit is sent", || {
+        ways.iter().all(|way| words(&bench.content(way.name)).contains("SECOND"))
+    });
     bench.until_in_step();
     for way in &ways {
         let after = bench.content(way.name);
@@ -283,9 +299,10 @@ fn what_cannot_be_a_page_is_not_sent_and_is_told() {
         save(&bench.page(&format!("{name}.md")), &format!("the words, mended {name}\n"));
     }
     bench.until("the mended ones are sent", || {
-        ["Empty", "Binary", "Broken"].iter().all(|name| words(&bench.content(name)).contains(&format!("mended {name}")))
+        ["Empty", "Binary", "Broken"]
+            .iter()
+            .all(|name| words(&bench.content(name)).contains(&format!("mended {name}")))
     });
     bench.until("nothing needs the user", || bench.attention().is_empty());
     bench.rest(daemon);
 }
-

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{Merge, merge};
+use super::super::runs::merge_runs;
+use super::super::{Merge, merge, merge_trees};
+use super::{runs, show_runs};
 
 /// A page and what two sides do to it.
 #[derive(Debug, Clone)]
@@ -254,7 +256,9 @@ proptest! {
     fn one_sided_and_equal_changes_are_taken_whole(story in stories()) {
         let Story { base, remote, local, .. } = story;
         for side in [remote, local] {
-            for merged in [merge(&base, &side, &base), merge(&base, &base, &side), merge(&base, &side, &side)] {
+            let short = [merge(&base, &side, &base), merge(&base, &base, &side), merge(&base, &side, &side)];
+            let long = [merge_trees(&base, &side, &base), merge_trees(&base, &base, &side), merge_trees(&base, &side, &side)];
+            for merged in short.into_iter().chain(long) {
                 prop_assert_eq!(merged, Merge { blocks: side.clone(), collisions: Vec::new() });
             }
         }
@@ -378,6 +382,37 @@ proptest! {
     }
 
     #[test]
+    fn texts_of_any_kind_merge(base in text(), remote in text(), local in text()) {
+        let [was, theirs, ours] = [&base, &remote, &local].map(|text| runs(text));
+        let text = |b: &[Value], r: &[Value], l: &[Value]| {
+            let merged = merge_runs(b, r, l);
+            (show_runs(&merged.runs), merged.collided)
+        };
+        for (side, shown) in [(&theirs, &remote), (&ours, &local)] {
+            let shown = show_runs(&runs(shown));
+            prop_assert_eq!(text(&was, side, &was), (shown.clone(), false));
+            prop_assert_eq!(text(&was, &was, side), (shown.clone(), false));
+            prop_assert_eq!(text(&was, side, side), (shown, false));
+        }
+        let merged = merge_runs(&was, &theirs, &ours);
+        // No letter that neither side has, and without a collision each that only one side has.
+        let letters = |runs: &[Value]| -> BTreeSet<char> {
+            let mut words = Vec::new();
+            runs.iter().for_each(|run| words_of(run, &mut words));
+            words.concat().chars().filter(|c| c.is_alphanumeric()).collect()
+        };
+        let (was, theirs, ours, found) = (letters(&was), letters(&theirs), letters(&ours), letters(&merged.runs));
+        prop_assert!(found.iter().all(|c| theirs.contains(c) || ours.contains(c)));
+        prop_assert!(theirs.difference(&was).all(|c| found.contains(c)));
+        prop_assert!(merged.collided || ours.difference(&was).all(|c| found.contains(c)));
+        // What the editor refuses is not made.
+        for run in &merged.runs {
+            let styles = run["styles"].as_object();
+            prop_assert!(styles.is_none_or(|styles| styles.len() < 2 || !styles.contains_key("code")), "{}", run);
+        }
+    }
+
+    #[test]
     fn nothing_breaks_on_odd_pages(
         base in prop::collection::vec(odd(), 0..5), remote in prop::collection::vec(odd(), 0..5), local in prop::collection::vec(odd(), 0..5)
     ) {
@@ -396,6 +431,43 @@ proptest! {
             prop_assert_eq!(&merge(&base, side, side).blocks, side);
         }
     }
+}
+
+/// Texts of few letters and much between them, in the notation of the stories.
+fn text() -> impl Strategy<Value = String> {
+    let part = prop::sample::select(vec![
+        "a",
+        "b",
+        "c",
+        "dd",
+        "e1",
+        " ",
+        " ",
+        " ",
+        "  ",
+        ", ",
+        ".",
+        "\n",
+        "-",
+        "->",
+        "'",
+        "3.5",
+        "https://x.y/z ",
+        "我",
+        "茶",
+        "👩‍👧",
+        "🇪🇸",
+        "e\u{301}",
+        "\u{200d}",
+        "*a b*",
+        "_b_ ",
+        "`c`",
+        "*_c_*",
+        "<h|link>.",
+        "<h|*link*>.",
+        "<i|link>.",
+    ]);
+    prop::collection::vec(part, 0..8).prop_map(|parts| parts.concat())
 }
 
 /// Blocks as nobody should send them: ids missing, doubled and of other types, texts for arrays, no objects at all.

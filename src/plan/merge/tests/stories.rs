@@ -136,6 +136,9 @@ fn moves_make_no_ring() {
     check("a: 1\nb: 2\nc: 3", "b: 2\n  a: 1\nc: 3", "a: 1\n  c: 3\n    b: 2", "b: 2\n  a: 1\n    c: 3", &[]);
     check("a: 1\nb: 2", "b: 2\n  a: 1", "a: 1\n  n: N\n    b: 2", "b: 2\n  a: 1\n    n: N", &[]);
     check("a: 1\nd: D\nb: 2", "b: 2\n  d: D\n    a: 1", "a: 1\n  b: 2", "b: 2\n  a: 1", &[]);
+    // Undoing one move closes the next ring.
+    let (base, remote) = ("a: 1\nx: X\n  b: 2", "x: X\n  b: 2\n    a: 1");
+    check(base, remote, "a: 1\n  b: 2\n  x: X", remote, &[]);
 }
 
 #[test]
@@ -161,6 +164,8 @@ fn words_of_both_live() {
     check_text("我喜欢茶", "我很喜欢茶", "我喜欢绿茶", "我很喜欢绿茶", &[]);
     check_text("hi 👩‍👧 and 🇪🇸", "hi 👩‍👦 and 🇪🇸", "hi 👩‍👧 and 🇫🇷", "hi 👩‍👦 and 🇫🇷", &[]);
     check_text("don't go", "don't stop", "don't ever go", "don't ever stop", &[]);
+    check_text("x", "r s", "x s", "r s", &[]);
+    check_text("x", "s x", "s l", "s l", &[]);
     check_text("cerrado", "abierto", "abierto ya", "abierto ya", &[]);
     check_text("a b", "a  b", "a   b", "a  b", &[]);
     check_text("dos palabras", "dospalabras", "dos palabras más", "dospalabras más", &[]);
@@ -265,6 +270,9 @@ fn styles_live_beside_words() {
         "uno cuatro cinco",
         &["[service: uno cuatro cinco | yours: uno dos tres]"],
     );
+    check_text("a", "a x", "a *x*", "a *x*", &[]);
+    check_text("a", "a _x_", "a *x* y", "a *_x_* y", &[]);
+    check_text("b", "*x*", "x y", "*x* y", &[]);
     check_text("plan*es*", "plan*es* x", "cero plan*es*", "cero plan*es* x", &[]);
 }
 
@@ -437,6 +445,15 @@ fn odd_blocks_are_not_lost() {
         &[odd(json!(null)), text("a r")],
         &[odd(json!([text("n")])), text("a")],
         &[odd(json!([text("n")])), text("a r")],
+    );
+    // Where there is no place for blocks they come after.
+    let nested =
+        |children: Value, words: &str| vec![json!({"id": "p", "content": runs(words), "children": children})];
+    check(
+        &nested(json!([]), "a"),
+        &nested(json!([text("n")]), "a r"),
+        &nested(json!("odd"), "l a"),
+        &[nested(json!("odd"), "l a r").remove(0), text("n")],
     );
     let bare = with_id(json!("b"), "b");
     let mut full = bare.clone();
