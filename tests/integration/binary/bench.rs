@@ -274,6 +274,12 @@ impl Bench {
         assert_eq!(reply.trim(), "ok", "{line}");
     }
 
+    /// Adds a line of the test's own to the log, so that a failed test shows what happened in which order.
+    pub(super) fn note(&self, line: &str) {
+        let log = OpenOptions::new().create(true).append(true).open(self.dir.path().join("log"));
+        writeln!(log.expect("a log"), "== {line}").expect("a line");
+    }
+
     /// What the daemons have logged.
     pub(super) fn log(&self) -> String {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
@@ -291,8 +297,11 @@ impl Bench {
         }
     }
 
-    /// Everything there is to see, for a failed test.
+    /// Everything there is to see, for a failed test. `ESPEJO_TEST_KEEP=DIR` keeps the whole folder there.
     pub(super) fn seen(&self) -> String {
+        if let Some(keep) = std::env::var_os("ESPEJO_TEST_KEEP") {
+            let _copied = Command::new("cp").arg("-a").arg(self.dir.path()).arg(keep).status();
+        }
         let mut text = String::from("--- files\n");
         let mut files = Vec::new();
         walk(&self.root(), "", &mut |path, _| files.push(path.to_owned()));
@@ -313,7 +322,7 @@ impl Bench {
         text.push_str(&tail(&lines, 30));
         text.push_str("--- log\n");
         let log = self.log();
-        text.push_str(&tail(&log.lines().map(str::to_owned).collect::<Vec<_>>(), 60));
+        text.push_str(&tail(&log.lines().map(str::to_owned).collect::<Vec<_>>(), 80));
         let told = self.tell(&["status"]);
         text.push_str(&format!("--- status\n{}{}", told.out, told.err));
         let told = self.tell(&["list"]);

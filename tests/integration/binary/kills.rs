@@ -39,12 +39,12 @@ impl User<'_> {
     }
 
     fn wrote(&mut self, word: &str, how: &str) {
+        self.bench.note(&format!("{word} {how}"));
         self.written.push((word.to_owned(), how.to_owned()));
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        let pages =
-            self.bench.files().into_keys().filter(|path| path.ends_with(".md") && !is_conflict_copy(path));
+        let pages = self.bench.files().into_keys().filter(|path| path.ends_with(".md") && !is_conflict_copy(path));
         pages.map(|path| self.bench.root().join(path)).collect()
     }
 
@@ -72,8 +72,7 @@ impl User<'_> {
                 }
             }
             7 | 8 => {
-                let beside =
-                    if (self.draw)(2) == 0 { file.with_extension("") } else { file.with_file_name("") };
+                let beside = if (self.draw)(2) == 0 { file.with_extension("") } else { file.with_file_name("") };
                 drop(fs::create_dir_all(&beside));
                 if beside.is_dir() {
                     save(&beside.join(format!("New {word}.md")), &format!("{word} in a new file\n"));
@@ -81,10 +80,19 @@ impl User<'_> {
                 }
             }
             // The title is the one thing that a later rename may take away.
-            9 | 10 => drop(fs::rename(&file, file.with_file_name(format!("Named {word}.md")))),
+            9 | 10 => {
+                let new = file.with_file_name(format!("Named {word}.md"));
+                let done = fs::rename(&file, &new);
+                self.bench.note(&format!("{} renamed to {}: {done:?}", file.display(), new.display()));
+            }
             11 if self.deletions < DELETIONS => {
                 self.deletions += 1;
-                drop(fs::remove_file(&file));
+                let text = fs::read_to_string(&file).unwrap_or_default();
+                if fs::remove_file(&file).is_ok() {
+                    self.bench.note(&format!("{} removed", file.display()));
+                    // What a person deletes before espejo has seen it is nobody's any more.
+                    self.written.retain(|(word, _)| !text.contains(word.as_str()));
+                }
             }
             _ => {}
         }
@@ -98,6 +106,7 @@ impl User<'_> {
         let page = &pages[(self.draw)(pages.len())];
         if (self.draw)(3) == 0 {
             world.app_rename(&page.id, &format!("{} {word}", page.title));
+            self.bench.note(&format!("{:?} {} renamed in the app with {word}", page.title, page.id));
         } else {
             let mut content = page.content.clone();
             content.push(paragraph(&word, &word));
@@ -126,8 +135,7 @@ fn killed_twenty_times_nothing_is_lost_and_nothing_is_doubled() {
         bench.world().fail_randomly(Matcher::Method(kind.to_owned()), Fault::Delay(30), 500);
         bench.world().fail_randomly(Matcher::Method(kind.to_owned()), Fault::LostAfter, 50);
     }
-    let mut user =
-        User { bench: &bench, draw: Box::new(draws(seed + 1)), words: 0, written: Vec::new(), deletions: 0 };
+    let mut user = User { bench: &bench, draw: Box::new(draws(seed + 1)), words: 0, written: Vec::new(), deletions: 0 };
     for _ in 0..KILLS {
         let daemon = bench.run();
         for _ in 0..3 + (user.draw)(5) {
@@ -136,6 +144,7 @@ fn killed_twenty_times_nothing_is_lost_and_nothing_is_doubled() {
         }
         pause((user.draw)(300));
         daemon.kill();
+        bench.note("killed");
         for _ in 0..(user.draw)(3) {
             user.act();
             user.act_in_the_app();
