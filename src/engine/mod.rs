@@ -15,6 +15,7 @@ mod attention;
 mod create;
 mod disk;
 mod flight;
+mod identities;
 mod ids;
 mod lists;
 mod looks;

@@ -288,12 +288,8 @@ impl Bench {
     /// Waits for a condition; when it does not come, fails with everything there is to see.
     #[track_caller]
     pub(super) fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
-        let started = std::time::Instant::now();
         if !within(DEADLINE, &mut holds) {
             panic!("never: {what}\n{}", self.seen());
-        }
-        if std::env::var_os("ESPEJO_TEST_VERBOSE").is_some() {
-            eprintln!("{:>6} ms  {what}", started.elapsed().as_millis());
         }
     }
 
@@ -430,11 +426,6 @@ pub(super) fn bare(home: &Path) -> Command {
         .env("TZ", "UTC");
     command.stdin(Stdio::null());
     command
-}
-
-/// Runs a command to its end.
-pub(super) fn tell(command: &mut Command) -> Told {
-    Told::of(command.output().expect("the binary runs"))
 }
 
 /// Whether a condition comes to hold in time.

@@ -10,8 +10,13 @@ use super::bench::{Bench, append, paragraph, save, words};
 
 fn bench() -> Bench {
     Bench::new(|world, space| {
-        let content =
-            || vec![paragraph("a", "the first line"), paragraph("b", "the second line"), paragraph("c", "the third line")];
+        let content = || {
+            vec![
+                paragraph("a", "the first line"),
+                paragraph("b", "the second line"),
+                paragraph("c", "the third line"),
+            ]
+        };
         for name in ["One", "Two", "Three"] {
             world.app_create(space, None, name, content());
         }
@@ -63,7 +68,9 @@ fn edits_of_both_sides_meet_in_one_page() {
     // While it runs: the app's change is not known yet when the file is saved.
     in_the_app(&bench, "One", "second", "SECOND");
     append(&bench.page("One.md"), "\nlast\n");
-    bench.until("both are in", || words(&bench.content("One")) == "the FIRST line\nthe SECOND line\nthe THIRD line\nlast\n");
+    bench.until("both are in", || {
+        words(&bench.content("One")) == "the FIRST line\nthe SECOND line\nthe THIRD line\nlast\n"
+    });
     bench.until_in_step();
     assert!(bench.text("One.md").contains("SECOND"));
     bench.rest(daemon);

@@ -241,7 +241,8 @@ fn every_way_of_saving_is_one_changed_block() {
 
 #[test]
 fn what_means_nothing_new_sends_nothing() {
-    let ways: [(&str, fn(&str) -> String); 7] = [
+    type Way = fn(&str) -> String;
+    let ways: [(&str, Way); 7] = [
         ("touched", str::to_owned),
         ("CRLF", |text| text.replace('\n', "\r\n")),
         ("stars", |text| text.replace("\n- ", "\n* ")),

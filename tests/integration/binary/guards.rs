@@ -24,7 +24,8 @@ fn an_empty_or_short_list_removes_nothing() {
     let daemon = bench.run_in_step();
     let files = bench.files();
     bench.forget_requests();
-    for fault in [Fault::EmptyList, Fault::ShortList, Fault::SpoiltEntry, Fault::Page(200), Fault::WrongType] {
+    for fault in [Fault::EmptyList, Fault::ShortList, Fault::SpoiltEntry, Fault::Page(200), Fault::WrongType]
+    {
         for path in ["/pages", "/workspaces"] {
             bench.world().fail_next(Matcher::Route("GET".to_owned(), path.to_owned()), fault.clone());
             let waiting = || bench.world().faults_waiting();
@@ -89,7 +90,9 @@ fn a_workspace_that_disappears_keeps_its_files() {
     bench.until("it is told", || bench.attention().contains("no longer lists the workspace"));
     append(&bench.page("Page 1.md"), "\nwritten meanwhile\n");
     bench.ask("\"full-pass\"");
-    bench.until("it is asked again", || bench.requests().iter().filter(|line| *line == "GET /workspaces").count() >= 2);
+    bench.until("it is asked again", || {
+        bench.requests().iter().filter(|line| *line == "GET /workspaces").count() >= 2
+    });
     assert_eq!(bench.files().len(), files.len());
     assert_eq!(bench.writes(), Vec::<String>::new());
     bench.world().app_rejoin(&space);
@@ -172,14 +175,20 @@ fn a_root_that_goes_or_is_another_stops_all_writing() {
             bench.requests().iter().filter(|line| line.ends_with(&page.to_string())).count() >= 1
         });
         if replace {
-            assert_eq!(fs::read_dir(bench.root()).unwrap().count(), 0, "something was written into a strange folder");
+            assert_eq!(
+                fs::read_dir(bench.root()).unwrap().count(),
+                0,
+                "something was written into a strange folder"
+            );
             fs::remove_dir(bench.root()).unwrap();
         } else {
             assert!(!bench.root().exists());
         }
         fs::rename(&away, bench.root()).unwrap();
         bench.until("the folder is taken up again", || {
-            fs::read_to_string(bench.page("Page 1.md")).unwrap().contains(&format!("changed meanwhile, {replace}"))
+            fs::read_to_string(bench.page("Page 1.md"))
+                .unwrap()
+                .contains(&format!("changed meanwhile, {replace}"))
         });
         bench.until_in_step();
     }

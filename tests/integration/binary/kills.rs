@@ -44,7 +44,8 @@ impl User<'_> {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        let pages = self.bench.files().into_keys().filter(|path| path.ends_with(".md") && !is_conflict_copy(path));
+        let pages =
+            self.bench.files().into_keys().filter(|path| path.ends_with(".md") && !is_conflict_copy(path));
         pages.map(|path| self.bench.root().join(path)).collect()
     }
 
@@ -72,7 +73,8 @@ impl User<'_> {
                 }
             }
             7 | 8 => {
-                let beside = if (self.draw)(2) == 0 { file.with_extension("") } else { file.with_file_name("") };
+                let beside =
+                    if (self.draw)(2) == 0 { file.with_extension("") } else { file.with_file_name("") };
                 drop(fs::create_dir_all(&beside));
                 if beside.is_dir() {
                     save(&beside.join(format!("New {word}.md")), &format!("{word} in a new file\n"));
@@ -135,7 +137,8 @@ fn killed_twenty_times_nothing_is_lost_and_nothing_is_doubled() {
         bench.world().fail_randomly(Matcher::Method(kind.to_owned()), Fault::Delay(30), 500);
         bench.world().fail_randomly(Matcher::Method(kind.to_owned()), Fault::LostAfter, 50);
     }
-    let mut user = User { bench: &bench, draw: Box::new(draws(seed + 1)), words: 0, written: Vec::new(), deletions: 0 };
+    let mut user =
+        User { bench: &bench, draw: Box::new(draws(seed + 1)), words: 0, written: Vec::new(), deletions: 0 };
     for _ in 0..KILLS {
         let daemon = bench.run();
         for _ in 0..3 + (user.draw)(5) {

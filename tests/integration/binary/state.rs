@@ -43,7 +43,9 @@ type Harm = fn(&Bench);
 
 const HARMS: [(&str, Harm); 6] = [
     ("deleted", |bench| fs::remove_dir_all(bench.state()).unwrap()),
-    ("the database deleted, its log left", |bench| fs::remove_file(bench.state().join("espejo.sqlite3")).unwrap()),
+    ("the database deleted, its log left", |bench| {
+        fs::remove_file(bench.state().join("espejo.sqlite3")).unwrap()
+    }),
     ("truncated to nothing", |bench| save_bytes(&bench.state().join("espejo.sqlite3"), b"")),
     ("cut in half", |bench| {
         let path = bench.state().join("espejo.sqlite3");

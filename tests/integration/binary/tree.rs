@@ -94,7 +94,8 @@ fn a_new_folder_with_files_becomes_a_page_with_subpages() {
 fn a_renamed_file_is_a_renamed_page() {
     let bench = bench("");
     let daemon = bench.run_in_step();
-    let ids: Vec<_> = ["Plan", "Notes", "Filler 1", "Filler 2", "Filler 3"].iter().map(|t| bench.id(t)).collect();
+    let ids: Vec<_> =
+        ["Plan", "Notes", "Filler 1", "Filler 2", "Filler 3"].iter().map(|t| bench.id(t)).collect();
     bench.forget_requests();
     fs::rename(bench.page("Plan.md"), bench.page("Plan B.md")).unwrap();
     fs::rename(bench.page("Notes.md"), bench.page("notes.md")).unwrap();
@@ -172,7 +173,9 @@ fn a_deleted_file_is_a_trashed_page_after_the_grace_time() {
     fs::remove_dir_all(bench.page("Plan/Child")).unwrap();
     let (notes, child, grandchild) = (bench.id("Notes"), bench.id("Child"), bench.id("Grandchild"));
     let trashed = |id| bench.is_trashed(id);
-    bench.until("the pages are in the service's trash", || trashed(&notes) && trashed(&child) && trashed(&grandchild));
+    bench.until("the pages are in the service's trash", || {
+        trashed(&notes) && trashed(&child) && trashed(&grandchild)
+    });
     bench.until_in_step();
     let mut expected = [format!("DELETE /pages/{notes}"), format!("DELETE /pages/{child}")];
     let mut writes = bench.writes();
@@ -227,7 +230,10 @@ fn a_file_moved_to_another_folder_is_put_back_and_status_says_why() {
     assert!(words(&bench.content("Child")).contains("edited"));
     assert_eq!(bench.writes(), [format!("PATCH /pages/{}", bench.id("Child"))]);
     let told = bench.attention();
-    assert!(told.contains("Plan/Other child.md: it was moved to") && told.contains("cannot move pages"), "{told}");
+    assert!(
+        told.contains("Plan/Other child.md: it was moved to") && told.contains("cannot move pages"),
+        "{told}"
+    );
     assert_eq!(bench.tell(&["status"]).code, 3);
     assert!(!bench.page("Child").exists() && !bench.page("Child.md").exists(), "{}", bench.seen());
     bench.rest(daemon);
@@ -267,8 +273,17 @@ fn what_is_no_page_is_left_alone() {
     let bench = bench("");
     let daemon = bench.run_in_step();
     let names = [
-        ".Plan.md.swp", "Plan.md~", "#Plan.md#", "image.png", "NOTES.MD", "Plan.txt", "4913", ".git/config.md",
-        "Plan.conflict-20260101-000000.md", "Plan.sync-conflict-20260131-235959-ABCDEFG.md", "Thumbs.db",
+        ".Plan.md.swp",
+        "Plan.md~",
+        "#Plan.md#",
+        "image.png",
+        "NOTES.MD",
+        "Plan.txt",
+        "4913",
+        ".git/config.md",
+        "Plan.conflict-20260101-000000.md",
+        "Plan.sync-conflict-20260131-235959-ABCDEFG.md",
+        "Thumbs.db",
     ];
     fs::create_dir(bench.page(".git")).unwrap();
     for name in names {
@@ -311,7 +326,9 @@ fn a_page_whose_post_is_lost_is_made_once() {
 fn a_write_whose_answer_is_lost_is_not_repeated_in_vain() {
     let bench = bench("");
     let daemon = bench.run_in_step();
-    for (n, fault) in [Fault::LostAfter, Fault::StatusAfter(500), Fault::PageWith200, Fault::Cut].into_iter().enumerate() {
+    for (n, fault) in
+        [Fault::LostAfter, Fault::StatusAfter(500), Fault::PageWith200, Fault::Cut].into_iter().enumerate()
+    {
         let title = format!("Filler {}", n + 6);
         let id = bench.id(&title);
         bench.forget_requests();

@@ -38,7 +38,9 @@ fn a_frozen_workspace_is_read_only_and_the_others_go_on() {
         let elsewhere = bench.root().join("Otra/Pages/Elsewhere.md");
         append(&elsewhere, "\nelsewhere\n");
         if how != "scope" {
-            bench.until("another workspace goes on", || words(&bench.content("Elsewhere")).contains("elsewhere"));
+            bench.until("another workspace goes on", || {
+                words(&bench.content("Elsewhere")).contains("elsewhere")
+            });
         }
         bench.until("it is told", || {
             let told = bench.attention();
@@ -49,7 +51,10 @@ fn a_frozen_workspace_is_read_only_and_the_others_go_on() {
         bench.world().app_edit(&page, vec![paragraph("a", "changed by others")]);
         bench.look_again();
         bench.until("changes still come down", || bench.text("Page 3.md").contains("changed by others"));
-        assert!(bench.titled("New").is_none() && !words(&bench.content("Page 1")).contains("meanwhile"), "{how}");
+        assert!(
+            bench.titled("New").is_none() && !words(&bench.content("Page 1")).contains("meanwhile"),
+            "{how}"
+        );
         let tries = bench.writes().len();
         assert!(tries <= 6, "{how}: it is asked again and again: {:?}", bench.writes());
         set(false);
@@ -115,7 +120,8 @@ fn edits_go_out_in_the_end_whatever_the_service_says_at_first() {
         append(&bench.page("Page 1.md"), "\nsent in the end\n");
         append(&bench.page("Page 2.md"), "\nsent too\n");
         bench.until("both are sent", || {
-            words(&bench.content("Page 1")) == "words\nsent in the end\n" && words(&bench.content("Page 2")) == "words\nsent too\n"
+            words(&bench.content("Page 1")) == "words\nsent in the end\n"
+                && words(&bench.content("Page 2")) == "words\nsent too\n"
         });
         bench.until_in_step();
         bench.until("nothing needs the user", || bench.attention().is_empty());
@@ -125,7 +131,14 @@ fn edits_go_out_in_the_end_whatever_the_service_says_at_first() {
 
 #[test]
 fn a_page_that_cannot_be_read_harms_no_other() {
-    let faults = [Fault::Huge(70 << 20), Fault::Deep(300), Fault::NullContent, Fault::NoContent, Fault::Noise, Fault::Short];
+    let faults = [
+        Fault::Huge(70 << 20),
+        Fault::Deep(300),
+        Fault::NullContent,
+        Fault::NoContent,
+        Fault::Noise,
+        Fault::Short,
+    ];
     for fault in faults {
         let bench = bench();
         let page = bench.id("Page 3");

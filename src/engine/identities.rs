@@ -1,0 +1,215 @@
+//! Which file is which page: what vanished, what appeared and what moved, told together after a complete look.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Engine;
+use super::disk::UNSETTLED_MAX_MS;
+use crate::model::{LocalFile, MirrorPath, PageId, Stamp, folder_of};
+use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
+use crate::store::StoreError;
+
+impl Engine {
+    /// Tells files and pages together, once everything that can be read has been.
+    pub(super) fn identify_if_ready(&mut self) -> Result<(), StoreError> {
+        if !self.watch.identities_due || self.newcomers_wait() {
+            return Ok(());
+        }
+        self.watch.identities_due = false;
+        let seen_now = std::mem::take(&mut self.lists.last_seen);
+        let known: Vec<KnownFile> = self
+            .trees
+            .files
+            .values()
+            .filter(|file| file.page.is_some() || self.was_there_before(file, &seen_now))
+            .map(|file| KnownFile {
+                path: file.path.clone(),
+                page: file.page.clone(),
+                stamp: file.stamp,
+                hash: file.hash,
+            })
+            .collect();
+        let mut seen = Vec::new();
+        for (path, stamp) in &seen_now {
+            // A new file that is still being written is told apart at a later look.
+            let arrived = self.watch.arrivals.get(path);
+            let Some(file) = arrived.or_else(|| self.trees.files.get(path)) else { continue };
+            let claims = file.claims.clone().filter(|_| file.claims != file.disowned);
+            seen.push(SeenFile { path: path.clone(), stamp: *stamp, claims, hash: file.hash });
+        }
+        // What could not be looked at is taken to be as it was.
+        for file in self.trees.files.values().filter(|file| !seen_now.contains_key(&file.path)) {
+            if self.root.unreadable.iter().any(|(hidden, _)| file.path.is_within(hidden)) {
+                let claims = file.claims.clone().filter(|_| file.claims != file.disowned);
+                seen.push(SeenFile { path: file.path.clone(), stamp: file.stamp, claims, hash: file.hash });
+            }
+        }
+        let identities = identity::identify(&known, &seen);
+        for (_, file) in std::mem::take(&mut self.watch.arrivals) {
+            if let Some(page) = &file.page {
+                self.moment(&page.clone()).reading = None;
+            }
+            self.save_file(file)?;
+        }
+        self.apply_identities(&seen, identities)?;
+        self.lists.last_seen = seen_now;
+        Ok(())
+    }
+
+    /// Whether a new path has not been read yet: what vanished elsewhere may be there. A file that never rests is
+    /// waited for no longer than [`UNSETTLED_MAX_MS`].
+    fn newcomers_wait(&self) -> bool {
+        self.watch.unread.iter().any(|(path, due)| {
+            let first = self.watch.touched.get(path).map_or(*due, |(first, _)| *first);
+            *due <= self.now
+                || !self.trees.files.contains_key(path) && self.now.since_ms(first) <= UNSETTLED_MAX_MS
+        })
+    }
+
+    fn was_there_before(&self, file: &LocalFile, seen: &BTreeMap<MirrorPath, Stamp>) -> bool {
+        file.page.is_none() && (!seen.contains_key(&file.path) || self.intents.contains_key(&file.path))
+    }
+
+    fn apply_identities(
+        &mut self,
+        seen: &[SeenFile],
+        identities: identity::Identities,
+    ) -> Result<(), StoreError> {
+        // All old bindings go first: files may have changed places with each other.
+        for (file, verdict) in seen.iter().zip(&identities.verdicts) {
+            match verdict {
+                Verdict::Moved { from, .. } => {
+                    self.follow_intent(from, &file.path)?;
+                    self.follow_folder(from, &file.path)?;
+                }
+                Verdict::New { from: Some(from), .. } => self.follow_intent(from, &file.path)?,
+                _ => {}
+            }
+        }
+        for (page, path) in &identities.vanished {
+            self.file_vanished(page, path)?;
+        }
+        for (file, verdict) in seen.iter().zip(&identities.verdicts) {
+            match verdict {
+                Verdict::Same(page) => self.bind(&file.path, page, false)?,
+                Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
+                Verdict::Copy { of } => self.unbind(&file.path, Some(of.clone()))?,
+                Verdict::New { claims, .. } => self.new_file(&file.path, claims.as_ref())?,
+            }
+        }
+        let seen_paths: BTreeSet<&MirrorPath> = seen.iter().map(|file| &file.path).collect();
+        let gone: Vec<MirrorPath> =
+            self.trees.files.keys().filter(|path| !seen_paths.contains(path)).cloned().collect();
+        for path in gone {
+            self.forget_file(&path)?;
+            self.wake_all();
+        }
+        Ok(())
+    }
+
+    /// A file that shall become a page has another path: so has what was asked for it.
+    pub(super) fn follow_intent(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+        if let Some(mut intent) = self.intents.remove(from) {
+            self.store.delete_intent(from)?;
+            intent.path = to.clone();
+            self.store.save_intent(&intent)?;
+            self.intents.insert(to.clone(), intent);
+            for flight in self.flights.values_mut() {
+                flight.purpose.follow_creation(from, to);
+            }
+        }
+        Ok(())
+    }
+
+    /// A file that moved together with the folder of its subpages: they are where they were, in it.
+    fn follow_folder(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+        let (Some(old), Some(new)) = (folder_of(from), folder_of(to)) else { return Ok(()) };
+        if !self.trees.folders.contains(&old) && self.trees.folders.contains(&new) {
+            self.follow_intent(&old, &new)?;
+            self.rebase_agreed(&old, &new)?;
+        }
+        Ok(())
+    }
+
+    fn file_vanished(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
+        let (now, tick) = (self.now, self.tick);
+        self.edit_page(page, |node| {
+            if node.file.as_ref() == Some(path) {
+                node.file = None;
+                node.missing_since.get_or_insert(now);
+            }
+        })?;
+        let moment = self.moment(page);
+        moment.missed = tick;
+        moment.reading = None;
+        tracing::debug!(page = %page, path = %path, "file missing");
+        Ok(())
+    }
+
+    /// `path` is the file of `page`.
+    pub(super) fn bind(&mut self, path: &MirrorPath, page: &PageId, moved: bool) -> Result<(), StoreError> {
+        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
+        let Some(node) = self.trees.pages.get(page) else { return self.unbind(path, None) };
+        if node.file.as_ref() == Some(path)
+            && file.page.as_ref() == Some(page)
+            && node.missing_since.is_none()
+        {
+            return Ok(());
+        }
+        let came_back = node.missing_since.is_some();
+        file.page = Some(page.clone());
+        if file.claims.as_ref().is_some_and(|claims| claims != page) {
+            file.disowned.clone_from(&file.claims);
+        }
+        self.save_file(file)?;
+        self.edit_page(page, |node| {
+            node.file = Some(path.clone());
+            node.missing_since = None;
+            node.approved = false;
+        })?;
+        self.moment(page).reading = None;
+        if moved || came_back {
+            self.wake_all();
+        }
+        Ok(())
+    }
+
+    /// `path` is no page's file.
+    pub(super) fn unbind(&mut self, path: &MirrorPath, copy_of: Option<PageId>) -> Result<(), StoreError> {
+        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
+        let was = file.page.take();
+        if copy_of.is_some() {
+            file.disowned = copy_of;
+        }
+        self.save_file(file)?;
+        if let Some(page) = was {
+            self.edit_page(&page, |node| {
+                if node.file.as_ref() == Some(path) {
+                    node.file = None;
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A file that no known file explains. It may be a page's all the same: after the state was lost, or when a
+    /// deleted file is put back much later.
+    fn new_file(&mut self, path: &MirrorPath, claims: Option<&PageId>) -> Result<(), StoreError> {
+        let claimed = claims.filter(|id| {
+            self.trees.pages.get(*id).is_some_and(|node| {
+                node.file.as_ref().is_none_or(|file| !self.trees.files.contains_key(file) || file == path)
+            })
+        });
+        if let Some(page) = claimed {
+            return self.bind(path, &page.clone(), true);
+        }
+        // A save by renaming can take the file away for a moment; back at its place, it is the page's again.
+        let returned =
+            self.trees.pages.values().find(|node| {
+                node.file.is_none() && node.base.as_ref().is_some_and(|base| base.path == *path)
+            });
+        match returned.map(|node| node.id.clone()) {
+            Some(page) if claims.is_none() => self.bind(path, &page, true),
+            _ => self.unbind(path, None),
+        }
+    }
+}
