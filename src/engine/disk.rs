@@ -68,6 +68,8 @@ impl Root {
 pub(super) struct Watching {
     scan_due: Timestamp,
     hinted_since: Option<Timestamp>,
+    /// When a scan was last asked for: one that left before says nothing of what happened since.
+    pub(super) asked: Timestamp,
     /// The last hint or noticed change of each path that is not settled.
     pub(super) touched: BTreeMap<MirrorPath, (Timestamp, Timestamp)>,
     /// Files to read, and from when.
@@ -83,6 +85,7 @@ impl Watching {
         Self {
             scan_due: now,
             hinted_since: None,
+            asked: Timestamp::default(),
             touched: BTreeMap::new(),
             unread: BTreeMap::new(),
             identities_due: false,
@@ -92,6 +95,7 @@ impl Watching {
 
     pub(super) fn hint(&mut self, path: MirrorPath, now: Timestamp, settle_ms: i64) {
         self.touched.entry(path).and_modify(|(_, last)| *last = now).or_insert((now, now));
+        self.asked = now;
         let since = *self.hinted_since.get_or_insert(now);
         let due = now.plus_ms(settle_ms).min(since.plus_ms(settle_ms.max(SCAN_AT_LATEST_MS)));
         if self.scan_due > due || since == now {
@@ -151,6 +155,9 @@ impl Engine {
     pub(super) fn scan_done(&mut self, flight: &Flight, scan: Scan) -> Result<(), StoreError> {
         self.watch.scan_due = self.now.plus_ms(SCAN_EVERY_MS);
         self.watch.hinted_since = None;
+        if self.watch.asked > flight.sent_at {
+            self.watch.scan_due = self.now.plus_ms(self.settings.pages.settle_ms);
+        }
         if scan.root != RootState::Ready {
             self.root.state = Some(Err(root_problem(&scan.root)));
             self.watch.scan_due = self.now.plus_ms(ROOT_RETRY_MS);

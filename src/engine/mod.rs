@@ -215,7 +215,10 @@ impl Engine {
         self.advance(now);
         match event {
             Event::Hint(path) => self.watch.hint(path, self.now, self.settings.pages.settle_ms),
-            Event::HintAll => self.watch.scan_by(self.now),
+            Event::HintAll => {
+                self.watch.asked = self.now;
+                self.watch.scan_by(self.now);
+            }
             Event::Asked(Request::FullPass) => self.begin_full_pass(),
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
             Event::Done { id, outcome } => self.done(id, outcome)?,
