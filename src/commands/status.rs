@@ -82,7 +82,7 @@ fn human(
             output::paint(output::GOOD, "everything is in step")
         }
         (true, 0) => output::paint(output::GOOD, "running, catching up"),
-        (false, 0) => output::paint(output::ODD, "not running: start espejo run, or espejo service install"),
+        (false, 0) => output::paint(output::ODD, "not running: start espejo run"),
     };
     writeln!(out, "{verdict}")?;
     writeln!(out, "  folder     {}", config.root.display())?;

@@ -70,7 +70,7 @@ impl Engine {
             need(
                 "",
                 &format!("nothing is written on either side: {why}"),
-                "bring the folder back, or run espejo init for a new one",
+                "bring the folder back; to mirror afresh, move the state folder away (espejo status names it)",
             );
         }
         if let Some(why) = &self.service.stopped {
