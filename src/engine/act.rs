@@ -133,7 +133,6 @@ impl Engine {
             (Some(file), Some(path)) => front_is_stale(file, path, node),
             _ => false,
         };
-        let grace = self.settings.pages.delete_grace_ms;
         plan::decide(&View {
             node,
             file,
@@ -142,8 +141,7 @@ impl Engine {
             meaning: file.and_then(|file| self.meaning_hash(node, file)),
             belongs: belongs.as_ref(),
             front_is_stale,
-            grace_is_over: node.missing_since.is_some_and(|since| self.now.since_ms(since) >= grace)
-                && self.watch.is_quiet(self.now),
+            grace_is_over: self.grace_is_over(node) && self.watch.is_quiet(self.now),
             deletes: self.settings.pages.deletes,
             moves: self.settings.pages.moves,
         })
@@ -227,6 +225,7 @@ impl Engine {
             page.missing_since.get_or_insert(now);
         })?;
         self.moment(&node.id).missed = tick;
+        self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
         Ok(())
     }
 

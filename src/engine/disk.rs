@@ -68,6 +68,8 @@ impl Root {
 pub(super) struct Watching {
     scan_due: Timestamp,
     hinted_since: Option<Timestamp>,
+    /// When the last complete scan began.
+    pub(super) scanned: Timestamp,
     /// When a scan was last asked for: one that left before says nothing of what happened since.
     pub(super) asked: Timestamp,
     /// The last hint or noticed change of each path that is not settled.
@@ -85,6 +87,7 @@ impl Watching {
         Self {
             scan_due: now,
             hinted_since: None,
+            scanned: Timestamp::default(),
             asked: Timestamp::default(),
             touched: BTreeMap::new(),
             unread: BTreeMap::new(),
@@ -167,6 +170,7 @@ impl Engine {
             self.wake_all();
         }
         self.root.state = Some(Ok(()));
+        self.watch.scanned = flight.sent_at;
         if self.root.identity != Some(scan.root_identity) {
             self.root.changed |= self.root.identity.is_some();
             self.root.identity = Some(scan.root_identity);
@@ -179,6 +183,7 @@ impl Engine {
         self.take_in_stamps(&scan, flight.sent_at);
         self.watch.identities_due = true;
         self.identify_if_ready()?;
+        self.watch.scan_by(self.next_grace_end());
         self.drop_settled_conflicts(&scan)
     }
 
@@ -263,9 +268,11 @@ impl Engine {
                     .or_insert((now, now));
                 self.watch.unread.insert(path.clone(), self.now.plus_ms(self.settings.pages.settle_ms));
             }
+            // The file stays to be read: nothing was learned about it.
+            Err(error @ DiskError::RootNotReady(_)) => self.disk_failed(path, &error),
             Err(error) => {
                 self.watch.forget(path);
-                self.take_in_problem(path, None, error.to_string())?;
+                self.take_in_problem(path, error.to_string())?;
             }
         }
         self.identify_if_ready()
@@ -334,17 +341,13 @@ impl Engine {
         Ok(self.store.body(base.body)?.is_some_and(|blocks| !blocks.is_empty()))
     }
 
-    fn take_in_problem(
-        &mut self,
-        path: &MirrorPath,
-        stamp: Option<Stamp>,
-        why: String,
-    ) -> Result<(), StoreError> {
+    /// A file that could not be read. Every scan tries again: permissions can change without a trace in its stamp.
+    fn take_in_problem(&mut self, path: &MirrorPath, why: String) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else {
             self.root.unreadable.push((path.clone(), why));
             return Ok(());
         };
-        file.stamp = stamp.unwrap_or(file.stamp);
+        file.hash = None;
         file.problem = Some(why);
         self.save_file(file)
     }

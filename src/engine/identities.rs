@@ -138,6 +138,7 @@ impl Engine {
                 node.missing_since.get_or_insert(now);
             }
         })?;
+        self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
         let moment = self.moment(page);
         moment.missed = tick;
         moment.reading = None;
@@ -208,7 +209,10 @@ impl Engine {
                 node.file.is_none() && node.base.as_ref().is_some_and(|base| base.path == *path)
             });
         match returned.map(|node| node.id.clone()) {
-            Some(page) if claims.is_none() => self.bind(path, &page, true),
+            // A copy of another page's file, put where this page's file was, is what this page says now.
+            Some(page) if claims.is_none_or(|id| self.trees.pages.contains_key(id)) => {
+                self.bind(path, &page, true)
+            }
             _ => self.unbind(path, None),
         }
     }

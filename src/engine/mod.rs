@@ -269,7 +269,6 @@ impl Engine {
                 at = at.min(moment.retry_at);
             }
         }
-        at = at.min(self.next_grace_end());
         // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass.
         Some(if at <= now { now.plus_ms(1_000) } else { at })
     }

@@ -110,11 +110,21 @@ impl Engine {
 
     /// Whether a person deleted this page's file, beyond the grace time.
     fn is_deleted_here(&self, node: &Node) -> bool {
-        let grace = self.settings.pages.delete_grace_ms;
         node.base.is_some()
             && node.file.is_none()
             && node.remote.presence == Presence::Listed
-            && node.missing_since.is_some_and(|since| self.now.since_ms(since) >= grace)
+            && self.grace_is_over(node)
+    }
+
+    /// Whether a file has been missing for the whole grace time, and a scan since has not found it: a hint at its
+    /// return may have been lost. What could not be read may be the missing file under another name.
+    pub(super) fn grace_is_over(&self, node: &Node) -> bool {
+        let all_read = self.root.unreadable.is_empty() || node.approved;
+        all_read && self.grace_end(node).is_some_and(|end| end <= self.now && end <= self.watch.scanned)
+    }
+
+    fn grace_end(&self, node: &Node) -> Option<Timestamp> {
+        Some(node.missing_since?.plus_ms(self.settings.pages.delete_grace_ms))
     }
 
     /// Why deletions in the folder are not carried to the service now, if so.
@@ -263,14 +273,14 @@ impl Engine {
         }
     }
 
-    /// When the next grace time ends.
+    /// When the next grace time ends and the missing file must be looked for once more.
     pub(super) fn next_grace_end(&self) -> Timestamp {
-        let grace = self.settings.pages.delete_grace_ms;
         let far = self.now.plus_ms(3_600_000);
-        self.active
-            .iter()
-            .filter_map(|id| self.trees.pages.get(id)?.missing_since)
-            .map(|since| since.plus_ms(grace).max(self.now.plus_ms(100)))
+        self.trees
+            .pages
+            .values()
+            .filter_map(|node| self.grace_end(node))
+            .filter(|end| *end > self.watch.scanned)
             .fold(far, Timestamp::min)
     }
 

@@ -35,7 +35,9 @@ impl Engine {
         } else if let Some(original) =
             copied.and_then(|id| self.trees.pages.get(id)).and_then(|n| n.base.clone())
         {
-            let original = self.store.body(original.body)?.unwrap_or_default();
+            // The original may have other blocks by now, and the copy its former ones.
+            let mut original = self.store.body(original.body)?.unwrap_or_default();
+            original.extend(self.stand_ins_from_elsewhere(&node.workspace, split.body, &original)?);
             let ids = &mut self.ids;
             let parsed = markdown::parse(split.body, &original, &allowed, &mut || ids.next());
             markdown::with_new_ids(&parsed, &mut || ids.next())

@@ -109,11 +109,8 @@ impl Run {
                 takes(self, &to);
                 let is_folder = self.folder.file(&from).is_none();
                 if self.scene.recreate == 1 && (is_folder || from.parent() != to.parent()) {
-                    // A page of its own is made there, and the old one may be kept for what the app did to it.
-                    let moved = self.folder.within(&from);
-                    let words =
-                        moved.iter().filter_map(|path| self.folder.file(path)).flat_map(|file| &file.words);
-                    words.for_each(|word| self.ledger.copy(*word));
+                    // Pages of their own are made there, and the old ones are kept for what the app did to them.
+                    self.recreated = true;
                 }
                 (self.folder.rename(&from, &to), format!("renames {from} to {to}"))
             }

@@ -87,6 +87,8 @@ pub(crate) struct Run {
     pub(crate) postponed: Vec<Deed>,
     /// A pass was asked for and is not over.
     pub(crate) passing: bool,
+    /// Whether a file was moved where moving makes a new page: then a page may be there in both places.
+    pub(crate) recreated: bool,
 }
 
 impl Run {
@@ -134,6 +136,7 @@ impl Run {
             changed: false,
             postponed: Vec::new(),
             passing: false,
+            recreated: false,
         };
         run.start()?;
         Ok(run)
