@@ -316,7 +316,10 @@ impl Engine {
         let page = file.page.clone();
         let readable = file.problem.is_none();
         let new = old.is_none();
-        if old.is_some_and(|old| old.page.is_some() && !is_same_object(&old, &file)) {
+        // The same file that claims no other page than it did, or something else in its place?
+        let is_another =
+            |old: &LocalFile| !is_same_object(&old.stamp, &file.stamp) || old.claims != file.claims;
+        if old.is_some_and(|old| old.page.is_some() && is_another(&old)) {
             self.watch.arrivals.insert(file.path.clone(), file);
             self.watch.identities_due = true;
             return Ok(());
@@ -393,11 +396,9 @@ impl Engine {
     }
 }
 
-/// Whether a look at a known path found what stood there before, changed or not: the same file, that claims no other
-/// page than it did.
-fn is_same_object(old: &LocalFile, new: &LocalFile) -> bool {
-    let object = |stamp: &Stamp| (stamp.device, stamp.inode, stamp.born_ns);
-    object(&old.stamp) == object(&new.stamp) && old.claims == new.claims
+/// Whether two stamps are of one file, changed or not.
+pub(super) fn is_same_object(a: &Stamp, b: &Stamp) -> bool {
+    (a.device, a.inode, a.born_ns) == (b.device, b.inode, b.born_ns)
 }
 
 fn root_problem(state: &RootState) -> String {

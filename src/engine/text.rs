@@ -122,7 +122,9 @@ impl Engine {
             new: true,
         };
         let purpose = Purpose::Write { page: node.id.clone(), path: path.clone(), written };
-        Ok(Some((Effect::WriteFile { path, bytes: text.into_bytes(), expect: Expect::Absent }, purpose)))
+        let stands = path.parent().is_some_and(|folder| self.trees.folders.contains(&folder));
+        let expect = if stands { Expect::AbsentHere } else { Expect::Absent };
+        Ok(Some((Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)))
     }
 
     /// Carries the service's body, title and icon into the bytes just read.

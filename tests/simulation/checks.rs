@@ -147,8 +147,19 @@ impl Checks {
 
     /// A POST was carried out: was it the first for its file? Where a file that moves makes a new page, the old one is
     /// there for a while longer (`recreates`), and only the end can tell.
-    pub(crate) fn created(&mut self, id: &PageId, service: &Service, recreates: bool) -> Result<(), Failure> {
+    pub(crate) fn created(
+        &mut self,
+        id: &PageId,
+        folder: &Folder,
+        service: &Service,
+        recreates: bool,
+    ) -> Result<(), Failure> {
         let Some(page) = service.world.page(id) else { return Ok(()) };
+        let namesakes = folder.things.keys().filter(|path| path.page_stem() == Some(&page.title)).count();
+        if namesakes > 1 {
+            // Files of one name in several folders, of which one is being moved: each may get its page.
+            return Ok(());
+        }
         self.posted.push((id.clone(), page.parent.clone(), page.title.clone()));
         if recreates { Ok(()) } else { self.nothing_made_twice(service) }
     }

@@ -330,7 +330,7 @@ impl Run {
                 }
                 Effect::CreatePage { .. } => {
                     if let Some(page) = self.service.newest() {
-                        self.checks.created(&page, &self.service, self.scene.recreate == 1)?;
+                        self.checks.created(&page, &self.folder, &self.service, self.scene.recreate == 1)?;
                         self.order += 1;
                         self.checks.looked(self.order, &page, &Vec::new());
                         looked = Some((self.order, page));
