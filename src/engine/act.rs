@@ -63,6 +63,12 @@ impl Engine {
                     }
                     return Ok(None);
                 }
+                Decision::Settle => {
+                    let now = self.now;
+                    let since = *self.moment(page).moved_at.get_or_insert(now);
+                    self.watch.scan_by(since.plus_ms(self.settings.pages.delete_grace_ms));
+                    return Ok(None);
+                }
                 Decision::Look | Decision::Push { .. } | Decision::TrashPage => {
                     let tick = self.tick;
                     let moment = self.moment(page);
@@ -141,10 +147,18 @@ impl Engine {
             meaning: file.and_then(|file| self.meaning_hash(node, file)),
             belongs: belongs.as_ref(),
             front_is_stale,
+            rests: self.rests(node),
             grace_is_over: self.grace_is_over(node) && self.watch.is_quiet(self.now),
             deletes: self.settings.pages.deletes,
             moves: self.settings.pages.moves,
         })
+    }
+
+    /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there.
+    fn rests(&self, node: &Node) -> bool {
+        let moved_at = self.moments.get(&node.id).and_then(|moment| moment.moved_at);
+        let end = moved_at.map(|since| since.plus_ms(self.settings.pages.delete_grace_ms));
+        end.is_some_and(|end| end <= self.now && end <= self.watch.scanned)
     }
 
     fn meaning_hash(&self, node: &Node, file: &LocalFile) -> Option<ContentHash> {

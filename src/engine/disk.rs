@@ -135,6 +135,11 @@ impl Watching {
         self.scan_due > now && self.hinted_since.is_none() && self.unread.is_empty() && !self.identities_due
     }
 
+    /// Whether every file that the last scan saw has been told to be a page's or not.
+    pub(super) fn is_told(&self) -> bool {
+        !self.identities_due
+    }
+
     fn settled_at(&self, path: &MirrorPath, settle_ms: i64) -> Option<Timestamp> {
         let (first, last) = self.touched.get(path)?;
         Some(last.plus_ms(settle_ms).min(first.plus_ms(UNSETTLED_MAX_MS)))
@@ -183,7 +188,8 @@ impl Engine {
         self.take_in_stamps(&scan, flight.sent_at);
         self.watch.identities_due = true;
         self.identify_if_ready()?;
-        self.watch.scan_by(self.next_grace_end());
+        let ends = [self.next_grace_end(), self.next_rest()];
+        ends.into_iter().for_each(|end| self.watch.scan_by(end));
         self.drop_settled_conflicts(&scan)
     }
 
@@ -304,7 +310,11 @@ impl Engine {
                         file.claims = front.id.as_deref().and_then(|id| PageId::new(id).ok());
                         file.front_title = front.title.filter(|title| !title.is_empty());
                     }
-                    if blank && self.had_words(file.page.as_ref())? {
+                    let approved = file.page.as_ref().and_then(|id| self.trees.pages.get(id));
+                    if blank
+                        && !approved.is_some_and(|node| node.approved)
+                        && self.had_words(file.page.as_ref())?
+                    {
                         file.problem = Some("it is empty now, and its page is not".to_owned());
                     }
                 }

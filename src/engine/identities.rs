@@ -175,7 +175,9 @@ impl Engine {
             node.missing_since = None;
             node.approved = false;
         })?;
-        self.moment(page).reading = None;
+        let moment = self.moment(page);
+        moment.reading = None;
+        moment.moved_at = None;
         if moved || came_back {
             self.wake_all();
         }

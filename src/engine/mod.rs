@@ -99,6 +99,8 @@ struct Moment {
     seen_at: Timestamp,
     /// When its file was first found missing.
     missed: u64,
+    /// When its file was first seen in another folder than agreed.
+    moved_at: Option<Timestamp>,
     /// Since when it wants a request; 0 when it does not.
     wanted: u64,
     /// How often the service has refused to delete it.

@@ -284,6 +284,17 @@ impl Engine {
             .fold(far, Timestamp::min)
     }
 
+    /// When the next moved file has rested and must be looked at once more.
+    pub(super) fn next_rest(&self) -> Timestamp {
+        let grace = self.settings.pages.delete_grace_ms;
+        let far = self.now.plus_ms(3_600_000);
+        self.moments
+            .values()
+            .filter_map(|moment| Some(moment.moved_at?.plus_ms(grace)))
+            .filter(|end| *end > self.watch.scanned)
+            .fold(far, Timestamp::min)
+    }
+
     /// A person lets through what guards held: these files and what is beneath them, or everything.
     pub(super) fn approve(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
         let named = |path: &MirrorPath| {
@@ -295,14 +306,23 @@ impl Engine {
             .values()
             .filter(|node| {
                 let parked = node.parked.is_some();
-                node.remote.presence != Presence::Listed || node.missing_since.is_some() || parked
+                let has_problem = self.trees.file_of(node).is_some_and(|file| file.problem.is_some());
+                let missing = node.missing_since.is_some();
+                node.remote.presence != Presence::Listed || missing || parked || has_problem
             })
             .filter(|node| node.file.as_ref().or(node.base.as_ref().map(|b| &b.path)).is_some_and(named))
             .map(|node| node.id.clone())
             .collect();
         for id in waiting {
+            // An empty file is taken at its word from now on; one that cannot be understood is no clearer than before.
+            let file = self.trees.pages.get(&id).and_then(|node| self.trees.file_of(node));
+            let unclear = file.filter(|file| file.problem.is_some()).map(|file| file.path.clone());
+            if let Some(path) = &unclear {
+                self.watch.read_by(path, self.now);
+            }
             self.edit_page(&id, |node| {
-                node.approved = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
+                let gone = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
+                node.approved = gone || unclear.is_some();
                 node.parked = None;
                 if node.remote.presence == Presence::Hidden {
                     node.remote.presence = Presence::Gone;

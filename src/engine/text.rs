@@ -94,6 +94,10 @@ impl Engine {
     }
 
     pub(super) fn materialise(&mut self, node: &Node) -> Result<Choice, StoreError> {
+        if !self.watch.is_told() {
+            // Its file may be one that has just been seen and not been read.
+            return Ok(None);
+        }
         if self.awaits_intent(node) || self.adopt_by_place(node)? {
             self.active.remove(&node.id);
             return Ok(None);
