@@ -285,10 +285,10 @@ impl Engine {
         moment.missed = tick;
         moment.wanted = tick;
         if just_now {
-            // The answer to the POST is a look: the page is empty and nobody else has seen it yet.
+            // The answer to the POST is a look: the page was empty when it was made, some time after it was asked for.
             moment.looked = tick + 1;
             moment.seen = tick + 1;
-            moment.seen_at = now;
+            moment.seen_at = intent.asked_at;
         }
         self.say(Way::Up, &intent.path, "new page");
         self.wake_all();

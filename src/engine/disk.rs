@@ -323,6 +323,10 @@ impl Engine {
         if file.disowned != file.claims {
             file.disowned = None;
         }
+        if let Some(hidden) = self.hidden_claim(&file) {
+            // Whether this is that page's file, or a copy of it, shows when the other can be looked at.
+            return self.take_in_problem(&look.path, format!("it names the page of {hidden}, which cannot be read"));
+        }
         let page = file.page.clone();
         let readable = file.problem.is_none();
         let new = old.is_none();
@@ -344,6 +348,14 @@ impl Engine {
             self.wake(&page);
         }
         Ok(())
+    }
+
+    /// Where the file of the page is that a file names, if it is another page's and cannot be looked at.
+    fn hidden_claim(&self, file: &LocalFile) -> Option<MirrorPath> {
+        let claims = file.claims.as_ref().filter(|id| Some(*id) != file.page.as_ref())?;
+        let path = self.trees.pages.get(claims)?.file.clone()?;
+        let hidden = self.root.unreadable.iter().any(|(hidden, _)| path.is_within(hidden));
+        (hidden && file.disowned.is_none() && path != file.path).then_some(path)
     }
 
     fn had_words(&self, page: Option<&PageId>) -> Result<bool, StoreError> {

@@ -207,6 +207,7 @@ impl Run {
                     .copied()
                     .collect();
                 words.into_iter().for_each(|word| self.ledger.copy(word));
+                self.checks.lied();
                 format!("restores {}", self.named(&id))
             }
             Deed::IconInApp(id, icon) => {

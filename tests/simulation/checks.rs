@@ -140,7 +140,7 @@ impl Checks {
         Ok(())
     }
 
-    /// A list was answered that lacks pages: nobody can tell from it whether a POST arrived.
+    /// A list was answered that lacks pages, or a page came back: nobody can tell whether a file has its page already.
     pub(crate) fn lied(&mut self) {
         self.posted.clear();
     }
