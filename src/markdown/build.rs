@@ -113,7 +113,7 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         let mut alone = old.clone();
         alone.children.clear();
         let items: BTreeSet<String> = self.lowered.items.keys().cloned().collect();
-        let back = read(&write(std::slice::from_ref(&alone), &mut |_, _| {}), &items);
+        let back = read(&write(std::slice::from_ref(&alone), &mut |_, _| {}).text, &items);
         let mut own = node.clone();
         own.children.clear();
         !same_trees(&back, &[alone]) && same_trees(&back, &[own])

@@ -159,14 +159,9 @@ impl<'a> Walk<'a> {
 
     /// `TYPE ID`, or `TYPE #hash` where the id cannot stand in a comment or is taken.
     fn placeholder(&mut self, block: &Value) -> Kind {
-        let text = |key| block.get(key).and_then(Value::as_str).unwrap_or("");
-        let kind = name(text("type"), "unknown");
-        let id = text("id");
+        let (kind, id) = type_and_id(block);
         let mut label = format!("{kind} {id}");
-        let fits = !id.is_empty()
-            && id.len() <= 128
-            && id.bytes().all(|b| b > b' ' && b != b'>' && b != b'<' && b != 127);
-        if !fits || id.ends_with('-') || self.labels.contains(&label) {
+        if !fits_comment(id) || self.labels.contains(&label) {
             let hash = short_hash(block);
             label = format!("{kind} #{hash:08x}");
             let mut copy = 2;
@@ -178,6 +173,43 @@ impl<'a> Walk<'a> {
         self.labels.insert(label.clone());
         Kind::Placeholder(label.into())
     }
+}
+
+fn type_and_id(block: &Value) -> (String, &str) {
+    let text = |key| block.get(key).and_then(Value::as_str).unwrap_or("");
+    (name(text("type"), "unknown"), text("id"))
+}
+
+fn fits_comment(id: &str) -> bool {
+    !id.is_empty()
+        && id.len() <= 128
+        && !id.ends_with('-')
+        && id.bytes().all(|b| b > b' ' && b != b'>' && b != b'<' && b != 127)
+}
+
+/// How often each id is there.
+pub(super) fn ids<'a>(values: &[&'a Value]) -> BTreeMap<&'a str, usize> {
+    let mut ids = BTreeMap::new();
+    for id in values.iter().filter_map(|block| block.get("id")?.as_str()) {
+        *ids.entry(id).or_insert(0) += 1;
+    }
+    ids
+}
+
+/// The label of a block that has Markdown but is written as a placeholder: like that of one that has none, but told
+/// from the block and its place alone, so that it is found again without writing the page.
+pub(super) fn stand_in(block: &Value, index: usize, ids: &BTreeMap<&str, usize>) -> String {
+    let (kind, id) = type_and_id(block);
+    if fits_comment(id) && ids.get(id) == Some(&1) {
+        return format!("{kind} {id}");
+    }
+    format!("{kind} #{:08x}@{index}", short_hash(block))
+}
+
+/// See [`mark_blank`], at every level.
+pub(super) fn mark_blank_all(nodes: &mut [Node]) {
+    mark_blank(nodes);
+    nodes.iter_mut().for_each(|node| mark_blank_all(&mut node.children));
 }
 
 /// Marks the empty paragraphs that blank lines can say: those with a sibling that shows on both sides.

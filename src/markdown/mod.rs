@@ -9,6 +9,7 @@ mod align;
 mod allowed;
 mod build;
 mod carry;
+mod certain;
 mod check;
 pub mod front_matter;
 mod likeness;
@@ -50,9 +51,9 @@ pub struct Span {
 /// Blocks to Markdown.
 #[must_use]
 pub fn render(blocks: &[Value]) -> Rendered {
-    let lowered = lower::lower(blocks);
+    let mut lowered = lower::lower(blocks);
     let mut ranges = vec![0..0; lowered.values.len()];
-    let text = write::write(&lowered.nodes, &mut |index, range| ranges[index] = range);
+    let text = certain::written(&mut lowered, &mut |index, range| ranges[index] = range);
     let id = |block: &Value| block.get("id").and_then(Value::as_str).map(str::to_owned);
     let map = lowered.values.iter().zip(ranges).map(|(block, range)| Span { id: id(block), range }).collect();
     Rendered { text, map }

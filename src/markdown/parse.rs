@@ -8,7 +8,7 @@ use super::NewId;
 use super::align::{Flat, align};
 use super::allowed::Allowed;
 use super::build::Builder;
-use super::lower::{Lowered, lower};
+use super::lower::{Lowered, ids, lower, stand_in};
 use super::plain::{Inline, Kind, Node, number, own_hash};
 use super::read::read;
 use super::write::write;
@@ -16,7 +16,7 @@ use super::write::write;
 /// See [`super::parse`].
 pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
     let lowered = lower(base);
-    if !base.is_empty() && write(&lowered.nodes, &mut |_, _| {}) == text {
+    if !base.is_empty() && write(&lowered.nodes, &mut |_, _| {}).text == text {
         return base.to_vec();
     }
     let mut known = allowed.clone();
@@ -34,7 +34,7 @@ pub(super) fn matched<'a>(
 ) -> (Vec<Node>, Lowered<'a>) {
     let items: BTreeSet<String> = lowered.items.keys().cloned().collect();
     let mut nodes = read(text, &items);
-    settle_placeholders(&mut nodes, &lowered.nodes);
+    settle_placeholders(&mut nodes, &mut lowered);
     if !any(&nodes, &|node| node.kind == Kind::Toggle) {
         each(&mut lowered.nodes, &mut |node| {
             if node.kind == Kind::Toggle {
@@ -60,17 +60,39 @@ pub(super) fn matched<'a>(
     (nodes, lowered)
 }
 
-/// Turns placeholders that name no block of the base into the text that they are.
-fn settle_placeholders(nodes: &mut [Node], old: &[Node]) {
+/// Finds what placeholders stand for: blocks of the base that are written so, or could be should nothing else read
+/// back. The others become the text that they are.
+fn settle_placeholders(nodes: &mut [Node], lowered: &mut Lowered) {
     let is_placeholder = |node: &Node| matches!(node.kind, Kind::Placeholder(_));
     if !any(nodes, &is_placeholder) {
         return;
     }
     let mut labels = BTreeSet::new();
-    collect_labels(old, &mut labels);
+    collect_labels(&lowered.nodes, &mut labels);
+    let mut strange = BTreeSet::new();
     each(nodes, &mut |node| {
         if let Kind::Placeholder(label) = &node.kind
             && !labels.contains(&**label)
+        {
+            strange.insert(label.to_string());
+        }
+    });
+    if strange.is_empty() {
+        return;
+    }
+    let ids = ids(&lowered.values);
+    let values = &lowered.values;
+    each(&mut lowered.nodes, &mut |node| {
+        let label = stand_in(values[node.index], node.index, &ids);
+        if !is_placeholder(node) && strange.remove(&label) {
+            node.kind = Kind::Placeholder(label.into());
+            node.inline = Inline::default();
+            node.blank = false;
+        }
+    });
+    each(nodes, &mut |node| {
+        if let Kind::Placeholder(label) = &node.kind
+            && strange.contains(&**label)
         {
             node.inline = Inline::plain(&format!("<!-- block: {label} -->"));
             node.kind = Kind::Paragraph;
@@ -78,10 +100,10 @@ fn settle_placeholders(nodes: &mut [Node], old: &[Node]) {
     });
 }
 
-fn collect_labels<'a>(nodes: &'a [Node], out: &mut BTreeSet<&'a str>) {
+fn collect_labels(nodes: &[Node], out: &mut BTreeSet<String>) {
     for node in nodes {
         if let Kind::Placeholder(label) = &node.kind {
-            out.insert(&**label);
+            out.insert(label.to_string());
         }
         collect_labels(&node.children, out);
     }

@@ -210,6 +210,8 @@ pub(super) struct Node {
     pub base: Option<usize>,
     /// A block of the base that hides what is beneath it.
     pub sealed: bool,
+    /// Its text is written with every escape that could be needed.
+    pub strict: bool,
     /// How it reads when a construct without a documented block is kept as its text.
     pub literal: Option<Box<Literal>>,
 }
@@ -240,6 +242,7 @@ impl Node {
             blank: false,
             base: None,
             sealed: false,
+            strict: false,
             literal: None,
         }
     }

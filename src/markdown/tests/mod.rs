@@ -1,5 +1,6 @@
 //! The laws of the converter, over the corpus, over generated pages, and over examples.
 
+mod certain;
 mod corpus;
 mod dialect;
 mod formatted;

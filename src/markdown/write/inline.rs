@@ -59,17 +59,16 @@ enum Belongs {
     After,
 }
 
-/// Writes `inline`; `prefix` begins each further line.
-pub(crate) fn write_inline(out: &mut String, inline: &Inline, place: Place, prefix: &str, strict: bool) {
-    if let [mark] = inline.marks.as_slice()
-        && place != Place::Label
-        && mark.style == 0
-        && mark.what == What::Text
-        && is_plain(&inline.text)
-        && !(place == Place::Heading && inline.text.ends_with('#'))
-    {
-        out.push_str(&inline.text);
-        return;
+/// Writes `inline`; `prefix` begins each further line. `true` when it took more than calm text does.
+pub(crate) fn write_inline(
+    out: &mut String,
+    inline: &Inline,
+    place: Place,
+    prefix: &str,
+    strict: bool,
+) -> bool {
+    if place != Place::Label && !strict && calm(out, inline, place) {
+        return false;
     }
     let pieces = pieces(inline);
     let scan = Scan::of(inline, strict);
@@ -83,6 +82,58 @@ pub(crate) fn write_inline(out: &mut String, inline: &Inline, place: Place, pref
         writer.open.clear();
         writer.run();
     }
+    true
+}
+
+/// Writes text that needs no thought: no character that Markdown knows, and styles that stand alone between white
+/// space or punctuation, with a letter or digit at both of their inner edges.
+fn calm(out: &mut String, inline: &Inline, place: Place) -> bool {
+    if !is_plain(&inline.text) || place == Place::Heading && inline.text.ends_with('#') {
+        return false;
+    }
+    if let [mark] = inline.marks.as_slice()
+        && mark.style == 0
+        && mark.what == What::Text
+    {
+        out.push_str(&inline.text);
+        return true;
+    }
+    let start = out.len();
+    let mut styled_before = false;
+    let mut rest = inline.text.as_str();
+    for mark in &inline.marks {
+        let (text, after) = rest.split_at(mark.len);
+        rest = after;
+        if mark.what != What::Text {
+            break;
+        }
+        let delimiter = match mark.style {
+            0 => "",
+            BOLD => "**",
+            ITALIC => "*",
+            STRIKE => "~~",
+            CODE => "`",
+            _ => break,
+        };
+        if !delimiter.is_empty() {
+            let edges = text.starts_with(is_word) && text.ends_with(is_word);
+            let alone = !styled_before
+                && (out.len() == start || out.ends_with(is_outside))
+                && (after.is_empty() || after.starts_with(is_outside));
+            if !edges || !alone {
+                break;
+            }
+        }
+        out.push_str(delimiter);
+        out.push_str(text);
+        out.push_str(delimiter);
+        styled_before = !delimiter.is_empty();
+        if after.is_empty() {
+            return true;
+        }
+    }
+    out.truncate(start);
+    false
 }
 
 fn pieces(inline: &Inline) -> Vec<Piece<'_>> {
