@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::allowed::Allowed;
 use super::carry;
+use super::check::check_runs;
 use super::lower::{Lowered, start};
 use super::plain::{Inline, Kind, Node, same_trees};
 use super::read::read;
@@ -141,7 +142,11 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
             *props = Value::Object(props_of(&node.kind, self.allowed));
         }
         let runs = match object.get("content") {
-            Some(Value::Array(runs)) if old.inline == node.inline => runs.clone(),
+            Some(Value::Array(runs))
+                if old.inline == node.inline && check_runs(runs, self.allowed, false).is_ok() =>
+            {
+                runs.clone()
+            }
             Some(Value::Array(runs)) => carry::runs(runs, &old.inline, &node.inline, &self.lowered.items),
             Some(text @ Value::String(_)) => {
                 carry::runs(std::slice::from_ref(text), &old.inline, &node.inline, &self.lowered.items)

@@ -6,8 +6,10 @@ mod dialect;
 mod formatted;
 mod front_matter;
 mod generate;
+mod grow;
 mod identity;
 mod laws;
+mod scale;
 mod styles;
 
 use serde_json::{Value, json};

@@ -74,6 +74,10 @@ impl Scan {
             if !matches!(mark.what, What::Text) {
                 scan.brackets = true;
             }
+            if let What::Link(link) = &mark.what {
+                // A tick in the text could find its partner in an address.
+                ticks += link.href.matches('`').count() + link.title.matches('`').count();
+            }
             if mark.style & CODE != 0 {
                 ticks += 2;
                 continue;
