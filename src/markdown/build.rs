@@ -102,13 +102,13 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
     }
 
     /// Whether the block's own lines say what the base's block says, or what its rendered form reads back as, or
-    /// what a formatter leaves of it by joining spaces.
+    /// what a formatter leaves of it by joining spaces and tabs.
     fn says_the_same(&self, old: &Node, node: &Node) -> bool {
         if old.same_own(node) {
             return true;
         }
-        let shorter = node.inline.text.len() < old.inline.text.len();
-        if old.kind == node.kind && shorter && collapsed(&old.inline) == collapsed(&node.inline) {
+        let no_longer = node.inline.text.len() <= old.inline.text.len();
+        if old.kind == node.kind && no_longer && collapsed(&old.inline) == collapsed(&node.inline) {
             return true;
         }
         let mut alone = old.clone();

@@ -58,6 +58,8 @@ pub(super) struct Layout<'a> {
     pub ids: BTreeMap<String, usize>,
     /// A formatter took the blank lines out that stand for empty paragraphs.
     pub hides_blank: bool,
+    /// A formatter turned every `+` into another bullet.
+    pub hides_toggles: bool,
     /// The line end that most lines have.
     pub eol: &'static str,
 }
@@ -85,6 +87,8 @@ impl<'a> Layout<'a> {
         });
         let blanks = any(&nodes, &|node| node.blank);
         let hides_blank = blanks && !text_has_blank(&nodes, text);
+        let is_toggle = |node: &Node| node.kind == Kind::Toggle;
+        let hides_toggles = any(&lowered.nodes, &is_toggle) && !any(&nodes, &is_toggle);
         let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let mut layout = Self {
             text,
@@ -94,6 +98,7 @@ impl<'a> Layout<'a> {
             nodes: flat,
             ids,
             hides_blank,
+            hides_toggles,
             eol,
         };
         layout.level(&nodes, "", None)?;

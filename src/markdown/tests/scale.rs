@@ -15,6 +15,10 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
+fn bytes(blocks: &[Value]) -> String {
+    serde_json::to_string(blocks).unwrap()
+}
+
 /// What is wrong with one page, if anything is.
 fn wrong(blocks: &[Value], wild: bool) -> Option<String> {
     let lowered = lower(blocks);
@@ -31,7 +35,7 @@ fn wrong(blocks: &[Value], wild: bool) -> Option<String> {
     }
     for changed in [text.clone(), format!("{text}\n"), format!("\u{feff}{}", text.replace('\n', "\r\n"))] {
         let back = read(&changed, blocks);
-        if json!(back).to_string() != json!(blocks).to_string() {
+        if bytes(&back) != bytes(blocks) {
             return Some(format!("not the same beside the base\n{changed:?}\n{}", json!(back)));
         }
     }
@@ -78,7 +82,7 @@ fn wrong_change(old: &[Value], new: &[Value]) -> Option<String> {
     let text = render(old).text;
     let patched = patch(&text, old, new);
     let back = read(&patched, new);
-    if json!(back).to_string() != json!(new).to_string() {
+    if bytes(&back) != bytes(new) {
         return Some(format!("a patch that says something else\n{text}\n----\n{patched}\n{}", json!(back)));
     }
     // The same change made by hand.
