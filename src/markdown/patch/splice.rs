@@ -298,6 +298,9 @@ impl<'a> Splice<'a> {
             let parent = &self.seen[previous];
             match parent.holds {
                 Holds::Indent => text.push_str("\n\n"),
+                Holds::Markers if self.grain != Grain::Root && self.opening(previous).is_some() => {
+                    text = self.opening(previous).unwrap_or_default();
+                }
                 Holds::Markers => {
                     text = format!("\n\n{0}<!-- children -->\n\n", parent.prefix);
                 }
@@ -311,9 +314,19 @@ impl<'a> Splice<'a> {
         self.push_fresh(&text);
     }
 
+    /// The lines that stood between a block and its first child.
+    fn opening(&self, parent: usize) -> Option<String> {
+        let parent = &self.seen[parent];
+        let range = parent.was.filter(|_| parent.lays)?.open.clone()?;
+        Some(self.layout.text[range].replace("\r\n", "\n"))
+    }
+
     fn close(&self, text: &mut String, parent: usize) {
         let parent = &self.seen[parent];
-        if parent.holds == Holds::Markers {
+        let as_it_was = parent.was.filter(|_| parent.lays).and_then(|was| was.close.clone());
+        if let (Some(range), true) = (as_it_was, self.grain != Grain::Root) {
+            text.push_str(&self.layout.text[range].replace("\r\n", "\n"));
+        } else if parent.holds == Holds::Markers {
             text.push_str("\n\n");
             text.push_str(&parent.prefix);
             text.push_str("<!-- /children -->");
@@ -434,6 +447,11 @@ impl<'a> Splice<'a> {
         while let Some(parent) = self.seen[at].parent {
             self.close(&mut closing, parent);
             at = parent;
+        }
+        let end = &text[self.layout.end..];
+        if end.bytes().all(|b| b.is_ascii_whitespace()) && self.layout.end > 0 {
+            self.push_fresh(&closing);
+            return self.out.push_str(end);
         }
         if text.is_empty() || text.ends_with(['\n', '\r']) {
             closing.push('\n');

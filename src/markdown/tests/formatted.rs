@@ -2,6 +2,7 @@
 //! down touches the lines of its own block only (law 4).
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -278,10 +279,12 @@ proptest! {
         let blocks = with_new_ids(&blocks, &mut ids());
         let mut dice = Dice(seed);
         let text = formatted(&render(&blocks).text, &BTreeSet::new(), &mut dice);
-        // Where a block has no text its neighbour's lines may have to say so, and white space behind a closing
-        // comment goes with the last block beneath it: in place means edits here, and every change in the documents.
+        // Where a block has no text its neighbour's lines may have to say so; indentation that meant nothing may mean
+        // something once the block above is gone, and a quote's empty lines go with it. In the documents all counts.
         let strict = all_say_something(&blocks);
-        let counts = |why: &String| !why.contains("too much") || strict && why.starts_with("Text");
+        let counts = |why: &String| {
+            !why.contains("too much") || strict && (why.starts_with("Text") || why.starts_with("Insert"))
+        };
         if let Some(why) = check(&text, &blocks, &mut dice).err().filter(counts) {
             prop_assert!(false, "{}", why);
         }
@@ -304,8 +307,8 @@ fn a_formatted_document_is_no_edit_and_is_patched_in_place() {
     assert!(wrong.is_empty(), "{}: {}", wrong.len(), wrong.join("\n========\n"));
 }
 
-/// What a formatter made of the documents, from a folder of `NAME.VARIANT.md`.
-fn by_a_formatter(folder: &std::path::Path) -> (usize, Vec<String>) {
+/// What a formatter made of the documents, from a folder of `NAME.md` or `NAME.VARIANT.md`.
+fn by_a_formatter(folder: &Path) -> (usize, Vec<String>) {
     let documents = documents();
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -326,9 +329,13 @@ fn by_a_formatter(folder: &std::path::Path) -> (usize, Vec<String>) {
     (files.len(), wrong)
 }
 
+/// The fixtures are prettier 3.10.1's output (prose wrapped at 60 columns) for the documents as rendered; another
+/// folder of such files can be named by `ESPEJO_FORMATTED`.
 #[test]
 fn what_prettier_makes_of_a_document_is_no_edit() {
-    let Ok(folder) = std::env::var("ESPEJO_FORMATTED") else { return };
-    let (_, wrong) = by_a_formatter(std::path::Path::new(&folder));
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/markdown/prettier");
+    let folder = std::env::var_os("ESPEJO_FORMATTED").map_or(own, std::path::PathBuf::from);
+    let (count, wrong) = by_a_formatter(&folder);
+    assert!(count >= 60, "{count}");
     assert!(wrong.is_empty(), "{}: {}", wrong.len(), wrong.join("\n========\n"));
 }

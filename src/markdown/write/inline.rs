@@ -207,6 +207,9 @@ impl<'a> Writer<'a, '_> {
         let mut first_line = true;
         let mut text = String::new();
         let mut clear = true;
+        if self.place.is_block() && self.is_definition() {
+            self.out.push_str("<u></u>");
+        }
         for (at, piece) in self.pieces.iter().enumerate() {
             text.clear();
             let is_break = piece.text == "\n";
@@ -250,6 +253,12 @@ impl<'a> Writer<'a, '_> {
             line_start = breaks && !text.ends_with("<br>");
         }
         self.flush(&steps[self.pieces.len()], None, false) && clear
+    }
+
+    /// Whether the text would begin as a link definition, through code in a link that nothing can escape.
+    fn is_definition(&self) -> bool {
+        self.pieces.first().is_some_and(|piece| piece.link.is_some())
+            && self.pieces.iter().any(|piece| piece.code && piece.text.contains("]:"))
     }
 
     /// What is opened and closed before each piece, and after the last.
