@@ -32,6 +32,8 @@ pub(super) struct Place {
     pub inner: String,
     /// How it holds its children.
     pub holds: Holds,
+    /// The end of its last line and of all beneath it.
+    pub end: usize,
     /// The lines between its own and those of its first child, where comments hold its children.
     pub open: Option<Range<usize>>,
     /// What stands behind the last of its children, up to the end of the closing comment's line.
@@ -130,6 +132,7 @@ impl<'a> Layout<'a> {
                 order: self.order.len(),
                 inner: inner.clone(),
                 holds,
+                end: self.behind(node.end.max(node.at.end)),
                 open: self.opening(node, holds),
                 close: self.closing(node, holds),
                 marker,

@@ -284,6 +284,9 @@ impl<'a> Splice<'a> {
             if !text.is_empty() && !lines.starts_with("\n\n") {
                 lines.insert(0, '\n');
             }
+            if let Some(was) = self.kept_after(closing, at) {
+                lines = was;
+            }
             text.push_str(&lines);
             if let Some(like) = self.borrowed(at, previous) {
                 text = like;
@@ -363,6 +366,17 @@ impl<'a> Splice<'a> {
         }
         let separates = self.grain == Grain::Line && text.matches('\n').count() > 1;
         (stays || separates).then(|| text.to_owned())
+    }
+
+    /// What stood between a block that has changed beneath and the sibling that still follows it.
+    fn kept_after(&self, before: usize, at: usize) -> Option<String> {
+        let (a, b) = (&self.seen[before], &self.seen[at]);
+        if self.mode == Mode::Strict || !a.lays || b.old.is_none() || self.blank_in_base(b)? != b.blank {
+            return None;
+        }
+        let text = self.layout.text.get(a.was?.end..b.was?.at.start)?;
+        let plain = text.chars().all(|c| c.is_ascii_whitespace() || c == '>');
+        (plain && text.contains('\n')).then(|| text.replace("\r\n", "\n"))
     }
 
     /// Empty paragraphs that blank lines say before a block in the base.
