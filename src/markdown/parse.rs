@@ -154,6 +154,11 @@ fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
             if !natural && (has(&Kind::Paragraph, &text) || !creatable(&node.kind, allowed)) {
                 node.kind = Kind::Paragraph;
                 node.inline = text;
+            } else if let Some(table) = literal.table.filter(|_| !natural) {
+                let told = Kind::Table(table);
+                if !allowed.link() || has(&told, &node.inline) {
+                    node.kind = told;
+                }
             }
             continue;
         }

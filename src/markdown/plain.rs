@@ -225,6 +225,8 @@ pub(super) struct Literal {
     pub prefix: Option<String>,
     /// The whole construct as the text of a paragraph.
     pub whole: Option<String>,
+    /// The table with links as their source, where that differs.
+    pub table: Option<Box<Table>>,
 }
 
 impl Node {

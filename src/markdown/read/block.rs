@@ -6,6 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::super::plain::{DEPTH_MAX, Inline, Kind, Literal, Media, Node, Table, What, number};
+use super::super::shapes::is_sayable;
 use super::inline::inline;
 use super::level;
 
@@ -164,6 +165,8 @@ impl<'t> Reader<'t, '_> {
             self.close_quote(self.text.len());
         }
         let mut nodes = self.frames.pop().map_or_else(Vec::new, |frame| level::fold(frame.nodes, 0));
+        // At the end of a page an empty paragraph shows nowhere, whatever says it.
+        nodes.truncate(nodes.iter().rposition(|node| !node.is_void()).map_or(0, |last| last + 1));
         level::numbers(&mut nodes);
         number(&mut nodes);
         nodes
@@ -189,8 +192,8 @@ impl<'t> Reader<'t, '_> {
         self.leaf = Leaf::None;
         if let Some(kind) = self.media() {
             let mut node = Node::new(kind, self.trimmed(range.clone()));
-            node.literal = Some(Box::new(Literal { whole: Some(self.source(&range)), ..Literal::default() }));
             self.seen = self.seen.max(node.at.end);
+            node = or_text(node, self.source(&range));
             return self.add(node);
         }
         let (inline, literal) = inline(self.text, &self.events, self.items, true);
@@ -244,36 +247,46 @@ impl<'t> Reader<'t, '_> {
         let whole = self.source(&range);
         let mut node = Node::new(Kind::Code(language.into()), at);
         node.inline.push(&code.replace('\0', "\u{fffd}"), 0, &What::Text);
-        node.literal = Some(Box::new(Literal { whole: Some(whole), ..Literal::default() }));
-        self.add(node);
+        self.add(or_text(node, whole));
     }
 
     fn table(&mut self, range: Range<usize>) {
         let Leaf::Table(align) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
-        let mut rows: Vec<Vec<Inline>> = Vec::new();
+        let mut rows: [Vec<Vec<Inline>>; 2] = [Vec::new(), Vec::new()];
         let mut cell = 0;
+        let mut links = false;
         for (at, (event, _)) in self.events.iter().enumerate() {
             match event {
-                Event::Start(Tag::TableHead | Tag::TableRow) => rows.push(Vec::new()),
+                Event::Start(Tag::TableHead | Tag::TableRow) => {
+                    rows.iter_mut().for_each(|rows| rows.push(Vec::new()))
+                }
                 Event::Start(Tag::TableCell) => cell = at + 1,
                 Event::End(TagEnd::TableCell) => {
-                    let (text, _) = inline(self.text, &self.events[cell..at], self.items, false);
-                    if let Some(row) = rows.last_mut() {
-                        row.push(text);
+                    let (text, literal) = inline(self.text, &self.events[cell..at], self.items, false);
+                    links |= literal.is_some();
+                    let literal = literal.unwrap_or_else(|| text.clone());
+                    for (rows, text) in rows.iter_mut().zip([text, literal]) {
+                        if let Some(row) = rows.last_mut() {
+                            row.push(text);
+                        }
                     }
                 }
                 _ => {}
             }
         }
-        rows.iter_mut().for_each(|row| row.resize(align.len(), Inline::default()));
-        let header = rows.first().is_some_and(|row| row.iter().any(|cell| !cell.is_empty()));
-        if !header && rows.len() > 1 {
-            rows.remove(0);
-        }
-        let table = Table { header, align, rows };
-        let mut node = Node::new(Kind::Table(Box::new(table)), self.trimmed(range.clone()));
+        let [natural, literal] = rows.map(|mut rows| {
+            rows.iter_mut().for_each(|row| row.resize(align.len(), Inline::default()));
+            let header = rows.first().is_some_and(|row| row.iter().any(|cell| !cell.is_empty()));
+            if !header && rows.len() > 1 {
+                rows.remove(0);
+            }
+            Box::new(Table { header, align: align.clone(), rows })
+        });
+        let mut node = Node::new(Kind::Table(natural), self.trimmed(range.clone()));
         self.seen = node.at.end;
-        node.literal = Some(Box::new(Literal { whole: Some(self.source(&range)), ..Literal::default() }));
+        let whole = Some(self.source(&range));
+        let table = links.then_some(literal);
+        node.literal = Some(Box::new(Literal { whole, table, ..Literal::default() }));
         self.add(node);
     }
 
@@ -458,6 +471,17 @@ impl<'t> Reader<'t, '_> {
         let end = range.start + self.text[range.clone()].trim_end_matches([' ', '\t', '\n', '\r']).len();
         range.start..end
     }
+}
+
+/// A node that can also be read as the text `whole`, or that text where no block says it exactly.
+fn or_text(mut node: Node, whole: String) -> Node {
+    if !is_sayable(&node.kind) {
+        node.kind = Kind::Paragraph;
+        node.inline = Inline::plain(&whole);
+        return node;
+    }
+    node.literal = Some(Box::new(Literal { whole: Some(whole), ..Literal::default() }));
+    node
 }
 
 /// More blank lines than this are not counted.

@@ -34,11 +34,6 @@ fn code(props: &Map<String, Value>, content: Option<&Value>) -> Option<(Kind, In
         Some(Value::String(language)) => language.as_str(),
         Some(_) => return None,
     };
-    let fits =
-        !language.chars().any(|c| c.is_control() || c == '`' || c == '\\' || c == '&' || c == '\u{feff}');
-    if !fits || language.trim() != language {
-        return None;
-    }
     let mut text = String::new();
     match content {
         None | Some(Value::Null) => {}
@@ -59,7 +54,21 @@ fn code(props: &Map<String, Value>, content: Option<&Value>) -> Option<(Kind, In
     let language = if language == "text" { "" } else { language };
     let mut inline = Inline::default();
     inline.push(&text, 0, &What::Text);
-    Some((Kind::Code(language.into()), inline))
+    let kind = Kind::Code(language.into());
+    is_sayable(&kind).then_some((kind, inline))
+}
+
+/// Whether a line of Markdown can say it exactly. What is read is asked too, so that both sides agree.
+pub(super) fn is_sayable(kind: &Kind) -> bool {
+    let odd = |text: &str| text.chars().any(|c| c.is_control() || c == '\u{feff}');
+    match kind {
+        Kind::Code(language) => !odd(language) && language.trim() == &**language,
+        Kind::Media(media) => {
+            let edged = |text: &str| text.trim() != text;
+            [&media.url, &media.name, &media.caption].into_iter().all(|text| !odd(text) && !edged(text))
+        }
+        _ => true,
+    }
 }
 
 fn is_nothing(content: Option<&Value>) -> bool {
@@ -78,13 +87,8 @@ fn media(props: &Map<String, Value>) -> Option<Kind> {
         Some(_) => None,
     };
     let (url, name, caption) = (text("url")?, text("name")?, text("caption")?);
-    let odd =
-        |text: &str| text.chars().any(|c| c.is_control() || c.is_whitespace() && c != ' ' || c == '\u{feff}');
-    let edged = |text: &str| text.trim() != text;
-    if odd(&url) || odd(&name) || odd(&caption) || edged(&name) || edged(&caption) || edged(&url) {
-        return None;
-    }
-    Some(Kind::Media(Box::new(Media { url, name, caption })))
+    let kind = Kind::Media(Box::new(Media { url, name, caption }));
+    is_sayable(&kind).then_some(kind)
 }
 
 /// The type for a new block that shows `url`.

@@ -8,6 +8,7 @@ mod front_matter;
 mod generate;
 mod grow;
 mod identity;
+mod inputs;
 mod laws;
 mod scale;
 mod styles;

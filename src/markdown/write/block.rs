@@ -274,13 +274,23 @@ fn rows(out: &mut String, table: &Table, prefix: &str, strict: bool) {
 }
 
 fn fence(out: &mut String, language: &str, code: &str, prefix: &str) {
+    // What stands behind backticks may hold none.
+    let sign = if language.contains('`') { '~' } else { '`' };
     let mut longest = 2;
     for line in code.split('\n') {
-        longest = longest.max(line.trim_start().bytes().take_while(|&b| b == b'`').count());
+        longest = longest.max(line.trim_start().chars().take_while(|&c| c == sign).count());
     }
-    let ticks = longest + 1;
-    out.extend(std::iter::repeat_n('`', ticks));
-    out.push_str(language);
+    let fence = |out: &mut String| out.extend(std::iter::repeat_n(sign, longest + 1));
+    fence(out);
+    if language.starts_with(sign) {
+        out.push(' ');
+    }
+    for c in language.chars() {
+        if matches!(c, '\\' | '&') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
     out.push('\n');
     if !code.is_empty() {
         for line in code.split('\n') {
@@ -292,5 +302,5 @@ fn fence(out: &mut String, language: &str, code: &str, prefix: &str) {
         }
     }
     out.push_str(prefix);
-    out.extend(std::iter::repeat_n('`', ticks));
+    fence(out);
 }
