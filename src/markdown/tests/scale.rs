@@ -15,7 +15,7 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-fn bytes(blocks: &[Value]) -> String {
+pub(super) fn bytes(blocks: &[Value]) -> String {
     serde_json::to_string(blocks).unwrap()
 }
 
