@@ -3,6 +3,7 @@
 mod certain;
 mod corpus;
 mod dialect;
+mod edits;
 mod formatted;
 mod front_matter;
 mod generate;
