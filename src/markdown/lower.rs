@@ -65,35 +65,37 @@ impl<'a> Walk<'a> {
     fn block(&mut self, block: &'a Value, depth: usize) -> Node {
         let index = self.values.len();
         self.values.push(block);
-        let mut node = self.own(block).unwrap_or_else(|| Node::new(self.placeholder(block), 0..0));
+        let keys = Keys::of(block);
+        let mut node = self.own(&keys).unwrap_or_else(|| Node::new(self.placeholder(block), 0..0));
         node.index = index;
-        if let Some(Value::Array(children)) = block.get("children") {
+        if let Some(Value::Array(children)) = keys.children {
             if depth + 1 < plain::DEPTH_MAX {
-                node.children = self.level(children, depth + 1);
+                if !children.is_empty() {
+                    node.children = self.level(children, depth + 1);
+                }
             } else if !children.is_empty() {
                 // Deeper than can be shown: the whole of it stays behind one line.
                 node = Node::new(self.placeholder(block), 0..0);
                 node.index = index;
                 node.sealed = true;
             }
-        } else if !block.is_object() || block.get("children").is_some_and(|children| !children.is_null()) {
+        } else if !block.is_object() || keys.children.is_some_and(|children| !children.is_null()) {
             node.sealed = true;
         }
         node
     }
 
     /// The block's own kind and text; `None` when it has no Markdown.
-    fn own(&mut self, block: &'a Value) -> Option<Node> {
-        let object = block.as_object()?;
-        if !matches!(object.get("children"), None | Some(Value::Null | Value::Array(_))) {
+    fn own(&mut self, keys: &Keys<'a>) -> Option<Node> {
+        if !matches!(keys.children, None | Some(Value::Null | Value::Array(_))) {
             return None;
         }
         let empty = Map::new();
-        let props = match object.get("props") {
+        let props = match keys.props {
             None => &empty,
             Some(props) => props.as_object()?,
         };
-        let kind = match object.get("type")?.as_str()? {
+        let kind = match keys.kind?.as_str()? {
             "paragraph" => Kind::Paragraph,
             "heading" => Kind::Heading(level(props.get("level"))),
             "bulletListItem" => Kind::Bullet,
@@ -102,14 +104,14 @@ impl<'a> Walk<'a> {
             "toggleListItem" => Kind::Toggle,
             "quote" => Kind::Quote,
             other => {
-                let (kind, inline) = shapes::lower(other, props, object.get("content"), self)?;
+                let (kind, inline) = shapes::lower(other, props, keys.content, self)?;
                 let mut node = Node::new(kind, 0..0);
                 node.inline = inline;
                 return Some(node);
             }
         };
         let mut node = Node::new(kind, 0..0);
-        node.inline = self.content(object.get("content"))?;
+        node.inline = self.content(keys.content)?;
         settle_breaks(&mut node.inline, !matches!(node.kind, Kind::Heading(_)));
         Some(node)
     }
@@ -136,8 +138,18 @@ impl<'a> Walk<'a> {
             return Some(());
         }
         let object = run.as_object()?;
-        match object.get("type")?.as_str()? {
-            "text" => push_text(inline, object.get("text")?.as_str()?, style(object)?, &What::Text),
+        // One walk over the few keys is quicker than a look-up of each.
+        let (mut kind, mut text, mut styles) = (None, None, None);
+        for (key, value) in object {
+            match key.as_str() {
+                "type" => kind = Some(value),
+                "text" => text = Some(value),
+                "styles" => styles = Some(value),
+                _ => {}
+            }
+        }
+        match kind?.as_str()? {
+            "text" => push_text(inline, text?.as_str()?, style(styles)?, &What::Text),
             "link" => match link(object) {
                 Some((what, texts)) => {
                     for (text, style) in texts {
@@ -237,7 +249,7 @@ fn link(object: &Map<String, Value>) -> Option<(What, Vec<(&str, u8)>)> {
                 if run.get("type")?.as_str()? != "text" {
                     return None;
                 }
-                texts.push((run.get("text")?.as_str()?, style(run)?));
+                texts.push((run.get("text")?.as_str()?, style(run.get("styles"))?));
             }
         }
         _ => return None,
@@ -256,8 +268,8 @@ pub(super) fn is_label(href: &str) -> bool {
     !kind.is_empty() && hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-fn style(run: &Map<String, Value>) -> Option<u8> {
-    match run.get("styles") {
+fn style(styles: Option<&Value>) -> Option<u8> {
+    match styles {
         None | Some(Value::Null) => Some(0),
         Some(Value::Object(styles)) => Some(documented_bits(styles)),
         Some(_) => None,
@@ -266,10 +278,38 @@ fn style(run: &Map<String, Value>) -> Option<u8> {
 
 /// The documented styles that are on.
 pub(super) fn documented_bits(styles: &Map<String, Value>) -> u8 {
-    STYLES
-        .iter()
-        .filter(|(key, _)| styles.get(*key) == Some(&Value::Bool(true)))
-        .fold(0, |bits, (_, bit)| bits | bit)
+    let mut bits = 0;
+    for (key, on) in styles {
+        if *on == Value::Bool(true) {
+            bits |= STYLES.iter().find(|(name, _)| name == key).map_or(0, |(_, bit)| *bit);
+        }
+    }
+    bits
+}
+
+/// What a block says under the keys that matter; all empty for what is no object.
+#[derive(Default)]
+struct Keys<'a> {
+    kind: Option<&'a Value>,
+    props: Option<&'a Value>,
+    content: Option<&'a Value>,
+    children: Option<&'a Value>,
+}
+
+impl<'a> Keys<'a> {
+    fn of(block: &'a Value) -> Self {
+        let mut keys = Self::default();
+        for (key, value) in block.as_object().into_iter().flatten() {
+            match key.as_str() {
+                "type" => keys.kind = Some(value),
+                "props" => keys.props = Some(value),
+                "content" => keys.content = Some(value),
+                "children" => keys.children = Some(value),
+                _ => {}
+            }
+        }
+        keys
+    }
 }
 
 /// Adds text as far as Markdown can say it: NUL cannot be said at all, a carriage return not inside code.

@@ -66,6 +66,12 @@ pub fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'
     parse::parse(text, base, allowed, new_id)
 }
 
+/// As [`parse`], with the base given away: what the text leaves as it was is moved, which takes half the time.
+#[must_use]
+pub fn parse_taking(text: &str, base: Vec<Value>, allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
+    parse::parse_taking(text, base, allowed, new_id)
+}
+
 /// `text` stands for `old`; the result stands for `new`, with only the lines of changed blocks rewritten (law 4).
 #[must_use]
 pub fn patch(text: &str, old: &[Value], new: &[Value]) -> String {

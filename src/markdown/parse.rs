@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::NewId;
 use super::align::{Flat, align};
 use super::allowed::Allowed;
-use super::build::Builder;
+use super::build::{Builder, Built};
 use super::lower::{Lowered, ids, lower, stand_in};
 use super::plain::{Inline, Kind, Node, number, own_hash};
 use super::read::read;
@@ -16,13 +16,45 @@ use super::write::write;
 /// See [`super::parse`].
 pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
     let lowered = lower(base);
-    if !base.is_empty() && write(&lowered.nodes, &mut |_, _| {}).text == text {
+    if is_written(&lowered, text) {
         return base.to_vec();
     }
+    let (built, values) = built(text, lowered, base, allowed, new_id);
+    built.copied(&values)
+}
+
+/// See [`super::parse_taking`].
+pub(super) fn parse_taking(
+    text: &str,
+    base: Vec<Value>,
+    allowed: &Allowed,
+    new_id: &mut NewId<'_>,
+) -> Vec<Value> {
+    let lowered = lower(&base);
+    if is_written(&lowered, text) {
+        return base;
+    }
+    let (built, _) = built(text, lowered, &base, allowed, new_id);
+    built.taken(base)
+}
+
+/// Whether a text is the base as it is written.
+fn is_written(base: &Lowered, text: &str) -> bool {
+    !base.values.is_empty() && write(&base.nodes, &mut |_, _| {}).text == text
+}
+
+fn built<'a>(
+    text: &str,
+    lowered: Lowered<'a>,
+    base: &'a [Value],
+    allowed: &Allowed,
+    new_id: &mut NewId<'_>,
+) -> (Built, Vec<&'a Value>) {
     let mut known = allowed.clone();
     known.learn(base);
     let (nodes, lowered) = matched(text, lowered, &known);
-    Builder::new(&lowered, &known, base, new_id).page(&nodes)
+    let built = Builder::new(&lowered, &known, new_id).page(&nodes);
+    (built, lowered.values)
 }
 
 /// The tree of a text with each node's block of the base. The base's tree may be bent to the text where a formatter

@@ -9,7 +9,7 @@ use super::super::plain::same_trees;
 use super::super::write::write;
 use super::formatted::Dice;
 use super::{grow, ids, read, without_end};
-use crate::markdown::{Allowed, parse, patch, read as reader, render};
+use crate::markdown::{Allowed, parse, parse_taking, patch, read as reader, render};
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -91,6 +91,9 @@ fn wrong_change(old: &[Value], new: &[Value]) -> Option<String> {
     let back = parse(&hand, old, &allowed, &mut ids());
     if let Err(why) = check_loadable(&back, old, &allowed) {
         return Some(format!("after an edit: {why}\n{hand}"));
+    }
+    if bytes(&parse_taking(&hand, old.to_vec(), &allowed, &mut ids())) != bytes(&back) {
+        return Some(format!("the base given away makes another page\n{hand}"));
     }
     let again = read(&render(&back).text, &back);
     (again != back).then(|| format!("unstable after an edit\n{hand}"))
