@@ -45,6 +45,14 @@ enum Whole {
 }
 
 impl Built {
+    /// Whether it is the base itself, given the indexes of the base's top blocks.
+    pub(super) fn is_base(&self, roots: impl ExactSizeIterator<Item = usize>) -> bool {
+        let whole = |(whole, root): (&Whole, usize)| matches!(whole, Whole::Old(index) if *index == root);
+        self.blocks.len() == roots.len()
+            && self.wholes.len() == roots.len()
+            && self.wholes.iter().zip(roots).all(whole)
+    }
+
     /// The blocks, with copies of what stays.
     pub(super) fn copied(self, values: &[&Value]) -> Vec<Value> {
         let mut wholes = self.wholes.into_iter().map(|whole| match whole {

@@ -30,7 +30,8 @@ impl Lowered<'_> {
 
 /// Lowers a page's blocks.
 pub(super) fn lower(blocks: &[Value]) -> Lowered<'_> {
-    let mut walk = Walk { values: Vec::new(), items: BTreeMap::new(), labels: BTreeSet::new() };
+    let mut walk =
+        Walk { values: Vec::with_capacity(blocks.len()), items: BTreeMap::new(), labels: BTreeSet::new() };
     let nodes = walk.level(blocks, 0);
     Lowered { nodes, values: walk.values, items: walk.items }
 }
@@ -97,10 +98,10 @@ impl<'a> Walk<'a> {
         };
         let kind = match keys.kind?.as_str()? {
             "paragraph" => Kind::Paragraph,
-            "heading" => Kind::Heading(level(props.get("level"))),
+            "heading" => Kind::Heading(level(quick(props, "level"))),
             "bulletListItem" => Kind::Bullet,
-            "numberedListItem" => Kind::Number(start(props.get("start"))),
-            "checkListItem" => Kind::Check(is_on(props.get("checked"))),
+            "numberedListItem" => Kind::Number(start(quick(props, "start"))),
+            "checkListItem" => Kind::Check(is_on(quick(props, "checked"))),
             "toggleListItem" => Kind::Toggle,
             "quote" => Kind::Quote,
             other => {
@@ -123,6 +124,11 @@ impl<'a> Walk<'a> {
             None | Some(Value::Null) => {}
             Some(Value::String(text)) => push_text(&mut inline, text, 0, &What::Text),
             Some(Value::Array(runs)) => {
+                if runs.len() > 1 {
+                    // One allocation for what most pages hold.
+                    inline.marks.reserve_exact(runs.len());
+                    inline.text.reserve(32 * runs.len());
+                }
                 for run in runs {
                     self.run(&mut inline, run)?;
                 }
@@ -285,6 +291,14 @@ pub(super) fn documented_bits(styles: &Map<String, Value>) -> u8 {
         }
     }
     bits
+}
+
+/// An entry of a small object: looking at each key is quicker than hashing one.
+pub(super) fn quick<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
+    if object.len() > 8 {
+        return object.get(key);
+    }
+    object.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
 /// What a block says under the keys that matter; all empty for what is no object.

@@ -54,7 +54,7 @@ pub fn render(blocks: &[Value]) -> Rendered {
     let mut lowered = lower::lower(blocks);
     let mut ranges = vec![0..0; lowered.values.len()];
     let text = certain::written(&mut lowered, &mut |index, range| ranges[index] = range);
-    let id = |block: &Value| block.get("id").and_then(Value::as_str).map(str::to_owned);
+    let id = |block: &Value| lower::quick(block.as_object()?, "id")?.as_str().map(str::to_owned);
     let map = lowered.values.iter().zip(ranges).map(|(block, range)| Span { id: id(block), range }).collect();
     Rendered { text, map }
 }

@@ -19,8 +19,23 @@ pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut 
     if is_written(&lowered, text) {
         return base.to_vec();
     }
-    let (built, values) = built(text, lowered, base, allowed, new_id);
-    built.copied(&values)
+    let (built, lowered) = built(text, lowered, base, allowed, new_id);
+    built.copied(&lowered.values)
+}
+
+/// Whether reading `text` beside `blocks` gives exactly those.
+pub(super) fn stands_for(text: &str, blocks: &[Value]) -> bool {
+    let lowered = lower(blocks);
+    if is_written(&lowered, text) {
+        return true;
+    }
+    let mut ids = 0u64;
+    let mut id = || {
+        ids += 1;
+        format!("new block {ids}")
+    };
+    let (built, lowered) = built(text, lowered, blocks, &Allowed::documented(), &mut id);
+    built.is_base(lowered.nodes.iter().map(|node| node.index)) || built.copied(&lowered.values) == blocks
 }
 
 /// See [`super::parse_taking`].
@@ -49,12 +64,12 @@ fn built<'a>(
     base: &'a [Value],
     allowed: &Allowed,
     new_id: &mut NewId<'_>,
-) -> (Built, Vec<&'a Value>) {
+) -> (Built, Lowered<'a>) {
     let mut known = allowed.clone();
     known.learn(base);
     let (nodes, lowered) = matched(text, lowered, &known);
     let built = Builder::new(&lowered, &known, new_id).page(&nodes);
-    (built, lowered.values)
+    (built, lowered)
 }
 
 /// The tree of a text with each node's block of the base. The base's tree may be bent to the text where a formatter

@@ -69,10 +69,10 @@ pub(super) struct Link {
 }
 
 impl Inline {
-    /// Text without any style.
+    /// Text without any style, as far as Markdown can say it.
     pub(super) fn plain(text: &str) -> Self {
         let mut inline = Self::default();
-        inline.push(text, 0, &What::Text);
+        inline.push(&text.replace('\0', "\u{fffd}"), 0, &What::Text);
         inline
     }
 

@@ -9,10 +9,9 @@ mod splice;
 
 use serde_json::Value;
 
-use super::allowed::Allowed;
 use super::certain::written;
 use super::lower::lower;
-use super::parse;
+use super::parse::stands_for;
 use super::write::Mode;
 use layout::Layout;
 use splice::{Grain, Splice};
@@ -43,14 +42,4 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
     let crlf = text.contains("\r\n");
     let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
     bom.to_owned() + &if crlf { whole.replace('\n', "\r\n") } else { whole.to_owned() }
-}
-
-/// Whether reading `text` beside `blocks` gives exactly those.
-fn stands_for(text: &str, blocks: &[Value]) -> bool {
-    let mut ids = 0u64;
-    let mut id = || {
-        ids += 1;
-        format!("new block {ids}")
-    };
-    parse::parse(text, blocks, &Allowed::documented(), &mut id) == blocks
 }

@@ -241,6 +241,9 @@ impl<'t> Reader<'t, '_> {
         let Leaf::Code(language, mut code) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
         let at = self.trimmed(range.clone());
         self.seen = at.end;
+        if code.contains('\r') {
+            code = code.replace("\r\n", "\n").replace('\r', "\n");
+        }
         if code.ends_with('\n') {
             code.pop();
         }

@@ -38,7 +38,7 @@ type Tell<'a> = dyn FnMut(usize, std::ops::Range<usize>) + 'a;
 
 /// Writes a forest.
 pub(crate) fn write(nodes: &[Node], tell: &mut Tell<'_>) -> Written {
-    let mut page = Page { out: String::new(), doubtful: false, tell };
+    let mut page = Page { out: String::with_capacity(64 * nodes.len()), doubtful: false, tell };
     page.level(nodes, "", 0);
     if !page.out.is_empty() {
         page.out.push('\n');
