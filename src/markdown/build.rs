@@ -49,6 +49,7 @@ impl Built {
     pub(super) fn is_base(&self, roots: impl ExactSizeIterator<Item = usize>) -> bool {
         let whole = |(whole, root): (&Whole, usize)| matches!(whole, Whole::Old(index) if *index == root);
         self.blocks.len() == roots.len()
+            && self.blocks.iter().all(Value::is_null)
             && self.wholes.len() == roots.len()
             && self.wholes.iter().zip(roots).all(whole)
     }

@@ -344,7 +344,8 @@ impl<'a> Splice<'a> {
             Kind::Check(_) => true,
             _ => child.kind.is_item() && !child.inline.is_empty(),
         };
-        child.kind.is_item() && (interrupts || parent.inline.is_empty())
+        let follows_marker = parent.inline.is_empty() && !matches!(parent.kind, Kind::Check(_));
+        child.kind.is_item() && (interrupts || follows_marker)
     }
 
     /// What stood between two blocks that still follow each other.

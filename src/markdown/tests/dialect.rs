@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::{check_loadable, render};
+use super::super::{check_loadable, front_matter, render};
 use super::{ids, norm, read};
 use crate::markdown::{Allowed, parse};
 
@@ -58,5 +58,14 @@ fn both_halves_of_an_example_are_the_same_page() {
         assert_eq!(render(&blocks).text, plain);
         assert_eq!(read(formatted, &blocks), blocks);
         assert_eq!(norm(&read(formatted, &[])), norm(&blocks));
+    }
+}
+
+#[test]
+fn every_broken_front_matter_of_the_dialect_is_refused() {
+    let examples = examples("yaml-refused");
+    assert_eq!(examples.len(), 3);
+    for example in examples {
+        assert!(front_matter::split(&example).is_err(), "{example}");
     }
 }

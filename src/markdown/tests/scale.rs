@@ -1,5 +1,8 @@
 //! The laws over very many grown pages. `ESPEJO_DOCUMENTS` sets how many, `ESPEJO_SEED` where to begin; the default
-//! keeps `cargo test` quick, and a million are run in release before a version is made.
+//! keeps `cargo test` quick, and a million are run in release before a version is made. `ESPEJO_DUMP_GROWN` names a
+//! file for the documented ones and their Markdown, so that another reader can be asked what it shows.
+
+use std::io::Write as _;
 
 use serde_json::{Value, json};
 
@@ -104,10 +107,14 @@ fn grown_pages_come_back() {
     let count = number("ESPEJO_DOCUMENTS", 2_000);
     let first = number("ESPEJO_SEED", 1);
     let mut failures = Vec::new();
+    let mut dumped = std::env::var_os("ESPEJO_DUMP_GROWN").map(|path| std::fs::File::create(path).unwrap());
     for seed in first..first + count {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let wild = seed % 2 == 0;
         let page = grow::page(&mut dice, wild);
+        if let Some(file) = dumped.as_mut().filter(|_| !wild) {
+            writeln!(file, "{}", json!({"name": seed, "blocks": page, "text": render(&page).text})).unwrap();
+        }
         let is_wrong = |page: &[Value]| wrong(page, wild).is_some();
         if is_wrong(&page) {
             let page = grow::shrunk(page, &is_wrong);

@@ -135,14 +135,15 @@ fn same_list(a: &Kind, b: &Kind) -> bool {
 }
 
 /// Whether an item's first child can follow its text without a blank line: an empty item cannot interrupt a
-/// paragraph, nor can a number other than 1.
+/// paragraph, which the box of a to-do is as well, nor can a number other than 1.
 fn joins(node: &Node, child: &Node) -> bool {
     let interrupts = match child.kind {
         Kind::Number(start) => start.is_none() && !child.inline.is_empty(),
         Kind::Check(_) => true,
         _ => child.kind.is_item() && !child.inline.is_empty(),
     };
-    child.kind.is_item() && (interrupts || node.inline.is_empty())
+    let follows_marker = node.inline.is_empty() && !matches!(node.kind, Kind::Check(_));
+    child.kind.is_item() && (interrupts || follows_marker)
 }
 
 /// Whether an item and all beneath it have no blank line.
@@ -231,7 +232,10 @@ fn item(out: &mut String, node: &Node, at: Line, strict: bool) -> bool {
         let place = if matches!(node.kind, Kind::Check(_)) { Place::Paragraph } else { Place::Item };
         return write_inline(out, &node.inline, place, &inner, strict);
     }
-    if node.children.first().is_some_and(|child| !child.kind.is_item()) {
+    // Else the first child would be its text, or readers would disagree on whose line it is.
+    let is_check = matches!(node.kind, Kind::Check(_));
+    let apart = |child: &Node| !child.kind.is_item() || is_check && !joins(node, child);
+    if node.children.first().is_some_and(apart) {
         out.push_str("<!-- empty -->");
     } else {
         out.truncate(out.trim_end_matches(' ').len());

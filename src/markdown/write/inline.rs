@@ -314,7 +314,7 @@ impl<'a> Writer<'a, '_> {
             {
                 end += 1;
             }
-            let before = if fresh { None } else { self.out.chars().next_back() };
+            let mut before = if fresh { None } else { self.out.chars().next_back() };
             let after = match steps.get(end) {
                 Some(step) => self.first_char(*step),
                 None => next,
@@ -324,10 +324,11 @@ impl<'a> Writer<'a, '_> {
                 let apart = mark == "_" || !after.is_none_or(is_word);
                 if merges || apart && !before.is_none_or(is_outside) {
                     self.out.push_str("<!-- -->");
+                    before = Some('>');
                 }
             }
             if mark.starts_with('*') {
-                clear &= self.count(&steps[at..end], opens, if fresh { None } else { before }, after);
+                clear &= self.count(&steps[at..end], opens, before, after);
             }
             for step in &steps[at..end] {
                 let mark = self.delimiter(*step).unwrap_or("");
