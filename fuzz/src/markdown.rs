@@ -12,12 +12,82 @@ use std::time::{Duration, Instant};
 use espejo::markdown::{Allowed, check_loadable, parse, parse_taking, patch, render};
 use serde_json::{Value, json};
 
-const BITS: [&str; 72] = [
-    "*", "**", "***", "_", "__", "~~", "~", "`", "``", "```", "~~~", "[", "]", "](", ")", "(", "![", "<", ">", "<u>", "</u>",
-    "<br>", "<b>", "<div>", "</div>", "<!--", "-->", "<!-- -->", "<!-- empty -->", "<!-- children -->", "<!-- /children -->",
-    "<!-- block: a b -->", "&", "&amp;", "&#10;", "&#13;", "&#9;", "\\", "\\\n", "#", "# ", "###### ", "- ", "* ", "+ ", "1. ",
-    "7) ", "- [ ] ", "- [x]", "> ", ">", "    ", "\t", " ", "  \n", "\n", "\n\n", "\n\n\n", "\r\n", "\r", "---\n", "===\n",
-    "| a | b |\n|---|:-:|\n", "|", "[a]: /b\n", "\u{feff}", "\u{a0}", "\u{200b}", "\0", "中文", "🙂", "e\u{301}",
+const BITS: [&str; 75] = [
+    "*",
+    "**",
+    "***",
+    "_",
+    "__",
+    "~~",
+    "~",
+    "`",
+    "``",
+    "```",
+    "~~~",
+    "[",
+    "]",
+    "](",
+    ")",
+    "(",
+    "![",
+    "<",
+    ">",
+    "<u>",
+    "</u>",
+    "<br>",
+    "<b>",
+    "<div>",
+    "</div>",
+    "<!--",
+    "-->",
+    "<!-- -->",
+    "<!-- empty -->",
+    "<!-- children -->",
+    "<!-- /children -->",
+    "<!-- block: a b -->",
+    "<!-- file -->",
+    "[a](b \"c\")",
+    "![d](e)",
+    "&",
+    "&amp;",
+    "&#10;",
+    "&#13;",
+    "&#9;",
+    "\\",
+    "\\\n",
+    "#",
+    "# ",
+    "###### ",
+    "- ",
+    "* ",
+    "+ ",
+    "1. ",
+    "7) ",
+    "- [ ] ",
+    "- [x]",
+    "> ",
+    ">",
+    "    ",
+    "\t",
+    " ",
+    "  \n",
+    "\n",
+    "\n\n",
+    "\n\n\n",
+    "\r\n",
+    "\r",
+    "---\n",
+    "===\n",
+    "| a | b |\n|---|:-:|\n",
+    "|",
+    "[a]: /b\n",
+    "\u{feff}",
+    "\u{a0}",
+    "\u{200b}",
+    "\0",
+    "中文",
+    "🙂",
+    "e\u{301}",
 ];
 
 struct Dice(u64);
@@ -211,7 +281,11 @@ fn main() -> ExitCode {
     while start.elapsed() < Duration::from_secs(seconds) && failures < 10 {
         count += 1;
         let text = mutated(&texts, &mut dice);
-        let other = if dice.below(2) == 0 { mutated(std::slice::from_ref(&text), &mut dice) } else { mutated(&texts, &mut dice) };
+        let other = if dice.below(2) == 0 {
+            mutated(std::slice::from_ref(&text), &mut dice)
+        } else {
+            mutated(&texts, &mut dice)
+        };
         if caught(&text, &other).is_some() {
             failures += 1;
             let [text, other] = shrunk([text, other]);

@@ -139,7 +139,7 @@ pub(super) enum Kind {
     Code(Box<str>),
     /// `---`.
     Divider,
-    /// An image, a video or a sound: `![name](url "caption")`.
+    /// An image, a video or a sound: `![name](url "caption")`; a file: `[name](url "caption")<!-- file -->`.
     Media(Box<Media>),
     /// A table; its words are in the cells, not in the inline text.
     Table(Box<Table>),
@@ -163,9 +163,11 @@ impl Kind {
     }
 }
 
-/// An image, a video or a sound.
+/// An image, a video, a sound, or a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Media {
+    /// A file, which is not shown itself.
+    pub file: bool,
     /// Address.
     pub url: String,
     /// Name, shown as the alternative text.

@@ -293,25 +293,38 @@ impl<'t> Reader<'t, '_> {
         self.add(node);
     }
 
-    /// An image that is a paragraph by itself, where that is not the text of an item or a quote.
+    /// An image, or a link with the comment that says it is a file, that is a paragraph by itself where that is not
+    /// the text of an item or a quote.
     fn media(&self) -> Option<Kind> {
-        let (Event::Start(Tag::Image { dest_url, title, .. }), _) = self.events.first()? else { return None };
-        let (Event::End(TagEnd::Image), end) = self.events.last()? else { return None };
         let frame = self.frames.last()?;
         let own =
             frame.holder == Holder::Root || frame.item.is_some() && (frame.filled || !frame.nodes.is_empty());
-        if !own || self.events[0].1.end != end.end {
+        if !own {
+            return None;
+        }
+        let (inside, file) = match self.events.as_slice() {
+            [inside @ .., (Event::InlineHtml(html), _)] if &**html == "<!-- file -->" => (inside, true),
+            inside => (inside, false),
+        };
+        let (first, range) = inside.first()?;
+        let (dest_url, title) = match first {
+            Event::Start(Tag::Image { dest_url, title, .. }) if !file => (dest_url, title),
+            Event::Start(Tag::Link { dest_url, title, .. }) if file => (dest_url, title),
+            _ => return None,
+        };
+        if inside.last()?.1 != *range {
             return None;
         }
         let mut name = String::new();
-        for (event, _) in &self.events {
+        for (event, _) in inside {
             match event {
                 Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) => name.push_str(text),
                 Event::SoftBreak | Event::HardBreak => name.push(' '),
+                Event::Start(Tag::Image { .. }) if file => return None,
                 _ => {}
             }
         }
-        let media = Media { url: dest_url.to_string(), name, caption: title.to_string() };
+        let media = Media { file, url: dest_url.to_string(), name, caption: title.to_string() };
         Some(Kind::Media(Box::new(media)))
     }
 

@@ -22,7 +22,9 @@ pub(super) fn lower<'a>(
     match kind {
         "codeBlock" => code(props, content),
         "table" => Some((Kind::Table(Box::new(table::lower(content, walk)?)), Inline::default())),
-        "image" | "video" | "audio" if is_nothing(content) => Some((media(props)?, Inline::default())),
+        "image" | "video" | "audio" | "file" if is_nothing(content) => {
+            Some((media(props, kind == "file")?, Inline::default()))
+        }
         "divider" if is_nothing(content) => Some((Kind::Divider, Inline::default())),
         _ => None,
     }
@@ -79,21 +81,24 @@ fn is_nothing(content: Option<&Value>) -> bool {
     }
 }
 
-/// An image, video or sound whose name, address and caption can stand in one line.
-fn media(props: &Map<String, Value>) -> Option<Kind> {
+/// An image, video, sound or file whose name, address and caption can stand in one line.
+fn media(props: &Map<String, Value>, file: bool) -> Option<Kind> {
     let text = |key: &str| match props.get(key) {
         None => Some(String::new()),
         Some(Value::String(text)) => Some(text.clone()),
         Some(_) => None,
     };
     let (url, name, caption) = (text("url")?, text("name")?, text("caption")?);
-    let kind = Kind::Media(Box::new(Media { url, name, caption }));
+    let kind = Kind::Media(Box::new(Media { file, url, name, caption }));
     is_sayable(&kind).then_some(kind)
 }
 
-/// The type for a new block that shows `url`.
-fn media_type(url: &str, allowed: &Allowed) -> &'static str {
-    let path = url.split(['?', '#']).next().unwrap_or("");
+/// The type for a new block that shows this.
+fn media_type(media: &Media, allowed: &Allowed) -> &'static str {
+    if media.file {
+        return "file";
+    }
+    let path = media.url.split(['?', '#']).next().unwrap_or("");
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
     let kind = match ending.as_str() {
         "mp4" | "webm" | "mov" | "ogv" => "video",
@@ -105,7 +110,7 @@ fn media_type(url: &str, allowed: &Allowed) -> &'static str {
 
 /// Whether a block for this may be made.
 pub(super) fn creatable(media: &Media, allowed: &Allowed) -> bool {
-    allowed.block(media_type(&media.url, allowed))
+    allowed.block(media_type(media, allowed))
 }
 
 fn tell(props: &mut Map<String, Value>, media: &Media) {
@@ -124,7 +129,7 @@ pub(super) fn create(
     items: &BTreeMap<String, &Value>,
 ) {
     if let Kind::Media(media) = &node.kind {
-        object.insert("type".to_owned(), Value::from(media_type(&media.url, allowed)));
+        object.insert("type".to_owned(), Value::from(media_type(media, allowed)));
     }
     let kind = object.get("type").and_then(Value::as_str).unwrap_or("").to_owned();
     let seen = allowed.seen(&kind);

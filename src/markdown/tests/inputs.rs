@@ -18,7 +18,7 @@ use super::{grow, ids, read};
 use crate::markdown::{Allowed, parse, render};
 
 /// One or more for each construct of `CommonMark` and GFM, and for where they meet.
-const INPUTS: [&str; 96] = [
+const INPUTS: [&str; 97] = [
     "a\tb\n\n\tcode\n\n- \ttab\n",
     "- a\n\n\tparagraph beneath\n\n\t\tcode beneath\n",
     "***\n---\n___\n",
@@ -88,6 +88,7 @@ const INPUTS: [&str; 96] = [
     "[a](javascript:b) [a](#b) [a](?c=d&e) [a](b\\)c) [a](b(c)d)\n",
     "![a](b) ![c *d*](e \"f\") ![](g)\n",
     "![alone](a.png)\n\n![clip](a.mp4 \"b\")\n\n- ![in an item](c.png)\n\n> ![in a quote](d.png)\n",
+    "[a.pdf](a.pdf \"b\")<!-- file -->\n\n- [c](d)<!-- file -->\n\n[](e)<!-- file -->\n\nf [g](h)<!-- file -->\n",
     "<https://a.example> <a@b.example> https://a.example www.a.example\n",
     "<b>a</b> <b/> <b c='d'> </b > <!-- e --> <?f?> <!G> <![CDATA[h]]>\n",
     "<u>a *b*</u> <u>c <u>d </u> </u> </u> e</u>\n",

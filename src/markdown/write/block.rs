@@ -206,7 +206,7 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool 
         }
         Kind::Paragraph if node.inline.is_empty() => out.push_str("<!-- empty -->"),
         Kind::Media(media) => {
-            out.push_str("![");
+            out.push_str(if media.file { "[" } else { "![" });
             write_inline(out, &Inline::plain(&media.name), Place::Label, "", true);
             out.push_str("](");
             destination(out, &media.url, Place::Label);
@@ -214,7 +214,7 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool 
                 out.push(' ');
                 title(out, &media.caption, Place::Label);
             }
-            out.push(')');
+            out.push_str(if media.file { ")<!-- file -->" } else { ")" });
         }
         Kind::Table(table) => rows(out, table, at.prefix, strict),
         Kind::Paragraph | Kind::Open | Kind::Close => return text(out, Place::Paragraph, at.prefix),
