@@ -70,7 +70,11 @@ fn main() {
     };
     let half = count / 2;
     let half_text = render(&blocks[..half]).text.replace("Line 777 ", "Line seven hundred ");
+    // Text that takes escapes is read again after it was written.
+    let mut marked = blocks.clone();
+    marked.iter_mut().for_each(|block| block["content"][0]["text"] = json!("1. Ends *with* a_mark [x] "));
     let render_it = || best(|| render(&blocks));
+    let render_marked = || best(|| render(&marked));
     let clone_it = || best(|| blocks.clone());
     let with_base = || best(|| read(&edited, &blocks));
     let taking = || {
@@ -80,8 +84,9 @@ fn main() {
     let without = || best(|| read(once, &[]));
     let half_of_it = || best(|| read(&half_text, &blocks[..half]));
     let patch_it = || best(|| patch(once, &blocks, &new));
-    let measures: [(&str, usize, &dyn Fn() -> f64); 7] = [
+    let measures: [(&str, usize, &dyn Fn() -> f64); 8] = [
         ("render", count, &render_it),
+        ("render of text that takes escapes", count, &render_marked),
         ("copying the blocks", count, &clone_it),
         ("parse with base", count, &taking),
         ("parse with base and a copy", count, &with_base),

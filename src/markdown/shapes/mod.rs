@@ -134,6 +134,14 @@ pub(super) fn create(
     let kind = object.get("type").and_then(Value::as_str).unwrap_or("").to_owned();
     let seen = allowed.seen(&kind);
     let mut props = seen.map(|seen| seen.props.clone()).unwrap_or_default();
+    // The keys are those seen here; how the block that was seen is coloured or aligned is its own affair.
+    for (key, default) in
+        [("textColor", "default"), ("backgroundColor", "default"), ("textAlignment", "left")]
+    {
+        if let Some(value) = props.get_mut(key) {
+            *value = Value::from(default);
+        }
+    }
     if let Kind::Code(language) = &node.kind {
         let language = if language.is_empty() { "text" } else { language };
         props.insert("language".to_owned(), Value::from(language));

@@ -109,3 +109,15 @@ fn every_kind_of_edit_loads_and_is_silent_afterwards() {
     }
     assert!(failures.is_empty(), "{}:\n{}", failures.len(), failures.join("\n====\n"));
 }
+
+#[test]
+fn what_is_made_has_the_keys_seen_here_and_nothing_of_another_blocks_looks() {
+    let seen = json!([{"id": "a", "type": "image", "children": [], "props": {"backgroundColor": "red",
+        "textAlignment": "center", "name": "old", "url": "old.png", "caption": "old", "showPreview": true, "previewWidth": 90}}]);
+    let mut allowed = Allowed::documented();
+    allowed.learn(seen.as_array().unwrap());
+    let made = parse("![new](new.png)\n", &[], &allowed, &mut ids());
+    let want = json!([{"id": "00000000-0000-4000-8000-000000000001", "type": "image", "props": {"backgroundColor": "default",
+        "textAlignment": "left", "name": "new", "url": "new.png", "caption": "", "showPreview": true}, "children": []}]);
+    assert_eq!(json!(made), want);
+}
