@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 
 use super::{Attention, Conflict, Store, StoreError};
 use crate::model::{PageId, Timestamp, WorkspaceId};
@@ -48,7 +48,7 @@ pub struct PageRow {
 }
 
 impl ReadOnly {
-    /// Opens the state in `folder`; `None` when there is none yet.
+    /// Opens the state in `folder`; `None` when there is none yet, or the first run is only just making it.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -58,8 +58,20 @@ impl ReadOnly {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let db = Connection::open_with_flags(path, flags)?;
-        Ok(Some(Self(Store { db, in_turn: false })))
+        let db = Connection::open_with_flags(&path, flags)?;
+        // The schema comes with its version in one transaction: without a version there are no tables yet.
+        match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(Some(Self(Store { db, in_turn: false }))),
+            Err(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                    let why =
+                        format!("{error}; the next espejo run or sync sets it aside and builds it anew");
+                    Err(StoreError::Damaged(path, why))
+                }
+                _ => Err(error.into()),
+            },
+        }
     }
 
     /// A remembered value.
@@ -172,5 +184,52 @@ impl ReadOnly {
         }));
         rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
         Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `open` says of a folder whose database was made like this.
+    fn check(make: impl FnOnce(&Path), there: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        make(&folder.path().join("espejo.sqlite3"));
+        let mut state = ReadOnly::open(folder.path()).unwrap();
+        assert_eq!(state.is_some(), there);
+        if let Some(state) = &mut state {
+            assert_eq!(state.counts(Timestamp(1)).unwrap(), StatusCounts::default());
+            assert_eq!(state.pages().unwrap(), Vec::new());
+        }
+    }
+
+    #[test]
+    fn a_state_that_is_only_being_made_is_none_yet() {
+        check(|_| {}, false);
+        // The first run makes the file, then turns WAL on, then makes the tables, each a moment later.
+        check(|path| drop(std::fs::File::create(path).unwrap()), false);
+        check(
+            |path| Connection::open(path).unwrap().pragma_update(None, "journal_mode", "wal").unwrap(),
+            false,
+        );
+        // A crash in the middle of the first migration.
+        check(
+            |path| {
+                let db = Connection::open(path).unwrap();
+                db.execute_batch("BEGIN; CREATE TABLE pages (id); ROLLBACK").unwrap();
+            },
+            false,
+        );
+        check(|path| drop(Store::open(path.parent().unwrap()).unwrap()), true);
+    }
+
+    #[test]
+    fn a_damaged_state_is_told_with_its_mend() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("espejo.sqlite3");
+        let mut file = std::fs::File::create(path).unwrap();
+        std::io::Write::write_all(&mut file, &[0x5a; 8_192]).unwrap();
+        let told = ReadOnly::open(folder.path()).unwrap_err().to_string();
+        assert!(told.contains("is damaged") && told.contains("builds it anew"), "{told}");
     }
 }
