@@ -12,7 +12,7 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Observer};
 use crate::emulator::{Server, Window, sample};
-use crate::engine::{Engine, Way};
+use crate::engine::{Engine, Happening, Way};
 use crate::model::{Settings, Timestamp};
 use crate::store::StoreError;
 
@@ -144,12 +144,16 @@ struct Show<'a> {
 }
 
 impl Show<'_> {
-    fn turn_or_fail(&mut self, engine: &mut Engine, now: Timestamp) -> Result<(), Failure> {
-        let happened = engine.take_happenings();
+    fn turn_or_fail(
+        &mut self,
+        engine: &Engine,
+        happened: &[Happening],
+        now: Timestamp,
+    ) -> Result<(), Failure> {
         if !self.greeted {
             // A page to try things on: the one whose path is quickest to type.
             let ease = |path: &String| (!path.is_ascii(), path.len());
-            let pages = happened.into_iter().map(|event| event.path);
+            let pages = happened.iter().map(|event| event.path.clone());
             self.first = pages.chain(self.first.take()).min_by_key(ease);
             let summary = engine.summary(now)?;
             if !summary.is_settled || summary.listed == 0 {
@@ -216,8 +220,8 @@ impl From<std::io::Error> for Failure {
 }
 
 impl Observer for Show<'_> {
-    fn turn(&mut self, engine: &mut Engine, now: Timestamp) -> Result<bool, StoreError> {
-        match self.turn_or_fail(engine, now) {
+    fn turn(&mut self, engine: &Engine, happened: &[Happening], now: Timestamp) -> Result<bool, StoreError> {
+        match self.turn_or_fail(engine, happened, now) {
             Ok(()) => Ok(true),
             Err(Failure::Store(error)) => Err(error),
             Err(Failure::Out(error)) => {

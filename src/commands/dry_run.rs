@@ -75,7 +75,7 @@ pub async fn run(
             writeln!(out, "{words}")?;
             return Ok(if summary.attention.is_empty() { Exit::Done } else { Exit::NeedsUser });
         }
-        if let Some(stopped) = session::stopped(&summary) {
+        if let Some(stopped) = daemon::stopped(&summary) {
             anyhow::bail!("{}; {}", stopped.reason, stopped.action);
         }
         let wait = engine.next_wakeup(now).map_or(1_000, |at| at.since_ms(now)).clamp(1, 1_000);

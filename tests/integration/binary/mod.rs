@@ -8,6 +8,7 @@ mod down;
 mod edits;
 mod guards;
 mod kills;
+mod passes;
 mod state;
 mod tree;
 mod trouble;
