@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 
 use crate::config::Config;
 use crate::daemon::{self, Clock, Daemon};
 use crate::engine::Engine;
 use crate::mirror::lock::Lock;
 use crate::mirror::{Mirror, marker};
-use crate::model::Settings;
+use crate::model::{DiskError, Settings};
 use crate::service::{Client, token};
 use crate::store::{Opened, Store};
 
@@ -63,8 +63,11 @@ fn open_mirror(store: &mut Store, root: &Path, clock: &Clock) -> Result<Mirror> 
         }
     };
     let trash_clock = Arc::clone(clock);
-    let mirror = Mirror::with_clock(root, &id, first, move || trash_clock())
-        .with_context(|| format!("the folder {} cannot be used", root.display()))?;
+    let mirror =
+        Mirror::with_clock(root, &id, first, move || trash_clock()).map_err(|error| match error {
+            DiskError::RootNotReady(why) => anyhow!("{why}; choose another folder or mend this one"),
+            other => anyhow!("the folder {} cannot be used: {other}", root.display()),
+        })?;
     if first {
         store.set_meta("mirror_id", &id)?;
         store.set_meta("root", &root.display().to_string())?;
