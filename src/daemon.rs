@@ -95,7 +95,10 @@ pub enum News {
 struct Asked {
     pass: Pass,
     told_at: Timestamp,
+    state: PassState,
     listeners: Vec<mpsc::UnboundedSender<News>>,
+    /// Who came later: what they mean may have been looked at already, so theirs is the next pass.
+    next: Vec<mpsc::UnboundedSender<News>>,
 }
 
 impl Daemon {
@@ -156,17 +159,26 @@ impl Daemon {
 
     fn take_up(&mut self, wish: Wish, asked: &mut Option<Asked>) -> Result<(), StoreError> {
         let now = (self.clock)();
-        let passes = wish.request == Request::FullPass;
-        self.engine.handle(Event::Asked(wish.request), now)?;
         // Whoever wished may have gone already; so below.
         drop(wish.news.send(News::Taken));
-        if passes {
-            // One pass for all who wait: it begins again, and the later wish is met by it too.
-            let pass = Pass::new(self.grace_ms, now);
-            let asked = asked.get_or_insert_with(|| Asked { pass, told_at: now, listeners: Vec::new() });
-            asked.listeners.push(wish.news);
+        if wish.request != Request::FullPass {
+            return self.engine.handle(Event::Asked(wish.request), now);
+        }
+        match asked {
+            Some(asked) if asked.state == PassState::UnderWay => asked.next.push(wish.news),
+            _ => *asked = Some(self.begin_pass(vec![wish.news], now)?),
         }
         Ok(())
+    }
+
+    fn begin_pass(
+        &mut self,
+        listeners: Vec<mpsc::UnboundedSender<News>>,
+        now: Timestamp,
+    ) -> Result<Asked, StoreError> {
+        self.engine.handle(Event::Asked(Request::FullPass), now)?;
+        let pass = Pass::new(self.grace_ms, now);
+        Ok(Asked { pass, told_at: now, state: PassState::UnderWay, listeners, next: Vec::new() })
     }
 
     /// Tells those who wait how far the pass is. When it has ended, however it did, polling goes on.
@@ -176,18 +188,28 @@ impl Daemon {
         happened: &[Happening],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let Some(Asked { pass, told_at, listeners }) = asked else { return Ok(()) };
-        if happened.is_empty() && now.since_ms(*told_at) < NEWS_EVERY_MS {
+        let Some(current) = asked else { return Ok(()) };
+        if happened.is_empty() && now.since_ms(current.told_at) < NEWS_EVERY_MS {
             return Ok(());
         }
-        let state = pass.take_in(self.engine.summary(now)?, happened, now);
-        *told_at = now;
-        for listener in listeners {
-            drop(listener.send(News::Pass(Box::new(pass.clone()), state)));
+        let state = current.pass.take_in(self.engine.summary(now)?, happened, now);
+        (current.told_at, current.state) = (now, state);
+        for listener in &current.listeners {
+            drop(listener.send(News::Pass(Box::new(current.pass.clone()), state)));
         }
-        if state != PassState::UnderWay {
-            self.engine.end_pass();
-            *asked = None;
+        match state {
+            PassState::UnderWay => {}
+            // Nobody need wait for the user; but what can be looked at still is.
+            PassState::Stopped => {
+                current.listeners = std::mem::take(&mut current.next);
+            }
+            PassState::Over | PassState::Stuck => {
+                let next = std::mem::take(&mut current.next);
+                *asked = if next.is_empty() { None } else { Some(self.begin_pass(next, now)?) };
+                if asked.is_none() {
+                    self.engine.end_pass();
+                }
+            }
         }
         Ok(())
     }

@@ -58,10 +58,10 @@ impl Pass {
         self.summary = summary;
         if self.summary.pass_is_over {
             PassState::Over
-        } else if stopped(&self.summary).is_some() {
-            PassState::Stopped
         } else if now.since_ms(self.moved_at) >= self.patience_ms {
             PassState::Stuck
+        } else if stopped(&self.summary).is_some() {
+            PassState::Stopped
         } else {
             PassState::UnderWay
         }

@@ -34,7 +34,7 @@ fn a_sync_beside_a_daemon_is_made_by_it_and_polling_goes_on() {
         both.into_iter().map(|one| one.join().unwrap()).collect()
     });
     for told in told {
-        assert_eq!(told.code, 0, "{told:?}");
+        assert_eq!(told.code, 0, "{told:?}\n{}", bench.seen());
     }
     bench.until("the edit goes out", || words(&bench.content("Page 1")).contains("mine"));
     bench.until_in_step();

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use rustix::process::Signal;
 
 use super::agreement::is_conflict_copy;
-use super::bench::{Bench, append, paragraph, save, save_bytes, words};
+use super::bench::{Bench, append, paragraph, save, save_bytes, side_by_side, words};
 
 /// What is in the mirror's trash.
 pub(super) fn trashed_files(bench: &Bench) -> Vec<String> {
@@ -69,7 +69,7 @@ const HARMS: [(&str, Harm); 6] = [
 
 #[test]
 fn a_state_that_is_lost_or_damaged_is_built_anew_and_nothing_is_doubled() {
-    for (how, harm) in HARMS {
+    side_by_side(HARMS, |(how, harm)| {
         let bench = bench();
         let daemon = bench.run_in_step();
         // A file of the user's own, without an id in it.
@@ -77,17 +77,17 @@ fn a_state_that_is_lost_or_damaged_is_built_anew_and_nothing_is_doubled() {
         bench.until("it is a page", || bench.titled("Mine").is_some() && !bench.content("Mine").is_empty());
         bench.until_in_step();
         assert_eq!(daemon.stop().code(), Some(0));
-        let (files, pages) = (bench.files(), bench.world().pages().count());
+        let (files, pages) = (bench.files(), bench.pages());
         bench.forget_requests();
         harm(&bench);
         let told = bench.tell(&["sync"]);
         assert_eq!(told.code, 0, "{how}: {told:?}\n{}", bench.seen());
         assert_eq!(bench.writes(), Vec::<String>::new(), "{how}");
-        assert_eq!(bench.world().pages().count(), pages, "{how}");
+        assert_eq!(bench.pages(), pages, "{how}");
         assert_eq!(bench.files(), files, "{how}");
         assert_eq!(bench.disagreement(), None, "{how}: {}", bench.seen());
         bench.rests();
-    }
+    });
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn what_differs_when_the_state_is_lost_is_kept_twice() {
     bench.world().app_edit(&page, vec![paragraph("a", "only there")]);
     save(&bench.page("Page 3/New.md"), "new, and never seen\n");
     fs::remove_file(bench.page("Page 4.md")).unwrap();
-    let pages = bench.world().pages().count();
+    let pages = bench.pages();
     bench.forget_requests();
     fs::remove_dir_all(bench.state()).unwrap();
     let told = bench.tell(&["sync"]);
@@ -113,7 +113,7 @@ fn what_differs_when_the_state_is_lost_is_kept_twice() {
     assert!(everything.contains("only here") && everything.contains("only there"), "{}", bench.seen());
     // Without a state nothing says that a file was deleted: it comes back.
     assert!(bench.page("Page 4.md").exists());
-    assert_eq!(bench.world().pages().count(), pages + 1, "{}", bench.seen());
+    assert_eq!(bench.pages(), pages + 1, "{}", bench.seen());
     assert_eq!(words(&bench.content("New")), "new, and never seen\n");
     assert!(bench.files().keys().any(|path| is_conflict_copy(path)), "{}", bench.seen());
 }

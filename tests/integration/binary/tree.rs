@@ -4,7 +4,7 @@ use std::fs;
 
 use espejo::emulator::{Fault, Matcher};
 
-use super::bench::{Bench, append, paragraph, save, within, words};
+use super::bench::{Bench, append, paragraph, save, side_by_side, words};
 
 /// A bench with `Plan` (with `Child` and `Other child` below), `Notes`, and enough others that one deletion is no part of
 /// the mirror worth a guard.
@@ -306,7 +306,7 @@ fn what_is_no_page_is_left_alone() {
 
 #[test]
 fn a_page_whose_post_is_lost_is_made_once() {
-    for fault in [Fault::LostAfter, Fault::StatusAfter(502), Fault::PageWith200, Fault::Short] {
+    side_by_side([Fault::LostAfter, Fault::StatusAfter(502), Fault::PageWith200, Fault::Short], |fault| {
         let bench = bench("");
         let daemon = bench.run_in_step();
         bench.forget_requests();
@@ -319,36 +319,33 @@ fn a_page_whose_post_is_lost_is_made_once() {
         assert_eq!(bench.count("Once"), 1, "{fault:?}\n{}", bench.seen());
         assert_eq!(bench.writes().iter().filter(|line| line.starts_with("POST")).count(), 1, "{fault:?}");
         bench.rest(daemon);
-    }
+    });
 }
 
 #[test]
 fn a_write_whose_answer_is_lost_is_not_repeated_in_vain() {
-    let bench = bench("");
-    let daemon = bench.run_in_step();
-    for (n, fault) in
-        [Fault::LostAfter, Fault::StatusAfter(500), Fault::PageWith200, Fault::Cut].into_iter().enumerate()
-    {
-        let title = format!("Filler {}", n + 6);
-        let id = bench.id(&title);
+    side_by_side([Fault::LostAfter, Fault::StatusAfter(500), Fault::PageWith200, Fault::Cut], |fault| {
+        let bench = bench("");
+        let daemon = bench.run_in_step();
+        let id = bench.id("Filler 6");
         bench.forget_requests();
         bench.world().fail_next(Matcher::Method("PATCH".to_owned()), fault.clone());
-        append(&bench.page(&format!("{title}.md")), "\nsent once\n");
+        append(&bench.page("Filler 6.md"), "\nsent once\n");
         bench.until("it is confirmed", || {
             let world = bench.world();
             let mut after = world.log().entries().skip_while(|entry| entry.method != "PATCH");
             after.any(|entry| entry.method == "GET" && entry.path.ends_with(&id.to_string()))
         });
         bench.until_in_step();
-        assert_eq!(words(&bench.content(&title)), "filler\nsent once\n", "{fault:?}");
+        assert_eq!(words(&bench.content("Filler 6")), "filler\nsent once\n", "{fault:?}");
         assert_eq!(bench.writes().len(), 1, "{fault:?}: {:?}", bench.writes());
-    }
-    bench.forget_requests();
-    let id = bench.id("Notes");
-    bench.world().fail_next(Matcher::Method("DELETE".to_owned()), Fault::LostAfter);
-    fs::remove_file(bench.page("Notes.md")).unwrap();
-    bench.until("it is trashed", || bench.is_trashed(&id));
-    bench.until_in_step();
-    assert!(!within(std::time::Duration::from_millis(1), &mut || bench.page("Notes.md").exists()));
-    bench.rest(daemon);
+        bench.forget_requests();
+        let id = bench.id("Notes");
+        bench.world().fail_next(Matcher::Method("DELETE".to_owned()), fault.clone());
+        fs::remove_file(bench.page("Notes.md")).unwrap();
+        bench.until("it is trashed", || bench.is_trashed(&id));
+        bench.until_in_step();
+        assert!(!bench.page("Notes.md").exists(), "{fault:?}");
+        bench.rest(daemon);
+    });
 }
