@@ -63,6 +63,12 @@ impl Engine {
                     }
                     return Ok(None);
                 }
+                Decision::Settle => {
+                    let now = self.now;
+                    let since = *self.moment(page).moved_at.get_or_insert(now);
+                    self.watch.scan_by(since.plus_ms(self.settings.pages.delete_grace_ms));
+                    return Ok(None);
+                }
                 Decision::Look | Decision::Push { .. } | Decision::TrashPage => {
                     let tick = self.tick;
                     let moment = self.moment(page);
@@ -133,7 +139,6 @@ impl Engine {
             (Some(file), Some(path)) => front_is_stale(file, path, node),
             _ => false,
         };
-        let grace = self.settings.pages.delete_grace_ms;
         plan::decide(&View {
             node,
             file,
@@ -142,11 +147,18 @@ impl Engine {
             meaning: file.and_then(|file| self.meaning_hash(node, file)),
             belongs: belongs.as_ref(),
             front_is_stale,
-            grace_is_over: node.missing_since.is_some_and(|since| self.now.since_ms(since) >= grace)
-                && self.watch.is_quiet(self.now),
+            rests: self.rests(node),
+            grace_is_over: self.grace_is_over(node) && self.watch.is_quiet(self.now),
             deletes: self.settings.pages.deletes,
             moves: self.settings.pages.moves,
         })
+    }
+
+    /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there.
+    fn rests(&self, node: &Node) -> bool {
+        let moved_at = self.moments.get(&node.id).and_then(|moment| moment.moved_at);
+        let end = moved_at.map(|since| since.plus_ms(self.settings.pages.delete_grace_ms));
+        end.is_some_and(|end| end <= self.now && end <= self.watch.scanned)
     }
 
     fn meaning_hash(&self, node: &Node, file: &LocalFile) -> Option<ContentHash> {
@@ -227,6 +239,7 @@ impl Engine {
             page.missing_since.get_or_insert(now);
         })?;
         self.moment(&node.id).missed = tick;
+        self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
         Ok(())
     }
 

@@ -124,7 +124,7 @@ impl Engine {
                 need(
                     file.path.as_str(),
                     &format!("not sent: {why}"),
-                    "mend the file; the service's version is safe",
+                    "mend the file (if it shall be empty: espejo approve); the service's version is safe",
                 );
             }
         }

@@ -94,7 +94,10 @@ impl Engine {
                     // `X.md` beside the folder `X` is a new file of its own: it goes first.
                     let beside =
                         folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
-                    if beside.is_some_and(|path| self.trees.files.contains_key(&path)) {
+                    if beside.is_some_and(|path| {
+                        self.trees.files.contains_key(&path)
+                            || self.intents.values().any(|intent| asked_at(intent).as_ref() == Some(&path))
+                    }) {
                         return None;
                     }
                     place = folder;
@@ -263,7 +266,7 @@ impl Engine {
                 body: empty.hash,
                 text: None,
                 front_title: file.and_then(|file| file.front_title.clone()),
-                path: intent.path.clone(),
+                path: asked_at(intent).unwrap_or_else(|| intent.path.clone()),
                 folder_at: None,
             });
             if file.is_none() {
@@ -282,10 +285,10 @@ impl Engine {
         moment.missed = tick;
         moment.wanted = tick;
         if just_now {
-            // The answer to the POST is a look: the page is empty and nobody else has seen it yet.
+            // The answer to the POST is a look: the page was empty when it was made, some time after it was asked for.
             moment.looked = tick + 1;
             moment.seen = tick + 1;
-            moment.seen_at = now;
+            moment.seen_at = intent.asked_at;
         }
         self.say(Way::Up, &intent.path, "new page");
         self.wake_all();
@@ -349,6 +352,16 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Where the file was when its page was asked for, as its title tells: it may have been renamed since.
+fn asked_at(intent: &Intent) -> Option<MirrorPath> {
+    let said = intent.path.page_stem().is_none_or(|stem| naming::still_says(stem, &intent.title));
+    if said || intent.stamp.is_none() {
+        return Some(intent.path.clone());
+    }
+    let stem = naming::choose(&intent.title, &|_| false, 252).stem;
+    intent.path.parent()?.join(&format!("{stem}.md")).ok()
 }
 
 fn is_answer_to(node: &Node, intent: &Intent) -> bool {

@@ -68,6 +68,8 @@ impl Root {
 pub(super) struct Watching {
     scan_due: Timestamp,
     hinted_since: Option<Timestamp>,
+    /// When the last complete scan began.
+    pub(super) scanned: Timestamp,
     /// When a scan was last asked for: one that left before says nothing of what happened since.
     pub(super) asked: Timestamp,
     /// The last hint or noticed change of each path that is not settled.
@@ -85,6 +87,7 @@ impl Watching {
         Self {
             scan_due: now,
             hinted_since: None,
+            scanned: Timestamp::default(),
             asked: Timestamp::default(),
             touched: BTreeMap::new(),
             unread: BTreeMap::new(),
@@ -132,6 +135,11 @@ impl Watching {
         self.scan_due > now && self.hinted_since.is_none() && self.unread.is_empty() && !self.identities_due
     }
 
+    /// Whether every file that the last scan saw has been told to be a page's or not.
+    pub(super) fn is_told(&self) -> bool {
+        !self.identities_due
+    }
+
     fn settled_at(&self, path: &MirrorPath, settle_ms: i64) -> Option<Timestamp> {
         let (first, last) = self.touched.get(path)?;
         Some(last.plus_ms(settle_ms).min(first.plus_ms(UNSETTLED_MAX_MS)))
@@ -167,6 +175,7 @@ impl Engine {
             self.wake_all();
         }
         self.root.state = Some(Ok(()));
+        self.watch.scanned = flight.sent_at;
         if self.root.identity != Some(scan.root_identity) {
             self.root.changed |= self.root.identity.is_some();
             self.root.identity = Some(scan.root_identity);
@@ -179,6 +188,8 @@ impl Engine {
         self.take_in_stamps(&scan, flight.sent_at);
         self.watch.identities_due = true;
         self.identify_if_ready()?;
+        let ends = [self.next_grace_end(), self.next_rest()];
+        ends.into_iter().for_each(|end| self.watch.scan_by(end));
         self.drop_settled_conflicts(&scan)
     }
 
@@ -263,9 +274,11 @@ impl Engine {
                     .or_insert((now, now));
                 self.watch.unread.insert(path.clone(), self.now.plus_ms(self.settings.pages.settle_ms));
             }
+            // The file stays to be read: nothing was learned about it.
+            Err(error @ DiskError::RootNotReady(_)) => self.disk_failed(path, &error),
             Err(error) => {
                 self.watch.forget(path);
-                self.take_in_problem(path, None, error.to_string())?;
+                self.take_in_problem(path, error.to_string())?;
             }
         }
         self.identify_if_ready()
@@ -297,7 +310,11 @@ impl Engine {
                         file.claims = front.id.as_deref().and_then(|id| PageId::new(id).ok());
                         file.front_title = front.title.filter(|title| !title.is_empty());
                     }
-                    if blank && self.had_words(file.page.as_ref())? {
+                    let approved = file.page.as_ref().and_then(|id| self.trees.pages.get(id));
+                    if blank
+                        && !approved.is_some_and(|node| node.approved)
+                        && self.had_words(file.page.as_ref())?
+                    {
                         file.problem = Some("it is empty now, and its page is not".to_owned());
                     }
                 }
@@ -306,10 +323,17 @@ impl Engine {
         if file.disowned != file.claims {
             file.disowned = None;
         }
+        if let Some(hidden) = self.hidden_claim(&file) {
+            // Whether this is that page's file, or a copy of it, shows when the other can be looked at.
+            return self.take_in_problem(&look.path, format!("it names the page of {hidden}, which cannot be read"));
+        }
         let page = file.page.clone();
         let readable = file.problem.is_none();
         let new = old.is_none();
-        if old.is_some_and(|old| old.page.is_some() && !is_same_object(&old, &file)) {
+        // The same file that claims no other page than it did, or something else in its place?
+        let is_another =
+            |old: &LocalFile| !is_same_object(&old.stamp, &file.stamp) || old.claims != file.claims;
+        if old.is_some_and(|old| old.page.is_some() && is_another(&old)) {
             self.watch.arrivals.insert(file.path.clone(), file);
             self.watch.identities_due = true;
             return Ok(());
@@ -326,6 +350,14 @@ impl Engine {
         Ok(())
     }
 
+    /// Where the file of the page is that a file names, if it is another page's and cannot be looked at.
+    fn hidden_claim(&self, file: &LocalFile) -> Option<MirrorPath> {
+        let claims = file.claims.as_ref().filter(|id| Some(*id) != file.page.as_ref())?;
+        let path = self.trees.pages.get(claims)?.file.clone()?;
+        let hidden = self.root.unreadable.iter().any(|(hidden, _)| path.is_within(hidden));
+        (hidden && file.disowned.is_none() && path != file.path).then_some(path)
+    }
+
     fn had_words(&self, page: Option<&PageId>) -> Result<bool, StoreError> {
         let Some(base) = page.and_then(|id| self.trees.pages.get(id)).and_then(|node| node.base.as_ref())
         else {
@@ -334,17 +366,13 @@ impl Engine {
         Ok(self.store.body(base.body)?.is_some_and(|blocks| !blocks.is_empty()))
     }
 
-    fn take_in_problem(
-        &mut self,
-        path: &MirrorPath,
-        stamp: Option<Stamp>,
-        why: String,
-    ) -> Result<(), StoreError> {
+    /// A file that could not be read. Every scan tries again: permissions can change without a trace in its stamp.
+    fn take_in_problem(&mut self, path: &MirrorPath, why: String) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else {
             self.root.unreadable.push((path.clone(), why));
             return Ok(());
         };
-        file.stamp = stamp.unwrap_or(file.stamp);
+        file.hash = None;
         file.problem = Some(why);
         self.save_file(file)
     }
@@ -390,11 +418,9 @@ impl Engine {
     }
 }
 
-/// Whether a look at a known path found what stood there before, changed or not: the same file, that claims no other
-/// page than it did.
-fn is_same_object(old: &LocalFile, new: &LocalFile) -> bool {
-    let object = |stamp: &Stamp| (stamp.device, stamp.inode, stamp.born_ns);
-    object(&old.stamp) == object(&new.stamp) && old.claims == new.claims
+/// Whether two stamps are of one file, changed or not.
+pub(super) fn is_same_object(a: &Stamp, b: &Stamp) -> bool {
+    (a.device, a.inode, a.born_ns) == (b.device, b.inode, b.born_ns)
 }
 
 fn root_problem(state: &RootState) -> String {

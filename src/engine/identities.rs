@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
-use super::disk::UNSETTLED_MAX_MS;
-use crate::model::{LocalFile, MirrorPath, PageId, Stamp, folder_of};
+use super::disk::{UNSETTLED_MAX_MS, is_same_object};
+use crate::model::{LocalFile, MirrorPath, Node, PageId, Stamp, folder_of};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
 use crate::store::StoreError;
 
@@ -55,13 +55,17 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a new path has not been read yet: what vanished elsewhere may be there. A file that never rests is
-    /// waited for no longer than [`UNSETTLED_MAX_MS`].
+    /// Whether a new path, or another object at a known path, has not been read yet: what vanished elsewhere may be
+    /// there. A file that never rests is waited for no longer than [`UNSETTLED_MAX_MS`].
     fn newcomers_wait(&self) -> bool {
+        let is_newcomer = |path: &MirrorPath| {
+            let known = self.trees.files.get(path).map(|file| &file.stamp);
+            let seen = self.lists.last_seen.get(path);
+            known.is_none_or(|known| seen.is_some_and(|seen| !is_same_object(known, seen)))
+        };
         self.watch.unread.iter().any(|(path, due)| {
             let first = self.watch.touched.get(path).map_or(*due, |(first, _)| *first);
-            *due <= self.now
-                || !self.trees.files.contains_key(path) && self.now.since_ms(first) <= UNSETTLED_MAX_MS
+            *due <= self.now || is_newcomer(path) && self.now.since_ms(first) <= UNSETTLED_MAX_MS
         })
     }
 
@@ -92,7 +96,11 @@ impl Engine {
             match verdict {
                 Verdict::Same(page) => self.bind(&file.path, page, false)?,
                 Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
-                Verdict::Copy { of } => self.unbind(&file.path, Some(of.clone()))?,
+                // A copy of another page's file, put where this page's file was, is what this page says now.
+                Verdict::Copy { of } => match self.missing_from(&file.path) {
+                    Some(page) => self.bind(&file.path, &page, true)?,
+                    None => self.unbind(&file.path, Some(of.clone()))?,
+                },
                 Verdict::New { claims, .. } => self.new_file(&file.path, claims.as_ref())?,
             }
         }
@@ -138,6 +146,7 @@ impl Engine {
                 node.missing_since.get_or_insert(now);
             }
         })?;
+        self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
         let moment = self.moment(page);
         moment.missed = tick;
         moment.reading = None;
@@ -166,7 +175,9 @@ impl Engine {
             node.missing_since = None;
             node.approved = false;
         })?;
-        self.moment(page).reading = None;
+        let moment = self.moment(page);
+        moment.reading = None;
+        moment.moved_at = None;
         if moved || came_back {
             self.wake_all();
         }
@@ -202,14 +213,22 @@ impl Engine {
         if let Some(page) = claimed {
             return self.bind(path, &page.clone(), true);
         }
-        // A save by renaming can take the file away for a moment; back at its place, it is the page's again.
-        let returned =
-            self.trees.pages.values().find(|node| {
-                node.file.is_none() && node.base.as_ref().is_some_and(|base| base.path == *path)
-            });
-        match returned.map(|node| node.id.clone()) {
-            Some(page) if claims.is_none() => self.bind(path, &page, true),
+        match self.missing_from(path) {
+            Some(page) if claims.is_none_or(|id| self.trees.pages.contains_key(id)) => {
+                self.bind(path, &page, true)
+            }
             _ => self.unbind(path, None),
         }
+    }
+
+    /// The page whose file was at `path` and is missing. A save by renaming can take a file away for a moment; what is
+    /// at its place then is the page's again.
+    fn missing_from(&self, path: &MirrorPath) -> Option<PageId> {
+        let missing = |node: &&Node| {
+            node.file.is_none()
+                && node.missing_since.is_some()
+                && node.base.as_ref().is_some_and(|base| base.path == *path)
+        };
+        self.trees.pages.values().find(missing).map(|node| node.id.clone())
     }
 }

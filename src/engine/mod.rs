@@ -99,6 +99,8 @@ struct Moment {
     seen_at: Timestamp,
     /// When its file was first found missing.
     missed: u64,
+    /// When its file was first seen in another folder than agreed.
+    moved_at: Option<Timestamp>,
     /// Since when it wants a request; 0 when it does not.
     wanted: u64,
     /// How often the service has refused to delete it.
@@ -269,7 +271,6 @@ impl Engine {
                 at = at.min(moment.retry_at);
             }
         }
-        at = at.min(self.next_grace_end());
         // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass.
         Some(if at <= now { now.plus_ms(1_000) } else { at })
     }

@@ -24,6 +24,7 @@ impl Engine {
         from: Option<&MirrorPath>,
     ) -> Result<(), StoreError> {
         let Some(base) = self.trees.pages.get(page).and_then(|node| node.base.clone()) else { return Ok(()) };
+        self.moment(page).moved_at = None;
         let new_folder = folder_of(&file.path);
         let candidates = [base.folder_at, folder_of(&base.path), from.and_then(folder_of)];
         let left_behind = candidates.into_iter().flatten().find(|folder| {

@@ -114,7 +114,8 @@ impl Engine {
             (Some(base), _) if base.folder_at.is_some() => None,
             (Some(base), Some(file)) if base.path != *file => None,
             (_, Some(file)) => folder_of(file),
-            (Some(base), None) => folder_of(&base.path),
+            // Its folder may have become another page's since its file went missing: then it comes back first.
+            (Some(base), None) => folder_of(&base.path).filter(|folder| !self.is_anothers(folder, &node.id)),
             (None, None) if !matches!(node.remote.presence, Presence::Listed | Presence::Hidden) => {
                 self.pages_root(workspace)
             }

@@ -144,6 +144,7 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let file = self.trees.pages.get(page).and_then(|node| self.trees.file_of(node)).cloned();
         self.edit_page(page, |node| {
+            node.approved = false;
             if let Some(base) = &mut node.base {
                 base.body = local.hash;
                 base.text = Some(text);

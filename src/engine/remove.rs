@@ -110,11 +110,21 @@ impl Engine {
 
     /// Whether a person deleted this page's file, beyond the grace time.
     fn is_deleted_here(&self, node: &Node) -> bool {
-        let grace = self.settings.pages.delete_grace_ms;
         node.base.is_some()
             && node.file.is_none()
             && node.remote.presence == Presence::Listed
-            && node.missing_since.is_some_and(|since| self.now.since_ms(since) >= grace)
+            && self.grace_is_over(node)
+    }
+
+    /// Whether a file has been missing for the whole grace time, and a scan since has not found it: a hint at its
+    /// return may have been lost. What could not be read may be the missing file under another name.
+    pub(super) fn grace_is_over(&self, node: &Node) -> bool {
+        let all_read = self.root.unreadable.is_empty() || node.approved;
+        all_read && self.grace_end(node).is_some_and(|end| end <= self.now && end <= self.watch.scanned)
+    }
+
+    fn grace_end(&self, node: &Node) -> Option<Timestamp> {
+        Some(node.missing_since?.plus_ms(self.settings.pages.delete_grace_ms))
     }
 
     /// Why deletions in the folder are not carried to the service now, if so.
@@ -263,14 +273,25 @@ impl Engine {
         }
     }
 
-    /// When the next grace time ends.
+    /// When the next grace time ends and the missing file must be looked for once more.
     pub(super) fn next_grace_end(&self) -> Timestamp {
+        let far = self.now.plus_ms(3_600_000);
+        self.trees
+            .pages
+            .values()
+            .filter_map(|node| self.grace_end(node))
+            .filter(|end| *end > self.watch.scanned)
+            .fold(far, Timestamp::min)
+    }
+
+    /// When the next moved file has rested and must be looked at once more.
+    pub(super) fn next_rest(&self) -> Timestamp {
         let grace = self.settings.pages.delete_grace_ms;
         let far = self.now.plus_ms(3_600_000);
-        self.active
-            .iter()
-            .filter_map(|id| self.trees.pages.get(id)?.missing_since)
-            .map(|since| since.plus_ms(grace).max(self.now.plus_ms(100)))
+        self.moments
+            .values()
+            .filter_map(|moment| Some(moment.moved_at?.plus_ms(grace)))
+            .filter(|end| *end > self.watch.scanned)
             .fold(far, Timestamp::min)
     }
 
@@ -285,14 +306,23 @@ impl Engine {
             .values()
             .filter(|node| {
                 let parked = node.parked.is_some();
-                node.remote.presence != Presence::Listed || node.missing_since.is_some() || parked
+                let has_problem = self.trees.file_of(node).is_some_and(|file| file.problem.is_some());
+                let missing = node.missing_since.is_some();
+                node.remote.presence != Presence::Listed || missing || parked || has_problem
             })
             .filter(|node| node.file.as_ref().or(node.base.as_ref().map(|b| &b.path)).is_some_and(named))
             .map(|node| node.id.clone())
             .collect();
         for id in waiting {
+            // An empty file is taken at its word from now on; one that cannot be understood is no clearer than before.
+            let file = self.trees.pages.get(&id).and_then(|node| self.trees.file_of(node));
+            let unclear = file.filter(|file| file.problem.is_some()).map(|file| file.path.clone());
+            if let Some(path) = &unclear {
+                self.watch.read_by(path, self.now);
+            }
             self.edit_page(&id, |node| {
-                node.approved = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
+                let gone = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
+                node.approved = gone || unclear.is_some();
                 node.parked = None;
                 if node.remote.presence == Presence::Hidden {
                     node.remote.presence = Presence::Gone;

@@ -35,7 +35,9 @@ impl Engine {
         } else if let Some(original) =
             copied.and_then(|id| self.trees.pages.get(id)).and_then(|n| n.base.clone())
         {
-            let original = self.store.body(original.body)?.unwrap_or_default();
+            // The original may have other blocks by now, and the copy its former ones.
+            let mut original = self.store.body(original.body)?.unwrap_or_default();
+            original.extend(self.stand_ins_from_elsewhere(&node.workspace, split.body, &original)?);
             let ids = &mut self.ids;
             let parsed = markdown::parse(split.body, &original, &allowed, &mut || ids.next());
             markdown::with_new_ids(&parsed, &mut || ids.next())
@@ -92,6 +94,10 @@ impl Engine {
     }
 
     pub(super) fn materialise(&mut self, node: &Node) -> Result<Choice, StoreError> {
+        if !self.watch.is_told() {
+            // Its file may be one that has just been seen and not been read.
+            return Ok(None);
+        }
         if self.awaits_intent(node) || self.adopt_by_place(node)? {
             self.active.remove(&node.id);
             return Ok(None);
@@ -120,7 +126,9 @@ impl Engine {
             new: true,
         };
         let purpose = Purpose::Write { page: node.id.clone(), path: path.clone(), written };
-        Ok(Some((Effect::WriteFile { path, bytes: text.into_bytes(), expect: Expect::Absent }, purpose)))
+        let stands = path.parent().is_some_and(|folder| self.trees.folders.contains(&folder));
+        let expect = if stands { Expect::AbsentHere } else { Expect::Absent };
+        Ok(Some((Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)))
     }
 
     /// Carries the service's body, title and icon into the bytes just read.

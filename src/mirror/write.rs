@@ -54,6 +54,10 @@ pub(super) fn write(
             }
             written
         }
+        Expect::AbsentHere => {
+            let dir = beneath::open_for(act.root.dir.as_fd(), path)?;
+            create(act, Spot { dir: &dir, name, path }, bytes)
+        }
         Expect::Content(expect) => {
             let dir = beneath::open_for(act.root.dir.as_fd(), path)?;
             let text = Text { bytes, expect, new: ContentHash::of(bytes) };

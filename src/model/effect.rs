@@ -93,8 +93,10 @@ impl Effect {
 /// What a file write expects to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// Nothing.
+    /// Nothing; folders on the way are made.
     Absent,
+    /// Nothing, in a folder that is there. A folder that has just been renamed away does not come back.
+    AbsentHere,
     /// A file with exactly this content.
     Content(ContentHash),
 }

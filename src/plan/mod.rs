@@ -32,6 +32,8 @@ pub struct View<'a> {
     pub front_is_stale: bool,
     /// Whether the file has been missing for the whole grace time.
     pub grace_is_over: bool,
+    /// Whether the file has been where it is for the whole grace time.
+    pub rests: bool,
     /// What a deleted file means.
     pub deletes: Deletes,
     /// What a moved file means.
@@ -80,6 +82,8 @@ pub enum Decision {
     },
     /// Let the file become a new page, and this page follow the deleted ones.
     Recreate,
+    /// A person moved the file and may not be done: wait for it to rest where it is.
+    Settle,
     /// Both sides agree on title and parent: note it.
     AgreeOnPlace,
     /// The file has its place; the folder of its subpages follows.
@@ -172,12 +176,13 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
     }
     let Some(hash) = file.hash else { return Decision::Read };
 
-    // Parent. The API has no move: a file that a person moved goes back, unless the service agrees with the move.
+    // Parent. The API has no move: a file that a person moved goes back, unless the service agrees with the move. Not
+    // at once: whoever swaps two files would find one of them in the way of the second step.
     let moved_here = match view.local_parent {
         Place::Under(parent) => *parent != base.parent && *parent != remote.parent,
         Place::Elsewhere => true,
     };
-    if moved_here && view.moves == Moves::PutBack {
+    if moved_here && view.rests && view.moves == Moves::PutBack {
         return match view.belongs {
             None => Decision::Wait,
             Some(_) => Decision::Relocate { puts_back: true },
@@ -206,7 +211,7 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
     }
     // A page that is made anew elsewhere takes everything along: both sides have to agree first.
     if moved_here {
-        return Decision::Recreate;
+        return if view.rests { Decision::Recreate } else { Decision::Settle };
     }
 
     // Place.

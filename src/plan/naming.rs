@@ -113,11 +113,15 @@ pub fn retitled(stem: &str, before: &str) -> String {
         .collect()
 }
 
-/// Whether `stem` is a name that [`choose`] may have given to a page of this title, in some room and with or without
-/// a ` (2)`: then whoever has that name has not been renamed.
+/// Whether `stem` is the title as it is (a person may use characters in names that [`choose`] avoids), or a name that
+/// [`choose`] may have given to a page of this title, in some room and with or without a ` (2)`: then whoever has that
+/// name has not been renamed.
 #[must_use]
 pub fn still_says(stem: &str, title: &str) -> bool {
     let stem = title_of(stem);
+    if stem == title {
+        return true;
+    }
     let full = sanitize(title);
     says(&stem, &full) || without_number(&stem).is_some_and(|stem| says(stem, &full))
 }

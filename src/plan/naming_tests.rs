@@ -219,7 +219,8 @@ fn renaming_is_told_from_naming() {
     check("Pl…", "Plan", true);
     check("a／b", "a/b", true);
     check("a-b", "a/b", false);
-    check("", "", false);
+    check("a*b", "a*b", true);
+    check("a\u{301}*", "á*", true);
 }
 
 #[test]

@@ -1,31 +1,16 @@
 //! What people and bad luck do in a run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use espejo::model::{Event, MirrorPath, PageId, RootState, ServiceError};
 
-use crate::blocks::{all_words, undescribed};
+use crate::blocks::all_words;
 use crate::checks::Failure;
 use crate::run::{Due, Heal, Run};
 use crate::script::{Act, Fault, Step};
 use crate::service::{Strike, Weather};
 use crate::users::{self, Deed, Plan};
 use crate::words::{Word, words_in};
-
-/// Blocks that stand in files by their id alone: who removes the line removes the words.
-struct StandIns(BTreeMap<String, Vec<Word>>);
-
-impl StandIns {
-    /// The words in a file, and in the blocks that it names.
-    fn words_of(&self, bytes: &[u8]) -> BTreeSet<Word> {
-        let mut words: BTreeSet<Word> = words_in(bytes).into_iter().collect();
-        for line in String::from_utf8_lossy(bytes).lines() {
-            let named = line.trim_end().strip_suffix(" -->").and_then(|line| line.rsplit(' ').next());
-            words.extend(named.and_then(|id| self.0.get(id)).into_iter().flatten());
-        }
-        words
-    }
-}
 
 impl Run {
     /// Takes one step of a script.
@@ -84,7 +69,7 @@ impl Run {
     }
 
     fn on_disk(&mut self, act: Deed) {
-        let stand_ins = self.stand_ins();
+        let stand_ins = self.service.stand_ins().clone();
         let mut taken: BTreeSet<Word> = stand_ins.words_of(act.held());
         let mut takes = |run: &Self, path: &MirrorPath| {
             for path in run.folder.within(path) {
@@ -93,6 +78,7 @@ impl Run {
             }
         };
         let held = words_in(act.held());
+        self.trace.text(act.held());
         let (done, line) = match act {
             Deed::Write(path, bytes) => {
                 takes(self, &path);
@@ -121,12 +107,10 @@ impl Run {
             }
             Deed::Rename(from, to) => {
                 takes(self, &to);
-                if self.scene.recreate == 1 && from.parent() != to.parent() {
-                    // A page of its own is made there, and the old one may be kept for what the app did to it.
-                    let moved = self.folder.within(&from);
-                    let words =
-                        moved.iter().filter_map(|path| self.folder.file(path)).flat_map(|file| &file.words);
-                    words.for_each(|word| self.ledger.copy(*word));
+                let is_folder = self.folder.file(&from).is_none();
+                if self.scene.recreate == 1 && (is_folder || from.parent() != to.parent()) {
+                    // Pages of their own are made there, and the old ones are kept for what the app did to them.
+                    self.recreated = true;
                 }
                 (self.folder.rename(&from, &to), format!("renames {from} to {to}"))
             }
@@ -150,12 +134,6 @@ impl Run {
         for word in taken.difference(&left) {
             self.ledger.forget(*word);
         }
-    }
-
-    /// The blocks that may stand in files as a line with their id, and the words in them.
-    fn stand_ins(&self) -> StandIns {
-        let pages = self.service.world.pages();
-        StandIns(pages.flat_map(|page| undescribed(&page.content)).collect())
     }
 
     /// Whoever saves what stands in another file as well (an editor that was open during a swap) has made a copy.
@@ -229,6 +207,7 @@ impl Run {
                     .copied()
                     .collect();
                 words.into_iter().for_each(|word| self.ledger.copy(word));
+                self.checks.lied();
                 format!("restores {}", self.named(&id))
             }
             Deed::IconInApp(id, icon) => {

@@ -175,9 +175,12 @@ fn write_file(
         }
     }
     match (folder.things.get(path), expect) {
-        (None, Expect::Absent) => {}
+        (None, Expect::AbsentHere) if !folder.has_parent(path) => {
+            return Err(DiskError::Missing(path.clone()));
+        }
+        (None, Expect::Absent | Expect::AbsentHere) => {}
         (None, Expect::Content(_)) => return Err(DiskError::Missing(path.clone())),
-        (Some(_), Expect::Absent) => return Err(DiskError::Exists(path.clone())),
+        (Some(_), Expect::Absent | Expect::AbsentHere) => return Err(DiskError::Exists(path.clone())),
         (Some(thing), Expect::Content(hash)) => {
             if thing.kind != EntryKind::File {
                 return Err(DiskError::NotOrdinary(path.clone()));

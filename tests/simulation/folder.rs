@@ -234,6 +234,13 @@ impl Folder {
         self.things.values().chain(trashed).flat_map(|thing| thing.words.iter().copied())
     }
 
+    /// Whether the folder that would hold `path` is there.
+    pub(crate) fn has_parent(&self, path: &MirrorPath) -> bool {
+        path.parent().is_some_and(|up| {
+            up.is_root() || self.things.get(&up).is_some_and(|thing| thing.kind == EntryKind::Folder)
+        })
+    }
+
     fn make_parents(&mut self, path: &MirrorPath) -> bool {
         path.parent().is_some_and(|parent| self.make_folder(&parent))
     }

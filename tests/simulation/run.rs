@@ -87,6 +87,8 @@ pub(crate) struct Run {
     pub(crate) postponed: Vec<Deed>,
     /// A pass was asked for and is not over.
     pub(crate) passing: bool,
+    /// Whether a file was moved where moving makes a new page: then a page may be there in both places.
+    pub(crate) recreated: bool,
 }
 
 impl Run {
@@ -134,6 +136,7 @@ impl Run {
             changed: false,
             postponed: Vec::new(),
             passing: false,
+            recreated: false,
         };
         run.start()?;
         Ok(run)
@@ -192,6 +195,9 @@ impl Run {
             Due::Arrive { life, id, effect, asked_ms } => self.arrive(life, id, &effect, asked_ms)?,
             Due::Answer { life, id, outcome, looked } if life == self.life => {
                 self.note(format_args!("  {} ({})", brief_outcome(&outcome), id.0));
+                if let Outcome::Disk(Ok(DiskReply::File(look))) = &outcome {
+                    self.trace.text(&look.bytes);
+                }
                 if let Some((number, page)) = looked {
                     self.checks.delivered(number, &page, self.now_ms);
                 }
@@ -206,7 +212,7 @@ impl Run {
             Due::Start => self.start()?,
         }
         if std::mem::take(&mut self.changed) {
-            self.nothing_lost()?;
+            self.nothing_lost(false)?;
         }
         Ok(())
     }
@@ -216,13 +222,10 @@ impl Run {
         self.changed = true;
     }
 
-    fn nothing_lost(&self) -> Result<(), Failure> {
-        nothing_lost(&self.folder, &self.service, self.in_hand(), &self.ledger)
-    }
-
-    /// The words that people hold in hand: in an editor that is just saving, in a checkout.
-    pub(crate) fn in_hand(&self) -> impl Iterator<Item = Word> {
-        self.in_hand_texts().flat_map(words_in)
+    /// Whether every word is somewhere. In the end (`is_over`) no block may be left to a line that stands for it.
+    pub(crate) fn nothing_lost(&self, is_over: bool) -> Result<(), Failure> {
+        let in_hand: Vec<&[u8]> = self.in_hand_texts().collect();
+        nothing_lost(&self.folder, &self.service, &in_hand, &self.ledger, is_over)
     }
 
     /// The texts that people hold in hand.
@@ -283,6 +286,9 @@ impl Run {
     fn launch(&mut self, id: EffectId, effect: Effect) -> Result<(), Failure> {
         let brief = self.brief(&effect);
         self.note(format_args!("> {brief} ({})", id.0));
+        if let Effect::WriteFile { bytes, .. } = &effect {
+            self.trace.text(bytes);
+        }
         self.checks.asked(&effect)?;
         let life = self.life;
         if effect.is_request() {
@@ -324,7 +330,7 @@ impl Run {
                 }
                 Effect::CreatePage { .. } => {
                     if let Some(page) = self.service.newest() {
-                        self.checks.created(&page, &self.service, self.scene.recreate == 1)?;
+                        self.checks.created(&page, &self.folder, &self.service, self.scene.recreate == 1)?;
                         self.order += 1;
                         self.checks.looked(self.order, &page, &Vec::new());
                         looked = Some((self.order, page));

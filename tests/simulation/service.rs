@@ -7,8 +7,8 @@ use espejo::emulator::{Delivery, Fault as Mishap, HttpRequest, Matcher, PageReco
 use espejo::model::{Blocks, Effect, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId};
 use espejo::service::wire::{self, WireAnswer};
 
-use crate::blocks::all_words;
-use crate::words::{Word, words_in};
+use crate::blocks::{all_words, undescribed};
+use crate::words::{StandIns, Word, words_in};
 
 /// What strikes requests for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +56,8 @@ pub(crate) struct Service {
     weather: BTreeMap<Weather, u32>,
     strikes: VecDeque<Strike>,
     words: BTreeMap<PageId, Vec<Word>>,
+    /// Every block that ever stood in a page and may stand in files by its id.
+    stand_ins: StandIns,
 }
 
 /// A caller waits so long for an answer that does not come.
@@ -67,7 +69,14 @@ impl Service {
         let mut world = World::new(seed);
         world.set_limit(Some(usize::try_from(budget).unwrap_or(60)), Window::SlidingLog);
         let workspace = world.add_workspace("Team", "team");
-        Self { world, workspace, weather: BTreeMap::new(), strikes: VecDeque::new(), words: BTreeMap::new() }
+        Self {
+            world,
+            workspace,
+            weather: BTreeMap::new(),
+            strikes: VecDeque::new(),
+            words: BTreeMap::new(),
+            stand_ins: StandIns::default(),
+        }
     }
 
     /// Begins (or ends) one cause of `weather`.
@@ -196,12 +205,18 @@ impl Service {
             let mut words = all_words(&page.content);
             words.extend(words_in(page.title.as_bytes()));
             self.words.insert(id.clone(), words);
+            self.stand_ins.learn(undescribed(&page.content));
         }
     }
 
     /// The words of a page.
     pub(crate) fn words_of(&self, id: &PageId) -> &[Word] {
         self.words.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// The blocks that may stand in files as a line with their id, and the words in them.
+    pub(crate) fn stand_ins(&self) -> &StandIns {
+        &self.stand_ins
     }
 
     /// Every word of every page, in the trash or not.

@@ -52,6 +52,15 @@ impl Trace {
         }
     }
 
+    /// Shows the text of a file to a person, when `ESPEJO_TEXTS` asks for that.
+    pub(crate) fn text(&self, bytes: &[u8]) {
+        if self.loud && std::env::var_os("ESPEJO_TEXTS").is_some() {
+            for line in String::from_utf8_lossy(bytes).split_inclusive('\n') {
+                println!("            | {line:?}");
+            }
+        }
+    }
+
     /// A number over every line so far.
     pub(crate) fn digest(&self) -> (u64, u64) {
         (self.digest, self.count)

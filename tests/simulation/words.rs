@@ -3,7 +3,7 @@
 //!
 //! `w12x` stands in texts, `t12x` in titles and file names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// One followed word.
@@ -43,6 +43,27 @@ pub(crate) fn words_in(bytes: &[u8]) -> Vec<Word> {
         at += digits + 1;
     }
     found
+}
+
+/// Blocks that stand in files by their id alone: who removes the line removes the words.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StandIns(BTreeMap<String, Vec<Word>>);
+
+impl StandIns {
+    /// These blocks stand in a page, with these words.
+    pub(crate) fn learn(&mut self, blocks: Vec<(String, Vec<Word>)>) {
+        self.0.extend(blocks);
+    }
+
+    /// The words in a file, and in the blocks that it names.
+    pub(crate) fn words_of(&self, bytes: &[u8]) -> BTreeSet<Word> {
+        let mut words: BTreeSet<Word> = words_in(bytes).into_iter().collect();
+        for line in String::from_utf8_lossy(bytes).lines() {
+            let named = line.trim_end().strip_suffix(" -->").and_then(|line| line.rsplit(' ').next());
+            words.extend(named.and_then(|id| self.0.get(id)).into_iter().flatten());
+        }
+        words
+    }
 }
 
 /// Who typed what, and what a person took away again.

@@ -72,6 +72,8 @@ enum Leaf {
     Heading(u8),
     Html(String),
     Code(String, String),
+    /// Code by its indentation, line by line with their places.
+    Indented(Vec<(String, Range<usize>)>),
     /// With the alignment of each column.
     Table(Vec<u8>),
 }
@@ -97,7 +99,13 @@ impl<'t> Reader<'t, '_> {
             (Leaf::Html(html), Event::Html(text)) => return html.push_str(text),
             (Leaf::Html(_), Event::End(TagEnd::HtmlBlock)) => return self.html(range),
             (Leaf::Code(_, code), Event::Text(text)) => return code.push_str(text),
-            (Leaf::Code(..), Event::End(TagEnd::CodeBlock)) => return self.code(range),
+            (Leaf::Code(language, code), Event::End(TagEnd::CodeBlock)) => {
+                let (language, code) = (std::mem::take(language), std::mem::take(code));
+                self.leaf = Leaf::None;
+                return self.code(language, code, range);
+            }
+            (Leaf::Indented(code), Event::Text(text)) => return code.push((text.to_string(), range)),
+            (Leaf::Indented(_), Event::End(TagEnd::CodeBlock)) => return self.indented(range),
             (Leaf::Paragraph(false), Event::End(TagEnd::Paragraph)) => return self.paragraph(range),
             (Leaf::Heading(_), Event::End(TagEnd::Heading(_))) => return self.heading(range),
             _ => {}
@@ -125,11 +133,11 @@ impl<'t> Reader<'t, '_> {
             }
             Event::Start(Tag::HtmlBlock) => self.open_leaf(Leaf::Html(String::new()), range.start),
             Event::Start(Tag::CodeBlock(kind)) => {
-                let language = match kind {
-                    CodeBlockKind::Fenced(info) => info.trim().to_owned(),
-                    CodeBlockKind::Indented => String::new(),
+                let leaf = match kind {
+                    CodeBlockKind::Fenced(info) => Leaf::Code(info.trim().to_owned(), String::new()),
+                    CodeBlockKind::Indented => Leaf::Indented(Vec::new()),
                 };
-                self.open_leaf(Leaf::Code(language, String::new()), range.start);
+                self.open_leaf(leaf, range.start);
             }
             Event::Start(Tag::Table(aligns)) => {
                 let aligns = aligns.iter().map(|align| match align {
@@ -234,8 +242,37 @@ impl<'t> Reader<'t, '_> {
         self.add(Node::new(kind, at));
     }
 
-    fn code(&mut self, range: Range<usize>) {
-        let Leaf::Code(language, mut code) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
+    /// Code by its indentation. A line that stands for a block is that block all the same: it comes to stand so when a
+    /// person writes a paragraph between it and the item that it was nested under.
+    fn indented(&mut self, range: Range<usize>) {
+        let Leaf::Indented(lines) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
+        let stands_for = |line: &str| placeholder(line.trim());
+        if !lines.iter().any(|(line, _)| stands_for(line).is_some()) {
+            let code = lines.into_iter().map(|(line, _)| line).collect();
+            return self.code(String::new(), code, range);
+        }
+        let mut code = String::new();
+        let mut at = 0..0;
+        for (line, place) in lines {
+            if let Some(label) = stands_for(&line) {
+                if !code.trim().is_empty() {
+                    self.code(String::new(), std::mem::take(&mut code), at.clone());
+                }
+                code.clear();
+                let place = self.trimmed(place);
+                self.seen = place.end;
+                self.add(Node::new(Kind::Placeholder(label.into()), place));
+            } else if !code.is_empty() || !line.trim().is_empty() {
+                at = if code.is_empty() { place } else { at.start..place.end };
+                code.push_str(&line);
+            }
+        }
+        if !code.trim().is_empty() {
+            self.code(String::new(), code, at);
+        }
+    }
+
+    fn code(&mut self, language: String, mut code: String, range: Range<usize>) {
         let at = self.trimmed(range.clone());
         self.seen = at.end;
         if code.ends_with('\n') {
