@@ -95,10 +95,7 @@ pub enum News {
 struct Asked {
     pass: Pass,
     told_at: Timestamp,
-    state: PassState,
     listeners: Vec<mpsc::UnboundedSender<News>>,
-    /// Who came later: what they mean may have been looked at already, so theirs is the next pass.
-    next: Vec<mpsc::UnboundedSender<News>>,
 }
 
 impl Daemon {
@@ -159,26 +156,17 @@ impl Daemon {
 
     fn take_up(&mut self, wish: Wish, asked: &mut Option<Asked>) -> Result<(), StoreError> {
         let now = (self.clock)();
+        let passes = wish.request == Request::FullPass;
+        self.engine.handle(Event::Asked(wish.request), now)?;
         // Whoever wished may have gone already; so below.
         drop(wish.news.send(News::Taken));
-        if wish.request != Request::FullPass {
-            return self.engine.handle(Event::Asked(wish.request), now);
-        }
-        match asked {
-            Some(asked) if asked.state == PassState::UnderWay => asked.next.push(wish.news),
-            _ => *asked = Some(self.begin_pass(vec![wish.news], now)?),
+        if passes {
+            // What the later one means may have been looked at already: the pass begins anew, for all who wait.
+            let mut listeners = asked.take().map(|asked| asked.listeners).unwrap_or_default();
+            listeners.push(wish.news);
+            *asked = Some(Asked { pass: Pass::new(self.grace_ms, now), told_at: now, listeners });
         }
         Ok(())
-    }
-
-    fn begin_pass(
-        &mut self,
-        listeners: Vec<mpsc::UnboundedSender<News>>,
-        now: Timestamp,
-    ) -> Result<Asked, StoreError> {
-        self.engine.handle(Event::Asked(Request::FullPass), now)?;
-        let pass = Pass::new(self.grace_ms, now);
-        Ok(Asked { pass, told_at: now, state: PassState::UnderWay, listeners, next: Vec::new() })
     }
 
     /// Tells those who wait how far the pass is. When it has ended, however it did, polling goes on.
@@ -188,27 +176,22 @@ impl Daemon {
         happened: &[Happening],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let Some(current) = asked else { return Ok(()) };
-        if happened.is_empty() && now.since_ms(current.told_at) < NEWS_EVERY_MS {
+        let Some(Asked { pass, told_at, listeners }) = asked else { return Ok(()) };
+        if happened.is_empty() && now.since_ms(*told_at) < NEWS_EVERY_MS {
             return Ok(());
         }
-        let state = current.pass.take_in(self.engine.summary(now)?, happened, now);
-        (current.told_at, current.state) = (now, state);
-        for listener in &current.listeners {
-            drop(listener.send(News::Pass(Box::new(current.pass.clone()), state)));
+        let state = pass.take_in(self.engine.summary(now)?, happened, now);
+        *told_at = now;
+        for listener in &*listeners {
+            drop(listener.send(News::Pass(Box::new(pass.clone()), state)));
         }
         match state {
             PassState::UnderWay => {}
             // Nobody need wait for the user; but what can be looked at still is.
-            PassState::Stopped => {
-                current.listeners = std::mem::take(&mut current.next);
-            }
+            PassState::Stopped => listeners.clear(),
             PassState::Over | PassState::Stuck => {
-                let next = std::mem::take(&mut current.next);
-                *asked = if next.is_empty() { None } else { Some(self.begin_pass(next, now)?) };
-                if asked.is_none() {
-                    self.engine.end_pass();
-                }
+                self.engine.end_pass();
+                *asked = None;
             }
         }
         Ok(())

@@ -325,7 +325,8 @@ impl Engine {
         }
         if let Some(hidden) = self.hidden_claim(&file) {
             // Whether this is that page's file, or a copy of it, shows when the other can be looked at.
-            return self.take_in_problem(&look.path, format!("it names the page of {hidden}, which cannot be read"));
+            return self
+                .take_in_problem(&look.path, format!("it names the page of {hidden}, which cannot be read"));
         }
         let page = file.page.clone();
         let readable = file.problem.is_none();

@@ -199,10 +199,8 @@ pub(crate) fn nothing_lost(
             *place = true;
         }
     }
-    let mut missing: Vec<Word> = ledger
-        .owed()
-        .filter(|word| matches!(word, Word::Text(number) if !there[*number as usize]))
-        .collect();
+    let mut missing: Vec<Word> =
+        ledger.owed().filter(|word| matches!(word, Word::Text(number) if !there[*number as usize])).collect();
     if !missing.is_empty() && !is_over {
         let files = folder.things.values().map(|thing| thing.bytes.as_slice());
         for text in files.chain(in_hand.iter().copied()) {
