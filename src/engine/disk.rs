@@ -231,8 +231,13 @@ impl Engine {
                 settle_ms
             };
             self.watch.touched.entry(entry.path.clone()).or_insert((self.now, self.now));
-            let due =
-                if verify { self.now } else { self.watch.settled_at(&entry.path, quiet).unwrap_or(self.now) };
+            // A new name for something that has rested already: moved, unpacked, or there before espejo was.
+            let rested = known.is_none() && rested_ms(&entry.stamp, looked_at) >= quiet;
+            let due = if verify || rested {
+                self.now
+            } else {
+                self.watch.settled_at(&entry.path, quiet).unwrap_or(self.now)
+            };
             self.watch.unread.insert(entry.path.clone(), due);
         }
         self.watch.unread.retain(|path, _| seen.contains_key(path));
@@ -323,11 +328,6 @@ impl Engine {
         if file.disowned != file.claims {
             file.disowned = None;
         }
-        if let Some(hidden) = self.hidden_claim(&file) {
-            // Whether this is that page's file, or a copy of it, shows when the other can be looked at.
-            return self
-                .take_in_problem(&look.path, format!("it names the page of {hidden}, which cannot be read"));
-        }
         let page = file.page.clone();
         let readable = file.problem.is_none();
         let new = old.is_none();
@@ -351,14 +351,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Where the file of the page is that a file names, if it is another page's and cannot be looked at.
-    fn hidden_claim(&self, file: &LocalFile) -> Option<MirrorPath> {
-        let claims = file.claims.as_ref().filter(|id| Some(*id) != file.page.as_ref())?;
-        let path = self.trees.pages.get(claims)?.file.clone()?;
-        let hidden = self.root.unreadable.iter().any(|(hidden, _)| path.is_within(hidden));
-        (hidden && file.disowned.is_none() && path != file.path).then_some(path)
-    }
-
     fn had_words(&self, page: Option<&PageId>) -> Result<bool, StoreError> {
         let Some(base) = page.and_then(|id| self.trees.pages.get(id)).and_then(|node| node.base.as_ref())
         else {
@@ -368,7 +360,7 @@ impl Engine {
     }
 
     /// A file that could not be read. Every scan tries again: permissions can change without a trace in its stamp.
-    fn take_in_problem(&mut self, path: &MirrorPath, why: String) -> Result<(), StoreError> {
+    pub(super) fn take_in_problem(&mut self, path: &MirrorPath, why: String) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else {
             self.root.unreadable.push((path.clone(), why));
             return Ok(());
@@ -383,6 +375,9 @@ impl Engine {
         let there: BTreeSet<&MirrorPath> = scan.entries.iter().map(|entry| &entry.path).collect();
         for conflict in self.store.conflicts()? {
             let hidden = self.root.unreadable.iter().any(|(path, _)| conflict.path.is_within(path));
+            // The page's file still holds what was kept in the copy: it is needed once more (`splice`).
+            let file = self.trees.files.get(&conflict.page_path);
+            let hidden = hidden || file.is_some_and(|file| file.hash == Some(conflict.text));
             if !there.contains(&conflict.path) && !hidden {
                 self.store.delete_conflict(&conflict.path)?;
                 self.say(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
@@ -437,5 +432,10 @@ fn root_problem(state: &RootState) -> String {
 }
 
 fn is_racy(stamp: &Stamp, looked_at: Timestamp) -> bool {
-    looked_at.0.saturating_sub(stamp.modified_ns / 1_000_000) < RACY_MS
+    rested_ms(stamp, looked_at) < RACY_MS
+}
+
+/// Milliseconds since a file was last written.
+fn rested_ms(stamp: &Stamp, looked_at: Timestamp) -> i64 {
+    looked_at.0.saturating_sub(stamp.modified_ns / 1_000_000)
 }

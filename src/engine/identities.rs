@@ -15,6 +15,7 @@ impl Engine {
             return Ok(());
         }
         self.watch.identities_due = false;
+        self.hold_hidden_claims()?;
         let seen_now = std::mem::take(&mut self.lists.last_seen);
         let known: Vec<KnownFile> = self
             .trees
@@ -67,6 +68,34 @@ impl Engine {
             let first = self.watch.touched.get(path).map_or(*due, |(first, _)| *first);
             *due <= self.now || is_newcomer(path) && self.now.since_ms(first) <= UNSETTLED_MAX_MS
         })
+    }
+
+    /// A file that names another page, whose own file cannot be looked at: whether it is that file or a copy of it shows
+    /// when it can.
+    fn hold_hidden_claims(&mut self) -> Result<(), StoreError> {
+        let unbound = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+        let held: Vec<(MirrorPath, MirrorPath)> = self
+            .watch
+            .arrivals
+            .values()
+            .chain(unbound)
+            .filter_map(|file| Some((file.path.clone(), self.hidden_claim(file)?)))
+            .collect();
+        for (path, hidden) in held {
+            self.watch.arrivals.remove(&path);
+            self.take_in_problem(&path, format!("it names the page of {hidden}, which cannot be read"))?;
+        }
+        Ok(())
+    }
+
+    /// Where the file is of the page that a file names, if it is another page's and cannot be looked at.
+    fn hidden_claim(&self, file: &LocalFile) -> Option<MirrorPath> {
+        let claims = file.claims.as_ref().filter(|id| Some(*id) != file.page.as_ref())?;
+        let path = self.trees.pages.get(claims)?.file.clone()?;
+        let unread = !self.watch.arrivals.contains_key(&path)
+            && self.trees.files.get(&path).is_some_and(|known| known.hash.is_none());
+        let hidden = unread || self.root.unreadable.iter().any(|(hidden, _)| path.is_within(hidden));
+        (hidden && file.disowned.is_none() && path != file.path).then_some(path)
     }
 
     fn was_there_before(&self, file: &LocalFile, seen: &BTreeMap<MirrorPath, Stamp>) -> bool {

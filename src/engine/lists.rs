@@ -104,7 +104,9 @@ impl Engine {
             }
         };
         self.lists.trouble.remove("workspaces");
-        self.lists.workspaces_due = self.now.plus_ms(WORKSPACES_EVERY_MS);
+        // A pass that was asked for meanwhile is not served by a look that was under way already.
+        let too_early = self.full_pass.as_ref().is_some_and(|pass| flight.tick <= pass.since);
+        self.lists.workspaces_due = if too_early { self.now } else { self.now.plus_ms(WORKSPACES_EVERY_MS) };
         self.lists.workspaces_looked = flight.tick;
         let chosen = &self.settings.workspaces;
         let list: Vec<Workspace> = list
@@ -201,7 +203,9 @@ impl Engine {
         };
         let every = LIST_EVERY_MS
             .max(60_000 * i64::try_from(self.trees.workspaces.len()).unwrap_or(1) / LISTS_A_MINUTE);
-        self.lists.pages_due.insert(id.clone(), self.now.plus_ms(every));
+        let too_early = self.full_pass.as_ref().is_some_and(|pass| flight.tick <= pass.since);
+        let due = if too_early { self.now } else { self.now.plus_ms(every) };
+        self.lists.pages_due.insert(id.clone(), due);
         self.lists.pages_looked.insert(id.clone(), flight.tick);
         match skipped.first() {
             Some(why) => {

@@ -143,6 +143,9 @@ impl Engine {
             self.take_in_file(look)?;
             return Ok(None);
         }
+        if let Some(copy) = self.lost_copy_of(look, hash)? {
+            return Ok(Some(copy));
+        }
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
         let Ok(split) = front_matter::split(text) else { return Ok(None) };
         let body = node.remote.body.unwrap_or(base.body);
@@ -195,6 +198,20 @@ impl Engine {
             expect: Expect::Content(hash),
         };
         Ok(Some((effect, purpose)))
+    }
+
+    /// A conflict copy of this very text that a person removed while the page's file still held it as well: it is made
+    /// once more before the file loses it.
+    fn lost_copy_of(&mut self, look: &FileLook, hash: ContentHash) -> Result<Choice, StoreError> {
+        let made = self.store.conflicts()?.into_iter().find(|conflict| {
+            conflict.text == hash
+                && conflict.page_path == look.path
+                && !self.trees.occupied.contains(&conflict.path)
+        });
+        let page = self.trees.files.get(&look.path).and_then(|file| file.page.clone());
+        let (Some(conflict), Some(page)) = (made, page) else { return Ok(None) };
+        self.store.delete_conflict(&conflict.path)?;
+        Ok(self.copy_of(&page, &look.path, look, conflict.summary))
     }
 
     pub(super) fn written(

@@ -45,6 +45,7 @@ impl Run {
         let on_disk = matches!(
             act,
             Deed::Write(..)
+                | Deed::WriteBack(..)
                 | Deed::WriteQuietly(..)
                 | Deed::Replace(..)
                 | Deed::Unlink(_)
@@ -84,6 +85,11 @@ impl Run {
                 takes(self, &path);
                 (self.folder.write(&path, &bytes), format!("writes {path}"))
             }
+            Deed::WriteBack(path, bytes) => {
+                takes(self, &path);
+                let done = self.folder.has_parent(&path) && self.folder.write(&path, &bytes);
+                (done, format!("writes {path} again"))
+            }
             Deed::WriteQuietly(path, bytes) => {
                 takes(self, &path);
                 let modified = self.folder.file(&path).map(|thing| thing.stamp.modified_ns);
@@ -108,6 +114,13 @@ impl Run {
             Deed::Rename(from, to) => {
                 takes(self, &to);
                 let is_folder = self.folder.file(&from).is_none();
+                let in_swap = |path: &MirrorPath| path.name() == "swap.tmp";
+                if in_swap(&to) || self.folder.things.keys().any(in_swap) {
+                    // What the app changed meanwhile in one of two pages that change places is kept there.
+                    let words = self.folder.file(&from).map_or(&[][..], |file| &file.words);
+                    words.iter().for_each(|word| self.ledger.copy(*word));
+                    self.checks.lied();
+                }
                 if self.scene.recreate == 1 && (is_folder || from.parent() != to.parent()) {
                     // Pages of their own are made there, and the old ones are kept for what the app did to them.
                     self.recreated = true;

@@ -15,6 +15,8 @@ use crate::words::{Ledger, words_in};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Deed {
     Write(MirrorPath, Vec<u8>),
+    /// A write to a place that was there when the program began: no folder is made for it.
+    WriteBack(MirrorPath, Vec<u8>),
     /// A write that leaves the modification time as it was.
     WriteQuietly(MirrorPath, Vec<u8>),
     Replace(MirrorPath, Vec<u8>),
@@ -36,7 +38,10 @@ impl Deed {
     /// The text that the person holds in hand until this happens.
     pub(crate) fn held(&self) -> &[u8] {
         match self {
-            Self::Write(_, bytes) | Self::WriteQuietly(_, bytes) | Self::Replace(_, bytes) => bytes,
+            Self::Write(_, bytes)
+            | Self::WriteBack(_, bytes)
+            | Self::WriteQuietly(_, bytes)
+            | Self::Replace(_, bytes) => bytes,
             _ => &[],
         }
     }
@@ -110,7 +115,7 @@ pub(crate) fn edit(
     let pause = [0, 1, 5, 12, 80, 900][usize::try_from(luck.below(6)).ok()?];
     Some(match save {
         Save::InPlace => vec![(0, Deed::Write(path, after))],
-        Save::Stale => vec![(luck.between(500, 30_000), Deed::Write(path, after))],
+        Save::Stale => vec![(luck.between(500, 30_000), Deed::WriteBack(path, after))],
         Save::Truncate => vec![(0, Deed::Write(path.clone(), Vec::new())), (pause, Deed::Write(path, after))],
         Save::Replace => vec![(0, Deed::Replace(path, after))],
         Save::OldTime => vec![(0, Deed::WriteQuietly(path, after))],
@@ -257,7 +262,7 @@ pub(crate) fn tree(
             } else {
                 luck.between(2 * grace, 60_000)
             };
-            Some(vec![(0, Deed::Unlink(path.clone())), (away, Deed::Write(path, bytes))])
+            Some(vec![(0, Deed::Unlink(path.clone())), (away, Deed::WriteBack(path, bytes))])
         }
         Tree::Swap => {
             let (one, two) = (file?, nth(&files, b)?);
