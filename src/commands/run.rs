@@ -57,6 +57,9 @@ pub async fn run(
             tracing::info!("stopped; whatever was under way is taken up again at the next start");
             return Ok(Exit::Done);
         }
+        if let Ok(at) = sd_notify::NotifyState::monotonic_usec_now() {
+            tell_systemd(&[sd_notify::NotifyState::Reloading, at]);
+        }
         match load() {
             Ok(new) => config = new,
             // A daemon does not die of a typo: it goes on with what it had.

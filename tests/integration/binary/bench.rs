@@ -228,9 +228,15 @@ impl Bench {
 
     /// Starts the daemon; its log is added to the bench's.
     pub(super) fn run(&self) -> Daemon {
+        self.run_under(&[])
+    }
+
+    /// The same with variables in its environment.
+    pub(super) fn run_under(&self, environment: &[(&str, &str)]) -> Daemon {
         let log =
             OpenOptions::new().create(true).append(true).open(self.dir.path().join("log")).expect("a log");
         let mut command = self.espejo(&["run"]);
+        command.envs(environment.iter().copied());
         if std::env::var_os("ESPEJO_TEST_VERBOSE").is_some() {
             command.arg("-vv");
         }

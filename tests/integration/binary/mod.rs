@@ -10,5 +10,6 @@ mod guards;
 mod kills;
 mod passes;
 mod state;
+mod systemd;
 mod tree;
 mod trouble;

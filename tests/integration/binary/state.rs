@@ -196,6 +196,29 @@ fn the_state_is_the_users_alone_and_holds_no_token() {
 }
 
 #[test]
+fn the_trash_is_kept_as_long_as_the_config_says() {
+    let bench = Bench::with("trash_days = 7", |world, space| {
+        world.app_create(space, None, "Page", vec![paragraph("a", "words")]);
+    });
+    bench.sync();
+    let trash = bench.root().join(".espejo/trash");
+    let day = |days: i64| {
+        let at = espejo::daemon::wall_now().plus_ms(-days * 86_400_000);
+        jiff::Timestamp::from_millisecond(at.0).unwrap().strftime("%Y-%m-%d").to_string()
+    };
+    for name in [day(0), day(6), day(9), "2020-02-30".to_owned(), "mine".to_owned()] {
+        fs::create_dir_all(trash.join(&name).join("Equipo")).unwrap();
+        save(&trash.join(name).join("Equipo/Gone.md"), "thrown away\n");
+    }
+    let daemon = bench.run_in_step();
+    bench.until("what is over goes", || !trash.join(day(9)).exists());
+    for name in [&day(0), &day(6), "2020-02-30", "mine"] {
+        assert!(trash.join(name).join("Equipo/Gone.md").exists(), "{name}");
+    }
+    bench.rest(daemon);
+}
+
+#[test]
 fn a_mirror_can_be_moved_elsewhere_with_its_state() {
     let bench = bench();
     bench.run_in_step().stop();
