@@ -153,6 +153,26 @@ fn largest(ms: i64) -> String {
     }
 }
 
+/// What needs a person, as three lines: where, why, and what mends it.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn need(out: &mut dyn io::Write, place: &str, why: &str, mend: &str) -> io::Result<()> {
+    let place = if place.is_empty() { "the mirror" } else { place };
+    writeln!(out, "{} {}", paint(ODD, "!"), paint(NAME, place))?;
+    writeln!(out, "    {}", crate::logging::escape(why))?;
+    writeln!(out, "    {}", paint(DIM, mend))
+}
+
+/// How many things need a person: `1 thing needs you`.
+#[must_use]
+pub fn needs(number: usize) -> String {
+    match number {
+        1 => "1 thing needs you".to_owned(),
+        _ => format!("{} things need you", grouped(number as u64)),
+    }
+}
+
 /// Whether an error only says that the reader of a pipe has seen enough (`espejo list | head`), which is success.
 #[must_use]
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {

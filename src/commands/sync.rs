@@ -94,16 +94,18 @@ async fn interrupted() {
 /// What a pass came to.
 fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
     let summary = &pass.summary;
+    let needs = summary.attention.len() + summary.conflicts;
     if !quiet && summary.pass_is_over {
-        writeln!(out, "{}", last_line(pass))?;
+        let end = if needs > 0 { format!("; {}", output::needs(needs)) } else { String::new() };
+        writeln!(out, "{}{end}", last_line(pass))?;
     }
     for item in summary.attention.iter().filter(|_| stopped(summary).is_none()) {
-        let place = if item.path.is_empty() { "espejo" } else { &item.path };
-        writeln!(out, "{} {place}: {} ({})", output::paint(output::ODD, "!"), item.reason, item.action)?;
+        output::need(out, &item.path, &item.reason, &item.action)?;
     }
     if summary.conflicts > 0 {
-        let conflicts = output::count(summary.conflicts as u64, "conflict", "conflicts");
-        writeln!(out, "{} {conflicts}: espejo conflicts", output::paint(output::ODD, "!"))?;
+        let why = output::count(summary.conflicts as u64, "page holds", "pages hold");
+        let why = format!("{why} words that both sides changed; your versions are kept beside them");
+        output::need(out, "conflicts", &why, "espejo conflicts lists them")?;
     }
     if let Some(stopped) = stopped(summary) {
         bail!("{}; {}", stopped.reason, stopped.action);
@@ -113,8 +115,7 @@ fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
             summary.attention.first().map_or("it made no progress for a minute", |item| item.reason.as_str());
         bail!("not everything could be looked at: {why}; run espejo sync again later");
     }
-    let needs = !summary.attention.is_empty() || summary.conflicts > 0;
-    Ok(if needs { Exit::NeedsUser } else { Exit::Done })
+    Ok(if needs > 0 { Exit::NeedsUser } else { Exit::Done })
 }
 
 fn last_line(pass: &Pass) -> String {

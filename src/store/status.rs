@@ -18,7 +18,7 @@ pub struct StatusCounts {
     pub mirrored: u64,
     /// Pages the service lists that have not been mirrored yet.
     pub unmirrored: u64,
-    /// Pages (and new files) with something not yet carried to the other side.
+    /// Pages (and new files) with something not yet carried to the other side, but for files that a person must mend.
     pub pending: u64,
     /// Requests in doubt or waiting: POSTs and PATCHes not settled.
     pub queue: u64,
@@ -128,10 +128,10 @@ impl ReadOnly {
             mirrored: one("SELECT count(*) FROM pages WHERE base_body IS NOT NULL AND file IS NOT NULL")?,
             unmirrored: one("SELECT count(*) FROM pages WHERE base_body IS NULL AND remote_presence = 0")?,
             pending: one("SELECT count(*) FROM pages p LEFT JOIN files f ON f.path = p.file
-                  WHERE p.base_body IS NOT NULL AND (f.path IS NULL OR f.hash IS NULL OR f.hash IS NOT p.base_text
+                  WHERE p.base_body IS NOT NULL AND f.problem IS NULL AND (f.path IS NULL OR f.hash IS NULL OR f.hash IS NOT p.base_text
                         OR p.remote_body IS NOT p.base_body OR p.remote_title <> p.base_title
                         OR p.remote_parent IS NOT p.base_parent)")?
-                + one("SELECT count(*) FROM files WHERE page IS NULL")?,
+                + one("SELECT count(*) FROM files WHERE page IS NULL AND problem IS NULL")?,
             queue: one("SELECT (SELECT count(*) FROM sent) + (SELECT count(*) FROM intents)")?,
             requests_last_minute: requests.unsigned_abs(),
             oldest_look: looks.first().copied().map(Timestamp),
