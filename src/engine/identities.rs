@@ -113,8 +113,12 @@ impl Engine {
                 Verdict::Moved { from, .. } => {
                     self.follow_intent(from, &file.path)?;
                     self.follow_folder(from, &file.path)?;
+                    self.follow_folder_intents(from, &file.path)?;
                 }
-                Verdict::New { from: Some(from), .. } => self.follow_intent(from, &file.path)?,
+                Verdict::New { from: Some(from), .. } => {
+                    self.follow_intent(from, &file.path)?;
+                    self.follow_folder_intents(from, &file.path)?;
+                }
                 _ => {}
             }
         }
@@ -155,6 +159,22 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// Folders that shall become pages, and were moved with what is in them.
+    fn follow_folder_intents(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+        let moved: Vec<(MirrorPath, MirrorPath)> = self
+            .intents
+            .values()
+            .filter(|intent| intent.stamp.is_none() && from.is_within(&intent.path))
+            .filter(|intent| !self.trees.folders.contains(&intent.path))
+            .filter_map(|intent| {
+                let inside = from.as_str().strip_prefix(intent.path.as_str())?;
+                let folder = MirrorPath::new(to.as_str().strip_suffix(inside)?).ok()?;
+                Some((intent.path.clone(), folder))
+            })
+            .collect();
+        moved.into_iter().try_for_each(|(old, new)| self.follow_intent(&old, &new))
     }
 
     /// A file that moved together with the folder of its subpages: they are where they were, in it.
@@ -253,8 +273,11 @@ impl Engine {
     /// The page whose file was at `path` and is missing. A save by renaming can take a file away for a moment; what is
     /// at its place then is the page's again.
     fn missing_from(&self, path: &MirrorPath) -> Option<PageId> {
+        // A file that is being made a page of its own elsewhere is its old page's no more.
+        let disowned = self.trees.files.get(path).and_then(|file| file.disowned.as_ref());
         let missing = |node: &&Node| {
             node.file.is_none()
+                && disowned != Some(&node.id)
                 && node.missing_since.is_some()
                 && node.base.as_ref().is_some_and(|base| base.path == *path)
         };

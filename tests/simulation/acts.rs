@@ -101,6 +101,11 @@ impl Run {
             }
             Deed::Replace(path, bytes) => {
                 takes(self, &path);
+                let there = self.folder.file(&path);
+                let nameless = there.filter(|file| !file.bytes.starts_with(b"---\nid: "));
+                let words = nameless.map(|file| file.words.clone()).unwrap_or_default();
+                // Renamed and replaced before anybody has looked, nothing tells what file it was.
+                words.into_iter().for_each(|word| self.ledger.copy(word));
                 (self.folder.replace(&path, &bytes), format!("replaces {path}"))
             }
             Deed::Unlink(path) => {
@@ -113,7 +118,6 @@ impl Run {
             }
             Deed::Rename(from, to) => {
                 takes(self, &to);
-                let is_folder = self.folder.file(&from).is_none();
                 let in_swap = |path: &MirrorPath| path.name() == "swap.tmp";
                 if in_swap(&to) || self.folder.things.keys().any(in_swap) {
                     // What the app changed meanwhile in one of two pages that change places is kept there.
@@ -121,8 +125,8 @@ impl Run {
                     words.iter().for_each(|word| self.ledger.copy(*word));
                     self.checks.lied();
                 }
-                if self.scene.recreate == 1 && (is_folder || from.parent() != to.parent()) {
-                    // Pages of their own are made there, and the old ones are kept for what the app did to them.
+                if self.scene.recreate == 1 {
+                    // Subpages change their parent with the name of a folder or of a file beside it. Pages of their own are made there, and the old ones are kept for what the app did to them.
                     self.recreated = true;
                 }
                 (self.folder.rename(&from, &to), format!("renames {from} to {to}"))
@@ -257,6 +261,8 @@ impl Run {
             Fault::Hidden => {
                 let ids: Vec<PageId> = self.service.active().iter().map(|page| page.id.clone()).collect();
                 if let Some(id) = ids.get(a as usize % ids.len().max(1)) {
+                    // Who goes on writing in its file has a page of his own when this one comes back.
+                    self.service.words_of(id).iter().for_each(|word| self.ledger.copy(*word));
                     self.service.world.app_hide(id, true);
                     self.later(while_ms, Due::Heal(Heal::Show(id.clone())));
                 }
