@@ -2,6 +2,7 @@
 //! One file per part of the contract; `bench` is the workbench that they share.
 
 mod agreement;
+mod answers;
 mod bench;
 mod both;
 mod down;

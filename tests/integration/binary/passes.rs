@@ -60,12 +60,14 @@ fn a_sync_beside_a_daemon_tells_what_needs_the_user() {
     assert!(told.err.starts_with("espejo: nothing is written on either side: "), "{told:?}");
     assert_eq!(told.err.lines().count(), 1, "{told:?}");
     fs::rename(&away, bench.root()).unwrap();
+    bench.until("the folder is taken up again", || bench.tell(&["sync"]).code == 3);
     // The daemon goes in the middle of a pass: that is told, and no success is claimed.
     bench.world().fail_randomly(espejo::emulator::Matcher::Any, espejo::emulator::Fault::Delay(400), 1000);
     bench.forget_requests();
     let told = std::thread::scope(|scope| {
         let told = scope.spawn(|| bench.tell(&["sync"]));
-        bench.until("the pass has begun", || !bench.requests().is_empty());
+        // Only a pass asks for the workspaces more than once an hour.
+        bench.until("the pass has begun", || bench.requests().contains(&"GET /workspaces".to_owned()));
         daemon.kill();
         told.join().unwrap()
     });
