@@ -75,6 +75,9 @@ impl Engine {
 
     pub(super) fn disk_act_failed(&mut self, purpose: &Purpose, error: &DiskError) -> Result<(), StoreError> {
         let Some(page) = purpose.page().cloned() else { return Ok(()) };
+        if matches!(error, DiskError::Changed(_) | DiskError::Missing(_) | DiskError::Exists(_)) {
+            self.end_writing(&page)?;
+        }
         self.disk_failed(&MirrorPath::root(), error);
         let failures = {
             let moment = self.moment(&page);

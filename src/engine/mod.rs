@@ -38,7 +38,7 @@ use crate::model::{
     ContentHash, Effect, EffectId, Event, Intent, MirrorPath, Outcome, PageId, Request, Sent, Settings,
     Timestamp, WorkspaceId,
 };
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, Writing};
 use flight::{Flight, Purpose};
 use trees::Trees;
 
@@ -70,6 +70,8 @@ pub struct Engine {
     lists: lists::Lists,
     poll_slot: u64,
     sent: BTreeMap<PageId, Sent>,
+    /// Writes to files that may have been made although nothing says so.
+    writing: BTreeMap<PageId, Writing>,
     intents: BTreeMap<MirrorPath, Intent>,
     /// New files (and folders) that the service would not make pages of.
     refusals: BTreeMap<MirrorPath, create::Refusal>,
@@ -161,6 +163,7 @@ impl Engine {
     ) -> Result<Self, StoreError> {
         let loaded = store.load()?;
         let sent = store.sent()?.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
+        let writing = store.writing()?.into_iter().map(|writing| (writing.page.clone(), writing)).collect();
         let mut intents: BTreeMap<_, _> =
             store.intents()?.into_iter().map(|intent| (intent.path.clone(), intent)).collect();
         // A POST that an earlier run asked for may have been carried out: the same case as a lost answer.
@@ -194,6 +197,7 @@ impl Engine {
             lists: lists::Lists::default(),
             poll_slot: 0,
             sent,
+            writing,
             intents,
             refusals: BTreeMap::new(),
             allowed: BTreeMap::new(),

@@ -7,7 +7,7 @@ use crate::model::{
     Agreed, Blocks, Body, ContentHash, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId, Stamp,
     WorkspaceId, undescribed,
 };
-use crate::store::StoreError;
+use crate::store::{StoreError, Writing};
 
 type Choice = Option<(Effect, Purpose)>;
 
@@ -19,6 +19,21 @@ impl Engine {
         let text_hash = ContentHash::of(&look.bytes);
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(()) };
         let Ok(split) = front_matter::split(text) else { return Ok(()) };
+        if let Some(writing) = self.writing.get(page).cloned() {
+            self.end_writing(page)?;
+            if writing.text == text_hash && node.base.is_some() {
+                // The last run was killed between this write and its record: the file stands for what was written.
+                let front_title = file.front_title;
+                return self.edit_page(page, |node| {
+                    if let Some(base) = &mut node.base {
+                        base.body = writing.body;
+                        base.text = Some(text_hash);
+                        base.icon = writing.icon;
+                        base.front_title = front_title;
+                    }
+                });
+            }
+        }
         // Ids minted for a body that was sent are used again, or a lost answer would double every new block.
         let identity = match (self.sent.get(page), &node.base) {
             (Some(sent), _) => Some(sent.local),
@@ -98,8 +113,11 @@ impl Engine {
             // Its file may be one that has just been seen and not been read.
             return Ok(None);
         }
-        if self.awaits_intent(node) || self.adopt_by_place(node)? {
+        if self.awaits_intent(node) {
             self.active.remove(&node.id);
+            return Ok(None);
+        }
+        if self.adopt_by_place(node)? {
             return Ok(None);
         }
         let Some(path) = self.belongs(node) else {
@@ -191,6 +209,14 @@ impl Engine {
             self.written(page, &look.path, written, look.stamp)?;
             return Ok(None);
         }
+        let writing = Writing {
+            page: page.clone(),
+            text: written.text,
+            body: written.body,
+            icon: written.icon.clone(),
+        };
+        self.store.save_writing(&writing)?;
+        self.writing.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
         let effect = Effect::WriteFile {
             path: look.path.clone(),
@@ -198,6 +224,14 @@ impl Engine {
             expect: Expect::Content(hash),
         };
         Ok(Some((effect, purpose)))
+    }
+
+    /// Nothing is being written to a page's file (any more).
+    pub(super) fn end_writing(&mut self, page: &PageId) -> Result<(), StoreError> {
+        if self.writing.remove(page).is_some() {
+            self.store.delete_writing(page)?;
+        }
+        Ok(())
     }
 
     /// A conflict copy of this very text that a person removed while the page's file still held it as well: it is made
@@ -221,6 +255,7 @@ impl Engine {
         what: Written,
         stamp: Stamp,
     ) -> Result<(), StoreError> {
+        self.end_writing(page)?;
         if !self.trees.pages.contains_key(page) {
             self.watch.scan_by(self.now);
             return Ok(());

@@ -155,6 +155,7 @@ impl Engine {
         if self.sent.remove(id).is_some() {
             self.store.delete_sent(id)?;
         }
+        self.end_writing(id)?;
         if self.moments.remove(id).is_some_and(|moment| moment.reserved) {
             self.pace.release();
         }

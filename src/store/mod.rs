@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-pub use queue::{Attention, Conflict, LogEntry};
+pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;
 pub use status::{PageRow, ReadOnly, StatusCounts};
 

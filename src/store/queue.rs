@@ -43,6 +43,19 @@ pub struct LogEntry {
     pub answered: Option<Timestamp>,
 }
 
+/// A text on its way into a page's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Writing {
+    /// The page.
+    pub page: PageId,
+    /// What the file will hold.
+    pub text: ContentHash,
+    /// What that stands for.
+    pub body: ContentHash,
+    /// The page's icon, as the front matter will say.
+    pub icon: Option<String>,
+}
+
 impl Store {
     /// A remembered value.
     ///
@@ -62,6 +75,43 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn set_meta(&mut self, key: &str, value: &str) -> Result<(), StoreError> {
         self.turn()?.prepare_cached("INSERT OR REPLACE INTO meta VALUES (?1, ?2)")?.execute([key, value])?;
+        Ok(())
+    }
+
+    /// Every write to a page's file that is not known to have ended.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn writing(&self) -> Result<Vec<Writing>, StoreError> {
+        let mut query = self.db.prepare_cached("SELECT * FROM writing ORDER BY page")?;
+        let rows = query.query_and_then([], |row| {
+            Ok(Writing {
+                page: page_id(&row.get::<_, String>("page")?)?,
+                text: hash(row, "text")?,
+                body: hash(row, "body")?,
+                icon: row.get("icon")?,
+            })
+        })?;
+        rows.collect()
+    }
+
+    /// Remembers a write before it is made.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_writing(&mut self, writing: &Writing) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO writing VALUES (?1,?2,?3,?4)")?
+            .execute(params![writing.page.as_str(), writing.text.0, writing.body.0, writing.icon])?;
+        Ok(())
+    }
+
+    /// Forgets a write that has ended.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_writing(&mut self, page: &PageId) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM writing WHERE page = ?1")?.execute([page.as_str()])?;
         Ok(())
     }
 

@@ -240,7 +240,8 @@ impl Store {
             SELECT remote_body FROM pages WHERE remote_body IS NOT NULL
             UNION SELECT base_body FROM pages WHERE base_body IS NOT NULL
             UNION SELECT push_before FROM pages WHERE push_before IS NOT NULL
-            UNION SELECT local FROM sent UNION SELECT before FROM sent UNION SELECT body FROM sent)";
+            UNION SELECT local FROM sent UNION SELECT before FROM sent UNION SELECT body FROM sent
+            UNION SELECT body FROM writing)";
         Ok(self.turn()?.execute(sql, [])?)
     }
 }

@@ -38,6 +38,9 @@ CREATE TABLE sent (
     title TEXT
 ) WITHOUT ROWID;
 
+-- Texts on their way into files, each with the body it stands for: after a kill nobody else can tell ours from an edit.
+CREATE TABLE writing (page TEXT PRIMARY KEY, text BLOB NOT NULL, body BLOB NOT NULL, icon TEXT) WITHOUT ROWID;
+
 CREATE TABLE intents (
     path TEXT PRIMARY KEY, workspace TEXT NOT NULL, parent TEXT, title TEXT NOT NULL, asked_at INTEGER NOT NULL,
     lost_at INTEGER, looks INTEGER NOT NULL,
