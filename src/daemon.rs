@@ -3,6 +3,8 @@
 //! Everything slow runs beside the loop and comes back as an event. Stopping is a crash with good manners: nothing new
 //! is begun, what is under way gets a few seconds, and correctness never depends on them.
 
+mod pass;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +12,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::engine::Engine;
+pub use pass::{Pass, PassState, stopped};
+
+use crate::engine::{Engine, Happening};
 use crate::mirror::Mirror;
 use crate::mirror::watch::Watcher;
 use crate::model::{Effect, EffectId, Event, MirrorPath, Outcome, Request, Timestamp};
@@ -21,6 +25,11 @@ use crate::store::StoreError;
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 /// How often the folder is scanned where it cannot be watched, and how often a watch is checked.
 const WATCH_CHECK: Duration = Duration::from_secs(10);
+/// How often the trash is looked through for days that are over.
+const TRASH_CHECK: Duration = Duration::from_secs(3_600);
+/// How often somebody who waits for a pass is told how far it is.
+const NEWS_EVERY_MS: i64 = 100;
+const DAY_MS: i64 = 86_400_000;
 
 /// Tells the time: milliseconds since the Unix epoch that never go back and go on through a suspend.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -35,8 +44,10 @@ pub struct Daemon {
     pub mirror: Arc<Mirror>,
     /// The time.
     pub clock: Clock,
-    /// Whether the folder is watched; without, only the first scan looks at it.
-    pub watches: bool,
+    /// How long deleted files are waited for, in milliseconds: a full pass waits with them.
+    pub grace_ms: i64,
+    /// How many days the mirror's trash is kept.
+    pub trash_days: u32,
 }
 
 /// Why the loop ended.
@@ -50,11 +61,11 @@ pub enum Ended {
 
 /// What the observer is shown after each turn.
 pub trait Observer {
-    /// Looks at the engine; `false` ends the loop.
+    /// Looks at the engine and at what happened since the last turn; `false` ends the loop.
     ///
     /// # Errors
     /// [`StoreError`] when the engine's summary cannot be read; the loop ends with it.
-    fn turn(&mut self, engine: &mut Engine, now: Timestamp) -> Result<bool, StoreError>;
+    fn turn(&mut self, engine: &Engine, happened: &[Happening], now: Timestamp) -> Result<bool, StoreError>;
 
     /// When [`Observer::turn`] wants to be called again at the latest.
     fn wakeup(&self) -> Option<Duration> {
@@ -62,8 +73,30 @@ pub trait Observer {
     }
 }
 
-/// A wish from outside the loop, with a way to say that it was taken in.
-pub type Wish = (Request, tokio::sync::oneshot::Sender<()>);
+/// A wish from outside the loop, with a way to say what became of it.
+#[derive(Debug)]
+pub struct Wish {
+    /// What is wished for.
+    pub request: Request,
+    /// Takes the news; whoever wished may stop listening at any time.
+    pub news: mpsc::UnboundedSender<News>,
+}
+
+/// What became of a wish.
+#[derive(Debug, Clone)]
+pub enum News {
+    /// The engine has taken it in.
+    Taken,
+    /// How far the full pass is; the last one says how it ended.
+    Pass(Box<Pass>, PassState),
+}
+
+/// A full pass under way, and who waits for it.
+struct Asked {
+    pass: Pass,
+    told_at: Timestamp,
+    listeners: Vec<mpsc::UnboundedSender<News>>,
+}
 
 impl Daemon {
     /// Runs until `shutdown` is ready or the observer has seen enough. `wishes` come from the control socket.
@@ -77,20 +110,25 @@ impl Daemon {
         observer: &mut impl Observer,
     ) -> Result<Ended, StoreError> {
         let (hints, mut hinted) = mpsc::unbounded_channel();
-        let mut watcher = Watch::new(self.watches.then(|| self.mirror.root().to_owned()), hints);
+        let mut watcher = Watch::new(self.mirror.root().to_owned(), hints);
         let mut under_way = JoinSet::new();
+        let mut asked: Option<Asked> = None;
         let mut check = tokio::time::interval(WATCH_CHECK);
         check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut trash = tokio::time::interval(TRASH_CHECK);
+        trash.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         tokio::pin!(shutdown);
         let ended = loop {
             while let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
                 self.begin(&mut under_way, id, effect);
             }
             let now = (self.clock)();
-            if !observer.turn(&mut self.engine, now)? {
+            let happened = self.engine.take_happenings();
+            self.follow_pass(&mut asked, &happened, now)?;
+            if !observer.turn(&self.engine, &happened, now)? {
                 break Ended::Satisfied;
             }
-            let sleep = self.sleep(now, observer);
+            let sleep = self.sleep(now, asked.is_some(), observer);
             // In this order on purpose: a tie must not be decided by chance.
             tokio::select! {
                 biased;
@@ -102,16 +140,13 @@ impl Daemon {
                         self.engine.handle(event, (self.clock)())?;
                     }
                 }
-                Some((request, told)) = wishes.recv() => {
-                    self.engine.handle(Event::Asked(request), (self.clock)())?;
-                    // Whoever asked may have gone already.
-                    let _ = told.send(());
-                }
+                Some(wish) = wishes.recv() => self.take_up(wish, &mut asked)?,
                 _ = check.tick() => {
                     if let Some(event) = watcher.check() {
                         self.engine.handle(event, (self.clock)())?;
                     }
                 }
+                _ = trash.tick() => self.empty_trash(now),
                 () = tokio::time::sleep(sleep) => {}
             }
         };
@@ -119,9 +154,65 @@ impl Daemon {
         Ok(ended)
     }
 
-    fn sleep(&self, now: Timestamp, observer: &impl Observer) -> Duration {
+    fn take_up(&mut self, wish: Wish, asked: &mut Option<Asked>) -> Result<(), StoreError> {
+        let now = (self.clock)();
+        let passes = wish.request == Request::FullPass;
+        self.engine.handle(Event::Asked(wish.request), now)?;
+        // Whoever wished may have gone already; so below.
+        drop(wish.news.send(News::Taken));
+        if passes {
+            // What the later one means may have been looked at already: the pass begins anew, for all who wait.
+            let mut listeners = asked.take().map(|asked| asked.listeners).unwrap_or_default();
+            listeners.push(wish.news);
+            *asked = Some(Asked { pass: Pass::new(self.grace_ms, now), told_at: now, listeners });
+        }
+        Ok(())
+    }
+
+    /// Tells those who wait how far the pass is. When it has ended, however it did, polling goes on.
+    fn follow_pass(
+        &mut self,
+        asked: &mut Option<Asked>,
+        happened: &[Happening],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let Some(Asked { pass, told_at, listeners }) = asked else { return Ok(()) };
+        if happened.is_empty() && now.since_ms(*told_at) < NEWS_EVERY_MS {
+            return Ok(());
+        }
+        let state = pass.take_in(self.engine.summary(now)?, happened, now);
+        *told_at = now;
+        for listener in &*listeners {
+            drop(listener.send(News::Pass(Box::new(pass.clone()), state)));
+        }
+        match state {
+            PassState::UnderWay => {}
+            // Nobody need wait for the user; but what can be looked at still is.
+            PassState::Stopped => listeners.clear(),
+            PassState::Over | PassState::Stuck => {
+                self.engine.end_pass();
+                *asked = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets go of what has been in the mirror's trash for long enough, beside the loop.
+    fn empty_trash(&self, now: Timestamp) {
+        let before = now.plus_ms(-i64::from(self.trash_days) * DAY_MS);
+        let mirror = Arc::clone(&self.mirror);
+        tokio::task::spawn_blocking(move || match mirror.purge_trash(before) {
+            Ok(0) => {}
+            Ok(days) => tracing::info!("the trash of {days} days that are over is emptied"),
+            // No root, say: the engine tells of that, and the next check comes.
+            Err(error) => tracing::debug!(%error, "the trash is not looked through"),
+        });
+    }
+
+    fn sleep(&self, now: Timestamp, awaited: bool, observer: &impl Observer) -> Duration {
         let wakeup = self.engine.next_wakeup(now).map_or(60_000, |at| at.since_ms(now));
-        let engine = Duration::from_millis(wakeup.clamp(1, 60_000).unsigned_abs());
+        let longest = if awaited { NEWS_EVERY_MS } else { 60_000 };
+        let engine = Duration::from_millis(wakeup.clamp(1, longest).unsigned_abs());
         observer.wakeup().map_or(engine, |wanted| wanted.min(engine))
     }
 
@@ -160,25 +251,24 @@ impl Daemon {
 
 /// The watch on the folder, started anew when it dies.
 struct Watch {
-    root: Option<PathBuf>,
+    root: PathBuf,
     hints: mpsc::UnboundedSender<Event>,
     watcher: Option<Watcher>,
     told: bool,
 }
 
 impl Watch {
-    fn new(root: Option<PathBuf>, hints: mpsc::UnboundedSender<Event>) -> Self {
+    fn new(root: PathBuf, hints: mpsc::UnboundedSender<Event>) -> Self {
         let mut watch = Self { root, hints, watcher: None, told: false };
         watch.start();
         watch
     }
 
     fn start(&mut self) {
-        let Some(root) = &self.root else { return };
         let hints = self.hints.clone();
         // The loop may have ended; a hint is then worth nothing.
         let hand_on = move |event| drop(hints.send(event));
-        match Watcher::start(root, hand_on) {
+        match Watcher::start(&self.root, hand_on) {
             Ok(watcher) => {
                 self.watcher = Some(watcher);
                 self.told = false;
@@ -193,7 +283,6 @@ impl Watch {
 
     /// An event when a scan is the only way to see changes.
     fn check(&mut self) -> Option<Event> {
-        self.root.as_ref()?;
         if self.watcher.as_ref().is_some_and(Watcher::is_alive) {
             return None;
         }

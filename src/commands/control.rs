@@ -1,4 +1,5 @@
-//! The daemon's ear: a socket in the state directory that takes one line of JSON and answers with one.
+//! The daemon's ear: a socket in the state directory that takes one line of JSON. The answer is one line, `ok` or a
+//! refusal; to a sync it is a line of JSON for each step of the pass, the last of which says how it ended.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -7,10 +8,12 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
-use crate::daemon::Wish;
+use crate::daemon::{News, Pass, PassState, Wish};
+use crate::engine::Summary;
 use crate::model::{MirrorPath, Request};
+use crate::store::Attention;
 
 const FILE: &str = "control";
 /// Longer requests are not ours.
@@ -22,8 +25,68 @@ const LINE_BYTES_MAX: u64 = 1 << 20;
 pub enum Ask {
     /// Let through what guards hold: these places, or everything when empty.
     Approve(Vec<String>),
-    /// Look at everything once.
+    /// Look at everything once; answered when it is taken in.
     FullPass,
+    /// Look at everything once; answered with [`Step`]s until it has ended.
+    Sync,
+}
+
+/// How far a pass of the daemon is, as a line of its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Step {
+    mirrored: usize,
+    listed: usize,
+    looked: usize,
+    requests_last_minute: usize,
+    left_ms: i64,
+    conflicts: usize,
+    attention: Vec<(String, String, String)>,
+    sent: u64,
+    received: u64,
+    ended: Option<String>,
+}
+
+const ENDS: [(&str, PassState); 3] =
+    [("over", PassState::Over), ("stopped", PassState::Stopped), ("stuck", PassState::Stuck)];
+
+impl Step {
+    fn of(pass: &Pass, state: PassState) -> Self {
+        let summary = &pass.summary;
+        let needs = summary.attention.iter();
+        Self {
+            mirrored: summary.mirrored,
+            listed: summary.listed,
+            looked: summary.looked,
+            requests_last_minute: summary.requests_last_minute,
+            left_ms: summary.pass_left_ms,
+            conflicts: summary.conflicts,
+            attention: needs.map(|n| (n.path.clone(), n.reason.clone(), n.action.clone())).collect(),
+            sent: pass.sent,
+            received: pass.received,
+            ended: ENDS.iter().find(|(_, end)| *end == state).map(|(name, _)| (*name).to_owned()),
+        }
+    }
+
+    /// Takes the step into a pass of one's own; how the pass stands then.
+    pub fn tell(self, pass: &mut Pass) -> PassState {
+        let end = ENDS.iter().find(|(name, _)| self.ended.as_deref() == Some(*name));
+        let state = end.map_or(PassState::UnderWay, |(_, state)| *state);
+        let needs = self.attention.into_iter();
+        pass.summary = Summary {
+            mirrored: self.mirrored,
+            listed: self.listed,
+            looked: self.looked,
+            requests_last_minute: self.requests_last_minute,
+            pass_left_ms: self.left_ms,
+            conflicts: self.conflicts,
+            attention: needs.map(|(path, reason, action)| Attention { path, reason, action }).collect(),
+            pass_is_over: state == PassState::Over,
+            ..Summary::default()
+        };
+        (pass.sent, pass.received) = (self.sent, self.received);
+        state
+    }
 }
 
 /// The socket's file, removed when dropped.
@@ -53,7 +116,7 @@ pub fn listen(state_dir: &Path, wishes: mpsc::UnboundedSender<Wish>) -> Option<S
     let listener = match listener {
         Ok(listener) => listener,
         Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "no control socket: espejo approve needs the daemon stopped");
+            tracing::warn!(path = %path.display(), %error, "no control socket: espejo approve and sync need the daemon stopped");
             return None;
         }
     };
@@ -74,25 +137,74 @@ async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) ->
     let (read, mut write) = stream.split();
     let mut line = String::new();
     BufReader::new(read.take(LINE_BYTES_MAX)).read_line(&mut line).await?;
-    let reply = match serde_json::from_str::<Ask>(&line).map_err(anyhow::Error::from).and_then(request_of) {
-        Ok(request) => {
-            let (told, taken) = oneshot::channel();
-            wishes.send((request, told)).context("the daemon is stopping")?;
-            taken.await.map_or_else(|_| "the daemon is stopping".to_owned(), |()| "ok".to_owned())
-        }
-        Err(error) => format!("{error:#}"),
+    let (ask, request) = match read_ask(&line) {
+        Ok(understood) => understood,
+        Err(error) => return Ok(write.write_all(format!("{error:#}\n").as_bytes()).await?),
     };
-    write.write_all(format!("{reply}\n").as_bytes()).await?;
-    Ok(())
+    let (news, mut told) = mpsc::unbounded_channel();
+    wishes.send(Wish { request, news }).context("the daemon is stopping")?;
+    while let Some(one) = told.recv().await {
+        match one {
+            News::Taken if ask != Ask::Sync => return Ok(write.write_all(b"ok\n").await?),
+            News::Taken => {}
+            News::Pass(pass, state) => {
+                let line = serde_json::to_string(&Step::of(&pass, state))?;
+                write.write_all(format!("{line}\n").as_bytes()).await?;
+                if state != PassState::UnderWay {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    Ok(write.write_all(b"the daemon is stopping\n").await?)
 }
 
-fn request_of(ask: Ask) -> Result<Request> {
-    Ok(match ask {
-        Ask::FullPass => Request::FullPass,
+fn read_ask(line: &str) -> Result<(Ask, Request)> {
+    let ask: Ask = serde_json::from_str(line)?;
+    let request = match &ask {
+        Ask::FullPass | Ask::Sync => Request::FullPass,
         Ask::Approve(paths) => {
             Request::Approve(paths.iter().map(|path| MirrorPath::new(path)).collect::<Result<_, _>>()?)
         }
-    })
+    };
+    Ok((ask, request))
+}
+
+/// A pass of the daemon that runs with this state, as it goes.
+#[derive(Debug)]
+pub struct Following(BufReader<UnixStream>);
+
+impl Following {
+    /// Asks for a pass; `None` when no daemon listens.
+    ///
+    /// # Errors
+    /// One sentence, when it hangs up at once.
+    pub async fn start(state_dir: &Path) -> Result<Option<Self>> {
+        // What else refuses the connection (a stale socket, no permission) shows when the state is opened.
+        let Ok(mut stream) = UnixStream::connect(state_dir.join(FILE)).await else { return Ok(None) };
+        stream
+            .write_all(format!("{}\n", serde_json::to_string(&Ask::Sync)?).as_bytes())
+            .await
+            .context("the running espejo hung up; look at its log")?;
+        Ok(Some(Self(BufReader::new(stream))))
+    }
+
+    /// The next step, when there is one.
+    ///
+    /// # Errors
+    /// One sentence, when the daemon ends or refuses.
+    pub async fn next(&mut self) -> Result<Step> {
+        let mut line = String::new();
+        // A daemon that is killed resets the connection.
+        let read = self.0.read_line(&mut line).await.unwrap_or(0);
+        match serde_json::from_str(&line) {
+            Ok(step) => Ok(step),
+            Err(_) if read == 0 || line.trim() == "the daemon is stopping" => {
+                anyhow::bail!("the running espejo ended in the middle; run espejo sync again")
+            }
+            Err(_) => anyhow::bail!("the running espejo refuses: {}; is it of another version?", line.trim()),
+        }
+    }
 }
 
 /// Asks the daemon that runs with this state.
@@ -111,5 +223,37 @@ pub async fn ask(state_dir: &Path, ask: &Ask) -> Result<()> {
         "ok" => Ok(()),
         "" => anyhow::bail!("the running espejo hung up; look at its log"),
         other => anyhow::bail!("the running espejo refuses: {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Timestamp;
+
+    #[test]
+    fn a_step_says_the_same_on_the_other_side() {
+        let states = [PassState::UnderWay, PassState::Over, PassState::Stopped, PassState::Stuck];
+        for state in states {
+            let mut pass = Pass::new(0, Timestamp(0));
+            pass.summary = Summary {
+                mirrored: 3,
+                listed: 5,
+                looked: 4,
+                requests_last_minute: 7,
+                pass_left_ms: 1_000,
+                conflicts: 2,
+                pass_is_over: state == PassState::Over,
+                attention: vec![Attention { path: "a".into(), reason: "b\nc".into(), action: "d".into() }],
+                ..Summary::default()
+            };
+            (pass.sent, pass.received) = (8, 9);
+            let line = serde_json::to_string(&Step::of(&pass, state)).unwrap();
+            assert_eq!(line.lines().count(), 1);
+            let mut told = Pass::new(0, Timestamp(0));
+            let step: Step = serde_json::from_str(&line).unwrap();
+            assert_eq!(step.tell(&mut told), state);
+            assert_eq!((told.summary, told.sent, told.received), (pass.summary, 8, 9));
+        }
     }
 }

@@ -5,14 +5,15 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use tokio::signal::unix::SignalKind;
 
 use super::{control, output, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Observer};
 use crate::emulator::{Server, Window, sample};
-use crate::engine::{Engine, Way};
+use crate::engine::{Engine, Happening, Way};
 use crate::model::{Settings, Timestamp};
 use crate::store::StoreError;
 
@@ -21,7 +22,11 @@ const TOKEN: &str = "espejo-demo-token";
 const SEED: u64 = 2026;
 /// Three times what the real service allows, so that the first minute is not spent waiting.
 const LIMIT: usize = 180;
+/// What the demo's service allows: a curious user's own requests have room beside espejo's.
+const SERVICE_LIMIT: usize = 300;
 const COLLEAGUE_EVERY: Duration = Duration::from_secs(25);
+/// What a path keeps in the narrowest terminal.
+const SHORTEST: usize = 16;
 
 /// Runs the demo until Ctrl-C.
 ///
@@ -29,11 +34,11 @@ const COLLEAGUE_EVERY: Duration = Duration::from_secs(25);
 /// One sentence, when the folder cannot be used or no port can be had.
 pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<Exit> {
     let root = match dir {
-        Some(dir) => std::path::absolute(dir)?,
+        Some(dir) => folder_of_its_own(&dir)?,
         None => new_folder()?,
     };
     let mut world = sample::world(SEED);
-    world.set_limit(Some(LIMIT), Window::SlidingLog);
+    world.set_limit(Some(SERVICE_LIMIT), Window::SlidingLog);
     let server =
         Server::start(world, TOKEN).await.context("no loopback port can be had for the demo's service")?;
     let scratch = Scratch::new()?;
@@ -43,18 +48,22 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     let opened = session::open(&config, settings, &|_| None)?;
     let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
     let _socket = control::listen(&config.state_dir, wishes);
-    writeln!(out, "A small service is running inside this program at {}", server.base_url())?;
-    writeln!(out, "(token {TOKEN}; nothing leaves this machine). Its workspace is mirrored into")?;
+    writeln!(out, "A small service runs inside this program (nothing leaves this machine), and")?;
+    writeln!(out, "its sample workspace is mirrored, both ways, into")?;
     writeln!(out, "\n  {}\n", output::paint(output::NAME, &root.display().to_string()))?;
     out.flush()?;
-    let mut show = Show { out, root: &root, config: &config_file, greeted: false, first: None, failed: None };
+    let (told, overheard) = std::sync::mpsc::channel();
+    let status = status_command(&config_file);
+    let mut show =
+        Show { out, root: &root, status, overheard, greeted: false, pages: Vec::new(), failed: None };
     let shared = server.shared();
     let colleague = async move {
         for n in 0.. {
             tokio::time::sleep(COLLEAGUE_EVERY).await;
             let mut world = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let what = sample::colleague_step(&mut world, n);
-            tracing::debug!(target: "espejo::demo", "a colleague {what}");
+            // The demo may be ending.
+            drop(told.send(what));
         }
     };
     let stop = async {
@@ -70,16 +79,48 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     if let Some(error) = failed {
         return Err(error.into());
     }
-    writeln!(out, "\nThe demo is over; its files are still in {}", root.display())?;
+    writeln!(out, "\nThe demo is over. Its files are still in {}", root.display())?;
     server.stop().await;
     Ok(Exit::Done)
 }
 
+/// SIGTERM, or SIGHUP: the terminal's window was closed.
 async fn terminated() {
-    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(mut signal) => drop(signal.recv().await),
-        Err(_) => std::future::pending().await,
+    let signal = |kind| async move {
+        match tokio::signal::unix::signal(kind) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = signal(SignalKind::terminate()) => {}
+        () = signal(SignalKind::hangup()) => {}
     }
+}
+
+/// What a person types to see the demo's status: this program as the shell finds it.
+fn status_command(config: &Path) -> String {
+    let own = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
+    let in_path = std::env::var_os("PATH").and_then(|path| {
+        std::env::split_paths(&path).map(|dir| dir.join("espejo")).find(|file| file.is_file())
+    });
+    let found = in_path.and_then(|file| file.canonicalize().ok());
+    let program = match own {
+        Some(own) if found.as_ref() != Some(&own) => output::shell_word(&own.display().to_string()),
+        _ => "espejo".to_owned(),
+    };
+    format!("{program} status --config {}", output::shell_word(&config.display().to_string()))
+}
+
+/// A folder that may be filled with the sample: not the root of a disk, nor the home directory or what is around it.
+fn folder_of_its_own(dir: &Path) -> Result<PathBuf> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let root = std::path::absolute(dir)?;
+    let home = std::env::home_dir().map(|home| real(&home));
+    if root.parent().is_none() || home.is_some_and(|home| home.starts_with(real(&root))) {
+        bail!("the demo would fill {}; name a folder of its own with --dir", root.display());
+    }
+    Ok(root)
 }
 
 /// The first free `espejo-demo`, `espejo-demo-2` … here.
@@ -136,29 +177,34 @@ impl Drop for Scratch {
 struct Show<'a> {
     out: &'a mut (dyn Write + Send),
     root: &'a Path,
-    config: &'a Path,
+    status: String,
+    /// What the colleague says of their work.
+    overheard: std::sync::mpsc::Receiver<String>,
     greeted: bool,
-    /// The page that the greeting proposes to edit.
-    first: Option<String>,
+    /// The files that came, until the greeting has proposed one of them.
+    pages: Vec<String>,
     failed: Option<std::io::Error>,
 }
 
 impl Show<'_> {
-    fn turn_or_fail(&mut self, engine: &mut Engine, now: Timestamp) -> Result<(), Failure> {
-        let happened = engine.take_happenings();
+    fn turn_or_fail(
+        &mut self,
+        engine: &Engine,
+        happened: &[Happening],
+        now: Timestamp,
+    ) -> Result<(), Failure> {
         if !self.greeted {
-            // A page to try things on: the one whose path is quickest to type.
-            let ease = |path: &String| (!path.is_ascii(), path.len());
-            let pages = happened.into_iter().map(|event| event.path);
-            self.first = pages.chain(self.first.take()).min_by_key(ease);
+            self.pages.extend(happened.iter().map(|event| event.path.clone()));
             let summary = engine.summary(now)?;
             if !summary.is_settled || summary.listed == 0 {
                 return Ok(());
             }
             self.greeted = true;
-            let first = self.first.take();
-            self.greet(summary.mirrored, first.as_deref())?;
+            self.greet(summary.mirrored)?;
             return Ok(());
+        }
+        while let Ok(what) = self.overheard.try_recv() {
+            self.line(now, " ", output::DIM, "", &format!("in the app, {what}"))?;
         }
         for event in happened {
             let (arrow, style) = match event.way {
@@ -166,35 +212,76 @@ impl Show<'_> {
                 Way::Down => ("↓", output::NAME),
                 Way::Aside => ("·", output::ODD),
             };
-            let time = clock_time(now);
-            writeln!(
-                self.out,
-                "{}  {} {}  {}",
-                output::paint(output::DIM, &time),
-                output::paint(style, arrow),
-                event.path,
-                output::paint(output::DIM, &event.what)
-            )?;
+            self.line(now, arrow, style, &event.path, &event.what)?;
         }
         self.out.flush()?;
         Ok(())
     }
 
-    fn greet(&mut self, pages: usize, first: Option<&str>) -> Result<(), Failure> {
-        let file = self.root.join(first.unwrap_or(""));
-        writeln!(self.out, "{pages} pages are there. Try, in another terminal:\n")?;
-        writeln!(self.out, "  echo 'A line of mine.' >> '{}'", file.display())?;
-        writeln!(self.out, "  vim '{}'        (or any editor)", file.display())?;
-        writeln!(self.out, "  mkdir, mv, cp and rm work too: files are pages, folders are their subpages")?;
-        writeln!(self.out, "  espejo status --config '{}'\n", self.config.display())?;
-        writeln!(
-            self.out,
-            "A colleague works in the app now and then; what they change lands in the files."
-        )?;
-        writeln!(self.out, "↑ went to the service, ↓ came from it. Ctrl-C ends the demo.\n")?;
+    /// `12:03:59  ↑ Casa/Pages/Recetas.md  edit sent`, on one line of the terminal where that is possible.
+    fn line(
+        &mut self,
+        now: Timestamp,
+        arrow: &str,
+        style: anstyle::Style,
+        path: &str,
+        what: &str,
+    ) -> std::io::Result<()> {
+        let time = clock_time(now);
+        let rest = output::columns(&time) + output::columns(what) + 6;
+        let path = match output::terminal_columns() {
+            Some(columns) => output::shortened(path, columns.saturating_sub(rest).max(SHORTEST)),
+            None => path.to_owned(),
+        };
+        let gap = if path.is_empty() { "" } else { "  " };
+        let (time, what) = (output::paint(output::DIM, &time), output::paint(output::DIM, what));
+        let path = crate::logging::escape(&path);
+        writeln!(self.out, "{time}  {} {path}{gap}{what}", output::paint(style, arrow))
+    }
+
+    fn greet(&mut self, pages: usize) -> Result<(), Failure> {
+        let proposed = proposed(self.root, &std::mem::take(&mut self.pages));
+        let file = self.root.join(proposed);
+        let folder = output::shell_word(&file.parent().unwrap_or(self.root).display().to_string());
+        let name = output::shell_word(&file.file_name().unwrap_or_default().to_string_lossy());
+        writeln!(self.out, "{pages} pages are there. Open another terminal and try:\n")?;
+        let lines = [
+            (format!("cd {folder}"), ""),
+            (format!("echo '- [ ] Try espejo' >> {name}"), "one box more in the app"),
+            (format!("vim {name}"), "any editor will do"),
+            ("echo 'A new page.' > Idea.md".to_owned(), "mkdir, cp, mv and rm work too"),
+        ];
+        let widest =
+            lines.iter().filter(|(_, why)| !why.is_empty()).map(|(line, _)| output::columns(line)).max();
+        for (line, why) in &lines {
+            let gap = widest.unwrap_or(0).saturating_sub(output::columns(line));
+            let why = if why.is_empty() { String::new() } else { format!("{:gap$}   # {why}", "") };
+            writeln!(self.out, "  {line}{}", output::paint(output::DIM, &why))?;
+        }
+        writeln!(self.out, "  {}\n", self.status)?;
+        writeln!(self.out, "Colleagues work in the app now and then; what they change lands in the files.")?;
+        let (up, down) = (output::paint(output::GOOD, "↑"), output::paint(output::NAME, "↓"));
+        writeln!(self.out, "{up} went to the service, {down} came from it. Ctrl-C ends the demo.\n")?;
         self.out.flush()?;
         Ok(())
     }
+}
+
+/// The page to try things on: one with a few lines of text, as easy to type as may be.
+fn proposed(root: &Path, paths: &[String]) -> String {
+    let lines = |path: &str| {
+        let text = std::fs::read_to_string(root.join(path)).unwrap_or_default();
+        let body = text.rsplit("\n---\n").next().unwrap_or_default().to_owned();
+        body.lines().filter(|line| line.chars().any(char::is_alphabetic)).count()
+    };
+    let ease = |path: &&String| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let needs_quotes = output::shell_word(name).len() > name.len();
+        let has_subpages = root.join(path.trim_end_matches(".md")).is_dir();
+        (lines(path) < 3, has_subpages, !name.is_ascii(), needs_quotes, path.matches('/').count(), path.len())
+    };
+    let pages = paths.iter().filter(|path| path.ends_with(".md"));
+    pages.min_by_key(ease).cloned().unwrap_or_default()
 }
 
 /// Either side of a turn that can fail.
@@ -216,8 +303,8 @@ impl From<std::io::Error> for Failure {
 }
 
 impl Observer for Show<'_> {
-    fn turn(&mut self, engine: &mut Engine, now: Timestamp) -> Result<bool, StoreError> {
-        match self.turn_or_fail(engine, now) {
+    fn turn(&mut self, engine: &Engine, happened: &[Happening], now: Timestamp) -> Result<bool, StoreError> {
+        match self.turn_or_fail(engine, happened, now) {
             Ok(()) => Ok(true),
             Err(Failure::Store(error)) => Err(error),
             Err(Failure::Out(error)) => {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::session;
+use super::{output, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
@@ -68,14 +68,17 @@ pub async fn run(
         let summary = engine.summary(now)?;
         if summary.pass_is_over {
             for item in &summary.attention {
-                writeln!(out, "! {}: {} ({})", item.path, item.reason, item.action)?;
+                output::need(out, &item.path, &item.reason, &item.action)?;
             }
-            let words =
-                if acts == 0 { "nothing to do".to_owned() } else { format!("{acts} acts; nothing was done") };
+            let words = if acts == 0 {
+                "nothing to do".to_owned()
+            } else {
+                format!("{}; nothing was done", output::count(acts, "act", "acts"))
+            };
             writeln!(out, "{words}")?;
             return Ok(if summary.attention.is_empty() { Exit::Done } else { Exit::NeedsUser });
         }
-        if let Some(stopped) = session::stopped(&summary) {
+        if let Some(stopped) = daemon::stopped(&summary) {
             anyhow::bail!("{}; {}", stopped.reason, stopped.action);
         }
         let wait = engine.next_wakeup(now).map_or(1_000, |at| at.since_ms(now)).clamp(1, 1_000);

@@ -24,6 +24,57 @@ pub fn paint(style: Style, text: &str) -> String {
     format!("{style}{}{style:#}", crate::logging::escape(text))
 }
 
+/// How many columns the terminal behind stdout has; `None` where there is none.
+#[must_use]
+pub fn terminal_columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// How many columns a text takes in a terminal, near enough: emoji and East Asian characters take two.
+#[must_use]
+pub fn columns(text: &str) -> usize {
+    let wide = |c| {
+        matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe4f}' | '\u{ff00}'..='\u{ff60}' | '\u{1f000}'..='\u{3fffd}')
+    };
+    let none = |c| matches!(c, '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}');
+    text.chars()
+        .map(|c| match c {
+            // Makes an emoji of what stands before it.
+            '\u{fe0f}' => 1,
+            c if none(c) => 0,
+            c if wide(c) => 2,
+            _ => 1,
+        })
+        .sum()
+}
+
+/// A path in at most this many columns: what is too long loses its beginning, whole names first, for a person knows a
+/// file by its end.
+#[must_use]
+pub fn shortened(path: &str, most: usize) -> String {
+    if columns(path) <= most {
+        return path.to_owned();
+    }
+    let fits = |tail: &&str| columns(tail) < most;
+    let names = path.match_indices('/').map(|(at, _)| &path[at..]);
+    let letters = path.char_indices().map(|(at, _)| &path[at..]);
+    let tail = names.into_iter().find(fits).or_else(|| letters.into_iter().find(fits)).unwrap_or_default();
+    format!("…{tail}")
+}
+
+/// A word that a shell takes as it stands.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
 /// A number with its word: `1 page`, `1,204 pages`.
 #[must_use]
 pub fn count(number: u64, one: &str, many: &str) -> String {
@@ -102,6 +153,26 @@ fn largest(ms: i64) -> String {
     }
 }
 
+/// What needs a person, as three lines: where, why, and what mends it.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn need(out: &mut dyn io::Write, place: &str, why: &str, mend: &str) -> io::Result<()> {
+    let place = if place.is_empty() { "the mirror" } else { place };
+    writeln!(out, "{} {}", paint(ODD, "!"), paint(NAME, place))?;
+    writeln!(out, "    {}", crate::logging::escape(why))?;
+    writeln!(out, "    {}", paint(DIM, mend))
+}
+
+/// How many things need a person: `1 thing needs you`.
+#[must_use]
+pub fn needs(number: usize) -> String {
+    match number {
+        1 => "1 thing needs you".to_owned(),
+        _ => format!("{} things need you", grouped(number as u64)),
+    }
+}
+
 /// Whether an error only says that the reader of a pipe has seen enough (`espejo list | head`), which is success.
 #[must_use]
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
@@ -163,6 +234,49 @@ mod tests {
             assert_eq!((duration(ms), ago(ms), until(ms)), (span.into(), past.into(), future.into()), "{ms}");
         }
         assert!(duration(i64::MAX).contains(" d "));
+    }
+
+    #[test]
+    fn long_paths_lose_their_beginning() {
+        for (path, most, expected) in [
+            ("a/b.md", 6, "a/b.md"),
+            ("one/two/three.md", 15, "…/two/three.md"),
+            ("one/two/three.md", 13, "…/three.md"),
+            ("one/two/three.md", 8, "…hree.md"),
+            ("one/two/ñ🚲.md", 9, "…/ñ🚲.md"),
+            ("one/two/ñ🚲.md", 7, "…ñ🚲.md"),
+            ("x", 0, "…"),
+        ] {
+            let short = shortened(path, most);
+            assert_eq!(short, expected, "{path} {most}");
+            assert!(columns(&short) <= most.max(1), "{short}");
+        }
+        for (text, width) in [("", 0), ("mayo ☀️", 7), ("cafe\u{301}", 4), ("日本", 4), ("🚲", 2)] {
+            assert_eq!(columns(text), width, "{text}");
+        }
+    }
+
+    #[test]
+    fn shell_words_come_through_a_shell_as_they_were() {
+        for word in [
+            "plain.md",
+            "/a/b-c",
+            "",
+            "two words",
+            "it's",
+            "$(x)",
+            "`x`",
+            "a\\b",
+            "ñ.md",
+            "~",
+            "-rf",
+            "#",
+            "a\nb",
+        ] {
+            let line = format!("printf %s {}", shell_word(word));
+            let told = std::process::Command::new("sh").arg("-c").arg(&line).output().unwrap();
+            assert_eq!(String::from_utf8(told.stdout).unwrap(), word, "{line}");
+        }
     }
 
     #[test]

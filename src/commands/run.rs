@@ -13,7 +13,7 @@ use super::{control, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{Ended, Observer};
-use crate::engine::{Engine, Summary};
+use crate::engine::{Engine, Happening, Summary};
 use crate::model::Timestamp;
 use crate::store::StoreError;
 
@@ -56,6 +56,9 @@ pub async fn run(
             tell_systemd(&[sd_notify::NotifyState::Stopping]);
             tracing::info!("stopped; whatever was under way is taken up again at the next start");
             return Ok(Exit::Done);
+        }
+        if let Ok(at) = sd_notify::NotifyState::monotonic_usec_now() {
+            tell_systemd(&[sd_notify::NotifyState::Reloading, at]);
         }
         match load() {
             Ok(new) => config = new,
@@ -111,8 +114,7 @@ impl Watcher {
 }
 
 impl Observer for Watcher {
-    fn turn(&mut self, engine: &mut Engine, now: Timestamp) -> Result<bool, StoreError> {
-        engine.take_happenings();
+    fn turn(&mut self, engine: &Engine, _: &[Happening], now: Timestamp) -> Result<bool, StoreError> {
         if let Some(every) = self.watchdog
             && now.since_ms(self.fed_at) >= i64::try_from(every.as_millis()).unwrap_or(i64::MAX)
         {

@@ -4,16 +4,16 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 
 use crate::config::Config;
 use crate::daemon::{self, Clock, Daemon};
-use crate::engine::{Engine, Summary};
+use crate::engine::Engine;
 use crate::mirror::lock::Lock;
 use crate::mirror::{Mirror, marker};
-use crate::model::Settings;
+use crate::model::{DiskError, Settings};
 use crate::service::{Client, token};
-use crate::store::{Attention, Opened, Store};
+use crate::store::{Opened, Store};
 
 /// An open session: the daemon's parts, and the lock that keeps a second one out.
 pub struct Session {
@@ -44,8 +44,10 @@ pub fn open(
     }
     let clock = daemon::real_clock();
     let mirror = open_mirror(&mut store, &config.root, &clock)?;
+    let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
     let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
-    Ok(Session { daemon: Daemon { engine, client, mirror: Arc::new(mirror), clock, watches: true }, lock })
+    let mirror = Arc::new(mirror);
+    Ok(Session { daemon: Daemon { engine, client, mirror, clock, grace_ms, trash_days }, lock })
 }
 
 /// Opens the folder as this state's mirror. The first time, the folder and its marker are made; a folder that has a
@@ -61,8 +63,11 @@ fn open_mirror(store: &mut Store, root: &Path, clock: &Clock) -> Result<Mirror> 
         }
     };
     let trash_clock = Arc::clone(clock);
-    let mirror = Mirror::with_clock(root, &id, first, move || trash_clock())
-        .with_context(|| format!("the folder {} cannot be used", root.display()))?;
+    let mirror =
+        Mirror::with_clock(root, &id, first, move || trash_clock()).map_err(|error| match error {
+            DiskError::RootNotReady(why) => anyhow!("{why}; choose another folder or mend this one"),
+            other => anyhow!("the folder {} cannot be used: {other}", root.display()),
+        })?;
     if first {
         store.set_meta("mirror_id", &id)?;
         store.set_meta("root", &root.display().to_string())?;
@@ -74,17 +79,6 @@ fn open_mirror(store: &mut Store, root: &Path, clock: &Clock) -> Result<Mirror> 
 fn fresh_id() -> String {
     let seed = daemon::fresh_seed();
     seed[..16].iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Why a pass will not end by itself, if so: the folder or the token needs the user first.
-#[must_use]
-pub fn stopped(summary: &Summary) -> Option<&Attention> {
-    summary.attention.iter().find(|item| {
-        item.path.is_empty()
-            && ["nothing is sent", "nothing is written on either side"]
-                .iter()
-                .any(|start| item.reason.starts_with(start))
-    })
 }
 
 /// The engine's settings from the config, with what only this machine knows.

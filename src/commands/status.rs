@@ -74,10 +74,7 @@ fn human(
 ) -> Result<()> {
     let needs = attention.len() + conflicts.len();
     let verdict = match (running, needs) {
-        (_, 1..) => output::paint(
-            output::ODD,
-            &format!("{} you", if needs == 1 { "1 thing needs" } else { "some things need" }),
-        ),
+        (_, 1..) => output::paint(output::ODD, &output::needs(needs)),
         (true, 0) if counts.pending + counts.unmirrored + counts.queue == 0 => {
             output::paint(output::GOOD, "everything is in step")
         }
@@ -87,7 +84,7 @@ fn human(
     writeln!(out, "{verdict}")?;
     writeln!(out, "  folder     {}", config.root.display())?;
     writeln!(out, "  daemon     {}", if running { "running" } else { "stopped" })?;
-    let mut pages = output::count(counts.mirrored, "page mirrored", "pages mirrored");
+    let mut pages = format!("{} mirrored", output::grouped(counts.mirrored));
     if counts.unmirrored > 0 {
         pages.push_str(&format!(", {} to come", output::grouped(counts.unmirrored)));
     }
@@ -101,7 +98,7 @@ fn human(
     }
     if let (Some(oldest), Some(median)) = (counts.oldest_look, counts.median_look) {
         let (median, oldest) = (output::ago(now.since_ms(median)), output::ago(now.since_ms(oldest)));
-        writeln!(out, "  checked    half of them since {median}, all since {oldest}")?;
+        writeln!(out, "  checked    the oldest {oldest}, half of them {median} or later")?;
     }
     writeln!(
         out,
@@ -109,24 +106,12 @@ fn human(
         counts.requests_last_minute, config.requests_per_minute
     )?;
     for item in attention {
-        let place = if item.path.is_empty() { "the mirror" } else { &item.path };
-        writeln!(out, "{} {}", output::paint(output::ODD, "!"), output::paint(output::NAME, place))?;
-        writeln!(out, "    {}", item.reason)?;
-        writeln!(out, "    {}", output::paint(output::DIM, &item.action))?;
+        output::need(out, &item.path, &item.reason, &item.action)?;
     }
     for conflict in conflicts {
-        writeln!(
-            out,
-            "{} {}",
-            output::paint(output::ODD, "!"),
-            output::paint(output::NAME, conflict.page_path.as_str())
-        )?;
-        writeln!(out, "    both sides changed the same words; your version is in {}", conflict.path.name())?;
-        writeln!(
-            out,
-            "    {}",
-            output::paint(output::DIM, "espejo conflicts shows it; removing the copy settles it")
-        )?;
+        let why = format!("both sides changed the same words; your version is in {}", conflict.path.name());
+        let mend = "espejo conflicts shows it; removing the copy settles it";
+        output::need(out, conflict.page_path.as_str(), &why, mend)?;
     }
     Ok(())
 }

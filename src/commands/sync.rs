@@ -1,4 +1,4 @@
-//! `espejo sync`: one full pass both ways, then an end.
+//! `espejo sync`: one full pass both ways, then an end. Where a daemon runs already, that one makes the pass.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -6,18 +6,17 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use indicatif::MultiProgress;
+use tokio::signal::unix::SignalKind;
 
+use super::control::Following;
 use super::progress::Progress;
 use super::{output, session};
 use crate::cli::Exit;
 use crate::config::Config;
-use crate::daemon::{Ended, Observer};
-use crate::engine::{Engine, Happening, Summary, Way};
+use crate::daemon::{self, Ended, Observer, Pass, PassState, stopped};
+use crate::engine::{Engine, Happening};
 use crate::model::{Event, Request, Timestamp};
 use crate::store::StoreError;
-
-/// A pass that cannot go on (no network, a bad token) is given up after this long without progress.
-const STUCK_MS: i64 = 60_000;
 
 /// One full pass.
 ///
@@ -31,35 +30,84 @@ pub async fn run(
     quiet: bool,
     out: &mut dyn Write,
 ) -> Result<Exit> {
+    let progress = Progress::new(bars, terminal, quiet);
+    let pass = match Following::start(&config.state_dir).await? {
+        Some(following) => follow(config, following, progress).await?,
+        None => make(config, variable, progress).await?,
+    };
+    conclude(&pass, quiet, out)
+}
+
+/// A pass of our own.
+async fn make(
+    config: &Config,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    progress: Progress,
+) -> Result<Pass> {
     let mut opened = session::open(config, session::settings(config), variable)?;
-    opened.daemon.watches = false;
     let now = (opened.daemon.clock)();
     opened.daemon.engine.handle(Event::Asked(Request::FullPass), now)?;
     let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
-    let mut pass = Pass::new(Progress::new(bars, terminal, quiet), now);
-    let interrupted = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    let ended = opened.daemon.run(wished, interrupted, &mut pass).await;
-    pass.progress.finish();
+    let mut watching = Watching { progress, pass: Pass::new(config.pages.delete_grace_ms, now) };
+    let ended = opened.daemon.run(wished, interrupted(), &mut watching).await;
+    watching.progress.finish();
     if ended? == Ended::Stopped {
         bail!("interrupted; run espejo sync again and it goes on from here");
     }
-    let summary = pass.summary;
-    if !quiet && summary.pass_is_over {
-        writeln!(out, "{}", last_line(&summary, &pass.happened))?;
+    Ok(watching.pass)
+}
+
+/// A pass of the daemon that runs.
+async fn follow(config: &Config, mut following: Following, mut progress: Progress) -> Result<Pass> {
+    let clock = daemon::real_clock();
+    let mut pass = Pass::new(config.pages.delete_grace_ms, clock());
+    let steps = async {
+        while following.next().await?.tell(&mut pass) == PassState::UnderWay {
+            let now = clock();
+            if progress.is_due(now) {
+                progress.show(&pass.summary, now);
+            }
+        }
+        Ok(())
+    };
+    let followed = tokio::select! {
+        followed = steps => followed,
+        () = interrupted() => Err(anyhow::anyhow!("interrupted; the running espejo goes on with it")),
+    };
+    progress.finish();
+    followed.map(|()| pass)
+}
+
+async fn interrupted() {
+    let signal = |kind| async move {
+        match tokio::signal::unix::signal(kind) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = signal(SignalKind::interrupt()) => {}
+        () = signal(SignalKind::terminate()) => {}
     }
-    for item in summary.attention.iter().filter(|_| session::stopped(&summary).is_none()) {
-        let place = if item.path.is_empty() { "espejo" } else { &item.path };
-        writeln!(out, "{} {place}: {} ({})", output::paint(output::ODD, "!"), item.reason, item.action)?;
+}
+
+/// What a pass came to.
+fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
+    let summary = &pass.summary;
+    let needs = summary.attention.len() + summary.conflicts;
+    if !quiet && summary.pass_is_over {
+        let end = if needs > 0 { format!("; {}", output::needs(needs)) } else { String::new() };
+        writeln!(out, "{}{end}", last_line(pass))?;
+    }
+    for item in summary.attention.iter().filter(|_| stopped(summary).is_none()) {
+        output::need(out, &item.path, &item.reason, &item.action)?;
     }
     if summary.conflicts > 0 {
-        let conflicts = output::count(summary.conflicts as u64, "conflict", "conflicts");
-        writeln!(out, "{} {conflicts}: espejo conflicts", output::paint(output::ODD, "!"))?;
+        let why = output::count(summary.conflicts as u64, "page holds", "pages hold");
+        let why = format!("{why} words that both sides changed; your versions are kept beside them");
+        output::need(out, "conflicts", &why, "espejo conflicts lists them")?;
     }
-    if let Some(stopped) = session::stopped(&summary) {
+    if let Some(stopped) = stopped(summary) {
         bail!("{}; {}", stopped.reason, stopped.action);
     }
     if !summary.pass_is_over {
@@ -67,51 +115,33 @@ pub async fn run(
             summary.attention.first().map_or("it made no progress for a minute", |item| item.reason.as_str());
         bail!("not everything could be looked at: {why}; run espejo sync again later");
     }
-    let needs = !summary.attention.is_empty() || summary.conflicts > 0;
-    Ok(if needs { Exit::NeedsUser } else { Exit::Done })
+    Ok(if needs > 0 { Exit::NeedsUser } else { Exit::Done })
 }
 
-fn last_line(summary: &Summary, happened: &[Happening]) -> String {
-    let count = |way| happened.iter().filter(|h| h.way == way).count() as u64;
-    let (up, down) = (count(Way::Up), count(Way::Down));
-    let pages = output::count(summary.mirrored as u64, "page", "pages");
-    if up + down == 0 {
+fn last_line(pass: &Pass) -> String {
+    let pages = output::count(pass.summary.mirrored as u64, "page", "pages");
+    if pass.sent + pass.received == 0 {
         return format!("{pages} in step, nothing to do");
     }
     format!(
         "{pages} in step: {} sent, {} received",
-        output::count(up, "change", "changes"),
-        output::grouped(down)
+        output::count(pass.sent, "change", "changes"),
+        output::grouped(pass.received)
     )
 }
 
-struct Pass {
+struct Watching {
     progress: Progress,
-    summary: Summary,
-    happened: Vec<Happening>,
-    moved_at: Timestamp,
+    pass: Pass,
 }
 
-impl Pass {
-    fn new(progress: Progress, now: Timestamp) -> Self {
-        Self { progress, summary: Summary::default(), happened: Vec::new(), moved_at: now }
-    }
-}
-
-impl Observer for Pass {
-    fn turn(&mut self, engine: &mut Engine, now: Timestamp) -> Result<bool, StoreError> {
-        self.happened.extend(engine.take_happenings());
-        let summary = engine.summary(now)?;
-        let mark = |s: &Summary| (s.looked, s.mirrored, s.pending, s.requests_last_minute, s.listed);
-        if mark(&summary) != mark(&self.summary) {
-            self.moved_at = now;
-        }
+impl Observer for Watching {
+    fn turn(&mut self, engine: &Engine, happened: &[Happening], now: Timestamp) -> Result<bool, StoreError> {
+        let state = self.pass.take_in(engine.summary(now)?, happened, now);
         if self.progress.is_due(now) {
-            self.progress.show(&summary, now);
+            self.progress.show(&self.pass.summary, now);
         }
-        let over = summary.pass_is_over || session::stopped(&summary).is_some();
-        self.summary = summary;
-        Ok(!over && now.since_ms(self.moved_at) < STUCK_MS)
+        Ok(state == PassState::UnderWay)
     }
 
     fn wakeup(&self) -> Option<Duration> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 
 use super::{Attention, Conflict, Store, StoreError};
 use crate::model::{PageId, Timestamp, WorkspaceId};
@@ -18,7 +18,7 @@ pub struct StatusCounts {
     pub mirrored: u64,
     /// Pages the service lists that have not been mirrored yet.
     pub unmirrored: u64,
-    /// Pages (and new files) with something not yet carried to the other side.
+    /// Pages (and new files) with something not yet carried to the other side, but for files that a person must mend.
     pub pending: u64,
     /// Requests in doubt or waiting: POSTs and PATCHes not settled.
     pub queue: u64,
@@ -48,7 +48,7 @@ pub struct PageRow {
 }
 
 impl ReadOnly {
-    /// Opens the state in `folder`; `None` when there is none yet.
+    /// Opens the state in `folder`; `None` when there is none yet, or the first run is only just making it.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
@@ -58,8 +58,20 @@ impl ReadOnly {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let db = Connection::open_with_flags(path, flags)?;
-        Ok(Some(Self(Store { db, in_turn: false })))
+        let db = Connection::open_with_flags(&path, flags)?;
+        // The schema comes with its version in one transaction: without a version there are no tables yet.
+        match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(Some(Self(Store { db, in_turn: false }))),
+            Err(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                    let why =
+                        format!("{error}; the next espejo run or sync sets it aside and builds it anew");
+                    Err(StoreError::Damaged(path, why))
+                }
+                _ => Err(error.into()),
+            },
+        }
     }
 
     /// A remembered value.
@@ -116,10 +128,10 @@ impl ReadOnly {
             mirrored: one("SELECT count(*) FROM pages WHERE base_body IS NOT NULL AND file IS NOT NULL")?,
             unmirrored: one("SELECT count(*) FROM pages WHERE base_body IS NULL AND remote_presence = 0")?,
             pending: one("SELECT count(*) FROM pages p LEFT JOIN files f ON f.path = p.file
-                  WHERE p.base_body IS NOT NULL AND (f.path IS NULL OR f.hash IS NULL OR f.hash IS NOT p.base_text
+                  WHERE p.base_body IS NOT NULL AND f.problem IS NULL AND (f.path IS NULL OR f.hash IS NULL OR f.hash IS NOT p.base_text
                         OR p.remote_body IS NOT p.base_body OR p.remote_title <> p.base_title
                         OR p.remote_parent IS NOT p.base_parent)")?
-                + one("SELECT count(*) FROM files WHERE page IS NULL")?,
+                + one("SELECT count(*) FROM files WHERE page IS NULL AND problem IS NULL")?,
             queue: one("SELECT (SELECT count(*) FROM sent) + (SELECT count(*) FROM intents)")?,
             requests_last_minute: requests.unsigned_abs(),
             oldest_look: looks.first().copied().map(Timestamp),
@@ -172,5 +184,52 @@ impl ReadOnly {
         }));
         rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
         Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `open` says of a folder whose database was made like this.
+    fn check(make: impl FnOnce(&Path), there: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        make(&folder.path().join("espejo.sqlite3"));
+        let mut state = ReadOnly::open(folder.path()).unwrap();
+        assert_eq!(state.is_some(), there);
+        if let Some(state) = &mut state {
+            assert_eq!(state.counts(Timestamp(1)).unwrap(), StatusCounts::default());
+            assert_eq!(state.pages().unwrap(), Vec::new());
+        }
+    }
+
+    #[test]
+    fn a_state_that_is_only_being_made_is_none_yet() {
+        check(|_| {}, false);
+        // The first run makes the file, then turns WAL on, then makes the tables, each a moment later.
+        check(|path| drop(std::fs::File::create(path).unwrap()), false);
+        check(
+            |path| Connection::open(path).unwrap().pragma_update(None, "journal_mode", "wal").unwrap(),
+            false,
+        );
+        // A crash in the middle of the first migration.
+        check(
+            |path| {
+                let db = Connection::open(path).unwrap();
+                db.execute_batch("BEGIN; CREATE TABLE pages (id); ROLLBACK").unwrap();
+            },
+            false,
+        );
+        check(|path| drop(Store::open(path.parent().unwrap()).unwrap()), true);
+    }
+
+    #[test]
+    fn a_damaged_state_is_told_with_its_mend() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("espejo.sqlite3");
+        let mut file = std::fs::File::create(path).unwrap();
+        std::io::Write::write_all(&mut file, &[0x5a; 8_192]).unwrap();
+        let told = ReadOnly::open(folder.path()).unwrap_err().to_string();
+        assert!(told.contains("is damaged") && told.contains("builds it anew"), "{told}");
     }
 }

@@ -110,5 +110,6 @@ async fn stopping_gives_the_world_back_and_the_port_free() {
     let world = server.stop().await;
     assert_eq!(world.lock().unwrap().log().entries().len(), 1);
     let error = client.perform(&Effect::ListWorkspaces).await.unwrap_err();
-    assert!(matches!(error, ServiceError::Unreachable(_)), "{error:?}");
+    // The connection that the client kept is reset, or a new one is refused.
+    assert!(matches!(error, ServiceError::Unreachable(_) | ServiceError::Lost(_)), "{error:?}");
 }

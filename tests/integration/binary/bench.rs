@@ -152,6 +152,11 @@ impl Bench {
         self.record(id).trashed.is_some()
     }
 
+    /// How many pages the service has, those in the trash too.
+    pub(super) fn pages(&self) -> usize {
+        self.world().pages().count()
+    }
+
     /// How many pages the service lists under this title.
     pub(super) fn count(&self, title: &str) -> usize {
         self.world().visible_pages(&self.space).iter().filter(|page| page.title == title).count()
@@ -223,9 +228,15 @@ impl Bench {
 
     /// Starts the daemon; its log is added to the bench's.
     pub(super) fn run(&self) -> Daemon {
+        self.run_under(&[])
+    }
+
+    /// The same with variables in its environment.
+    pub(super) fn run_under(&self, environment: &[(&str, &str)]) -> Daemon {
         let log =
             OpenOptions::new().create(true).append(true).open(self.dir.path().join("log")).expect("a log");
         let mut command = self.espejo(&["run"]);
+        command.envs(environment.iter().copied());
         if std::env::var_os("ESPEJO_TEST_VERBOSE").is_some() {
             command.arg("-vv");
         }
@@ -432,6 +443,7 @@ pub(super) fn bare(home: &Path) -> Command {
 #[expect(clippy::disallowed_methods, reason = "a deadline for what another process does")]
 pub(super) fn within(time: Duration, holds: &mut dyn FnMut() -> bool) -> bool {
     let end = Instant::now() + time;
+    let mut pause = Duration::from_millis(5);
     loop {
         if holds() {
             return true;
@@ -439,8 +451,23 @@ pub(super) fn within(time: Duration, holds: &mut dyn FnMut() -> bool) -> bool {
         if Instant::now() > end {
             return false;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(pause);
+        // Some conditions start a process: whoever waits long asks less often, and leaves the machine to the others.
+        pause = (pause * 5 / 4).min(Duration::from_millis(100));
     }
+}
+
+/// Checks every case at once, each on a workbench and a thread of its own: most of their time is waiting.
+pub(super) fn side_by_side<T: Send>(cases: impl IntoIterator<Item = T>, check: impl Fn(T) + Sync) {
+    std::thread::scope(|scope| {
+        let check = &check;
+        let running: Vec<_> = cases.into_iter().map(|case| scope.spawn(move || check(case))).collect();
+        for one in running {
+            if let Err(panic) = one.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    });
 }
 
 /// Writes a file in place: truncated, then written.

@@ -141,7 +141,8 @@ fn titles_of_both_sides_and_an_edit_beside_a_rename() {
     in_the_app(&bench, "Three", "second", "edited");
     fs::rename(bench.page("Three.md"), bench.page("Three renamed.md")).unwrap();
     let daemon = bench.run_in_step();
-    assert_eq!(bench.record(&one).title, "One by the app");
+    let title = bench.record(&one).title;
+    assert_eq!(title, "One by the app", "{}", bench.seen());
     assert_eq!(bench.record(&two).title, "Two renamed");
     assert!(words(&bench.record(&two).content).contains("edited"));
     assert_eq!(bench.record(&three).title, "Three renamed");

@@ -2,12 +2,15 @@
 //! One file per part of the contract; `bench` is the workbench that they share.
 
 mod agreement;
+mod answers;
 mod bench;
 mod both;
 mod down;
 mod edits;
 mod guards;
 mod kills;
+mod passes;
 mod state;
+mod systemd;
 mod tree;
 mod trouble;

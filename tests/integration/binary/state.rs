@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use rustix::process::Signal;
 
 use super::agreement::is_conflict_copy;
-use super::bench::{Bench, append, paragraph, save, save_bytes, words};
+use super::bench::{Bench, append, paragraph, save, save_bytes, side_by_side, words};
 
 /// What is in the mirror's trash.
 pub(super) fn trashed_files(bench: &Bench) -> Vec<String> {
@@ -69,7 +69,7 @@ const HARMS: [(&str, Harm); 6] = [
 
 #[test]
 fn a_state_that_is_lost_or_damaged_is_built_anew_and_nothing_is_doubled() {
-    for (how, harm) in HARMS {
+    side_by_side(HARMS, |(how, harm)| {
         let bench = bench();
         let daemon = bench.run_in_step();
         // A file of the user's own, without an id in it.
@@ -77,17 +77,17 @@ fn a_state_that_is_lost_or_damaged_is_built_anew_and_nothing_is_doubled() {
         bench.until("it is a page", || bench.titled("Mine").is_some() && !bench.content("Mine").is_empty());
         bench.until_in_step();
         assert_eq!(daemon.stop().code(), Some(0));
-        let (files, pages) = (bench.files(), bench.world().pages().count());
+        let (files, pages) = (bench.files(), bench.pages());
         bench.forget_requests();
         harm(&bench);
         let told = bench.tell(&["sync"]);
         assert_eq!(told.code, 0, "{how}: {told:?}\n{}", bench.seen());
         assert_eq!(bench.writes(), Vec::<String>::new(), "{how}");
-        assert_eq!(bench.world().pages().count(), pages, "{how}");
+        assert_eq!(bench.pages(), pages, "{how}");
         assert_eq!(bench.files(), files, "{how}");
         assert_eq!(bench.disagreement(), None, "{how}: {}", bench.seen());
         bench.rests();
-    }
+    });
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn what_differs_when_the_state_is_lost_is_kept_twice() {
     bench.world().app_edit(&page, vec![paragraph("a", "only there")]);
     save(&bench.page("Page 3/New.md"), "new, and never seen\n");
     fs::remove_file(bench.page("Page 4.md")).unwrap();
-    let pages = bench.world().pages().count();
+    let pages = bench.pages();
     bench.forget_requests();
     fs::remove_dir_all(bench.state()).unwrap();
     let told = bench.tell(&["sync"]);
@@ -113,7 +113,7 @@ fn what_differs_when_the_state_is_lost_is_kept_twice() {
     assert!(everything.contains("only here") && everything.contains("only there"), "{}", bench.seen());
     // Without a state nothing says that a file was deleted: it comes back.
     assert!(bench.page("Page 4.md").exists());
-    assert_eq!(bench.world().pages().count(), pages + 1, "{}", bench.seen());
+    assert_eq!(bench.pages(), pages + 1, "{}", bench.seen());
     assert_eq!(words(&bench.content("New")), "new, and never seen\n");
     assert!(bench.files().keys().any(|path| is_conflict_copy(path)), "{}", bench.seen());
 }
@@ -122,12 +122,10 @@ fn what_differs_when_the_state_is_lost_is_kept_twice() {
 fn a_second_espejo_on_the_same_state_is_refused() {
     let bench = bench();
     let mut daemon = bench.run_in_step();
-    for command in [&["run"][..], &["sync"]] {
-        let told = bench.tell(command);
-        assert_eq!(told.code, 1, "{command:?}: {told:?}");
-        assert!(told.err.contains("runs already") && told.err.lines().count() == 1, "{command:?}: {told:?}");
-    }
-    for command in [&["status"][..], &["list"], &["conflicts"], &["sync", "--dry-run"]] {
+    let told = bench.tell(&["run"]);
+    assert_eq!(told.code, 1, "{told:?}");
+    assert!(told.err.contains("runs already") && told.err.lines().count() == 1, "{told:?}");
+    for command in [&["status"][..], &["list"], &["conflicts"], &["sync"], &["sync", "--dry-run"]] {
         let told = bench.tell(command);
         assert_eq!(told.code, 0, "{command:?}: {told:?}");
     }
@@ -195,6 +193,29 @@ fn the_state_is_the_users_alone_and_holds_no_token() {
         assert!(!bytes.windows(token.len()).any(|part| part == token), "{}", path.display());
     }
     assert!(!bench.log().contains(std::str::from_utf8(&token).unwrap()));
+}
+
+#[test]
+fn the_trash_is_kept_as_long_as_the_config_says() {
+    let bench = Bench::with("trash_days = 7", |world, space| {
+        world.app_create(space, None, "Page", vec![paragraph("a", "words")]);
+    });
+    bench.sync();
+    let trash = bench.root().join(".espejo/trash");
+    let day = |days: i64| {
+        let at = espejo::daemon::wall_now().plus_ms(-days * 86_400_000);
+        jiff::Timestamp::from_millisecond(at.0).unwrap().strftime("%Y-%m-%d").to_string()
+    };
+    for name in [day(0), day(6), day(9), "2020-02-30".to_owned(), "mine".to_owned()] {
+        fs::create_dir_all(trash.join(&name).join("Equipo")).unwrap();
+        save(&trash.join(name).join("Equipo/Gone.md"), "thrown away\n");
+    }
+    let daemon = bench.run_in_step();
+    bench.until("what is over goes", || !trash.join(day(9)).exists());
+    for name in [&day(0), &day(6), "2020-02-30", "mine"] {
+        assert!(trash.join(name).join("Equipo/Gone.md").exists(), "{name}");
+    }
+    bench.rest(daemon);
 }
 
 #[test]

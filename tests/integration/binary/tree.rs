@@ -2,13 +2,11 @@
 
 use std::fs;
 
-use espejo::emulator::{Fault, Matcher};
-
-use super::bench::{Bench, append, paragraph, save, within, words};
+use super::bench::{Bench, append, paragraph, save, words};
 
 /// A bench with `Plan` (with `Child` and `Other child` below), `Notes`, and enough others that one deletion is no part of
 /// the mirror worth a guard.
-fn bench(pages: &str) -> Bench {
+pub(super) fn bench(pages: &str) -> Bench {
     Bench::with(pages, |world, space| {
         let plan = world.app_create(space, None, "Plan", vec![paragraph("a", "the plan")]);
         let child = world.app_create(space, Some(&plan), "Child", vec![paragraph("a", "the child")]);
@@ -302,53 +300,4 @@ fn what_is_no_page_is_left_alone() {
         assert_eq!(fs::read_to_string(bench.page(name)).unwrap(), "not a page\n", "{name}");
     }
     assert_eq!(daemon.stop().code(), Some(0));
-}
-
-#[test]
-fn a_page_whose_post_is_lost_is_made_once() {
-    for fault in [Fault::LostAfter, Fault::StatusAfter(502), Fault::PageWith200, Fault::Short] {
-        let bench = bench("");
-        let daemon = bench.run_in_step();
-        bench.forget_requests();
-        bench.world().fail_next(Matcher::Method("POST".to_owned()), fault.clone());
-        save(&bench.page("Once.md"), "made once\n");
-        bench.until("it has its words", || {
-            bench.titled("Once").is_some() && words(&bench.content("Once")) == "made once\n"
-        });
-        bench.until_in_step();
-        assert_eq!(bench.count("Once"), 1, "{fault:?}\n{}", bench.seen());
-        assert_eq!(bench.writes().iter().filter(|line| line.starts_with("POST")).count(), 1, "{fault:?}");
-        bench.rest(daemon);
-    }
-}
-
-#[test]
-fn a_write_whose_answer_is_lost_is_not_repeated_in_vain() {
-    let bench = bench("");
-    let daemon = bench.run_in_step();
-    for (n, fault) in
-        [Fault::LostAfter, Fault::StatusAfter(500), Fault::PageWith200, Fault::Cut].into_iter().enumerate()
-    {
-        let title = format!("Filler {}", n + 6);
-        let id = bench.id(&title);
-        bench.forget_requests();
-        bench.world().fail_next(Matcher::Method("PATCH".to_owned()), fault.clone());
-        append(&bench.page(&format!("{title}.md")), "\nsent once\n");
-        bench.until("it is confirmed", || {
-            let world = bench.world();
-            let mut after = world.log().entries().skip_while(|entry| entry.method != "PATCH");
-            after.any(|entry| entry.method == "GET" && entry.path.ends_with(&id.to_string()))
-        });
-        bench.until_in_step();
-        assert_eq!(words(&bench.content(&title)), "filler\nsent once\n", "{fault:?}");
-        assert_eq!(bench.writes().len(), 1, "{fault:?}: {:?}", bench.writes());
-    }
-    bench.forget_requests();
-    let id = bench.id("Notes");
-    bench.world().fail_next(Matcher::Method("DELETE".to_owned()), Fault::LostAfter);
-    fs::remove_file(bench.page("Notes.md")).unwrap();
-    bench.until("it is trashed", || bench.is_trashed(&id));
-    bench.until_in_step();
-    assert!(!within(std::time::Duration::from_millis(1), &mut || bench.page("Notes.md").exists()));
-    bench.rest(daemon);
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use espejo::emulator::{Fault, Matcher, Window};
 
-use super::bench::{Bench, append, paragraph, save, words};
+use super::bench::{Bench, append, paragraph, save, side_by_side, words};
 
 fn bench() -> Bench {
     Bench::new(|world, space| {
@@ -18,7 +18,7 @@ fn bench() -> Bench {
 
 #[test]
 fn a_frozen_workspace_is_read_only_and_the_others_go_on() {
-    for how in ["frozen", "viewer", "scope"] {
+    side_by_side(["frozen", "viewer", "scope"], |how| {
         let bench = bench();
         let daemon = bench.run_in_step();
         let space = bench.space.clone();
@@ -67,7 +67,7 @@ fn a_frozen_workspace_is_read_only_and_the_others_go_on() {
         bench.until_in_step();
         bench.until("nothing needs the user", || bench.attention().is_empty());
         bench.rest(daemon);
-    }
+    });
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn edits_go_out_in_the_end_whatever_the_service_says_at_first() {
         Fault::Noise,
         Fault::WrongType,
     ];
-    for fault in faults {
+    side_by_side(faults, |fault| {
         let bench = bench();
         let daemon = bench.run_in_step();
         bench.forget_requests();
@@ -126,7 +126,7 @@ fn edits_go_out_in_the_end_whatever_the_service_says_at_first() {
         bench.until_in_step();
         bench.until("nothing needs the user", || bench.attention().is_empty());
         bench.rest(daemon);
-    }
+    });
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_page_that_cannot_be_read_harms_no_other() {
         Fault::Noise,
         Fault::Short,
     ];
-    for fault in faults {
+    side_by_side(faults, |fault| {
         let bench = bench();
         let page = bench.id("Page 3");
         bench.world().fail_randomly(Matcher::Page(page.clone()), fault.clone(), 1000);
@@ -156,7 +156,7 @@ fn a_page_that_cannot_be_read_harms_no_other() {
         bench.until_in_step();
         bench.until("nothing needs the user", || bench.attention().is_empty());
         bench.rest(daemon);
-    }
+    });
 }
 
 #[test]

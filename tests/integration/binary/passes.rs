@@ -1,0 +1,105 @@
+//! `sync`: one pass that ends when both sides agree, alone or beside a daemon.
+
+use std::fs;
+
+use super::bench::{Bench, append, paragraph, save, words};
+
+fn bench(pages: &str) -> Bench {
+    Bench::with(pages, |world, space| {
+        for n in 0..12 {
+            world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
+        }
+    })
+}
+
+#[test]
+fn a_sync_beside_a_daemon_is_made_by_it_and_polling_goes_on() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    let (page, other) = (bench.id("Page 1"), bench.id("Page 2"));
+    bench.world().app_edit(&other, vec![paragraph("a", "seen by the pass")]);
+    bench.forget_requests();
+    let told = bench.tell(&["sync"]);
+    assert_eq!(
+        (told.code, told.out.as_str()),
+        (0, "12 pages in step: 0 changes sent, 1 received\n"),
+        "{told:?}"
+    );
+    assert!(bench.text("Page 2.md").contains("seen by the pass"));
+    assert_eq!(bench.requests().len(), 14, "one look at each page, and two lists");
+    // Two at once are one pass, and an edit meanwhile goes out.
+    append(&bench.page("Page 1.md"), "\nmine\n");
+    let told: Vec<_> = std::thread::scope(|scope| {
+        let both: Vec<_> = (0..2).map(|_| scope.spawn(|| bench.tell(&["sync"]))).collect();
+        both.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    for told in told {
+        assert_eq!(told.code, 0, "{told:?}\n{}", bench.seen());
+    }
+    bench.until("the edit goes out", || words(&bench.content("Page 1")).contains("mine"));
+    bench.until_in_step();
+    // Nothing asks for a pass now: a page that lives is looked at again by itself.
+    bench.world().app_edit(&page, vec![paragraph("a", "seen by polling")]);
+    bench.until("a change arrives by polling", || bench.text("Page 1.md").contains("seen by polling"));
+    bench.rest(daemon);
+}
+
+#[test]
+fn a_sync_beside_a_daemon_tells_what_needs_the_user() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    save(&bench.page("Page 1.md"), "");
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    assert!(told.out.starts_with("12 pages in step, nothing to do; 1 thing needs you\n! "), "{told:?}");
+    assert!(told.out.contains("Pages/Page 1.md\n    not sent: it is empty now"), "{told:?}");
+    let away = bench.outside("away");
+    fs::rename(bench.root(), &away).unwrap();
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 1, "{told:?}");
+    assert!(told.err.starts_with("espejo: nothing is written on either side: "), "{told:?}");
+    assert_eq!(told.err.lines().count(), 1, "{told:?}");
+    fs::rename(&away, bench.root()).unwrap();
+    bench.until("the folder is taken up again", || bench.tell(&["sync"]).code == 3);
+    // The daemon goes in the middle of a pass: that is told, and no success is claimed.
+    bench.world().fail_randomly(espejo::emulator::Matcher::Any, espejo::emulator::Fault::Delay(400), 1000);
+    bench.forget_requests();
+    let told = std::thread::scope(|scope| {
+        let told = scope.spawn(|| bench.tell(&["sync"]));
+        // Only a pass asks for the workspaces more than once an hour.
+        bench.until("the pass has begun", || bench.requests().contains(&"GET /workspaces".to_owned()));
+        daemon.kill();
+        told.join().unwrap()
+    });
+    assert_eq!((told.code, told.out.as_str()), (1, ""), "{told:?}");
+    assert!(told.err.contains("ended in the middle; run espejo sync again"), "{told:?}");
+}
+
+#[test]
+fn a_sync_trashes_what_was_deleted_and_waits_its_grace_time() {
+    let bench = bench("delete_grace_seconds = 2");
+    bench.sync();
+    let ids = ["Page 1", "Page 2"].map(|title| bench.id(title));
+    bench.forget_requests();
+    for n in 1..3 {
+        fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap();
+    }
+    let told = bench.sync();
+    assert_eq!(told.out, "10 pages in step: 2 changes sent, 0 received\n");
+    assert!(ids.iter().all(|id| bench.is_trashed(id)), "{}", bench.seen());
+    assert_eq!(bench.disagreement(), None);
+    bench.rests();
+    // What comes back within the grace time was not deleted, also where no daemon runs.
+    let text = bench.text("Page 3.md");
+    fs::remove_file(bench.page("Page 3.md")).unwrap();
+    bench.forget_requests();
+    let told = std::thread::scope(|scope| {
+        let told = scope.spawn(|| bench.tell(&["sync"]));
+        bench.until("it is noticed", || bench.list().iter().any(|row| row["state"] == "deleted"));
+        save(&bench.page("Page 3.md"), &text);
+        told.join().unwrap()
+    });
+    assert_eq!(told.code, 0, "{told:?}");
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    bench.rests();
+}

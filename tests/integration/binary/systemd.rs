@@ -1,0 +1,63 @@
+//! What the daemon tells systemd, seen on a socket: ready, alive, reading its config again, stopping.
+
+use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::bench::{Bench, paragraph};
+
+#[test]
+fn systemd_is_told_of_every_turn_of_the_daemons_life() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "Page", vec![paragraph("a", "words")]);
+    });
+    let place = bench.outside("notify");
+    let socket = UnixDatagram::bind(&place).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    let mut told: Vec<String> = Vec::new();
+    let mut until = |line: &str| {
+        told.clear();
+        bench.until(line, || {
+            let mut buffer = [0; 4_096];
+            if let Ok(length) = socket.recv(&mut buffer) {
+                told.extend(String::from_utf8_lossy(&buffer[..length]).lines().map(str::to_owned));
+            }
+            told.iter().any(|one| one.starts_with(line))
+        });
+    };
+    // Three watchdog periods of 0.2 s each are seen, so it is fed also when nothing happens.
+    let daemon = bench.run_under(&[("NOTIFY_SOCKET", place.to_str().unwrap()), ("WATCHDOG_USEC", "200000")]);
+    until("READY=1");
+    until("STATUS=1 of 1 pages mirrored, 0 waiting");
+    for _ in 0..3 {
+        until("WATCHDOG=1");
+    }
+    daemon.signal(Signal::HUP);
+    until("RELOADING=1");
+    until("READY=1");
+    until("WATCHDOG=1");
+    daemon.signal(Signal::TERM);
+    until("STOPPING=1");
+    assert_eq!(daemon.ended().code(), Some(0));
+}
+
+/// The units name only what the program understands, and reload and watch it.
+#[test]
+fn the_units_fit_the_program() {
+    for name in ["espejo.service", "espejo@.service"] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/systemd").join(name);
+        let unit = std::fs::read_to_string(path).unwrap();
+        let value = |key: &str| {
+            unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('=')).unwrap_or_default()
+        };
+        let words: Vec<&str> = value("ExecStart").split_whitespace().skip(1).collect();
+        use clap::Parser;
+        let parsed = espejo::cli::Cli::try_parse_from(std::iter::once("espejo").chain(words)).unwrap();
+        assert_eq!(parsed.command, espejo::cli::Command::Run, "{name}");
+        assert_eq!(value("Type"), "notify", "{name}");
+        assert!(value("ExecReload").ends_with("-HUP $MAINPID"), "{name}");
+        assert_eq!(value("RestartPreventExitStatus"), espejo::cli::Exit::Usage.code().to_string(), "{name}");
+        assert!(!value("WatchdogSec").is_empty(), "{name}");
+    }
+}
