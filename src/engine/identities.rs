@@ -17,11 +17,17 @@ impl Engine {
         self.watch.identities_due = false;
         self.hold_hidden_claims()?;
         let seen_now = std::mem::take(&mut self.lists.last_seen);
+        // A file that moved twice between two tellings was seen in a place that was never told: it is the page's.
+        let object = |stamp: &Stamp| (stamp.device, stamp.inode, stamp.born_ns);
+        let bound: BTreeSet<_> =
+            self.trees.files.values().filter(|f| f.page.is_some()).map(|f| object(&f.stamp)).collect();
+        let passed_by = |file: &LocalFile| file.page.is_none() && bound.contains(&object(&file.stamp));
         let known: Vec<KnownFile> = self
             .trees
             .files
             .values()
             .filter(|file| file.page.is_some() || self.was_there_before(file, &seen_now))
+            .filter(|file| !passed_by(file))
             .map(|file| KnownFile {
                 path: file.path.clone(),
                 page: file.page.clone(),

@@ -46,6 +46,7 @@ impl Run {
             act,
             Deed::Write(..)
                 | Deed::WriteBack(..)
+                | Deed::WriteLate(..)
                 | Deed::WriteQuietly(..)
                 | Deed::Replace(..)
                 | Deed::Unlink(_)
@@ -79,14 +80,19 @@ impl Run {
             }
         };
         let held = words_in(act.held());
+        let is_late = matches!(act, Deed::WriteLate(..));
         self.trace.text(act.held());
         let (done, line) = match act {
             Deed::Write(path, bytes) => {
                 takes(self, &path);
                 (self.folder.write(&path, &bytes), format!("writes {path}"))
             }
-            Deed::WriteBack(path, bytes) => {
+            Deed::WriteBack(path, bytes) | Deed::WriteLate(path, bytes) => {
                 takes(self, &path);
+                if is_late {
+                    held.iter().for_each(|word| self.ledger.copy(*word));
+                    self.checks.lied();
+                }
                 let done = self.folder.has_parent(&path) && self.folder.write(&path, &bytes);
                 (done, format!("writes {path} again"))
             }

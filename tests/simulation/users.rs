@@ -17,6 +17,8 @@ pub(crate) enum Deed {
     Write(MirrorPath, Vec<u8>),
     /// A write to a place that was there when the program began: no folder is made for it.
     WriteBack(MirrorPath, Vec<u8>),
+    /// A file comes back when everybody may have given it up: its page may have gone, or have its file again.
+    WriteLate(MirrorPath, Vec<u8>),
     /// A write that leaves the modification time as it was.
     WriteQuietly(MirrorPath, Vec<u8>),
     Replace(MirrorPath, Vec<u8>),
@@ -40,6 +42,7 @@ impl Deed {
         match self {
             Self::Write(_, bytes)
             | Self::WriteBack(_, bytes)
+            | Self::WriteLate(_, bytes)
             | Self::WriteQuietly(_, bytes)
             | Self::Replace(_, bytes) => bytes,
             _ => &[],
@@ -262,7 +265,11 @@ pub(crate) fn tree(
             } else {
                 luck.between(2 * grace, 60_000)
             };
-            Some(vec![(0, Deed::Unlink(path.clone())), (away, Deed::WriteBack(path, bytes))])
+            let back = match act {
+                Tree::DeleteAndReturn => Deed::WriteBack(path.clone(), bytes),
+                _ => Deed::WriteLate(path.clone(), bytes),
+            };
+            Some(vec![(0, Deed::Unlink(path)), (away, back)])
         }
         Tree::Swap => {
             let (one, two) = (file?, nth(&files, b)?);
