@@ -3,7 +3,7 @@
 use super::flight::Purpose;
 use super::text::front_is_stale;
 use super::{Engine, Way};
-use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Node, PageId};
+use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Node, PageId, Presence};
 use crate::plan::{self, Decision, View};
 use crate::store::{Conflict, StoreError};
 
@@ -127,6 +127,11 @@ impl Engine {
         let unread = file.is_some_and(|file| self.watch.is_unread(&file.path));
         if unread {
             return Decision::Wait;
+        }
+        let is_there = matches!(node.remote.presence, Presence::Listed | Presence::Hidden);
+        if is_there && self.sent.contains_key(&node.id) {
+            // What came of the last write must be known before anything rests on either side.
+            return Decision::Look;
         }
         let both = node.base.is_some() && file.is_some();
         let local_parent = file.map_or(plan::Place::Elsewhere, |file| match self.workspace_at(&file.path) {

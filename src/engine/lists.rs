@@ -125,6 +125,7 @@ impl Engine {
             if let Some(seen) = seen {
                 if node.seen.frozen != seen.frozen || node.seen.role != seen.role {
                     node.read_only = None;
+                    self.unpark_refused(&id)?;
                     self.wake_all();
                 }
                 node.seen = seen.clone();

@@ -34,6 +34,8 @@ pub(crate) struct Pace {
     reserved: u32,
     blocked_until: Timestamp,
     refusals: u32,
+    /// When the last of them was heard: what had been sent before says nothing new.
+    refused_at: Timestamp,
     /// The part of the background's share in use, halved by refusals of the service and growing back.
     share: f64,
     share_at: Timestamp,
@@ -58,6 +60,7 @@ impl Pace {
             reserved: 0,
             blocked_until: Timestamp::default(),
             refusals: 0,
+            refused_at: Timestamp::default(),
             share: 1.0,
             share_at: now,
             next_background: Timestamp::default(),
@@ -117,8 +120,13 @@ impl Pace {
         }
     }
 
-    /// The service refused with 429: somebody else spends on this token, or the window is of another kind.
-    pub(crate) fn refused(&mut self, retry_after_ms: Option<i64>, now: Timestamp) {
+    /// The service refused with 429 what was sent at `sent`: somebody else spends on this token, or the window is of
+    /// another kind. Requests that were under way together are refused together, and count as one.
+    pub(crate) fn refused(&mut self, retry_after_ms: Option<i64>, sent: Timestamp, now: Timestamp) {
+        if self.refusals > 0 && sent <= self.refused_at {
+            return;
+        }
+        self.refused_at = now;
         let own = [5_000, 10_000, 20_000, 40_000, 60_000][self.refusals.min(4) as usize];
         self.blocked_until =
             self.blocked_until.max(now.plus_ms(retry_after_ms.unwrap_or(own).clamp(1_000, 3_600_000)));
@@ -264,7 +272,9 @@ mod tests {
             assert!(pace.allows(Class::Edit, 2, false, now), "an edit must always find room at {now}");
         }
         assert!((95..=102).contains(&sent), "{sent} in two minutes");
-        pace.refused(None, now);
+        for _ in 0..6 {
+            pace.refused(None, now, now);
+        }
         assert!(!pace.allows(Class::Edit, 1, false, now.plus_ms(4_999)));
         assert!(pace.allows(Class::Edit, 1, false, now.plus_ms(5_001)));
         assert!(!pace.allows(Class::Background, 1, false, now.plus_ms(59_000)));

@@ -12,6 +12,8 @@ use crate::model::{
 use crate::plan::{evidence, merge};
 use crate::store::StoreError;
 
+/// Why a page is parked that can be seen and not be edited.
+pub(super) const NOT_EDITABLE: &str = "the service does not let you edit it";
 /// A look older than this is too old to write on.
 const FRESH_MS: i64 = 5_000;
 
@@ -222,7 +224,7 @@ impl Engine {
                     let failures = self.moment(page).undeletable + 1;
                     self.moment(page).undeletable = failures;
                     if failures > 2 {
-                        self.park(page, "the service does not let you edit it".to_owned())?;
+                        self.park(page, NOT_EDITABLE.to_owned())?;
                     }
                 }
                 Ok(())

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
+use super::push::NOT_EDITABLE;
 use super::{Engine, REQUESTS_AT_ONCE};
-use crate::model::{Effect, Next, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId};
+use crate::model::{Effect, Next, Node, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId};
 use crate::plan::Decision;
 use crate::store::StoreError;
 
@@ -77,7 +78,8 @@ impl Engine {
         for (_, page) in wants {
             let waits = self.moments.get(&page).is_some_and(|moment| moment.retry_at > self.now);
             let Some(decision) = self.service.wants.get(&page).cloned() else { continue };
-            if waits || self.is_busy(&page) {
+            // A page that has been woken since may call for something else by now.
+            if waits || self.is_busy(&page) || self.active.contains(&page) {
                 continue;
             }
             let choice = match decision {
@@ -97,7 +99,7 @@ impl Engine {
         let node = self.trees.pages.get(page)?;
         let class = match node.remote.presence {
             crate::model::Presence::Unlisted => Class::Asked,
-            _ if node.file.is_some() => Class::Asked,
+            _ if node.file.is_some() || self.sent.contains_key(page) => Class::Asked,
             _ => return None,
         };
         self.ask_for(page, class, 0)
@@ -189,7 +191,9 @@ impl Engine {
     fn service_fails(&mut self, flight: &Flight, error: &ServiceError) {
         tracing::debug!(%error, purpose = ?flight.purpose.page(), "request failed");
         match error {
-            ServiceError::RateLimited { retry_after_ms } => self.pace.refused(*retry_after_ms, self.now),
+            ServiceError::RateLimited { retry_after_ms } => {
+                self.pace.refused(*retry_after_ms, flight.sent_at, self.now);
+            }
             ServiceError::Unauthorized(_) => {
                 self.service.stopped = Some(error.to_string());
                 self.service.quiet_until = self.now.plus_ms(PROBE_EVERY_MS);
@@ -233,6 +237,23 @@ impl Engine {
         self.save_workspace(node)
     }
 
+    /// The service may take edits again that it refused for want of a right.
+    pub(super) fn unpark_refused(&mut self, workspace: &WorkspaceId) -> Result<(), StoreError> {
+        let refused = |node: &Node| node.parked.as_ref().is_some_and(|parked| parked.why == NOT_EDITABLE);
+        let pages: Vec<PageId> = self
+            .trees
+            .pages
+            .values()
+            .filter(|node| node.workspace == *workspace && refused(node))
+            .map(|node| node.id.clone())
+            .collect();
+        for page in pages {
+            self.moment(&page).undeletable = 0;
+            self.edit_page(&page, |node| node.parked = None)?;
+        }
+        Ok(())
+    }
+
     /// Lets workspaces be written to again whose time has come; `all` of them when a person or a start asks for it.
     pub(super) fn try_forbidden_again(&mut self, all: bool) -> Result<(), StoreError> {
         let due: Vec<WorkspaceId> = self
@@ -245,6 +266,7 @@ impl Engine {
             .collect();
         for id in &due {
             self.service.forbidden.remove(id);
+            self.unpark_refused(id)?;
             if let Some(mut node) = self.trees.workspaces.get(id).cloned() {
                 node.read_only = None;
                 self.save_workspace(node)?;
