@@ -321,6 +321,9 @@ fn anywhere(
 
 /// Whether one can be an edit of the other. Empty paragraphs that are blank lines are never edits.
 fn is_compatible(old: &Node, new: &Node) -> bool {
+    if let (Kind::Media(a), Kind::Media(b)) = (&old.kind, &new.kind) {
+        return a.file == b.file;
+    }
     old.kind.has_text() && new.kind.has_text()
         || !matches!(old.kind, Kind::Placeholder(_))
             && std::mem::discriminant(&old.kind) == std::mem::discriminant(&new.kind)

@@ -61,32 +61,34 @@ impl Allowed {
 
     /// Adds what a page of this workspace shows.
     pub fn learn(&mut self, blocks: &[Value]) {
-        let mut todo: Vec<&Value> = blocks.iter().collect();
-        while let Some(block) = todo.pop() {
-            if let Some(Value::Array(children)) = block.get("children") {
-                todo.extend(children);
-            }
+        for block in blocks {
             self.learn_block(block);
         }
     }
 
     fn learn_block(&mut self, block: &Value) {
-        let Some(kind) = block.get("type").and_then(Value::as_str) else { return };
-        let props = block.get("props").and_then(Value::as_object);
+        let (mut kind, mut props, mut content) = (None, None, None);
+        for (key, value) in block.as_object().into_iter().flatten() {
+            match key.as_str() {
+                "type" => kind = value.as_str(),
+                "props" => props = value.as_object(),
+                "content" => content = Some(value),
+                "children" => self.learn(value.as_array().map_or(&[], |children| children)),
+                _ => {}
+            }
+        }
+        let Some(kind) = kind else { return };
         let has = |key| props.is_some_and(|props| props.contains_key(key));
         match kind {
-            "quote" if has("textAlignment") => self.quote_alignment = true,
-            "numberedListItem" if has("start") => self.start = true,
+            "quote" if !self.quote_alignment => self.quote_alignment = has("textAlignment"),
+            "numberedListItem" if !self.start => self.start = has("start"),
             _ => {}
         }
         if !DOCUMENTED.contains(&kind) && !self.types.contains_key(kind) {
-            let seen = Seen {
-                props: props.cloned().unwrap_or_default(),
-                no_content: block.get("content").is_none(),
-            };
+            let seen = Seen { props: props.cloned().unwrap_or_default(), no_content: content.is_none() };
             self.types.insert(kind.to_owned(), seen);
         }
-        match block.get("content") {
+        match content {
             Some(Value::Array(runs)) => self.learn_runs(runs),
             Some(Value::Object(table)) => {
                 let rows = table.get("rows").and_then(Value::as_array).into_iter().flatten();
@@ -101,19 +103,21 @@ impl Allowed {
 
     fn learn_runs(&mut self, runs: &[Value]) {
         for run in runs {
-            let Some(kind) = run.get("type").and_then(Value::as_str) else { continue };
-            if kind != "text" && !self.inline.contains(kind) {
-                self.inline.insert(kind.to_owned());
-            }
-            if let Some(Value::Object(styles)) = run.get("styles") {
-                for key in
-                    styles.keys().filter(|key| !self.styles.contains(*key)).cloned().collect::<Vec<_>>()
-                {
-                    self.styles.insert(key);
+            for (key, value) in run.as_object().into_iter().flatten() {
+                match (key.as_str(), value) {
+                    ("type", Value::String(kind)) if kind != "text" && !self.inline.contains(kind) => {
+                        self.inline.insert(kind.clone());
+                    }
+                    ("styles", Value::Object(styles)) => {
+                        for key in styles.keys().filter(|key| !is_documented(key)) {
+                            if !self.styles.contains(key) {
+                                self.styles.insert(key.clone());
+                            }
+                        }
+                    }
+                    ("content", Value::Array(runs)) => self.learn_runs(runs),
+                    _ => {}
                 }
-            }
-            if let Some(Value::Array(runs)) = run.get("content") {
-                self.learn_runs(runs);
             }
         }
     }
@@ -138,7 +142,7 @@ impl Allowed {
 
     /// Whether a run may have this style.
     pub(super) fn style(&self, key: &str) -> bool {
-        super::plain::STYLES.iter().any(|(name, _)| *name == key) || self.styles.contains(key)
+        is_documented(key) || self.styles.contains(key)
     }
 
     /// Whether an ordered list may begin with another number than 1.
@@ -155,4 +159,8 @@ impl Allowed {
     pub(super) fn seen(&self, kind: &str) -> Option<&Seen> {
         self.types.get(kind)
     }
+}
+
+fn is_documented(style: &str) -> bool {
+    super::plain::STYLES.iter().any(|(name, _)| *name == style)
 }

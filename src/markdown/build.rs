@@ -1,11 +1,13 @@
 //! Matched nodes to blocks: untouched ones as they were, edited ones from what they were, new ones from nothing.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
 use super::allowed::Allowed;
 use super::carry;
+use super::check::check_runs;
 use super::lower::{Lowered, start};
 use super::plain::{Inline, Kind, Node, same_trees};
 use super::read::read;
@@ -20,18 +22,96 @@ pub(super) struct Builder<'a, 'n, 'i> {
     old: Vec<&'a Node>,
     labels: BTreeMap<&'a str, usize>,
     allowed: &'a Allowed,
-    ids: BTreeSet<&'a str>,
+    /// The base's own; collected when the first new block needs an id.
+    ids: OnceCell<BTreeSet<&'a str>>,
     new_id: &'n mut NewId<'i>,
+    plan: Vec<Whole>,
+}
+
+/// A page as it will be. A `null` among its blocks stands for the next whole block, so that what stays as it was is
+/// moved or copied only once, and by whoever owns it.
+pub(super) struct Built {
+    blocks: Vec<Value>,
+    wholes: Vec<Whole>,
+    /// The end of what is beneath each block of the base, by index.
+    ends: Vec<usize>,
+}
+
+enum Whole {
+    /// The base's block of this index and all beneath it.
+    Old(usize),
+    /// A copy.
+    New(Value),
+}
+
+impl Built {
+    /// Whether it is the base itself, given the indexes of the base's top blocks.
+    pub(super) fn is_base(&self, roots: impl ExactSizeIterator<Item = usize>) -> bool {
+        let whole = |(whole, root): (&Whole, usize)| matches!(whole, Whole::Old(index) if *index == root);
+        self.blocks.len() == roots.len()
+            && self.blocks.iter().all(Value::is_null)
+            && self.wholes.len() == roots.len()
+            && self.wholes.iter().zip(roots).all(whole)
+    }
+
+    /// The blocks, with copies of what stays.
+    pub(super) fn copied(self, values: &[&Value]) -> Vec<Value> {
+        let mut wholes = self.wholes.into_iter().map(|whole| match whole {
+            Whole::Old(index) => values[index].clone(),
+            Whole::New(value) => value,
+        });
+        let mut blocks = self.blocks;
+        fill(&mut blocks, &mut wholes);
+        blocks
+    }
+
+    /// The blocks, with what stays taken out of the base.
+    pub(super) fn taken(self, mut base: Vec<Value>) -> Vec<Value> {
+        let mut found: Vec<Option<Value>> = vec![None; self.ends.len()];
+        let mut wanted = vec![false; self.ends.len()];
+        for whole in &self.wholes {
+            if let Whole::Old(index) = whole {
+                wanted[*index] = true;
+            }
+        }
+        take(&mut base, &self.ends, &wanted, 0, &mut found);
+        let mut wholes = self.wholes.into_iter().map(|whole| match whole {
+            Whole::Old(index) => found[index].take().unwrap_or_default(),
+            Whole::New(value) => value,
+        });
+        let mut blocks = self.blocks;
+        fill(&mut blocks, &mut wholes);
+        blocks
+    }
+}
+
+fn fill(blocks: &mut [Value], wholes: &mut dyn Iterator<Item = Value>) {
+    for block in blocks {
+        if block.is_null() {
+            *block = wholes.next().unwrap_or_default();
+        } else if let Some(Value::Array(children)) = block.get_mut("children") {
+            fill(children, wholes);
+        }
+    }
+}
+
+/// Takes the wanted blocks out of a list whose first block has the index `next`.
+fn take(list: &mut [Value], ends: &[usize], wanted: &[bool], mut next: usize, found: &mut [Option<Value>]) {
+    for block in list {
+        if wanted[next] {
+            found[next] = Some(block.take());
+        } else if ends[next] > next + 1
+            && let Some(Value::Array(children)) = block.get_mut("children")
+        {
+            take(children, ends, wanted, next + 1, found);
+        }
+        next = ends[next];
+    }
 }
 
 impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
-    /// `base` are the blocks that `lowered` comes from.
-    pub(super) fn new(
-        lowered: &'a Lowered<'a>,
-        allowed: &'a Allowed,
-        base: &'a [Value],
-        new_id: &'n mut NewId<'i>,
-    ) -> Self {
+    /// A builder beside the base that `lowered` comes from.
+    pub(super) fn new(lowered: &'a Lowered<'a>, allowed: &'a Allowed, new_id: &'n mut NewId<'i>) -> Self {
         let mut old = Vec::with_capacity(lowered.values.len());
         collect(&lowered.nodes, &mut old);
         let mut labels = BTreeMap::new();
@@ -40,18 +120,27 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
                 labels.insert(&**label, node.index);
             }
         }
-        let mut ids = BTreeSet::new();
-        collect_ids(base, &mut ids);
-        Self { lowered, old, labels, allowed, ids, new_id }
+        Self { lowered, old, labels, allowed, ids: OnceCell::new(), new_id, plan: Vec::new() }
     }
 
     /// The blocks of a page whose nodes know their past.
-    pub(super) fn page(mut self, nodes: &[Node]) -> Vec<Value> {
+    pub(super) fn page(mut self, nodes: &[Node]) -> Built {
         let mut blocks = self.level(nodes);
         // What stands at the end of the base and shows nowhere stays at the end.
         let shown = self.lowered.nodes.len() - self.lowered.trailing();
-        blocks.extend(self.lowered.nodes[shown..].iter().map(|node| self.lowered.values[node.index].clone()));
-        blocks
+        for node in &self.lowered.nodes[shown..] {
+            self.stays(node.index, &mut blocks);
+        }
+        let mut ends = vec![0; self.old.len()];
+        for node in self.old.iter().rev() {
+            ends[node.index] = node.children.last().map_or(node.index + 1, |last| ends[last.index]);
+        }
+        Built { blocks, wholes: self.plan, ends }
+    }
+
+    fn stays(&mut self, index: usize, out: &mut Vec<Value>) {
+        self.plan.push(Whole::Old(index));
+        out.push(Value::Null);
     }
 
     fn level(&mut self, nodes: &[Node]) -> Vec<Value> {
@@ -67,15 +156,13 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         let old = self.old[index];
         let value = self.lowered.values[index];
         if self.is_untouched(node) {
-            out.push(value.clone());
-            return;
+            return self.stays(index, out);
+        }
+        if old.sealed {
+            self.stays(index, out);
+            return out.extend(self.level(&node.children));
         }
         let children = self.level(&node.children);
-        if old.sealed {
-            out.push(value.clone());
-            out.extend(children);
-            return;
-        }
         let same = self.says_the_same(old, node);
         let mut object = Map::new();
         for (key, entry) in value.as_object().into_iter().flatten() {
@@ -101,19 +188,19 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
     }
 
     /// Whether the block's own lines say what the base's block says, or what its rendered form reads back as, or
-    /// what a formatter leaves of it by joining spaces.
+    /// what a formatter leaves of it by joining spaces and tabs.
     fn says_the_same(&self, old: &Node, node: &Node) -> bool {
         if old.same_own(node) {
             return true;
         }
-        let shorter = node.inline.text.len() < old.inline.text.len();
-        if old.kind == node.kind && shorter && collapsed(&old.inline) == collapsed(&node.inline) {
+        let no_longer = node.inline.text.len() <= old.inline.text.len();
+        if old.kind == node.kind && no_longer && collapsed(&old.inline) == collapsed(&node.inline) {
             return true;
         }
         let mut alone = old.clone();
         alone.children.clear();
         let items: BTreeSet<String> = self.lowered.items.keys().cloned().collect();
-        let back = read(&write(std::slice::from_ref(&alone), &mut |_, _| {}), &items);
+        let back = read(&write(std::slice::from_ref(&alone), &mut |_, _| {}).text, &items);
         let mut own = node.clone();
         own.children.clear();
         !same_trees(&back, &[alone]) && same_trees(&back, &[own])
@@ -141,7 +228,11 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
             *props = Value::Object(props_of(&node.kind, self.allowed));
         }
         let runs = match object.get("content") {
-            Some(Value::Array(runs)) if old.inline == node.inline => runs.clone(),
+            Some(Value::Array(runs))
+                if old.inline == node.inline && check_runs(runs, self.allowed, false).is_ok() =>
+            {
+                runs.clone()
+            }
             Some(Value::Array(runs)) => carry::runs(runs, &old.inline, &node.inline, &self.lowered.items),
             Some(text @ Value::String(_)) => {
                 carry::runs(std::slice::from_ref(text), &old.inline, &node.inline, &self.lowered.items)
@@ -158,7 +249,7 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         }
         let children = self.level(&node.children);
         let id = self.id();
-        let mut object = Map::new();
+        let mut object = Map::with_capacity(5);
         object.insert("id".to_owned(), id);
         object.insert("type".to_owned(), Value::from(type_of(&node.kind)));
         if node.kind.has_text() {
@@ -174,41 +265,44 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
 
     /// A placeholder that stands a second time is a copy.
     fn copied(&mut self, label: &str, node: &Node, out: &mut Vec<Value>) {
-        let children = self.level(&node.children);
         // Those that name nothing were turned into text before.
-        let Some(&index) = self.labels.get(label) else { return out.extend(children) };
+        let Some(&index) = self.labels.get(label) else { return out.extend(self.level(&node.children)) };
         let value = self.lowered.values[index];
         let sealed = self.old[index].sealed;
         let mut block = if sealed { value.clone() } else { shallow(value) };
-        let ids = &self.ids;
-        let new_id = &mut *self.new_id;
-        block = with_new_ids(std::slice::from_ref(&block), &mut || unused(ids, new_id))
-            .pop()
-            .unwrap_or(Value::Null);
-        if let (Value::Object(block), false) = (&mut block, sealed)
-            && (block.contains_key("children") || !children.is_empty())
+        block = with_new_ids(std::slice::from_ref(&block), &mut || self.unused()).pop().unwrap_or_default();
+        if sealed {
+            self.plan.push(Whole::New(block));
+            out.push(Value::Null);
+            return out.extend(self.level(&node.children));
+        }
+        let children = self.level(&node.children);
+        if let Value::Object(object) = &mut block
+            && (object.contains_key("children") || !children.is_empty())
         {
-            block.insert("children".to_owned(), Value::Array(children));
-            out.push(Value::Object(std::mem::take(block)));
-            return;
+            object.insert("children".to_owned(), Value::Array(children));
         }
         out.push(block);
-        if sealed {
-            out.extend(children);
-        }
     }
 
     fn id(&mut self) -> Value {
-        Value::String(unused(&self.ids, self.new_id))
+        Value::String(self.unused())
     }
-}
 
-/// An id that the base does not have.
-fn unused(ids: &BTreeSet<&str>, new_id: &mut NewId<'_>) -> String {
-    loop {
-        let id = new_id();
-        if !ids.contains(id.as_str()) {
-            return id;
+    /// An id that the base does not have.
+    fn unused(&mut self) -> String {
+        let (values, roots) = (&self.lowered.values, &self.lowered.nodes);
+        let known = || {
+            let mut ids = BTreeSet::new();
+            roots.iter().for_each(|node| collect_ids(std::slice::from_ref(values[node.index]), &mut ids));
+            ids
+        };
+        let ids = self.ids.get_or_init(known);
+        loop {
+            let id = (self.new_id)();
+            if !ids.contains(id.as_str()) {
+                return id;
+            }
         }
     }
 }
@@ -285,7 +379,7 @@ pub(super) fn type_of(kind: &Kind) -> &'static str {
 
 /// The props of a new text block.
 fn props_of(kind: &Kind, allowed: &Allowed) -> Map<String, Value> {
-    let mut props = Map::new();
+    let mut props = Map::with_capacity(4);
     props.insert("textColor".to_owned(), Value::from("default"));
     props.insert("backgroundColor".to_owned(), Value::from("default"));
     if *kind != Kind::Quote || allowed.quote_alignment() {

@@ -9,7 +9,21 @@ use super::plain::{CODE, ITEM, Inline, Link, STYLES, What};
 
 /// Fresh runs for text without a past.
 pub(super) fn fresh(inline: &Inline, items: &BTreeMap<String, &Value>) -> Vec<Value> {
-    runs(&[], &Inline::default(), inline, items)
+    let mut out = Out::default();
+    for (text, mark) in inline.stretches() {
+        if let What::Item(label) = &mark.what {
+            if let Some(item) = items.get(&**label) {
+                out.item((*item).clone());
+            }
+            continue;
+        }
+        let link = match &mark.what {
+            What::Link(link) => Some(&**link),
+            _ => None,
+        };
+        out.text(text, exclusive(restyled(None, mark.style), link.is_some()), None, link);
+    }
+    out.finish()
 }
 
 /// Runs that say `new`, made from the runs that say `old`.
@@ -50,7 +64,12 @@ pub(super) fn runs(
                 What::Link(link) => Some(&**link),
                 _ => None,
             };
-            out.char(c, exclusive(styles, link.is_some()), source.filter(|_| c != ITEM), link);
+            out.text(
+                c.encode_utf8(&mut [0; 4]),
+                exclusive(styles, link.is_some()),
+                source.filter(|_| c != ITEM),
+                link,
+            );
             at += 1;
         }
     }
@@ -227,9 +246,9 @@ struct Out<'a> {
 }
 
 impl<'a> Out<'a> {
-    fn char(
+    fn text(
         &mut self,
-        c: char,
+        text: &str,
         styles: Map<String, Value>,
         from: Option<&Source<'a>>,
         link: Option<&'a Link>,
@@ -250,7 +269,7 @@ impl<'a> Out<'a> {
             self.from = from.copied().or(self.from);
         }
         self.styles = styles;
-        self.text.push(c);
+        self.text.push_str(text);
     }
 
     fn item(&mut self, item: Value) {
@@ -267,7 +286,11 @@ impl<'a> Out<'a> {
         let styles = Value::Object(std::mem::take(&mut self.styles));
         let mut run = match self.from.take().and_then(|from| from.run.as_object()) {
             Some(run) if run.get("text").is_some() => run.clone(),
-            _ => Map::from_iter([("type".to_owned(), Value::from("text"))]),
+            _ => {
+                let mut run = Map::with_capacity(3);
+                run.insert("type".to_owned(), Value::from("text"));
+                run
+            }
         };
         run.insert("text".to_owned(), text);
         run.insert("styles".to_owned(), styles);

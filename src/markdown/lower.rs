@@ -30,7 +30,8 @@ impl Lowered<'_> {
 
 /// Lowers a page's blocks.
 pub(super) fn lower(blocks: &[Value]) -> Lowered<'_> {
-    let mut walk = Walk { values: Vec::new(), items: BTreeMap::new(), labels: BTreeSet::new() };
+    let mut walk =
+        Walk { values: Vec::with_capacity(blocks.len()), items: BTreeMap::new(), labels: BTreeSet::new() };
     let nodes = walk.level(blocks, 0);
     Lowered { nodes, values: walk.values, items: walk.items }
 }
@@ -65,51 +66,53 @@ impl<'a> Walk<'a> {
     fn block(&mut self, block: &'a Value, depth: usize) -> Node {
         let index = self.values.len();
         self.values.push(block);
-        let mut node = self.own(block).unwrap_or_else(|| Node::new(self.placeholder(block), 0..0));
+        let keys = Keys::of(block);
+        let mut node = self.own(&keys).unwrap_or_else(|| Node::new(self.placeholder(block), 0..0));
         node.index = index;
-        if let Some(Value::Array(children)) = block.get("children") {
+        if let Some(Value::Array(children)) = keys.children {
             if depth + 1 < plain::DEPTH_MAX {
-                node.children = self.level(children, depth + 1);
+                if !children.is_empty() {
+                    node.children = self.level(children, depth + 1);
+                }
             } else if !children.is_empty() {
                 // Deeper than can be shown: the whole of it stays behind one line.
                 node = Node::new(self.placeholder(block), 0..0);
                 node.index = index;
                 node.sealed = true;
             }
-        } else if !block.is_object() || block.get("children").is_some_and(|children| !children.is_null()) {
+        } else if !block.is_object() || keys.children.is_some_and(|children| !children.is_null()) {
             node.sealed = true;
         }
         node
     }
 
     /// The block's own kind and text; `None` when it has no Markdown.
-    fn own(&mut self, block: &'a Value) -> Option<Node> {
-        let object = block.as_object()?;
-        if !matches!(object.get("children"), None | Some(Value::Null | Value::Array(_))) {
+    fn own(&mut self, keys: &Keys<'a>) -> Option<Node> {
+        if !matches!(keys.children, None | Some(Value::Null | Value::Array(_))) {
             return None;
         }
         let empty = Map::new();
-        let props = match object.get("props") {
+        let props = match keys.props {
             None => &empty,
             Some(props) => props.as_object()?,
         };
-        let kind = match object.get("type")?.as_str()? {
+        let kind = match keys.kind?.as_str()? {
             "paragraph" => Kind::Paragraph,
-            "heading" => Kind::Heading(level(props.get("level"))),
+            "heading" => Kind::Heading(level(quick(props, "level"))),
             "bulletListItem" => Kind::Bullet,
-            "numberedListItem" => Kind::Number(start(props.get("start"))),
-            "checkListItem" => Kind::Check(is_on(props.get("checked"))),
+            "numberedListItem" => Kind::Number(start(quick(props, "start"))),
+            "checkListItem" => Kind::Check(is_on(quick(props, "checked"))),
             "toggleListItem" => Kind::Toggle,
             "quote" => Kind::Quote,
             other => {
-                let (kind, inline) = shapes::lower(other, props, object.get("content"), self)?;
+                let (kind, inline) = shapes::lower(other, props, keys.content, self)?;
                 let mut node = Node::new(kind, 0..0);
                 node.inline = inline;
                 return Some(node);
             }
         };
         let mut node = Node::new(kind, 0..0);
-        node.inline = self.content(object.get("content"))?;
+        node.inline = self.content(keys.content)?;
         settle_breaks(&mut node.inline, !matches!(node.kind, Kind::Heading(_)));
         Some(node)
     }
@@ -121,6 +124,11 @@ impl<'a> Walk<'a> {
             None | Some(Value::Null) => {}
             Some(Value::String(text)) => push_text(&mut inline, text, 0, &What::Text),
             Some(Value::Array(runs)) => {
+                if runs.len() > 1 {
+                    // One allocation for what most pages hold.
+                    inline.marks.reserve_exact(runs.len());
+                    inline.text.reserve(32 * runs.len());
+                }
                 for run in runs {
                     self.run(&mut inline, run)?;
                 }
@@ -136,8 +144,18 @@ impl<'a> Walk<'a> {
             return Some(());
         }
         let object = run.as_object()?;
-        match object.get("type")?.as_str()? {
-            "text" => push_text(inline, object.get("text")?.as_str()?, style(object)?, &What::Text),
+        // One walk over the few keys is quicker than a look-up of each.
+        let (mut kind, mut text, mut styles) = (None, None, None);
+        for (key, value) in object {
+            match key.as_str() {
+                "type" => kind = Some(value),
+                "text" => text = Some(value),
+                "styles" => styles = Some(value),
+                _ => {}
+            }
+        }
+        match kind?.as_str()? {
+            "text" => push_text(inline, text?.as_str()?, style(styles)?, &What::Text),
             "link" => match link(object) {
                 Some((what, texts)) => {
                     for (text, style) in texts {
@@ -159,14 +177,9 @@ impl<'a> Walk<'a> {
 
     /// `TYPE ID`, or `TYPE #hash` where the id cannot stand in a comment or is taken.
     fn placeholder(&mut self, block: &Value) -> Kind {
-        let text = |key| block.get(key).and_then(Value::as_str).unwrap_or("");
-        let kind = name(text("type"), "unknown");
-        let id = text("id");
+        let (kind, id) = type_and_id(block);
         let mut label = format!("{kind} {id}");
-        let fits = !id.is_empty()
-            && id.len() <= 128
-            && id.bytes().all(|b| b > b' ' && b != b'>' && b != b'<' && b != 127);
-        if !fits || id.ends_with('-') || self.labels.contains(&label) {
+        if !fits_comment(id) || self.labels.contains(&label) {
             let hash = short_hash(block);
             label = format!("{kind} #{hash:08x}");
             let mut copy = 2;
@@ -178,6 +191,43 @@ impl<'a> Walk<'a> {
         self.labels.insert(label.clone());
         Kind::Placeholder(label.into())
     }
+}
+
+fn type_and_id(block: &Value) -> (String, &str) {
+    let text = |key| block.get(key).and_then(Value::as_str).unwrap_or("");
+    (name(text("type"), "unknown"), text("id"))
+}
+
+fn fits_comment(id: &str) -> bool {
+    !id.is_empty()
+        && id.len() <= 128
+        && !id.ends_with('-')
+        && id.bytes().all(|b| b > b' ' && b != b'>' && b != b'<' && b != 127)
+}
+
+/// How often each id is there.
+pub(super) fn ids<'a>(values: &[&'a Value]) -> BTreeMap<&'a str, usize> {
+    let mut ids = BTreeMap::new();
+    for id in values.iter().filter_map(|block| block.get("id")?.as_str()) {
+        *ids.entry(id).or_insert(0) += 1;
+    }
+    ids
+}
+
+/// The label of a block that has Markdown but is written as a placeholder: like that of one that has none, but told
+/// from the block and its place alone, so that it is found again without writing the page.
+pub(super) fn stand_in(block: &Value, index: usize, ids: &BTreeMap<&str, usize>) -> String {
+    let (kind, id) = type_and_id(block);
+    if fits_comment(id) && ids.get(id) == Some(&1) {
+        return format!("{kind} {id}");
+    }
+    format!("{kind} #{:08x}@{index}", short_hash(block))
+}
+
+/// See [`mark_blank`], at every level.
+pub(super) fn mark_blank_all(nodes: &mut [Node]) {
+    mark_blank(nodes);
+    nodes.iter_mut().for_each(|node| mark_blank_all(&mut node.children));
 }
 
 /// Marks the empty paragraphs that blank lines can say: those with a sibling that shows on both sides.
@@ -205,7 +255,7 @@ fn link(object: &Map<String, Value>) -> Option<(What, Vec<(&str, u8)>)> {
                 if run.get("type")?.as_str()? != "text" {
                     return None;
                 }
-                texts.push((run.get("text")?.as_str()?, style(run)?));
+                texts.push((run.get("text")?.as_str()?, style(run.get("styles"))?));
             }
         }
         _ => return None,
@@ -224,8 +274,8 @@ pub(super) fn is_label(href: &str) -> bool {
     !kind.is_empty() && hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-fn style(run: &Map<String, Value>) -> Option<u8> {
-    match run.get("styles") {
+fn style(styles: Option<&Value>) -> Option<u8> {
+    match styles {
         None | Some(Value::Null) => Some(0),
         Some(Value::Object(styles)) => Some(documented_bits(styles)),
         Some(_) => None,
@@ -234,10 +284,46 @@ fn style(run: &Map<String, Value>) -> Option<u8> {
 
 /// The documented styles that are on.
 pub(super) fn documented_bits(styles: &Map<String, Value>) -> u8 {
-    STYLES
-        .iter()
-        .filter(|(key, _)| styles.get(*key) == Some(&Value::Bool(true)))
-        .fold(0, |bits, (_, bit)| bits | bit)
+    let mut bits = 0;
+    for (key, on) in styles {
+        if *on == Value::Bool(true) {
+            bits |= STYLES.iter().find(|(name, _)| name == key).map_or(0, |(_, bit)| *bit);
+        }
+    }
+    bits
+}
+
+/// An entry of a small object: looking at each key is quicker than hashing one.
+pub(super) fn quick<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
+    if object.len() > 8 {
+        return object.get(key);
+    }
+    object.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+}
+
+/// What a block says under the keys that matter; all empty for what is no object.
+#[derive(Default)]
+struct Keys<'a> {
+    kind: Option<&'a Value>,
+    props: Option<&'a Value>,
+    content: Option<&'a Value>,
+    children: Option<&'a Value>,
+}
+
+impl<'a> Keys<'a> {
+    fn of(block: &'a Value) -> Self {
+        let mut keys = Self::default();
+        for (key, value) in block.as_object().into_iter().flatten() {
+            match key.as_str() {
+                "type" => keys.kind = Some(value),
+                "props" => keys.props = Some(value),
+                "content" => keys.content = Some(value),
+                "children" => keys.children = Some(value),
+                _ => {}
+            }
+        }
+        keys
+    }
 }
 
 /// Adds text as far as Markdown can say it: NUL cannot be said at all, a carriage return not inside code.

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::NewId;
 use super::align::{Flat, align};
 use super::allowed::Allowed;
-use super::build::Builder;
-use super::lower::{Lowered, lower};
+use super::build::{Builder, Built};
+use super::lower::{Lowered, ids, lower, stand_in};
 use super::plain::{Inline, Kind, Node, number, own_hash};
 use super::read::read;
 use super::write::write;
@@ -16,13 +16,60 @@ use super::write::write;
 /// See [`super::parse`].
 pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
     let lowered = lower(base);
-    if !base.is_empty() && write(&lowered.nodes, &mut |_, _| {}) == text {
+    if is_written(&lowered, text) {
         return base.to_vec();
     }
+    let (built, lowered) = built(text, lowered, base, allowed, new_id);
+    built.copied(&lowered.values)
+}
+
+/// Whether reading `text` beside `blocks` gives exactly those.
+pub(super) fn stands_for(text: &str, blocks: &[Value]) -> bool {
+    let lowered = lower(blocks);
+    if is_written(&lowered, text) {
+        return true;
+    }
+    let mut ids = 0u64;
+    let mut id = || {
+        ids += 1;
+        format!("new block {ids}")
+    };
+    let (built, lowered) = built(text, lowered, blocks, &Allowed::documented(), &mut id);
+    built.is_base(lowered.nodes.iter().map(|node| node.index)) || built.copied(&lowered.values) == blocks
+}
+
+/// See [`super::parse_taking`].
+pub(super) fn parse_taking(
+    text: &str,
+    base: Vec<Value>,
+    allowed: &Allowed,
+    new_id: &mut NewId<'_>,
+) -> Vec<Value> {
+    let lowered = lower(&base);
+    if is_written(&lowered, text) {
+        return base;
+    }
+    let (built, _) = built(text, lowered, &base, allowed, new_id);
+    built.taken(base)
+}
+
+/// Whether a text is the base as it is written.
+fn is_written(base: &Lowered, text: &str) -> bool {
+    !base.values.is_empty() && write(&base.nodes, &mut |_, _| {}).text == text
+}
+
+fn built<'a>(
+    text: &str,
+    lowered: Lowered<'a>,
+    base: &'a [Value],
+    allowed: &Allowed,
+    new_id: &mut NewId<'_>,
+) -> (Built, Lowered<'a>) {
     let mut known = allowed.clone();
     known.learn(base);
     let (nodes, lowered) = matched(text, lowered, &known);
-    Builder::new(&lowered, &known, base, new_id).page(&nodes)
+    let built = Builder::new(&lowered, &known, new_id).page(&nodes);
+    (built, lowered)
 }
 
 /// The tree of a text with each node's block of the base. The base's tree may be bent to the text where a formatter
@@ -34,7 +81,7 @@ pub(super) fn matched<'a>(
 ) -> (Vec<Node>, Lowered<'a>) {
     let items: BTreeSet<String> = lowered.items.keys().cloned().collect();
     let mut nodes = read(text, &items);
-    settle_placeholders(&mut nodes, &lowered.nodes);
+    settle_placeholders(&mut nodes, &mut lowered);
     if !any(&nodes, &|node| node.kind == Kind::Toggle) {
         each(&mut lowered.nodes, &mut |node| {
             if node.kind == Kind::Toggle {
@@ -60,17 +107,39 @@ pub(super) fn matched<'a>(
     (nodes, lowered)
 }
 
-/// Turns placeholders that name no block of the base into the text that they are.
-fn settle_placeholders(nodes: &mut [Node], old: &[Node]) {
+/// Finds what placeholders stand for: blocks of the base that are written so, or could be should nothing else read
+/// back. The others become the text that they are.
+fn settle_placeholders(nodes: &mut [Node], lowered: &mut Lowered) {
     let is_placeholder = |node: &Node| matches!(node.kind, Kind::Placeholder(_));
     if !any(nodes, &is_placeholder) {
         return;
     }
     let mut labels = BTreeSet::new();
-    collect_labels(old, &mut labels);
+    collect_labels(&lowered.nodes, &mut labels);
+    let mut strange = BTreeSet::new();
     each(nodes, &mut |node| {
         if let Kind::Placeholder(label) = &node.kind
             && !labels.contains(&**label)
+        {
+            strange.insert(label.to_string());
+        }
+    });
+    if strange.is_empty() {
+        return;
+    }
+    let ids = ids(&lowered.values);
+    let values = &lowered.values;
+    each(&mut lowered.nodes, &mut |node| {
+        let label = stand_in(values[node.index], node.index, &ids);
+        if !is_placeholder(node) && strange.remove(&label) {
+            node.kind = Kind::Placeholder(label.into());
+            node.inline = Inline::default();
+            node.blank = false;
+        }
+    });
+    each(nodes, &mut |node| {
+        if let Kind::Placeholder(label) = &node.kind
+            && strange.contains(&**label)
         {
             node.inline = Inline::plain(&format!("<!-- block: {label} -->"));
             node.kind = Kind::Paragraph;
@@ -78,10 +147,10 @@ fn settle_placeholders(nodes: &mut [Node], old: &[Node]) {
     });
 }
 
-fn collect_labels<'a>(nodes: &'a [Node], out: &mut BTreeSet<&'a str>) {
+fn collect_labels(nodes: &[Node], out: &mut BTreeSet<String>) {
     for node in nodes {
         if let Kind::Placeholder(label) = &node.kind {
-            out.insert(&**label);
+            out.insert(label.to_string());
         }
         collect_labels(&node.children, out);
     }
@@ -132,6 +201,11 @@ fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
             if !natural && (has(&Kind::Paragraph, &text) || !creatable(&node.kind, allowed)) {
                 node.kind = Kind::Paragraph;
                 node.inline = text;
+            } else if let Some(table) = literal.table.filter(|_| !natural) {
+                let told = Kind::Table(table);
+                if !allowed.link() || has(&told, &node.inline) {
+                    node.kind = told;
+                }
             }
             continue;
         }

@@ -69,10 +69,10 @@ pub(super) struct Link {
 }
 
 impl Inline {
-    /// Text without any style.
+    /// Text without any style, as far as Markdown can say it.
     pub(super) fn plain(text: &str) -> Self {
         let mut inline = Self::default();
-        inline.push(text, 0, &What::Text);
+        inline.push(&text.replace('\0', "\u{fffd}"), 0, &What::Text);
         inline
     }
 
@@ -139,7 +139,7 @@ pub(super) enum Kind {
     Code(Box<str>),
     /// `---`.
     Divider,
-    /// An image, a video or a sound: `![name](url "caption")`.
+    /// An image, a video or a sound: `![name](url "caption")`; a file: `[name](url "caption")<!-- file -->`.
     Media(Box<Media>),
     /// A table; its words are in the cells, not in the inline text.
     Table(Box<Table>),
@@ -163,9 +163,11 @@ impl Kind {
     }
 }
 
-/// An image, a video or a sound.
+/// An image, a video, a sound, or a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Media {
+    /// A file, which is not shown itself.
+    pub file: bool,
     /// Address.
     pub url: String,
     /// Name, shown as the alternative text.
@@ -210,6 +212,8 @@ pub(super) struct Node {
     pub base: Option<usize>,
     /// A block of the base that hides what is beneath it.
     pub sealed: bool,
+    /// Its text is written with every escape that could be needed.
+    pub strict: bool,
     /// How it reads when a construct without a documented block is kept as its text.
     pub literal: Option<Box<Literal>>,
 }
@@ -223,6 +227,8 @@ pub(super) struct Literal {
     pub prefix: Option<String>,
     /// The whole construct as the text of a paragraph.
     pub whole: Option<String>,
+    /// The table with links as their source, where that differs.
+    pub table: Option<Box<Table>>,
 }
 
 impl Node {
@@ -240,6 +246,7 @@ impl Node {
             blank: false,
             base: None,
             sealed: false,
+            strict: false,
             literal: None,
         }
     }

@@ -32,6 +32,12 @@ pub(super) struct Place {
     pub inner: String,
     /// How it holds its children.
     pub holds: Holds,
+    /// The end of its last line and of all beneath it.
+    pub end: usize,
+    /// The lines between its own and those of its first child, where comments hold its children.
+    pub open: Option<Range<usize>>,
+    /// What stands behind the last of its children, up to the end of the closing comment's line.
+    pub close: Option<Range<usize>>,
     /// Its list marker with the space behind it.
     pub marker: String,
     /// The number in the marker.
@@ -58,6 +64,10 @@ pub(super) struct Layout<'a> {
     pub ids: BTreeMap<String, usize>,
     /// A formatter took the blank lines out that stand for empty paragraphs.
     pub hides_blank: bool,
+    /// A formatter turned every `+` into another bullet.
+    pub hides_toggles: bool,
+    /// The end of the last block's last line, closing comments included.
+    pub end: usize,
     /// The line end that most lines have.
     pub eol: &'static str,
 }
@@ -85,6 +95,8 @@ impl<'a> Layout<'a> {
         });
         let blanks = any(&nodes, &|node| node.blank);
         let hides_blank = blanks && !text_has_blank(&nodes, text);
+        let is_toggle = |node: &Node| node.kind == Kind::Toggle;
+        let hides_toggles = any(&lowered.nodes, &is_toggle) && !any(&nodes, &is_toggle);
         let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let mut layout = Self {
             text,
@@ -94,9 +106,12 @@ impl<'a> Layout<'a> {
             nodes: flat,
             ids,
             hides_blank,
+            hides_toggles,
+            end: 0,
             eol,
         };
         layout.level(&nodes, "", None)?;
+        layout.end = nodes.last().map_or(0, |last| layout.behind(last.end.max(last.at.end)));
         Some(layout)
     }
 
@@ -117,6 +132,9 @@ impl<'a> Layout<'a> {
                 order: self.order.len(),
                 inner: inner.clone(),
                 holds,
+                end: self.behind(node.end.max(node.at.end)),
+                open: self.opening(node, holds),
+                close: self.closing(node, holds),
                 marker,
                 number: node.number,
                 parent,
@@ -164,10 +182,30 @@ impl<'a> Layout<'a> {
         }
     }
 
+    fn opening(&self, node: &Node, holds: Holds) -> Option<Range<usize>> {
+        let child = node.children.iter().find(|child| !child.blank).filter(|_| holds == Holds::Markers)?;
+        let from = self.behind(node.at.end);
+        let to = self.text[..child.at.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let is_plain = self.text.get(from..to).is_some_and(|text| is_only(text, "<!-- children -->"));
+        is_plain.then_some(from..to)
+    }
+
+    fn closing(&self, node: &Node, holds: Holds) -> Option<Range<usize>> {
+        let child = node.children.iter().rfind(|child| !child.blank).filter(|_| holds == Holds::Markers)?;
+        let range = self.behind(child.end.max(child.at.end))..self.behind(node.end);
+        let is_plain = self.text.get(range.clone()).is_some_and(|text| is_only(text, "<!-- /children -->"));
+        is_plain.then_some(range)
+    }
+
     /// The end of a block's last line: white space behind its text is the line's.
     pub(super) fn line_end(&self, place: &Place) -> usize {
-        let rest = &self.text[place.at.end..];
-        place.at.end + rest.len() - rest.trim_start_matches([' ', '\t']).len()
+        self.behind(place.at.end)
+    }
+
+    /// Behind the white space that follows a place on its line.
+    fn behind(&self, at: usize) -> usize {
+        let rest = &self.text[at..];
+        at + rest.len() - rest.trim_start_matches([' ', '\t']).len()
     }
 
     /// What stands before a block on its line, when that is only indentation and quote signs.
@@ -176,6 +214,13 @@ impl<'a> Layout<'a> {
         let lead = self.text[from..at].trim_start_matches('\u{feff}');
         lead.chars().all(|c| matches!(c, ' ' | '\t' | '>')).then(|| lead.to_owned())
     }
+}
+
+/// Whether a text is this one comment among white space and quote signs.
+fn is_only(text: &str, comment: &str) -> bool {
+    text.split_once(comment).is_some_and(|(before, after)| {
+        [before, after].iter().all(|part| part.chars().all(|c| c.is_ascii_whitespace() || c == '>'))
+    })
 }
 
 fn collect(nodes: &[Node], out: &mut Vec<Node>) {

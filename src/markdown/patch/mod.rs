@@ -9,10 +9,10 @@ mod splice;
 
 use serde_json::Value;
 
-use super::allowed::Allowed;
+use super::certain::written;
 use super::lower::lower;
-use super::parse;
-use super::write::{Mode, write};
+use super::parse::stands_for;
+use super::write::Mode;
 use layout::Layout;
 use splice::{Grain, Splice};
 
@@ -21,7 +21,6 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
     if old == new || stands_for(text, new) {
         return text.to_owned();
     }
-    let whole = write(&lower(new).nodes, &mut |_, _| {});
     if let Some(layout) = Layout::of(text, old) {
         let tries = [
             (Grain::Line, Mode::Minimal),
@@ -37,19 +36,10 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
             }
         }
     }
+    let whole = written(&mut lower(new), &mut |_, _| {});
     let ended = text.is_empty() || text.ends_with(['\n', '\r']);
     let whole = if ended { whole.as_str() } else { whole.trim_end_matches('\n') };
     let crlf = text.contains("\r\n");
     let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
     bom.to_owned() + &if crlf { whole.replace('\n', "\r\n") } else { whole.to_owned() }
-}
-
-/// Whether reading `text` beside `blocks` gives exactly those.
-fn stands_for(text: &str, blocks: &[Value]) -> bool {
-    let mut ids = 0u64;
-    let mut id = || {
-        ids += 1;
-        format!("new block {ids}")
-    };
-    parse::parse(text, blocks, &Allowed::documented(), &mut id) == blocks
 }

@@ -31,6 +31,8 @@ struct Seen<'a> {
     was: Option<&'a Place>,
     /// Its lines are kept.
     kept: bool,
+    /// What is beneath it is laid out as it was in the old text.
+    lays: bool,
     /// What begins its lines.
     prefix: String,
     /// What begins its children's lines, and how it holds them.
@@ -124,6 +126,7 @@ impl<'a> Splice<'a> {
             old: old.filter(|_| stays),
             was: old.filter(|_| stays),
             kept: false,
+            lays: false,
             inner: prefix.clone(),
             prefix,
             holds: if node.kind.is_item() { Holds::Indent } else { Holds::Markers },
@@ -136,7 +139,7 @@ impl<'a> Splice<'a> {
                 let renumbered = matches!(node.kind, Kind::Number(_)) && !self.number_stands(&seen, old);
                 let as_toggle =
                     node.kind == Kind::Toggle && !old.marker.starts_with('+') && self.grain != Grain::Line;
-                seen.kept = same && !renumbered && !as_toggle;
+                seen.kept = same && !renumbered && !as_toggle && self.holds_apart(node, old);
                 seen.inner.clone_from(&old.inner);
                 seen.holds = old.holds;
                 seen.marker.clone_from(&old.marker);
@@ -152,6 +155,7 @@ impl<'a> Splice<'a> {
                 if as_toggle {
                     seen.marker.replace_range(..1, "+");
                 }
+                seen.lays = seen.old.is_some();
             }
             _ => {
                 seen.old = None;
@@ -159,10 +163,29 @@ impl<'a> Splice<'a> {
                     seen.marker = self.marker_like(&seen);
                     seen.inner = format!("{}{:width$}", seen.prefix, "", width = seen.marker.len());
                 }
+                if let Some(was) = seen.was.filter(|was| was.holds == seen.holds && was.inner == seen.inner) {
+                    seen.lays = was.holds != Holds::Quote;
+                }
             }
         }
         self.seen.push(seen);
         self.seen.len() - 1
+    }
+
+    /// Whether an item without text still keeps its first child from being its text: that takes a comment in its line,
+    /// unless its child is the one it had.
+    fn holds_apart(&self, node: &Node, old: &Place) -> bool {
+        let Some(child) = node.children.first() else { return true };
+        if !node.kind.is_item() || !node.inline.is_empty() || child.kind.is_item() {
+            return true;
+        }
+        let text = self.layout.text;
+        let line = text[old.at.start..].split(['\n', '\r']).next().unwrap_or("");
+        let before = self.base(child).and_then(|base| Some((self.layout.places.get(&base)?, base)));
+        line.contains("<!--")
+            || before.is_some_and(|(place, base)| {
+                place.order == old.order + 1 && self.layout.nodes[base].kind == child.kind
+            })
     }
 
     /// Whether a block stands beneath the same block as in the old text, laid out as it was.
@@ -171,7 +194,7 @@ impl<'a> Splice<'a> {
             (None, None) => true,
             (Some(was), Some(now)) => {
                 let now = &self.seen[now];
-                now.old.is_some() && self.base(now.node) == Some(was)
+                now.lays && self.base(now.node) == Some(was)
             }
             _ => false,
         }
@@ -215,6 +238,9 @@ impl<'a> Splice<'a> {
             }
             (Kind::Number(_), None) => format!("{}. ", seen.number),
             (Kind::Toggle, Some(like)) if like.starts_with('+') => like,
+            (Kind::Toggle, like) if self.grain == Grain::Line && self.layout.hides_toggles => {
+                like.unwrap_or_else(|| "- ".to_owned())
+            }
             (Kind::Toggle, _) => "+ ".to_owned(),
             (_, Some(like)) => like,
             (_, None) => "- ".to_owned(),
@@ -252,10 +278,14 @@ impl<'a> Splice<'a> {
             }
             let before = self.seen[closing].node;
             let mut lines = String::new();
-            separator(&mut lines, before, seen.node, seen.blank, &seen.prefix);
+            let hides = self.layout.hides_blank && self.grain == Grain::Line;
+            separator(&mut lines, before, seen.node, if hides { 0 } else { seen.blank }, &seen.prefix);
             // What was just closed, or shown loosely, needs a blank line.
             if !text.is_empty() && !lines.starts_with("\n\n") {
                 lines.insert(0, '\n');
+            }
+            if let Some(was) = self.kept_after(closing, at) {
+                lines = was;
             }
             text.push_str(&lines);
             if let Some(like) = self.borrowed(at, previous) {
@@ -271,6 +301,9 @@ impl<'a> Splice<'a> {
             let parent = &self.seen[previous];
             match parent.holds {
                 Holds::Indent => text.push_str("\n\n"),
+                Holds::Markers if self.grain != Grain::Root && self.opening(previous).is_some() => {
+                    text = self.opening(previous).unwrap_or_default();
+                }
                 Holds::Markers => {
                     text = format!("\n\n{0}<!-- children -->\n\n", parent.prefix);
                 }
@@ -284,9 +317,19 @@ impl<'a> Splice<'a> {
         self.push_fresh(&text);
     }
 
+    /// The lines that stood between a block and its first child.
+    fn opening(&self, parent: usize) -> Option<String> {
+        let parent = &self.seen[parent];
+        let range = parent.was.filter(|_| parent.lays)?.open.clone()?;
+        Some(self.layout.text[range].replace("\r\n", "\n"))
+    }
+
     fn close(&self, text: &mut String, parent: usize) {
         let parent = &self.seen[parent];
-        if parent.holds == Holds::Markers {
+        let as_it_was = parent.was.filter(|_| parent.lays).and_then(|was| was.close.clone());
+        if let (Some(range), true) = (as_it_was, self.grain != Grain::Root) {
+            text.push_str(&self.layout.text[range].replace("\r\n", "\n"));
+        } else if parent.holds == Holds::Markers {
             text.push_str("\n\n");
             text.push_str(&parent.prefix);
             text.push_str("<!-- /children -->");
@@ -301,7 +344,8 @@ impl<'a> Splice<'a> {
             Kind::Check(_) => true,
             _ => child.kind.is_item() && !child.inline.is_empty(),
         };
-        child.kind.is_item() && (interrupts || parent.inline.is_empty())
+        let follows_marker = parent.inline.is_empty() && !matches!(parent.kind, Kind::Check(_));
+        child.kind.is_item() && (interrupts || follows_marker)
     }
 
     /// What stood between two blocks that still follow each other.
@@ -323,6 +367,17 @@ impl<'a> Splice<'a> {
         }
         let separates = self.grain == Grain::Line && text.matches('\n').count() > 1;
         (stays || separates).then(|| text.to_owned())
+    }
+
+    /// What stood between a block that has changed beneath and the sibling that still follows it.
+    fn kept_after(&self, before: usize, at: usize) -> Option<String> {
+        let (a, b) = (&self.seen[before], &self.seen[at]);
+        if self.mode == Mode::Strict || !a.lays || b.old.is_none() || self.blank_in_base(b)? != b.blank {
+            return None;
+        }
+        let text = self.layout.text.get(a.was?.end..b.was?.at.start)?;
+        let plain = text.chars().all(|c| c.is_ascii_whitespace() || c == '>');
+        (plain && text.contains('\n')).then(|| text.replace("\r\n", "\n"))
     }
 
     /// Empty paragraphs that blank lines say before a block in the base.
@@ -407,6 +462,11 @@ impl<'a> Splice<'a> {
         while let Some(parent) = self.seen[at].parent {
             self.close(&mut closing, parent);
             at = parent;
+        }
+        let end = &text[self.layout.end..];
+        if end.bytes().all(|b| b.is_ascii_whitespace()) && self.layout.end > 0 {
+            self.push_fresh(&closing);
+            return self.out.push_str(end);
         }
         if text.is_empty() || text.ends_with(['\n', '\r']) {
             closing.push('\n');

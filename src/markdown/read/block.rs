@@ -6,6 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::super::plain::{DEPTH_MAX, Inline, Kind, Literal, Media, Node, Table, What, number};
+use super::super::shapes::is_sayable;
 use super::inline::inline;
 use super::level;
 
@@ -172,6 +173,8 @@ impl<'t> Reader<'t, '_> {
             self.close_quote(self.text.len());
         }
         let mut nodes = self.frames.pop().map_or_else(Vec::new, |frame| level::fold(frame.nodes, 0));
+        // At the end of a page an empty paragraph shows nowhere, whatever says it.
+        nodes.truncate(nodes.iter().rposition(|node| !node.is_void()).map_or(0, |last| last + 1));
         level::numbers(&mut nodes);
         number(&mut nodes);
         nodes
@@ -197,8 +200,8 @@ impl<'t> Reader<'t, '_> {
         self.leaf = Leaf::None;
         if let Some(kind) = self.media() {
             let mut node = Node::new(kind, self.trimmed(range.clone()));
-            node.literal = Some(Box::new(Literal { whole: Some(self.source(&range)), ..Literal::default() }));
             self.seen = self.seen.max(node.at.end);
+            node = or_text(node, self.source(&range));
             return self.add(node);
         }
         let (inline, literal) = inline(self.text, &self.events, self.items, true);
@@ -275,64 +278,90 @@ impl<'t> Reader<'t, '_> {
     fn code(&mut self, language: String, mut code: String, range: Range<usize>) {
         let at = self.trimmed(range.clone());
         self.seen = at.end;
+        if code.contains('\r') {
+            code = code.replace("\r\n", "\n").replace('\r', "\n");
+        }
         if code.ends_with('\n') {
             code.pop();
         }
         let whole = self.source(&range);
         let mut node = Node::new(Kind::Code(language.into()), at);
         node.inline.push(&code.replace('\0', "\u{fffd}"), 0, &What::Text);
-        node.literal = Some(Box::new(Literal { whole: Some(whole), ..Literal::default() }));
-        self.add(node);
+        self.add(or_text(node, whole));
     }
 
     fn table(&mut self, range: Range<usize>) {
         let Leaf::Table(align) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
-        let mut rows: Vec<Vec<Inline>> = Vec::new();
+        let mut rows: [Vec<Vec<Inline>>; 2] = [Vec::new(), Vec::new()];
         let mut cell = 0;
+        let mut links = false;
         for (at, (event, _)) in self.events.iter().enumerate() {
             match event {
-                Event::Start(Tag::TableHead | Tag::TableRow) => rows.push(Vec::new()),
+                Event::Start(Tag::TableHead | Tag::TableRow) => {
+                    rows.iter_mut().for_each(|rows| rows.push(Vec::new()))
+                }
                 Event::Start(Tag::TableCell) => cell = at + 1,
                 Event::End(TagEnd::TableCell) => {
-                    let (text, _) = inline(self.text, &self.events[cell..at], self.items, false);
-                    if let Some(row) = rows.last_mut() {
-                        row.push(text);
+                    let (text, literal) = inline(self.text, &self.events[cell..at], self.items, false);
+                    links |= literal.is_some();
+                    let literal = literal.unwrap_or_else(|| text.clone());
+                    for (rows, text) in rows.iter_mut().zip([text, literal]) {
+                        if let Some(row) = rows.last_mut() {
+                            row.push(text);
+                        }
                     }
                 }
                 _ => {}
             }
         }
-        rows.iter_mut().for_each(|row| row.resize(align.len(), Inline::default()));
-        let header = rows.first().is_some_and(|row| row.iter().any(|cell| !cell.is_empty()));
-        if !header && rows.len() > 1 {
-            rows.remove(0);
-        }
-        let table = Table { header, align, rows };
-        let mut node = Node::new(Kind::Table(Box::new(table)), self.trimmed(range.clone()));
+        let [natural, literal] = rows.map(|mut rows| {
+            rows.iter_mut().for_each(|row| row.resize(align.len(), Inline::default()));
+            let header = rows.first().is_some_and(|row| row.iter().any(|cell| !cell.is_empty()));
+            if !header && rows.len() > 1 {
+                rows.remove(0);
+            }
+            Box::new(Table { header, align: align.clone(), rows })
+        });
+        let mut node = Node::new(Kind::Table(natural), self.trimmed(range.clone()));
         self.seen = node.at.end;
-        node.literal = Some(Box::new(Literal { whole: Some(self.source(&range)), ..Literal::default() }));
+        let whole = Some(self.source(&range));
+        let table = links.then_some(literal);
+        node.literal = Some(Box::new(Literal { whole, table, ..Literal::default() }));
         self.add(node);
     }
 
-    /// An image that is a paragraph by itself, where that is not the text of an item or a quote.
+    /// An image, or a link with the comment that says it is a file, that is a paragraph by itself where that is not
+    /// the text of an item or a quote.
     fn media(&self) -> Option<Kind> {
-        let (Event::Start(Tag::Image { dest_url, title, .. }), _) = self.events.first()? else { return None };
-        let (Event::End(TagEnd::Image), end) = self.events.last()? else { return None };
         let frame = self.frames.last()?;
         let own =
             frame.holder == Holder::Root || frame.item.is_some() && (frame.filled || !frame.nodes.is_empty());
-        if !own || self.events[0].1.end != end.end {
+        if !own {
+            return None;
+        }
+        let (inside, file) = match self.events.as_slice() {
+            [inside @ .., (Event::InlineHtml(html), _)] if &**html == "<!-- file -->" => (inside, true),
+            inside => (inside, false),
+        };
+        let (first, range) = inside.first()?;
+        let (dest_url, title) = match first {
+            Event::Start(Tag::Image { dest_url, title, .. }) if !file => (dest_url, title),
+            Event::Start(Tag::Link { dest_url, title, .. }) if file => (dest_url, title),
+            _ => return None,
+        };
+        if inside.last()?.1 != *range {
             return None;
         }
         let mut name = String::new();
-        for (event, _) in &self.events {
+        for (event, _) in inside {
             match event {
                 Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) => name.push_str(text),
                 Event::SoftBreak | Event::HardBreak => name.push(' '),
+                Event::Start(Tag::Image { .. }) if file => return None,
                 _ => {}
             }
         }
-        let media = Media { url: dest_url.to_string(), name, caption: title.to_string() };
+        let media = Media { file, url: dest_url.to_string(), name, caption: title.to_string() };
         Some(Kind::Media(Box::new(media)))
     }
 
@@ -495,6 +524,17 @@ impl<'t> Reader<'t, '_> {
         let end = range.start + self.text[range.clone()].trim_end_matches([' ', '\t', '\n', '\r']).len();
         range.start..end
     }
+}
+
+/// A node that can also be read as the text `whole`, or that text where no block says it exactly.
+fn or_text(mut node: Node, whole: String) -> Node {
+    if !is_sayable(&node.kind) {
+        node.kind = Kind::Paragraph;
+        node.inline = Inline::plain(&whole);
+        return node;
+    }
+    node.literal = Some(Box::new(Literal { whole: Some(whole), ..Literal::default() }));
+    node
 }
 
 /// More blank lines than this are not counted.

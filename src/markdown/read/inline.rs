@@ -142,7 +142,13 @@ impl<'a> Builder<'a> {
             return end;
         }
         let empty = events[at + 1..end - 1].iter().all(|(event, _)| !says_something(event));
-        if self.literal_links || empty || !title.is_empty() || href.chars().any(char::is_control) {
+        // A label of nothing that the page holds is no address either.
+        if self.literal_links
+            || is_label(href)
+            || empty
+            || !title.is_empty()
+            || href.chars().any(char::is_control)
+        {
             self.literal(range);
             return end;
         }

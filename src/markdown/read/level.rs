@@ -104,7 +104,8 @@ pub(super) fn numbers(nodes: &mut [Node]) {
             continue;
         }
         let said = node.number;
-        if node.list_first {
+        // What stands between two items of one Markdown list begins a new count in the editor.
+        if node.list_first || next.is_none() {
             literal = next.is_none() && said != 1;
         }
         let start = match next {

@@ -22,7 +22,9 @@ pub(super) fn lower<'a>(
     match kind {
         "codeBlock" => code(props, content),
         "table" => Some((Kind::Table(Box::new(table::lower(content, walk)?)), Inline::default())),
-        "image" | "video" | "audio" if is_nothing(content) => Some((media(props)?, Inline::default())),
+        "image" | "video" | "audio" | "file" if is_nothing(content) => {
+            Some((media(props, kind == "file")?, Inline::default()))
+        }
         "divider" if is_nothing(content) => Some((Kind::Divider, Inline::default())),
         _ => None,
     }
@@ -34,11 +36,6 @@ fn code(props: &Map<String, Value>, content: Option<&Value>) -> Option<(Kind, In
         Some(Value::String(language)) => language.as_str(),
         Some(_) => return None,
     };
-    let fits =
-        !language.chars().any(|c| c.is_control() || c == '`' || c == '\\' || c == '&' || c == '\u{feff}');
-    if !fits || language.trim() != language {
-        return None;
-    }
     let mut text = String::new();
     match content {
         None | Some(Value::Null) => {}
@@ -59,7 +56,21 @@ fn code(props: &Map<String, Value>, content: Option<&Value>) -> Option<(Kind, In
     let language = if language == "text" { "" } else { language };
     let mut inline = Inline::default();
     inline.push(&text, 0, &What::Text);
-    Some((Kind::Code(language.into()), inline))
+    let kind = Kind::Code(language.into());
+    is_sayable(&kind).then_some((kind, inline))
+}
+
+/// Whether a line of Markdown can say it exactly. What is read is asked too, so that both sides agree.
+pub(super) fn is_sayable(kind: &Kind) -> bool {
+    let odd = |text: &str| text.chars().any(|c| c.is_control() || c == '\u{feff}');
+    match kind {
+        Kind::Code(language) => !odd(language) && language.trim() == &**language,
+        Kind::Media(media) => {
+            let edged = |text: &str| text.trim() != text;
+            [&media.url, &media.name, &media.caption].into_iter().all(|text| !odd(text) && !edged(text))
+        }
+        _ => true,
+    }
 }
 
 fn is_nothing(content: Option<&Value>) -> bool {
@@ -70,26 +81,24 @@ fn is_nothing(content: Option<&Value>) -> bool {
     }
 }
 
-/// An image, video or sound whose name, address and caption can stand in one line.
-fn media(props: &Map<String, Value>) -> Option<Kind> {
+/// An image, video, sound or file whose name, address and caption can stand in one line.
+fn media(props: &Map<String, Value>, file: bool) -> Option<Kind> {
     let text = |key: &str| match props.get(key) {
         None => Some(String::new()),
         Some(Value::String(text)) => Some(text.clone()),
         Some(_) => None,
     };
     let (url, name, caption) = (text("url")?, text("name")?, text("caption")?);
-    let odd =
-        |text: &str| text.chars().any(|c| c.is_control() || c.is_whitespace() && c != ' ' || c == '\u{feff}');
-    let edged = |text: &str| text.trim() != text;
-    if odd(&url) || odd(&name) || odd(&caption) || edged(&name) || edged(&caption) || edged(&url) {
-        return None;
-    }
-    Some(Kind::Media(Box::new(Media { url, name, caption })))
+    let kind = Kind::Media(Box::new(Media { file, url, name, caption }));
+    is_sayable(&kind).then_some(kind)
 }
 
-/// The type for a new block that shows `url`.
-fn media_type(url: &str, allowed: &Allowed) -> &'static str {
-    let path = url.split(['?', '#']).next().unwrap_or("");
+/// The type for a new block that shows this.
+fn media_type(media: &Media, allowed: &Allowed) -> &'static str {
+    if media.file {
+        return "file";
+    }
+    let path = media.url.split(['?', '#']).next().unwrap_or("");
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
     let kind = match ending.as_str() {
         "mp4" | "webm" | "mov" | "ogv" => "video",
@@ -101,7 +110,7 @@ fn media_type(url: &str, allowed: &Allowed) -> &'static str {
 
 /// Whether a block for this may be made.
 pub(super) fn creatable(media: &Media, allowed: &Allowed) -> bool {
-    allowed.block(media_type(&media.url, allowed))
+    allowed.block(media_type(media, allowed))
 }
 
 fn tell(props: &mut Map<String, Value>, media: &Media) {
@@ -120,11 +129,19 @@ pub(super) fn create(
     items: &BTreeMap<String, &Value>,
 ) {
     if let Kind::Media(media) = &node.kind {
-        object.insert("type".to_owned(), Value::from(media_type(&media.url, allowed)));
+        object.insert("type".to_owned(), Value::from(media_type(media, allowed)));
     }
     let kind = object.get("type").and_then(Value::as_str).unwrap_or("").to_owned();
     let seen = allowed.seen(&kind);
     let mut props = seen.map(|seen| seen.props.clone()).unwrap_or_default();
+    // The keys are those seen here; how the block that was seen is coloured or aligned is its own affair.
+    for (key, default) in
+        [("textColor", "default"), ("backgroundColor", "default"), ("textAlignment", "left")]
+    {
+        if let Some(value) = props.get_mut(key) {
+            *value = Value::from(default);
+        }
+    }
     if let Kind::Code(language) = &node.kind {
         let language = if language.is_empty() { "text" } else { language };
         props.insert("language".to_owned(), Value::from(language));

@@ -2,20 +2,70 @@
 
 use std::path::Path;
 
-use super::super::{check_loadable, render};
-use super::read;
-use crate::markdown::Allowed;
+use super::super::{check_loadable, front_matter, render};
+use super::{ids, norm, read};
+use crate::markdown::{Allowed, parse};
+
+/// The examples in boxes of this kind.
+fn examples(kind: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/markdown.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut found = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        if ticks < 3 {
+            continue;
+        }
+        let inside: Vec<&str> = lines.by_ref().take_while(|inside| *inside != &line[..ticks]).collect();
+        if &line[ticks..] == kind {
+            found.push(inside.join("\n") + "\n");
+        }
+    }
+    found
+}
 
 #[test]
 fn every_example_of_the_dialect_is_what_is_written_for_it() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/markdown.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    let examples: Vec<&str> =
-        text.split("```markdown\n").skip(1).map(|rest| rest.split("```\n").next().unwrap()).collect();
-    assert!(examples.len() >= 6, "{}", examples.len());
+    let boxes = [("markdown", 6, Allowed::documented()), ("markdown-all", 2, Allowed::all())];
+    for (kind, least, allowed) in boxes {
+        let examples = examples(kind);
+        assert!(examples.len() >= least, "{kind}: {}", examples.len());
+        for example in examples {
+            let blocks = parse(&example, &[], &allowed, &mut ids());
+            assert_eq!(render(&blocks).text, example);
+            check_loadable(&blocks, &[], &allowed).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_may_not_be_created_stays_the_text_that_it_is() {
+    for example in examples("markdown-text") {
+        let blocks = read(&example, &[]);
+        let lines: Vec<&str> =
+            blocks.iter().map(|block| block["content"][0]["text"].as_str().unwrap()).collect();
+        assert_eq!(lines.join("\n\n") + "\n", example);
+        assert!(blocks.iter().all(|block| block["type"] == "paragraph"));
+    }
+}
+
+#[test]
+fn both_halves_of_an_example_are_the_same_page() {
+    for example in examples("markdown-same") {
+        let (formatted, plain) = example.split_once("\n----\n").unwrap();
+        let blocks = read(plain, &[]);
+        assert_eq!(render(&blocks).text, plain);
+        assert_eq!(read(formatted, &blocks), blocks);
+        assert_eq!(norm(&read(formatted, &[])), norm(&blocks));
+    }
+}
+
+#[test]
+fn every_broken_front_matter_of_the_dialect_is_refused() {
+    let examples = examples("yaml-refused");
+    assert_eq!(examples.len(), 3);
     for example in examples {
-        let blocks = read(example, &[]);
-        assert_eq!(render(&blocks).text, *example);
-        check_loadable(&blocks, &[], &Allowed::documented()).unwrap();
+        assert!(front_matter::split(&example).is_err(), "{example}");
     }
 }

@@ -2,17 +2,19 @@
 //! down touches the lines of its own block only (law 4).
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::lower::lower;
+use super::super::parse::matched;
 use super::super::plain::{Node, same_trees};
 use super::super::{patch, read as reader, render};
 use super::corpus::documents;
 use super::generate::page;
 use super::{ids, read};
-use crate::markdown::with_new_ids;
+use crate::markdown::{Allowed, with_new_ids};
 
 /// Numbers that look random and are the same on every run.
 pub(super) struct Dice(pub u64);
@@ -206,12 +208,14 @@ fn flat<'a>(nodes: &'a [Node], out: &mut Vec<&'a Node>) {
     }
 }
 
-/// What is around the lines of the chosen block; `whole` takes what lies beneath it as well.
-fn around<'t>(text: &'t str, items: &BTreeSet<String>, chosen: usize, whole: bool) -> (&'t str, &'t str) {
-    let nodes = reader::read(text, items);
+/// What is around the lines of the chosen block; `whole` takes what lies beneath it as well. Nothing for a blank line.
+fn around<'t>(text: &'t str, blocks: &[Value], chosen: usize, whole: bool) -> (&'t str, &'t str) {
+    let (nodes, _) = matched(text, lower(blocks), &Allowed::documented());
     let mut all = Vec::new();
     flat(&nodes, &mut all);
-    let Some(node) = all.get(chosen) else { return ("", "") };
+    let Some(node) = all.iter().find(|node| node.base == Some(chosen) && !node.blank) else {
+        return ("", "");
+    };
     let from = text[..node.at.start].rfind('\n').map_or(0, |at| at + 1);
     let end = if whole { node.end.max(node.at.end) } else { node.at.end };
     let to = text[end..].find('\n').map_or(text.len(), |at| end + at);
@@ -224,7 +228,6 @@ fn check(text: &str, blocks: &[Value], dice: &mut Dice) -> Result<(), String> {
     if back != blocks {
         return Err(format!("silence: {text}\n{}\n{}", json!(back), json!(blocks)));
     }
-    let items: BTreeSet<String> = lower(blocks).items.keys().cloned().collect();
     let total = count(blocks);
     for change in [Change::Text, Change::Kind, Change::Colour, Change::Delete, Change::Insert] {
         if total == 0 {
@@ -249,7 +252,7 @@ fn check(text: &str, blocks: &[Value], dice: &mut Dice) -> Result<(), String> {
             ));
         }
         let whole = matches!(change, Change::Delete | Change::Insert | Change::Kind);
-        let (before, after) = around(text, &items, chosen, whole);
+        let (before, after) = around(text, blocks, chosen, whole);
         let fits = match change {
             Change::Colour => patched == text,
             _ if before.len() + after.len() < text.len() => {
@@ -276,10 +279,12 @@ proptest! {
         let blocks = with_new_ids(&blocks, &mut ids());
         let mut dice = Dice(seed);
         let text = formatted(&render(&blocks).text, &BTreeSet::new(), &mut dice);
-        // Where a block has no text its neighbour's lines may have to say so, and white space behind a closing
-        // comment goes with the last block beneath it: in place means edits here, and every change in the documents.
+        // Where a block has no text its neighbour's lines may have to say so; indentation that meant nothing may mean
+        // something once the block above is gone, and a quote's empty lines go with it. In the documents all counts.
         let strict = all_say_something(&blocks);
-        let counts = |why: &String| !why.contains("too much") || strict && why.starts_with("Text");
+        let counts = |why: &String| {
+            !why.contains("too much") || strict && (why.starts_with("Text") || why.starts_with("Insert"))
+        };
         if let Some(why) = check(&text, &blocks, &mut dice).err().filter(counts) {
             prop_assert!(false, "{}", why);
         }
@@ -299,5 +304,38 @@ fn a_formatted_document_is_no_edit_and_is_patched_in_place() {
             }
         }
     }
+    assert!(wrong.is_empty(), "{}: {}", wrong.len(), wrong.join("\n========\n"));
+}
+
+/// What a formatter made of the documents, from a folder of `NAME.md` or `NAME.VARIANT.md`.
+fn by_a_formatter(folder: &Path) -> (usize, Vec<String>) {
+    let documents = documents();
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut wrong = Vec::new();
+    for file in &files {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let (_, blocks) =
+            documents.iter().find(|(document, _)| Some(document.as_str()) == name.split('.').next()).unwrap();
+        // Beside a paragraph that begins with two dollar signs prettier writes two more.
+        if blocks.len() > 100 || name.starts_with("o044") {
+            continue;
+        }
+        let text = std::fs::read_to_string(file).unwrap();
+        if let Err(why) = check(&text, blocks, &mut Dice(name.len() as u64)) {
+            wrong.push(format!("{name}: {why}"));
+        }
+    }
+    (files.len(), wrong)
+}
+
+/// The fixtures are prettier 3.10.1's output (prose wrapped at 60 columns) for the documents as rendered; another
+/// folder of such files can be named by `ESPEJO_FORMATTED`.
+#[test]
+fn what_prettier_makes_of_a_document_is_no_edit() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/markdown/prettier");
+    let folder = std::env::var_os("ESPEJO_FORMATTED").map_or(own, std::path::PathBuf::from);
+    let (count, wrong) = by_a_formatter(&folder);
+    assert!(count >= 60, "{count}");
     assert!(wrong.is_empty(), "{}: {}", wrong.len(), wrong.join("\n========\n"));
 }

@@ -93,6 +93,12 @@ fn a_placeholder_is_moved_deleted_and_copied() {
         "a db l(m) z inner",
     );
     edits(|text| text.replace(DB, &format!("- A\n\n  {DB}")), "a +(db) l(m inner) z");
+    // Whoever writes a paragraph before it, four columns deep or more, does not turn it into code.
+    edits(|text| text.replace(DB, &format!("New\n\n    {}", DB)), "a + db l(m inner) z");
+    edits(
+        |text| text.replace(DB, &format!("    one\n    {}\n    two\n\n", DB.trim_end())),
+        "a + db + l(m inner) z",
+    );
 }
 
 #[test]

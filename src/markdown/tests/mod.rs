@@ -1,12 +1,17 @@
 //! The laws of the converter, over the corpus, over generated pages, and over examples.
 
+mod certain;
 mod corpus;
 mod dialect;
+mod edits;
 mod formatted;
 mod front_matter;
 mod generate;
+mod grow;
 mod identity;
+mod inputs;
 mod laws;
+mod scale;
 mod styles;
 
 use serde_json::{Value, json};

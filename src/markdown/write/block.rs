@@ -1,5 +1,7 @@
 //! Blocks to lines: markers, indentation, and what stands between two blocks.
 
+use std::borrow::Cow;
+
 use super::super::plain::{Inline, Kind, Node, Table};
 use super::inline::{Place, destination, title, write_inline};
 
@@ -23,79 +25,93 @@ pub(crate) struct Line<'a> {
     pub first: bool,
 }
 
-/// Writes a forest; `span` is told each node's index and the bytes of its own lines and of its subtree.
-pub(crate) fn write(nodes: &[Node], span: &mut dyn FnMut(usize, std::ops::Range<usize>)) -> String {
-    let mut out = String::new();
-    level(&mut out, nodes, "", true, span);
-    if !out.is_empty() {
-        out.push('\n');
-    }
-    out
+/// A written forest.
+pub(crate) struct Written {
+    /// The text; ends with a line end unless it is empty.
+    pub text: String,
+    /// Something in it is not surely read as it was meant: it wants a second look.
+    pub doubtful: bool,
 }
 
-fn level(
-    out: &mut String,
-    nodes: &[Node],
-    prefix: &str,
-    root: bool,
-    span: &mut dyn FnMut(usize, std::ops::Range<usize>),
-) {
-    let shown = if root {
-        nodes.iter().rposition(|node| !node.is_void()).map_or(0, |last| last + 1)
-    } else {
-        nodes.len()
-    };
-    let mut number = 0;
-    let mut before: Option<&Node> = None;
-    let mut blank = 0;
-    for (at, node) in nodes.iter().enumerate() {
-        number = next_number(number, &node.kind);
-        if at >= shown {
-            span(node.index, out.len()..out.len());
-            continue;
-        }
-        if before.is_some() && node.is_void() && nodes[at + 1..shown].iter().any(|next| !next.is_void()) {
-            blank += 1;
-            span(node.index, out.len()..out.len());
-            continue;
-        }
-        if let Some(before) = before {
-            separator(out, before, node, blank, prefix);
-        }
-        let start = out.len();
-        let marker = marker(&node.kind, number);
-        let first = root && start == 0;
-        line(out, node, Line { prefix, marker: &marker, first }, Mode::Minimal);
-        if !node.children.is_empty() {
-            children(out, node, prefix, marker.len(), span);
-        }
-        span(node.index, start..out.len());
-        before = Some(node);
-        blank = 0;
+/// Told each node's index and the bytes of its own lines and of its subtree.
+type Tell<'a> = dyn FnMut(usize, std::ops::Range<usize>) + 'a;
+
+/// Writes a forest.
+pub(crate) fn write(nodes: &[Node], tell: &mut Tell<'_>) -> Written {
+    let mut page = Page { out: String::with_capacity(64 * nodes.len()), doubtful: false, tell };
+    page.level(nodes, "", 0);
+    if !page.out.is_empty() {
+        page.out.push('\n');
     }
+    Written { text: page.out, doubtful: page.doubtful }
 }
 
-fn children(
-    out: &mut String,
-    node: &Node,
-    prefix: &str,
-    indent: usize,
-    span: &mut dyn FnMut(usize, std::ops::Range<usize>),
-) {
-    if node.kind.is_item() {
-        let inner = format!("{prefix}{:indent$}", "");
-        let tight = joins(node, &node.children[0]);
-        out.push_str(if tight { "\n" } else { "\n\n" });
-        out.push_str(&inner);
-        level(out, &node.children, &inner, false, span);
-        return;
+/// Nesting beyond this is looked at twice.
+const DEPTH_CALM: usize = 6;
+
+struct Page<'a, 't> {
+    out: String,
+    doubtful: bool,
+    tell: &'a mut Tell<'t>,
+}
+
+impl Page<'_, '_> {
+    fn level(&mut self, nodes: &[Node], prefix: &str, depth: usize) {
+        let shown = if depth == 0 {
+            nodes.iter().rposition(|node| !node.is_void()).map_or(0, |last| last + 1)
+        } else {
+            nodes.len()
+        };
+        let spoken = nodes[..shown].iter().rposition(|node| !node.is_void()).unwrap_or(0);
+        self.doubtful |= depth > DEPTH_CALM;
+        let mut number = 0;
+        let mut before: Option<&Node> = None;
+        let mut blank = 0;
+        for (at, node) in nodes.iter().enumerate() {
+            number = next_number(number, &node.kind);
+            if at >= shown {
+                (self.tell)(node.index, self.out.len()..self.out.len());
+                continue;
+            }
+            if before.is_some() && at < spoken && node.is_void() {
+                blank += 1;
+                (self.tell)(node.index, self.out.len()..self.out.len());
+                continue;
+            }
+            if let Some(before) = before {
+                self.doubtful |= blank > 0;
+                separator(&mut self.out, before, node, blank, prefix);
+            }
+            let start = self.out.len();
+            let marker = marker(&node.kind, number);
+            let first = depth == 0 && start == 0;
+            let mode = if node.strict { Mode::Strict } else { Mode::Minimal };
+            self.doubtful |= line(&mut self.out, node, Line { prefix, marker: &marker, first }, mode);
+            if !node.children.is_empty() {
+                self.children(node, prefix, marker.len(), depth);
+            }
+            (self.tell)(node.index, start..self.out.len());
+            before = Some(node);
+            blank = 0;
+        }
     }
-    for line in ["\n\n", prefix, "<!-- children -->\n\n", prefix] {
-        out.push_str(line);
-    }
-    level(out, &node.children, prefix, false, span);
-    for line in ["\n\n", prefix, "<!-- /children -->"] {
-        out.push_str(line);
+
+    fn children(&mut self, node: &Node, prefix: &str, indent: usize, depth: usize) {
+        if node.kind.is_item() {
+            let inner = format!("{prefix}{:indent$}", "");
+            let tight = joins(node, &node.children[0]);
+            self.out.push_str(if tight { "\n" } else { "\n\n" });
+            self.out.push_str(&inner);
+            return self.level(&node.children, &inner, depth + 1);
+        }
+        self.doubtful = true;
+        for line in ["\n\n", prefix, "<!-- children -->\n\n", prefix] {
+            self.out.push_str(line);
+        }
+        self.level(&node.children, prefix, depth + 1);
+        for line in ["\n\n", prefix, "<!-- /children -->"] {
+            self.out.push_str(line);
+        }
     }
 }
 
@@ -119,14 +135,15 @@ fn same_list(a: &Kind, b: &Kind) -> bool {
 }
 
 /// Whether an item's first child can follow its text without a blank line: an empty item cannot interrupt a
-/// paragraph, nor can a number other than 1.
+/// paragraph, which the box of a to-do is as well, nor can a number other than 1.
 fn joins(node: &Node, child: &Node) -> bool {
     let interrupts = match child.kind {
         Kind::Number(start) => start.is_none() && !child.inline.is_empty(),
         Kind::Check(_) => true,
         _ => child.kind.is_item() && !child.inline.is_empty(),
     };
-    child.kind.is_item() && (interrupts || node.inline.is_empty())
+    let follows_marker = node.inline.is_empty() && !matches!(node.kind, Kind::Check(_));
+    child.kind.is_item() && (interrupts || follows_marker)
 }
 
 /// Whether an item and all beneath it have no blank line.
@@ -150,33 +167,34 @@ fn next_number(before: u64, kind: &Kind) -> u64 {
     }
 }
 
-fn marker(kind: &Kind, number: u64) -> String {
+fn marker(kind: &Kind, number: u64) -> Cow<'static, str> {
     match kind {
-        Kind::Number(_) => format!("{}. ", number.min(999_999_999)),
-        Kind::Toggle => "+ ".to_owned(),
-        Kind::Bullet | Kind::Check(_) => "- ".to_owned(),
-        _ => String::new(),
+        Kind::Number(_) => format!("{}. ", number.min(999_999_999)).into(),
+        Kind::Toggle => "+ ".into(),
+        Kind::Bullet | Kind::Check(_) => "- ".into(),
+        _ => "".into(),
     }
 }
 
-/// Writes a block's own lines, without what is beneath it.
-pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) {
+/// Writes a block's own lines, without what is beneath it; `true` when they want a second look.
+pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool {
     let strict = mode == Mode::Strict;
+    let text = |out: &mut String, place, prefix: &str| write_inline(out, &node.inline, place, prefix, strict);
     match &node.kind {
         Kind::Heading(level) => {
             out.extend(std::iter::repeat_n('#', usize::from(*level)));
-            if !node.inline.is_empty() {
-                out.push(' ');
-                write_inline(out, &node.inline, Place::Heading, "", strict);
+            if node.inline.is_empty() {
+                return true;
             }
+            out.push(' ');
+            return text(out, Place::Heading, "");
         }
-        Kind::Bullet | Kind::Number(_) | Kind::Toggle | Kind::Check(_) => item(out, node, at, strict),
+        Kind::Bullet | Kind::Number(_) | Kind::Toggle | Kind::Check(_) => return item(out, node, at, strict),
         Kind::Quote => {
             out.push('>');
             if !node.inline.is_empty() {
                 out.push(' ');
-                let inner = format!("{}> ", at.prefix);
-                fresh(out, node, Place::Paragraph, &inner, strict);
+                return text(out, Place::Paragraph, &format!("{}> ", at.prefix));
             }
         }
         Kind::Code(language) => fence(out, language, &node.inline.text, at.prefix),
@@ -188,7 +206,7 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) {
         }
         Kind::Paragraph if node.inline.is_empty() => out.push_str("<!-- empty -->"),
         Kind::Media(media) => {
-            out.push_str("![");
+            out.push_str(if media.file { "[" } else { "![" });
             write_inline(out, &Inline::plain(&media.name), Place::Label, "", true);
             out.push_str("](");
             destination(out, &media.url, Place::Label);
@@ -196,16 +214,15 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) {
                 out.push(' ');
                 title(out, &media.caption, Place::Label);
             }
-            out.push(')');
+            out.push_str(if media.file { ")<!-- file -->" } else { ")" });
         }
         Kind::Table(table) => rows(out, table, at.prefix, strict),
-        Kind::Paragraph | Kind::Open | Kind::Close => {
-            fresh(out, node, Place::Paragraph, at.prefix, strict);
-        }
+        Kind::Paragraph | Kind::Open | Kind::Close => return text(out, Place::Paragraph, at.prefix),
     }
+    true
 }
 
-fn item(out: &mut String, node: &Node, at: Line, strict: bool) {
+fn item(out: &mut String, node: &Node, at: Line, strict: bool) -> bool {
     out.push_str(at.marker);
     if let Kind::Check(on) = node.kind {
         out.push_str(if on { "[x] " } else { "[ ] " });
@@ -213,17 +230,17 @@ fn item(out: &mut String, node: &Node, at: Line, strict: bool) {
     if !node.inline.is_empty() {
         let inner = format!("{}{:width$}", at.prefix, "", width = at.marker.len());
         let place = if matches!(node.kind, Kind::Check(_)) { Place::Paragraph } else { Place::Item };
-        fresh(out, node, place, &inner, strict);
-    } else if node.children.first().is_some_and(|child| !child.kind.is_item()) {
+        return write_inline(out, &node.inline, place, &inner, strict);
+    }
+    // Else the first child would be its text, or readers would disagree on whose line it is.
+    let is_check = matches!(node.kind, Kind::Check(_));
+    let apart = |child: &Node| !child.kind.is_item() || is_check && !joins(node, child);
+    if node.children.first().is_some_and(apart) {
         out.push_str("<!-- empty -->");
     } else {
         out.truncate(out.trim_end_matches(' ').len());
     }
-}
-
-/// Writes the text so that the writer sees a line of its own.
-fn fresh(out: &mut String, node: &Node, place: Place, prefix: &str, strict: bool) {
-    write_inline(out, &node.inline, place, prefix, strict);
+    true
 }
 
 fn rows(out: &mut String, table: &Table, prefix: &str, strict: bool) {
@@ -261,13 +278,23 @@ fn rows(out: &mut String, table: &Table, prefix: &str, strict: bool) {
 }
 
 fn fence(out: &mut String, language: &str, code: &str, prefix: &str) {
+    // What stands behind backticks may hold none.
+    let sign = if language.contains('`') { '~' } else { '`' };
     let mut longest = 2;
     for line in code.split('\n') {
-        longest = longest.max(line.trim_start().bytes().take_while(|&b| b == b'`').count());
+        longest = longest.max(line.trim_start().chars().take_while(|&c| c == sign).count());
     }
-    let ticks = longest + 1;
-    out.extend(std::iter::repeat_n('`', ticks));
-    out.push_str(language);
+    let fence = |out: &mut String| out.extend(std::iter::repeat_n(sign, longest + 1));
+    fence(out);
+    if language.starts_with(sign) {
+        out.push(' ');
+    }
+    for c in language.chars() {
+        if matches!(c, '\\' | '&') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
     out.push('\n');
     if !code.is_empty() {
         for line in code.split('\n') {
@@ -279,5 +306,5 @@ fn fence(out: &mut String, language: &str, code: &str, prefix: &str) {
         }
     }
     out.push_str(prefix);
-    out.extend(std::iter::repeat_n('`', ticks));
+    fence(out);
 }

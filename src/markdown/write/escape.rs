@@ -73,6 +73,11 @@ impl Scan {
             }
             if !matches!(mark.what, What::Text) {
                 scan.brackets = true;
+                scan.angle_close = true;
+            }
+            if let What::Link(link) = &mark.what {
+                // A tick in the text could find its partner in an address.
+                ticks += link.href.matches('`').count() + link.title.matches('`').count();
             }
             if mark.style & CODE != 0 {
                 ticks += 2;

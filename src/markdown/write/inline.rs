@@ -59,17 +59,16 @@ enum Belongs {
     After,
 }
 
-/// Writes `inline`; `prefix` begins each further line.
-pub(crate) fn write_inline(out: &mut String, inline: &Inline, place: Place, prefix: &str, strict: bool) {
-    if let [mark] = inline.marks.as_slice()
-        && place != Place::Label
-        && mark.style == 0
-        && mark.what == What::Text
-        && is_plain(&inline.text)
-        && !(place == Place::Heading && inline.text.ends_with('#'))
-    {
-        out.push_str(&inline.text);
-        return;
+/// Writes `inline`; `prefix` begins each further line. `true` when it took more than calm text does.
+pub(crate) fn write_inline(
+    out: &mut String,
+    inline: &Inline,
+    place: Place,
+    prefix: &str,
+    strict: bool,
+) -> bool {
+    if place != Place::Label && !strict && calm(out, inline, place) {
+        return false;
     }
     let pieces = pieces(inline);
     let scan = Scan::of(inline, strict);
@@ -83,6 +82,58 @@ pub(crate) fn write_inline(out: &mut String, inline: &Inline, place: Place, pref
         writer.open.clear();
         writer.run();
     }
+    true
+}
+
+/// Writes text that needs no thought: no character that Markdown knows, and styles that stand alone between white
+/// space or punctuation, with a letter or digit at both of their inner edges.
+fn calm(out: &mut String, inline: &Inline, place: Place) -> bool {
+    if !is_plain(&inline.text) || place == Place::Heading && inline.text.ends_with('#') {
+        return false;
+    }
+    if let [mark] = inline.marks.as_slice()
+        && mark.style == 0
+        && mark.what == What::Text
+    {
+        out.push_str(&inline.text);
+        return true;
+    }
+    let start = out.len();
+    let mut styled_before = false;
+    let mut rest = inline.text.as_str();
+    for mark in &inline.marks {
+        let (text, after) = rest.split_at(mark.len);
+        rest = after;
+        if mark.what != What::Text {
+            break;
+        }
+        let delimiter = match mark.style {
+            0 => "",
+            BOLD => "**",
+            ITALIC => "*",
+            STRIKE => "~~",
+            CODE => "`",
+            _ => break,
+        };
+        if !delimiter.is_empty() {
+            let edges = text.starts_with(is_word) && text.ends_with(is_word);
+            let alone = !styled_before
+                && (out.len() == start || out.ends_with(is_outside))
+                && (after.is_empty() || after.starts_with(is_outside));
+            if !edges || !alone {
+                break;
+            }
+        }
+        out.push_str(delimiter);
+        out.push_str(text);
+        out.push_str(delimiter);
+        styled_before = !delimiter.is_empty();
+        if after.is_empty() {
+            return true;
+        }
+    }
+    out.truncate(start);
+    false
 }
 
 fn pieces(inline: &Inline) -> Vec<Piece<'_>> {
@@ -156,6 +207,9 @@ impl<'a> Writer<'a, '_> {
         let mut first_line = true;
         let mut text = String::new();
         let mut clear = true;
+        if self.place.is_block() && self.is_definition() {
+            self.out.push_str("<u></u>");
+        }
         for (at, piece) in self.pieces.iter().enumerate() {
             text.clear();
             let is_break = piece.text == "\n";
@@ -199,6 +253,12 @@ impl<'a> Writer<'a, '_> {
             line_start = breaks && !text.ends_with("<br>");
         }
         self.flush(&steps[self.pieces.len()], None, false) && clear
+    }
+
+    /// Whether the text would begin as a link definition, through code in a link that nothing can escape.
+    fn is_definition(&self) -> bool {
+        self.pieces.first().is_some_and(|piece| piece.link.is_some())
+            && self.pieces.iter().any(|piece| piece.code && piece.text.contains("]:"))
     }
 
     /// What is opened and closed before each piece, and after the last.
@@ -254,7 +314,7 @@ impl<'a> Writer<'a, '_> {
             {
                 end += 1;
             }
-            let before = if fresh { None } else { self.out.chars().next_back() };
+            let mut before = if fresh { None } else { self.out.chars().next_back() };
             let after = match steps.get(end) {
                 Some(step) => self.first_char(*step),
                 None => next,
@@ -264,10 +324,11 @@ impl<'a> Writer<'a, '_> {
                 let apart = mark == "_" || !after.is_none_or(is_word);
                 if merges || apart && !before.is_none_or(is_outside) {
                     self.out.push_str("<!-- -->");
+                    before = Some('>');
                 }
             }
             if mark.starts_with('*') {
-                clear &= self.count(&steps[at..end], opens, if fresh { None } else { before }, after);
+                clear &= self.count(&steps[at..end], opens, before, after);
             }
             for step in &steps[at..end] {
                 let mark = self.delimiter(*step).unwrap_or("");

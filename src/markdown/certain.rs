@@ -1,0 +1,110 @@
+//! A page's text that surely reads back: what was written is read again where there is any doubt.
+//!
+//! The writer is meant to be exact, and its tests say that it is. Should it be wrong about some text all the same, no
+//! word may be lost over it: a block that reads back as something else is written with every escape, and if that does
+//! not help, as the one-line comment that stands for a block.
+
+use std::collections::BTreeSet;
+
+use super::lower::{Lowered, stand_in};
+use super::parse::each;
+use super::plain::{Kind, Node, number, same_trees};
+use super::read::read;
+use super::write::{Written, write};
+
+/// Blocks that are looked at one by one before all of a page is written with every escape.
+const ROUNDS: usize = 16;
+
+/// Writes a page; its nodes change where they could not be written as they were. `tell` as for [`write`]; what it
+/// was told last counts.
+pub(super) fn written(lowered: &mut Lowered, tell: &mut dyn FnMut(usize, std::ops::Range<usize>)) -> String {
+    let Written { text, doubtful } = write(&lowered.nodes, tell);
+    if !doubtful || reads_back(&text, lowered) {
+        return text;
+    }
+    mend(lowered);
+    write(&lowered.nodes, tell).text
+}
+
+/// Whether the text says what the tree says.
+fn reads_back(text: &str, lowered: &Lowered) -> bool {
+    first_difference(text, lowered).is_none()
+}
+
+/// Changes nodes until the page reads back, from the mildest change to the hardest.
+fn mend(lowered: &mut Lowered) {
+    let items: BTreeSet<String> = lowered.items.keys().cloned().collect();
+    let mut odd = BTreeSet::new();
+    alone_odd(&lowered.nodes, &items, &mut odd);
+    harden(lowered, &odd);
+    for round in 0..ROUNDS + 2 {
+        let text = write(&lowered.nodes, &mut |_, _| {}).text;
+        let Some(at) = first_difference(&text, lowered) else { return };
+        // What is read wrongly may be the fault of what stands below it. In the end it is everybody's.
+        let which =
+            if round < ROUNDS { BTreeSet::from([at, at + 1]) } else { (0..lowered.values.len()).collect() };
+        harden(lowered, &which);
+    }
+}
+
+/// Blocks whose own lines do not read back by themselves.
+fn alone_odd(nodes: &[Node], items: &BTreeSet<String>, odd: &mut BTreeSet<usize>) {
+    for node in nodes {
+        let mut alone = node.clone();
+        alone.children.clear();
+        let alone = [alone];
+        let written = write(&alone, &mut |_, _| {});
+        if written.doubtful && !alone[0].is_void() && !same_trees(&read(&written.text, items), &alone) {
+            odd.insert(node.index);
+        }
+        alone_odd(&node.children, items, odd);
+    }
+}
+
+/// One step harder for each of the blocks: every escape, then a stand-in.
+pub(super) fn harden(lowered: &mut Lowered, which: &BTreeSet<usize>) {
+    let values = &lowered.values;
+    let ids = super::lower::ids(values);
+    each(&mut lowered.nodes, &mut |node| {
+        if !which.contains(&node.index) || matches!(node.kind, Kind::Placeholder(_)) {
+            return;
+        }
+        if node.strict || !node.kind.has_text() {
+            let label = stand_in(values[node.index], node.index, &ids);
+            let mut other = Node::new(Kind::Placeholder(label.into()), 0..0);
+            other.index = node.index;
+            other.children = std::mem::take(&mut node.children);
+            *node = other;
+        } else {
+            node.strict = true;
+        }
+    });
+    super::lower::mark_blank_all(&mut lowered.nodes);
+}
+
+/// The first block, in preorder, at which the text reads as something else than the tree.
+fn first_difference(text: &str, lowered: &Lowered) -> Option<usize> {
+    let items: BTreeSet<String> = lowered.items.keys().cloned().collect();
+    let mut have = read(text, &items);
+    number(&mut have);
+    let shown = lowered.nodes.len() - lowered.trailing();
+    let want = &lowered.nodes[..shown];
+    if same_trees(want, &have) {
+        return None;
+    }
+    let mut at = 0;
+    difference(want, &have, &mut at);
+    Some(at.min(lowered.values.len().saturating_sub(1)))
+}
+
+/// Walks both trees as far as they agree; `at` is left at the first block that does not.
+fn difference(want: &[Node], have: &[Node], at: &mut usize) -> bool {
+    for (index, node) in want.iter().enumerate() {
+        *at = node.index;
+        let Some(other) = have.get(index) else { return true };
+        if !node.same_own(other) || difference(&node.children, &other.children, at) {
+            return true;
+        }
+    }
+    want.len() != have.len()
+}
