@@ -298,8 +298,14 @@ impl Bench {
 
     /// Waits for a condition; when it does not come, fails with everything there is to see.
     #[track_caller]
-    pub(super) fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
-        if !within(DEADLINE, &mut holds) {
+    pub(super) fn until(&self, what: &str, holds: impl FnMut() -> bool) {
+        self.until_within(DEADLINE, what, holds);
+    }
+
+    /// The same, for what may take longer by its nature.
+    #[track_caller]
+    pub(super) fn until_within(&self, time: Duration, what: &str, mut holds: impl FnMut() -> bool) {
+        if !within(time, &mut holds) {
             panic!("never: {what}\n{}", self.seen());
         }
     }
