@@ -154,8 +154,11 @@ impl Run {
         let files = self.folder.things.values().map(|thing| thing.bytes.as_slice());
         let left: BTreeSet<Word> =
             self.in_hand_texts().chain(files).flat_map(|bytes| stand_ins.words_of(bytes)).collect();
-        for word in taken.difference(&left) {
-            self.ledger.forget(*word);
+        // Of two copies, each may be taken away by somebody who sees the other still there.
+        let twice = |word: &&Word| !held.contains(word) && self.ledger.may_be_twice(**word);
+        let copies: Vec<Word> = taken.iter().filter(twice).copied().collect();
+        for word in taken.difference(&left).copied().chain(copies) {
+            self.ledger.forget(word);
         }
     }
 
@@ -186,8 +189,10 @@ impl Run {
                         .flat_map(|page| self.service.words_of(&page.id))
                         .copied()
                         .collect();
-                    for word in before.difference(&still) {
-                        self.ledger.forget(*word);
+                    let twice = |word: &&Word| !words.contains(word) && self.ledger.may_be_twice(**word);
+                    let copies: Vec<Word> = before.iter().filter(twice).copied().collect();
+                    for word in before.difference(&still).copied().chain(copies) {
+                        self.ledger.forget(word);
                     }
                 }
                 format!("saves {} [{}]: {saved}", self.named(&id), crate::run::listed(&words))

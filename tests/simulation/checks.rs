@@ -113,9 +113,6 @@ impl Checks {
         asked_ms: i64,
         ledger: &mut Ledger,
     ) -> Result<(), Failure> {
-        if semantically_equal(before, after) {
-            return broken("calm", format!("a PATCH of {id} that changes nothing"));
-        }
         let known = self.looks.get(id).map_or(&[][..], Vec::as_slice);
         let look = known
             .iter()
@@ -125,6 +122,10 @@ impl Checks {
         let Some(look) = look else {
             return broken("guard", format!("a PATCH of {id} without a look at it"));
         };
+        let unchanged = || all_words(before).iter().collect::<BTreeSet<_>>() == look.words.iter().collect();
+        if semantically_equal(before, after) && unchanged() {
+            return broken("calm", format!("a PATCH of {id} that changes nothing"));
+        }
         let waited = asked_ms - look.delivered_ms.unwrap_or(asked_ms);
         if waited > LOOK_TO_WRITE_MS {
             return broken("guard", format!("a PATCH of {id}, {waited} ms after the look that it rests on"));
