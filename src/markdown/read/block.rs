@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::super::plain::{DEPTH_MAX, Inline, Kind, Literal, Media, Node, Table, What, number};
 use super::super::shapes::is_sayable;
 use super::inline::inline;
 use super::level;
+use super::source::{is_inline, level_of, lines, placeholder, strip};
 
 /// Reads a page's text. `items` are the labels of inline items that the page may hold.
 pub(crate) fn read(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
@@ -539,69 +540,3 @@ fn or_text(mut node: Node, whole: String) -> Node {
 
 /// More blank lines than this are not counted.
 const MAX_BLANK: usize = 1 << 20;
-
-/// Takes up to `width` columns of indentation and `quoted` quote signs off a line.
-fn strip(line: &str, width: usize, quoted: usize) -> &str {
-    let mut rest = line;
-    let mut columns = 0;
-    let mut signs = 0;
-    while columns < width {
-        match rest.bytes().next() {
-            Some(b' ') => columns += 1,
-            Some(b'\t') => columns += 4,
-            Some(b'>') if signs < quoted => {
-                signs += 1;
-                columns += 1;
-            }
-            _ => break,
-        }
-        rest = &rest[1..];
-    }
-    rest
-}
-
-/// Lines joined by `\n`, without the last line end.
-fn lines(text: &str) -> String {
-    text.replace("\r\n", "\n").replace('\r', "\n").trim_end_matches(['\n', ' ', '\t']).to_owned()
-}
-
-/// The label in `<!-- block: TYPE ID -->`.
-fn placeholder(text: &str) -> Option<String> {
-    let label = text.strip_prefix("<!--")?.strip_suffix("-->")?.trim().strip_prefix("block:")?.trim();
-    let mut words = label.split_whitespace();
-    let (kind, id) = (words.next()?, words.next()?);
-    words.next().is_none().then(|| format!("{kind} {id}"))
-}
-
-fn is_inline(event: &Event) -> bool {
-    match event {
-        Event::Text(_)
-        | Event::Code(_)
-        | Event::SoftBreak
-        | Event::HardBreak
-        | Event::InlineHtml(_)
-        | Event::TaskListMarker(_) => true,
-        Event::Start(tag) => {
-            matches!(
-                tag,
-                Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. }
-            )
-        }
-        Event::End(tag) => matches!(
-            tag,
-            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image
-        ),
-        _ => false,
-    }
-}
-
-fn level_of(level: HeadingLevel) -> u8 {
-    match level {
-        HeadingLevel::H1 => 1,
-        HeadingLevel::H2 => 2,
-        HeadingLevel::H3 => 3,
-        HeadingLevel::H4 => 4,
-        HeadingLevel::H5 => 5,
-        HeadingLevel::H6 => 6,
-    }
-}

@@ -6,5 +6,6 @@
 mod block;
 mod inline;
 mod level;
+mod source;
 
 pub(super) use block::read;
