@@ -114,8 +114,10 @@ impl Engine {
             (Some(base), _) if base.folder_at.is_some() => None,
             (Some(base), Some(file)) if base.path != *file => None,
             (_, Some(file)) => folder_of(file),
-            // Its folder may have become another page's since its file went missing: then it comes back first.
-            (Some(base), None) => folder_of(&base.path).filter(|folder| !self.is_anothers(folder, &node.id)),
+            // Since its file went missing its folder may have gone with it, or become another page's: then what has
+            // become of the file must be known first.
+            (Some(base), None) => folder_of(&base.path)
+                .filter(|folder| self.trees.folders.contains(folder) && !self.is_anothers(folder, &node.id)),
             (None, None) if !matches!(node.remote.presence, Presence::Listed | Presence::Hidden) => {
                 self.pages_root(workspace)
             }

@@ -54,12 +54,12 @@ impl Engine {
             let mut original = self.store.body(original.body)?.unwrap_or_default();
             original.extend(self.stand_ins_from_elsewhere(&node.workspace, split.body, &original)?);
             let ids = &mut self.ids;
-            let parsed = markdown::parse(split.body, &original, &allowed, &mut || ids.next());
+            let parsed = markdown::parse_taking(split.body, original, &allowed, &mut || ids.next());
             markdown::with_new_ids(&parsed, &mut || ids.next())
         } else {
             base.extend(self.stand_ins_from_elsewhere(&node.workspace, split.body, &base)?);
             let ids = &mut self.ids;
-            markdown::parse(split.body, &base, &allowed, &mut || ids.next())
+            markdown::parse_taking(split.body, base, &allowed, &mut || ids.next())
         };
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
         let mut body = Body::of(blocks);

@@ -83,12 +83,18 @@ impl Run {
         let is_late = matches!(act, Deed::WriteLate(..));
         self.trace.text(act.held());
         let (done, line) = match act {
+            // Whoever works in a folder that is gone from under him does not make the whole way anew.
+            Deed::Write(path, _) if !self.folder.has_way(&path) => (false, format!("writes {path}")),
             Deed::Write(path, bytes) => {
                 takes(self, &path);
                 (self.folder.write(&path, &bytes), format!("writes {path}"))
             }
             Deed::WriteBack(path, bytes) | Deed::WriteLate(path, bytes) => {
                 takes(self, &path);
+                if held.iter().any(|word| self.ledger.may_be_twice(*word)) {
+                    // One of several equal files: which of them came back, nobody can tell.
+                    self.checks.lied();
+                }
                 if is_late {
                     held.iter().for_each(|word| self.ledger.copy(*word));
                     self.checks.lied();

@@ -147,13 +147,13 @@ impl Checks {
     }
 
     /// A POST was carried out: was it the first for its file? Where a file that moves makes a new page, the old one is
-    /// there for a while longer (`recreates`), and only the end can tell.
+    /// there for a while longer, and an inode that is given to another file says too much (`doubtful`): only the end can tell.
     pub(crate) fn created(
         &mut self,
         id: &PageId,
         folder: &Folder,
         service: &Service,
-        recreates: bool,
+        doubtful: bool,
     ) -> Result<(), Failure> {
         let Some(page) = service.world.page(id) else { return Ok(()) };
         let namesakes = folder.things.keys().filter(|path| path.page_stem() == Some(&page.title)).count();
@@ -162,7 +162,7 @@ impl Checks {
             return Ok(());
         }
         self.posted.push((id.clone(), page.parent.clone(), page.title.clone()));
-        if recreates { Ok(()) } else { self.nothing_made_twice(service) }
+        if doubtful { Ok(()) } else { self.nothing_made_twice(service) }
     }
 
     /// Whether two pages were made for one file.

@@ -241,6 +241,14 @@ impl Folder {
         })
     }
 
+    /// Whether at most two folders are missing above `path`.
+    pub(crate) fn has_way(&self, path: &MirrorPath) -> bool {
+        let up = |path: &MirrorPath| path.parent();
+        self.has_parent(path)
+            || up(path)
+                .is_some_and(|one| self.has_parent(&one) || up(&one).is_some_and(|two| self.has_parent(&two)))
+    }
+
     fn make_parents(&mut self, path: &MirrorPath) -> bool {
         path.parent().is_some_and(|parent| self.make_folder(&parent))
     }
