@@ -50,7 +50,7 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     let settled_s = come_to_rest(run)?;
     stay_at_rest(run)?;
     run.nothing_lost(true)?;
-    if !run.recreated && script.scene.reuse == 0 {
+    if !run.recreated && !script.scene.mistakes_files() {
         run.checks.nothing_made_twice(&run.service)?;
         nothing_doubled(&run.folder, &run.service, &run.ledger)?;
     }

@@ -330,12 +330,8 @@ impl Run {
                 }
                 Effect::CreatePage { .. } => {
                     if let Some(page) = self.service.newest() {
-                        self.checks.created(
-                            &page,
-                            &self.folder,
-                            &self.service,
-                            self.scene.recreate + self.scene.reuse > 0,
-                        )?;
+                        let doubtful = self.scene.recreate == 1 || self.scene.mistakes_files();
+                        self.checks.created(&page, &self.folder, &self.service, doubtful)?;
                         self.order += 1;
                         self.checks.looked(self.order, &page, &Vec::new());
                         looked = Some((self.order, page));

@@ -299,6 +299,11 @@ impl Scene {
         ]
     }
 
+    /// Whether one file may pass for another: an inode comes back within one step of the clock, or without a birth.
+    pub(crate) fn mistakes_files(&self) -> bool {
+        self.reuse == 1 && (self.births == 0 || self.grain_us >= 1_000_000)
+    }
+
     /// The world of a seed.
     fn draw(seed: u64, luck: &mut Luck) -> Self {
         Self {
