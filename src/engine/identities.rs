@@ -1,10 +1,10 @@
 //! Which file is which page: what vanished, what appeared and what moved, told together after a complete look.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::Engine;
 use super::disk::{UNSETTLED_MAX_MS, is_same_object};
-use crate::model::{LocalFile, MirrorPath, Node, PageId, Stamp, folder_of};
+use crate::model::{LocalFile, MirrorPath, Node, PageId, folder_of};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
 use crate::store::StoreError;
 
@@ -17,17 +17,12 @@ impl Engine {
         self.watch.identities_due = false;
         self.hold_hidden_claims()?;
         let seen_now = std::mem::take(&mut self.lists.last_seen);
-        // A file that moved twice between two tellings was seen in a place that was never told: it is the page's.
-        let object = |stamp: &Stamp| (stamp.device, stamp.inode, stamp.born_ns);
-        let bound: BTreeSet<_> =
-            self.trees.files.values().filter(|f| f.page.is_some()).map(|f| object(&f.stamp)).collect();
-        let passed_by = |file: &LocalFile| file.page.is_none() && bound.contains(&object(&file.stamp));
         let known: Vec<KnownFile> = self
             .trees
             .files
             .values()
-            .filter(|file| file.page.is_some() || self.was_there_before(file, &seen_now))
-            .filter(|file| !passed_by(file))
+            // A file without a page matters once one was asked for. Others may be places that a file passed through.
+            .filter(|file| file.page.is_some() || self.intents.contains_key(&file.path))
             .map(|file| KnownFile {
                 path: file.path.clone(),
                 page: file.page.clone(),
@@ -102,10 +97,6 @@ impl Engine {
             && self.trees.files.get(&path).is_some_and(|known| known.hash.is_none());
         let hidden = unread || self.root.unreadable.iter().any(|(hidden, _)| path.is_within(hidden));
         (hidden && file.disowned.is_none() && path != file.path).then_some(path)
-    }
-
-    fn was_there_before(&self, file: &LocalFile, seen: &BTreeMap<MirrorPath, Stamp>) -> bool {
-        file.page.is_none() && (!seen.contains_key(&file.path) || self.intents.contains_key(&file.path))
     }
 
     fn apply_identities(

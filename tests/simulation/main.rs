@@ -36,7 +36,7 @@ use play::{Broken, Played, play};
 use script::Script;
 
 /// Seeds of a plain `cargo test`.
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 200;
 /// Steps of each.
 const STEPS: u64 = 60;
 /// As many failing seeds are shown before a run of many stops; `ESPEJO_SHOWN` for another number.
