@@ -90,7 +90,11 @@ fn every_seed_keeps_the_promises() {
                             totals.1 += u64::from(played.slipped_between);
                             totals.2 = totals.2.max(played.settled_s);
                         }
-                        Err(broken) => failed.lock().unwrap().push((seed, broken)),
+                        Err(broken) => {
+                            // At once: a run of many seeds takes long.
+                            println!("seed {seed}: {}", broken.failure);
+                            failed.lock().unwrap().push((seed, broken));
+                        }
                     }
                 }
             });
