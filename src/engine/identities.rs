@@ -270,11 +270,13 @@ impl Engine {
     /// The page whose file was at `path` and is missing. A save by renaming can take a file away for a moment; what is
     /// at its place then is the page's again.
     fn missing_from(&self, path: &MirrorPath) -> Option<PageId> {
-        // A file that is being made a page of its own elsewhere is its old page's no more.
+        // A file that is being made a page of its own is its old page's no more, nor any other's.
         let disowned = self.trees.files.get(path).and_then(|file| file.disowned.as_ref());
+        if disowned.and_then(|id| self.trees.pages.get(id)).is_some_and(|node| node.file.is_none()) {
+            return None;
+        }
         let missing = |node: &&Node| {
             node.file.is_none()
-                && disowned != Some(&node.id)
                 && node.missing_since.is_some()
                 && node.base.as_ref().is_some_and(|base| base.path == *path)
         };

@@ -156,9 +156,12 @@ impl Checks {
         doubtful: bool,
     ) -> Result<(), Failure> {
         let Some(page) = service.world.page(id) else { return Ok(()) };
-        let namesakes = folder.things.keys().filter(|path| path.page_stem() == Some(&page.title)).count();
+        let named = |path: &MirrorPath| path.page_stem() == Some(&page.title) || path.name() == page.title;
+        let places: BTreeSet<Option<MirrorPath>> =
+            folder.things.keys().filter(|path| named(path)).map(MirrorPath::parent).collect();
+        let namesakes = places.len();
         if namesakes > 1 {
-            // Files of one name in several folders, of which one is being moved: each may get its page.
+            // Files or folders of one name in several places, of which one is being moved: each may get its page.
             return Ok(());
         }
         self.posted.push((id.clone(), page.parent.clone(), page.title.clone()));
