@@ -1,5 +1,6 @@
 //! Which constructs may be created although the API document does not describe them (law 5).
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
@@ -158,6 +159,29 @@ impl Allowed {
     /// How a block of this type looks here.
     pub(super) fn seen(&self, kind: &str) -> Option<&Seen> {
         self.types.get(kind)
+    }
+}
+
+/// What may be created beside a base. Most edits never ask, so the base is looked at when one does.
+pub(super) struct Known<'a> {
+    allowed: &'a Allowed,
+    base: &'a [Value],
+    both: OnceCell<Allowed>,
+}
+
+impl<'a> Known<'a> {
+    /// What is allowed, and what `base` shows.
+    pub(super) fn new(allowed: &'a Allowed, base: &'a [Value]) -> Self {
+        Self { allowed, base, both: OnceCell::new() }
+    }
+
+    /// Both of it.
+    pub(super) fn get(&self) -> &Allowed {
+        self.both.get_or_init(|| {
+            let mut both = self.allowed.clone();
+            both.learn(self.base);
+            both
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::allowed::Allowed;
+use super::allowed::Known;
 use super::carry;
 use super::check::check_runs;
 use super::lower::{Lowered, start};
@@ -21,7 +21,7 @@ pub(super) struct Builder<'a, 'n, 'i> {
     /// The base's nodes by index.
     old: Vec<&'a Node>,
     labels: BTreeMap<&'a str, usize>,
-    allowed: &'a Allowed,
+    allowed: &'a Known<'a>,
     /// The base's own; collected when the first new block needs an id.
     ids: OnceCell<BTreeSet<&'a str>>,
     new_id: &'n mut NewId<'i>,
@@ -111,7 +111,7 @@ fn take(list: &mut [Value], ends: &[usize], wanted: &[bool], mut next: usize, fo
 
 impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
     /// A builder beside the base that `lowered` comes from.
-    pub(super) fn new(lowered: &'a Lowered<'a>, allowed: &'a Allowed, new_id: &'n mut NewId<'i>) -> Self {
+    pub(super) fn new(lowered: &'a Lowered<'a>, allowed: &'a Known<'a>, new_id: &'n mut NewId<'i>) -> Self {
         let mut old = Vec::with_capacity(lowered.values.len());
         collect(&lowered.nodes, &mut old);
         let mut labels = BTreeMap::new();
@@ -229,7 +229,7 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         }
         let runs = match object.get("content") {
             Some(Value::Array(runs))
-                if old.inline == node.inline && check_runs(runs, self.allowed, false).is_ok() =>
+                if old.inline == node.inline && check_runs(runs, self.allowed.get(), false).is_ok() =>
             {
                 runs.clone()
             }
@@ -257,7 +257,7 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
             let runs = carry::fresh(&node.inline, &self.lowered.items);
             object.insert("content".to_owned(), Value::Array(runs));
         } else {
-            shapes::create(&mut object, node, self.allowed, &self.lowered.items);
+            shapes::create(&mut object, node, self.allowed.get(), &self.lowered.items);
         }
         object.insert("children".to_owned(), Value::Array(children));
         out.push(Value::Object(object));
@@ -378,18 +378,18 @@ pub(super) fn type_of(kind: &Kind) -> &'static str {
 }
 
 /// The props of a new text block.
-fn props_of(kind: &Kind, allowed: &Allowed) -> Map<String, Value> {
+fn props_of(kind: &Kind, allowed: &Known<'_>) -> Map<String, Value> {
     let mut props = Map::with_capacity(4);
     props.insert("textColor".to_owned(), Value::from("default"));
     props.insert("backgroundColor".to_owned(), Value::from("default"));
-    if *kind != Kind::Quote || allowed.quote_alignment() {
+    if *kind != Kind::Quote || allowed.get().quote_alignment() {
         props.insert("textAlignment".to_owned(), Value::from("left"));
     }
     own_props(&mut props, kind, allowed);
     props
 }
 
-fn own_props(props: &mut Map<String, Value>, kind: &Kind, allowed: &Allowed) {
+fn own_props(props: &mut Map<String, Value>, kind: &Kind, allowed: &Known<'_>) {
     match kind {
         Kind::Heading(level) => {
             props.insert("level".to_owned(), Value::from(*level));
@@ -397,7 +397,7 @@ fn own_props(props: &mut Map<String, Value>, kind: &Kind, allowed: &Allowed) {
         Kind::Check(on) => {
             props.insert("checked".to_owned(), Value::Bool(*on));
         }
-        Kind::Number(Some(number)) if allowed.start() => {
+        Kind::Number(Some(number)) if allowed.get().start() => {
             props.insert("start".to_owned(), Value::from(*number));
         }
         Kind::Number(None) if start(props.get("start")).is_some() => {
@@ -408,7 +408,7 @@ fn own_props(props: &mut Map<String, Value>, kind: &Kind, allowed: &Allowed) {
 }
 
 /// Changes props from one kind's to another's; what both have, and what nobody knows, stays.
-fn retype(props: &mut Map<String, Value>, old: &Kind, new: &Kind, allowed: &Allowed) {
+fn retype(props: &mut Map<String, Value>, old: &Kind, new: &Kind, allowed: &Known<'_>) {
     if std::mem::discriminant(old) != std::mem::discriminant(new) {
         match old {
             Kind::Heading(_) => {
@@ -423,7 +423,7 @@ fn retype(props: &mut Map<String, Value>, old: &Kind, new: &Kind, allowed: &Allo
             }
             _ => {}
         }
-        if *new == Kind::Quote && !allowed.quote_alignment() {
+        if *new == Kind::Quote && !allowed.get().quote_alignment() {
             props.shift_remove("textAlignment");
         }
         if *old == Kind::Quote && !props.contains_key("textAlignment") {

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::NewId;
 use super::align::{Flat, align};
-use super::allowed::Allowed;
+use super::allowed::{Allowed, Known};
 use super::build::{Builder, Built};
 use super::lower::{Lowered, ids, lower, stand_in};
 use super::plain::{Inline, Kind, Node, number, own_hash};
 use super::read::read;
-use super::write::write;
+use super::write::is_text_of;
 
 /// See [`super::parse`].
 pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
@@ -55,7 +55,7 @@ pub(super) fn parse_taking(
 
 /// Whether a text is the base as it is written.
 fn is_written(base: &Lowered, text: &str) -> bool {
-    !base.values.is_empty() && write(&base.nodes, &mut |_, _| {}).text == text
+    !base.values.is_empty() && is_text_of(&base.nodes, text)
 }
 
 fn built<'a>(
@@ -65,8 +65,7 @@ fn built<'a>(
     allowed: &Allowed,
     new_id: &mut NewId<'_>,
 ) -> (Built, Lowered<'a>) {
-    let mut known = allowed.clone();
-    known.learn(base);
+    let known = Known::new(allowed, base);
     let (nodes, lowered) = matched(text, lowered, &known);
     let built = Builder::new(&lowered, &known, new_id).page(&nodes);
     (built, lowered)
@@ -77,7 +76,7 @@ fn built<'a>(
 pub(super) fn matched<'a>(
     text: &str,
     mut lowered: Lowered<'a>,
-    allowed: &Allowed,
+    allowed: &Known<'_>,
 ) -> (Vec<Node>, Lowered<'a>) {
     let items: BTreeSet<String> = lowered.items.keys().cloned().collect();
     let mut nodes = read(text, &items);
@@ -178,12 +177,12 @@ pub(super) fn each(nodes: &mut [Node], act: &mut dyn FnMut(&mut Node)) {
 
 /// Chooses between the natural and the literal reading of constructs without a documented block: the one that the
 /// base has, else the one that is allowed.
-fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Allowed) {
+fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<'_>) {
     if !any(nodes, &|node| node.literal.is_some()) {
         return;
     }
     let hashes: BTreeSet<u64> = old.iter().map(|flat| flat.hash).collect();
-    settle_level(nodes, &hashes, allowed);
+    settle_level(nodes, &hashes, allowed.get());
 }
 
 fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {

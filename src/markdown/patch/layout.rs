@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::super::allowed::Allowed;
+use super::super::allowed::{Allowed, Known};
 use super::super::lower::{Lowered, lower};
 use super::super::parse::{any, matched};
 use super::super::plain::{Kind, Node};
@@ -75,9 +75,8 @@ pub(super) struct Layout<'a> {
 impl<'a> Layout<'a> {
     /// `None` when the text does not show every block of `old` in its place.
     pub(super) fn of(text: &'a str, old: &'a [Value]) -> Option<Self> {
-        let mut known = Allowed::documented();
-        known.learn(old);
-        let (nodes, _) = matched(text, lower(old), &known);
+        let documented = Allowed::documented();
+        let (nodes, _) = matched(text, lower(old), &Known::new(&documented, old));
         let lowered = lower(old);
         let mut flat = Vec::new();
         collect(&lowered.nodes, &mut flat);

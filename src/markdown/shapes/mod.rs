@@ -2,6 +2,7 @@
 //!
 //! Tables, code fences, media and dividers. Whatever has another shape than the expected one stays a placeholder.
 
+mod grid;
 mod table;
 
 use std::collections::BTreeMap;

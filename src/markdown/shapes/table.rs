@@ -1,15 +1,17 @@
 //! Tables, as GFM has them: block editors' rows of cells, to a plain table and back.
+//!
+//! GFM has no spans: a cell shows in the first place of its span, and the places that it hides show empty (`grid`).
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::super::align::increasing_pairs;
 use super::super::carry;
 use super::super::lower::{Walk, settle_breaks};
 use super::super::plain::{Inline, Table};
+use super::grid::{Match, Place, grid, pair, spread};
 
-/// The plain form of a table's content. Cells that a span hides are shown empty, so every row has the same width.
+/// The plain form of a table's content. What a span hides is shown empty, so every row has the same width.
 pub(in super::super) fn lower<'a>(content: Option<&'a Value>, walk: &mut Walk<'a>) -> Option<Table> {
     let content = content?.as_object()?;
     if content.get("type")?.as_str()? != "tableContent" {
@@ -19,43 +21,49 @@ pub(in super::super) fn lower<'a>(content: Option<&'a Value>, walk: &mut Walk<'a
         None | Some(Value::Null) => false,
         Some(count) => count.as_u64()? > 0,
     };
-    let mut rows = Vec::new();
-    let mut aligns: Vec<Option<u8>> = Vec::new();
-    for row in content.get("rows")?.as_array()? {
-        let mut cells = Vec::new();
-        for cell in row.get("cells")?.as_array()? {
-            let props = cell.get("props");
-            let span = |key| props.and_then(|props| props.get(key)?.as_u64()).unwrap_or(1);
-            if span("colspan") != 1 || span("rowspan") != 1 {
-                return None;
-            }
+    let was = content.get("rows")?.as_array()?;
+    let places = grid(was)?;
+    let mut rows = Vec::with_capacity(was.len());
+    let mut aligns: Vec<Align> = vec![Align::Unknown; places.first()?.len()];
+    for (row, places) in was.iter().zip(&places) {
+        let mut cells = Vec::with_capacity(places.len());
+        for (place, known) in places.iter().zip(&mut aligns) {
+            let Place::Cell(index, _) = *place else {
+                cells.push(Inline::default());
+                continue;
+            };
+            let cell = row.get("cells")?.get(index)?;
             let mut inline = walk.content(runs_value(cell))?;
             settle_breaks(&mut inline, false);
-            let align = props.and_then(|props| props.get("textAlignment")?.as_str());
+            cells.push(inline);
+            let align = cell.get("props").and_then(|props| props.get("textAlignment")?.as_str());
             let align = match align {
                 Some("center") => b'c',
                 Some("right") => b'r',
                 _ => b' ',
             };
-            match aligns.get_mut(cells.len()) {
-                Some(known) if *known != Some(align) => *known = None,
-                Some(_) => {}
-                None => aligns.push(Some(align)),
-            }
-            cells.push(inline);
+            *known = match *known {
+                Align::Unknown => Align::All(align),
+                Align::All(other) if other == align => Align::All(align),
+                _ => Align::Mixed,
+            };
         }
         rows.push(cells);
-    }
-    let width = rows.first()?.len();
-    if width == 0 || rows.iter().any(|row| row.len() != width) {
-        return None;
     }
     // An empty first row is how GFM says that there is no header.
     if header && rows[0].iter().all(Inline::is_empty) {
         return None;
     }
-    let align = aligns.into_iter().map(|align| align.unwrap_or(b' ')).collect();
-    Some(Table { header, align, rows })
+    let align = aligns.into_iter().map(|align| if let Align::All(align) = align { align } else { b' ' });
+    Some(Table { header, align: align.collect(), rows })
+}
+
+/// How the cells of a column are aligned.
+#[derive(Clone, Copy)]
+enum Align {
+    Unknown,
+    All(u8),
+    Mixed,
 }
 
 /// The runs of a cell, in whichever of its three forms.
@@ -115,51 +123,48 @@ pub(in super::super) fn edit(
     else {
         return create(new, items);
     };
+    let Some(before) = grid(was) else { return create(new, items) };
     let rows = pair(&old.rows, &new.rows);
     let turned = |table: &Table| -> Vec<Vec<Inline>> {
         (0..table.align.len()).map(|at| table.rows.iter().map(|row| row[at].clone()).collect()).collect()
     };
     let columns = if old.align.len() == new.align.len() {
-        (0..new.align.len()).map(Some).collect()
+        (0..new.align.len()).map(|at| Match { from: Some(at), sure: true }).collect()
     } else {
         pair(&turned(old), &turned(new))
     };
-    let built: Vec<Value> = new
-        .rows
+    let after = spread(&before, (old, new), &rows, &columns);
+    let one = |at: usize, column: usize, span: (usize, usize)| {
+        let (cell, align) = (&new.rows[at][column], new.align[column]);
+        let from = rows[at].from.zip(columns[column].from);
+        let Some((o, c)) = from else { return new_cell(cell, align, items) };
+        let Place::Cell(index, old_span) = before[o][c] else { return new_cell(cell, align, items) };
+        let Some(past) = was[o].get("cells").and_then(|cells| cells.get(index)) else {
+            return new_cell(cell, align, items);
+        };
+        let align = (old.align[c] != align).then_some(align);
+        let edited = edit_cell(past, &old.rows[o][c], cell, align, items);
+        if span == old_span { edited } else { spanning(edited, old_span, span) }
+    };
+    let built: Vec<Value> = after
         .iter()
-        .zip(&rows)
-        .map(|(row, from)| {
-            let before = from.and_then(|from| was.get(from));
-            let mut fresh = before.and_then(Value::as_object).cloned().unwrap_or_default();
-            let cells: Vec<Value> = row
-                .iter()
-                .enumerate()
-                .map(|(at, cell)| {
-                    let place = from.zip(columns[at]);
-                    let past = place.and_then(|(row, column)| was.get(row)?.get("cells")?.get(column));
-                    match (past, place) {
-                        (Some(past), Some((row, column))) => {
-                            let turned = old.align[column] != new.align[at];
-                            edit_cell(
-                                past,
-                                &old.rows[row][column],
-                                cell,
-                                turned.then_some(new.align[at]),
-                                items,
-                            )
-                        }
-                        _ => new_cell(cell, new.align[at], items),
-                    }
-                })
-                .collect();
-            fresh.insert("cells".to_owned(), Value::Array(cells));
+        .enumerate()
+        .map(|(at, places)| {
+            let past = rows[at].from.and_then(|from| was.get(from)?.as_object());
+            let mut fresh = past.cloned().unwrap_or_default();
+            let cells = places.iter().enumerate().filter_map(|(column, place)| match place {
+                Place::Cell(_, span) => Some(one(at, column, *span)),
+                Place::Hidden => None,
+            });
+            fresh.insert("cells".to_owned(), cells.collect());
             Value::Object(fresh)
         })
         .collect();
     let mut out = object.clone();
     if let Some(Value::Array(widths)) = object.get("columnWidths") {
-        let widths =
-            columns.iter().map(|from| from.and_then(|from| widths.get(from)).cloned().unwrap_or(Value::Null));
+        let widths = columns
+            .iter()
+            .map(|column| column.from.and_then(|at| widths.get(at)).cloned().unwrap_or(Value::Null));
         out.insert("columnWidths".to_owned(), Value::Array(widths.collect()));
     }
     if new.header && !old.header {
@@ -196,20 +201,14 @@ fn edit_cell(
     Value::Object(cell)
 }
 
-/// For each new line its old one: equal ones in order, and what lies between two of them one to one.
-fn pair(old: &[Vec<Inline>], new: &[Vec<Inline>]) -> Vec<Option<usize>> {
-    let mut found = vec![None; new.len()];
-    let same = increasing_pairs(old, new);
-    let (mut from_o, mut from_n) = (0, 0);
-    for (o, n) in same.into_iter().chain([(old.len(), new.len())]) {
-        let count = (o - from_o).min(n - from_n);
-        for at in 0..count {
-            found[from_n + at] = Some(from_o + at);
+/// The cell with another span; the number that stays keeps its form.
+fn spanning(mut cell: Value, old: (usize, usize), new: (usize, usize)) -> Value {
+    if let Some(Value::Object(props)) = cell.get_mut("props") {
+        for (key, was, is) in [("rowspan", old.0, new.0), ("colspan", old.1, new.1)] {
+            if was != is {
+                props.insert(key.to_owned(), json!(is));
+            }
         }
-        if n < new.len() {
-            found[n] = Some(o);
-        }
-        (from_o, from_n) = (o + 1, n + 1);
     }
-    found
+    cell
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use super::super::{check_loadable, front_matter, render};
 use super::{ids, norm, read};
 use crate::markdown::{Allowed, parse};
@@ -48,6 +50,19 @@ fn what_may_not_be_created_stays_the_text_that_it_is() {
         assert_eq!(lines.join("\n\n") + "\n", example);
         assert!(blocks.iter().all(|block| block["type"] == "paragraph"));
     }
+}
+
+#[test]
+fn spans_are_shown_as_the_example_has_them_and_stay_through_an_edit() {
+    let examples = examples("markdown-spans");
+    assert_eq!(examples.len(), 1);
+    let base = super::tables::table("What 2026:2 / Rent:1x2 June 900 / July 910");
+    assert_eq!(render(&base).text, examples[0]);
+    let mut want = base.clone();
+    want[0]["content"]["rows"][1]["cells"][2]["content"][0]["text"] = json!("950");
+    assert_eq!(read(&examples[0].replace("900", "950"), &base), want);
+    let typed = read(&examples[0].replace("| | July", "| Heat | July"), &base);
+    assert_eq!(super::tables::short(&typed), "What 2026:2 / Rent June 900 / Heat! July 910");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::allowed::Known;
 use super::super::lower::lower;
 use super::super::parse::matched;
 use super::super::plain::{Node, same_trees};
@@ -212,7 +213,7 @@ fn flat<'a>(nodes: &'a [Node], out: &mut Vec<&'a Node>) {
 
 /// What is around the lines of the chosen block; `whole` takes what lies beneath it as well. Nothing for a blank line.
 fn around<'t>(text: &'t str, blocks: &[Value], chosen: usize, whole: bool) -> (&'t str, &'t str) {
-    let (nodes, _) = matched(text, lower(blocks), &Allowed::documented());
+    let (nodes, _) = matched(text, lower(blocks), &Known::new(&Allowed::documented(), &[]));
     let mut all = Vec::new();
     flat(&nodes, &mut all);
     let Some(node) = all.iter().find(|node| node.base == Some(chosen) && !node.blank) else {

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::lower::lower;
+use super::super::plain::Kind;
 use super::formatted::Dice;
 
 const PIECES: [&str; 110] = [
@@ -332,31 +334,95 @@ impl Grower<'_> {
     }
 
     fn table(&mut self, id: &str) -> Value {
-        let (width, height) = (1 + self.dice.below(3), 1 + self.dice.below(3));
-        let spans = self.one_in(5);
-        let rows: Vec<Value> = (0..height)
-            .map(|_| {
-                let cells: Vec<Value> = (0..width)
-                    .map(|_| {
-                        let count = self.dice.below(3);
-                        let runs = self.runs(count);
-                        let span = if spans && self.one_in(4) { 2 } else { 1 };
-                        let align = ["left", "left", "center", "right"][self.dice.below(4)];
-                        match self.dice.below(6) {
-                            0 => runs,
-                            _ => json!({"type": "tableCell", "content": runs, "props": {"colspan": span, "rowspan": 1, "backgroundColor": "default", "textColor": "default", "textAlignment": align}}),
-                        }
-                    })
-                    .collect();
-                json!({"cells": cells})
-            })
-            .collect();
+        let (width, height) = (1 + self.dice.below(4), 1 + self.dice.below(4));
+        let spans = self.one_in(2);
+        // Some cells overlap or leave a gap.
+        let odd = spans && self.one_in(6);
+        let mut taken = vec![vec![false; width]; height];
+        let mut rows = Vec::new();
+        for row in 0..height {
+            let mut cells = Vec::new();
+            for column in 0..width {
+                if taken[row][column] && !odd {
+                    continue;
+                }
+                let (mut down, mut across) = (1, 1);
+                if spans && self.one_in(3) {
+                    down += self.dice.below(height - row);
+                    let free = taken[row][column..].iter().take_while(|taken| !**taken).count();
+                    across += self.dice.below(free.max(1));
+                }
+                for line in &mut taken[row..row + down] {
+                    line[column..column + across].fill(true);
+                }
+                cells.push(self.cell(down, across));
+            }
+            rows.push(json!({"cells": cells}));
+        }
         let mut content =
             json!({"type": "tableContent", "columnWidths": vec![Value::Null; width], "rows": rows});
         if self.one_in(2) {
             content["headerRows"] = json!(1);
         }
         json!({"id": id, "type": "table", "props": {"textColor": "default"}, "content": content})
+    }
+
+    fn cell(&mut self, down: usize, across: usize) -> Value {
+        let count = self.dice.below(3);
+        let runs = self.runs(count);
+        let align = ["left", "left", "center", "right"][self.dice.below(4)];
+        if self.one_in(6) && down * across == 1 {
+            return runs;
+        }
+        json!({"type": "tableCell", "content": runs, "props": {"colspan": across, "rowspan": down,
+            "backgroundColor": "default", "textColor": "default", "textAlignment": align}})
+    }
+}
+
+/// A table by itself, whose cells stand in a grid and whose header has a word.
+pub(super) fn spanned(dice: &mut Dice, id: &str) -> Value {
+    loop {
+        let mut grower = Grower { dice, wild: false, next: 0, left: 0 };
+        let mut table = grower.table(id);
+        table["children"] = json!([]);
+        if matches!(lower(std::slice::from_ref(&table)).nodes[0].kind, Kind::Table(_)) {
+            return table;
+        }
+    }
+}
+
+/// One step of work on a table: a cell said anew, a row gone, come, or moved. May leave no grid.
+fn rework(table: &mut Value, dice: &mut Dice) {
+    let Some(rows) = table["content"]["rows"].as_array_mut().filter(|rows| !rows.is_empty()) else { return };
+    let at = dice.below(rows.len());
+    match dice.below(6) {
+        0 if rows.len() > 1 => drop(rows.remove(at)),
+        1 => rows.insert(at, rows[at].clone()),
+        2 => {
+            let to = dice.below(rows.len());
+            rows.swap(at, to);
+        }
+        _ => {
+            let mut grower = Grower { dice, wild: false, next: 0, left: 0 };
+            let runs = grower.runs(2);
+            let Some(cells) = rows[at]["cells"].as_array_mut().filter(|cells| !cells.is_empty()) else {
+                return;
+            };
+            let cell = grower.dice.below(cells.len());
+            match &mut cells[cell] {
+                Value::Object(cell) => drop(cell.insert("content".to_owned(), runs)),
+                other => *other = runs,
+            }
+        }
+    }
+}
+
+/// One step of work on a table, unless it would leave no grid.
+pub(super) fn change_table(table: &mut Value, dice: &mut Dice) {
+    let mut other = table.clone();
+    rework(&mut other, dice);
+    if matches!(lower(std::slice::from_ref(&other)).nodes[0].kind, Kind::Table(_)) {
+        *table = other;
     }
 }
 
@@ -450,7 +516,9 @@ fn change(list: &mut Vec<Value>, dice: &mut Dice) {
         0 | 1 => {
             let mut grower = Grower { dice, wild: false, next: 0, left: 0 };
             let runs = grower.runs(2);
-            if list[at].get("content").is_some_and(Value::is_array) && list[at]["type"] != "table" {
+            if list[at]["type"] == "table" {
+                rework(&mut list[at], dice);
+            } else if list[at].get("content").is_some_and(Value::is_array) {
                 list[at]["content"] = runs;
             }
         }

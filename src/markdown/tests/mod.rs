@@ -13,6 +13,7 @@ mod inputs;
 mod laws;
 mod scale;
 mod styles;
+mod tables;
 
 use serde_json::{Value, json};
 

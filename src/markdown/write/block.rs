@@ -38,12 +38,23 @@ type Tell<'a> = dyn FnMut(usize, std::ops::Range<usize>) + 'a;
 
 /// Writes a forest.
 pub(crate) fn write(nodes: &[Node], tell: &mut Tell<'_>) -> Written {
-    let mut page = Page { out: String::with_capacity(64 * nodes.len()), doubtful: false, tell };
+    let mut page = Page { out: String::with_capacity(64 * nodes.len()), doubtful: false, want: None, tell };
     page.level(nodes, "", 0);
     if !page.out.is_empty() {
         page.out.push('\n');
     }
     Written { text: page.out, doubtful: page.doubtful }
+}
+
+/// Whether a text is what is written for a forest; stops at the first block where it is not.
+pub(crate) fn is_text_of(nodes: &[Node], text: &str) -> bool {
+    let out = String::with_capacity(text.len() + 64);
+    let mut page = Page { out, doubtful: false, want: Some((text, 0)), tell: &mut |_, _| {} };
+    page.level(nodes, "", 0);
+    if !page.out.is_empty() {
+        page.out.push('\n');
+    }
+    page.out == text
 }
 
 /// Nesting beyond this is looked at twice.
@@ -52,6 +63,8 @@ const DEPTH_CALM: usize = 6;
 struct Page<'a, 't> {
     out: String,
     doubtful: bool,
+    /// The text that it is compared with, and how much of it is known to be alike.
+    want: Option<(&'a str, usize)>,
     tell: &'a mut Tell<'t>,
 }
 
@@ -91,6 +104,14 @@ impl Page<'_, '_> {
                 self.children(node, prefix, marker.len(), depth);
             }
             (self.tell)(node.index, start..self.out.len());
+            if depth == 0
+                && let Some((want, alike)) = &mut self.want
+            {
+                if want.as_bytes().get(*alike..self.out.len()) != self.out.as_bytes().get(*alike..) {
+                    return;
+                }
+                *alike = self.out.len();
+            }
             before = Some(node);
             blank = 0;
         }

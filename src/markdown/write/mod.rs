@@ -4,4 +4,4 @@ mod block;
 mod escape;
 mod inline;
 
-pub(super) use block::{Line, Mode, Written, line, separator, write};
+pub(super) use block::{Line, Mode, Written, is_text_of, line, separator, write};
