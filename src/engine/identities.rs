@@ -22,7 +22,7 @@ impl Engine {
             .files
             .values()
             // A file without a page matters once one was asked for. Others may be places that a file passed through.
-            .filter(|file| file.page.is_some() || self.intents.contains_key(&file.path))
+            .filter(|file| file.page.is_some() || self.is_asked_for(&file.path))
             .map(|file| KnownFile {
                 path: file.path.clone(),
                 page: file.page.clone(),
@@ -97,6 +97,12 @@ impl Engine {
             && self.trees.files.get(&path).is_some_and(|known| known.hash.is_none());
         let hidden = unread || self.root.unreadable.iter().any(|(hidden, _)| path.is_within(hidden));
         (hidden && file.disowned.is_none() && path != file.path).then_some(path)
+    }
+
+    /// Whether a page was asked for a file, or for a folder that it is in.
+    fn is_asked_for(&self, path: &MirrorPath) -> bool {
+        self.intents.contains_key(path)
+            || self.intents.values().any(|intent| intent.stamp.is_none() && path.is_within(&intent.path))
     }
 
     fn apply_identities(

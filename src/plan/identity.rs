@@ -74,7 +74,8 @@ pub struct Identities {
     pub forgotten: Vec<MirrorPath>,
 }
 
-/// Files smaller than this may well be equal without being the same: an empty note, a line of a template.
+/// Files smaller than this may well be equal without being the same, unless they have the same name: a line of a
+/// template.
 const TRIVIAL_BYTES: u64 = 32;
 
 /// Tells which of the `seen` files is which of the `known` ones. Both may come in any order; what is said of a file does
@@ -263,7 +264,7 @@ impl<'a> Matching<'a> {
     fn by_content(&mut self) {
         let mut hashes: BTreeMap<ContentHash, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         for (k, known) in self.known.iter().enumerate().filter(|(k, _)| self.seen_of[*k].is_none()) {
-            if let Some(hash) = known.hash.filter(|_| known.stamp.size >= TRIVIAL_BYTES) {
+            if let Some(hash) = known.hash.filter(|_| known.stamp.size > 0) {
                 hashes.entry(hash).or_default().0.push(k);
             }
         }
@@ -275,7 +276,10 @@ impl<'a> Matching<'a> {
         }
         for (gone, found) in hashes.into_values() {
             if let ([k], [s]) = (&*gone, &*found) {
-                self.pair(*k, *s);
+                let (known, file) = (&self.known[*k], &self.seen[*s]);
+                if known.stamp.size >= TRIVIAL_BYTES || known.path.name() == file.path.name() {
+                    self.pair(*k, *s);
+                }
             }
         }
     }
