@@ -3,7 +3,7 @@
 use super::flight::Purpose;
 use super::text::front_is_stale;
 use super::{Engine, Way};
-use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Node, PageId, Presence};
+use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Node, PageId};
 use crate::plan::{self, Decision, View};
 use crate::store::{Conflict, StoreError};
 
@@ -128,8 +128,7 @@ impl Engine {
         if unread {
             return Decision::Wait;
         }
-        let is_there = matches!(node.remote.presence, Presence::Listed | Presence::Hidden);
-        if is_there && self.sent.contains_key(&node.id) {
+        if self.is_there(&node.id) && self.sent.contains_key(&node.id) {
             // What came of the last write must be known before anything rests on either side.
             return Decision::Look;
         }
@@ -157,13 +156,6 @@ impl Engine {
             deletes: self.settings.pages.deletes,
             moves: self.settings.pages.moves,
         })
-    }
-
-    /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there.
-    fn rests(&self, node: &Node) -> bool {
-        let moved_at = self.moments.get(&node.id).and_then(|moment| moment.moved_at);
-        let end = moved_at.map(|since| since.plus_ms(self.settings.pages.delete_grace_ms));
-        end.is_some_and(|end| end <= self.now && end <= self.watch.scanned)
     }
 
     fn meaning_hash(&self, node: &Node, file: &LocalFile) -> Option<ContentHash> {

@@ -188,8 +188,7 @@ impl Engine {
         self.take_in_stamps(&scan, flight.sent_at);
         self.watch.identities_due = true;
         self.identify_if_ready()?;
-        let ends = [self.next_grace_end(), self.next_rest()];
-        ends.into_iter().for_each(|end| self.watch.scan_by(end));
+        self.watch.scan_by(self.next_grace_end());
         self.drop_settled_conflicts(&scan)
     }
 
@@ -333,7 +332,7 @@ impl Engine {
         let new = old.is_none();
         // The same file that claims no other page than it did, or something else in its place?
         let is_another =
-            |old: &LocalFile| !is_same_object(&old.stamp, &file.stamp) || old.claims != file.claims;
+            |old: &LocalFile| old.stamp.object() != file.stamp.object() || old.claims != file.claims;
         if old.is_some_and(|old| old.page.is_some() && is_another(&old)) {
             self.watch.arrivals.insert(file.path.clone(), file);
             self.watch.identities_due = true;
@@ -412,11 +411,6 @@ impl Engine {
         tracing::error!(?reply, "an answer that fits no question");
         self.watch.scan_by(self.now);
     }
-}
-
-/// Whether two stamps are of one file, changed or not.
-pub(super) fn is_same_object(a: &Stamp, b: &Stamp) -> bool {
-    (a.device, a.inode, a.born_ns) == (b.device, b.inode, b.born_ns)
 }
 
 fn root_problem(state: &RootState) -> String {

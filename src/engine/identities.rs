@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
-use super::disk::{UNSETTLED_MAX_MS, is_same_object};
+use super::disk::UNSETTLED_MAX_MS;
 use crate::model::{LocalFile, MirrorPath, Node, PageId, folder_of};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
 use crate::store::StoreError;
@@ -63,7 +63,7 @@ impl Engine {
         let is_newcomer = |path: &MirrorPath| {
             let known = self.trees.files.get(path).map(|file| &file.stamp);
             let seen = self.lists.last_seen.get(path);
-            known.is_none_or(|known| seen.is_some_and(|seen| !is_same_object(known, seen)))
+            known.is_none_or(|known| seen.is_some_and(|seen| known.object() != seen.object()))
         };
         self.watch.unread.iter().any(|(path, due)| {
             let first = self.watch.touched.get(path).map_or(*due, |(first, _)| *first);

@@ -105,7 +105,7 @@ impl Engine {
         };
         self.lists.trouble.remove("workspaces");
         // A pass that was asked for meanwhile is not served by a look that was under way already.
-        let too_early = self.full_pass.as_ref().is_some_and(|pass| flight.tick <= pass.since);
+        let too_early = self.precedes_pass(flight.tick);
         self.lists.workspaces_due = if too_early { self.now } else { self.now.plus_ms(WORKSPACES_EVERY_MS) };
         self.lists.workspaces_looked = flight.tick;
         let chosen = &self.settings.workspaces;
@@ -204,7 +204,7 @@ impl Engine {
         };
         let every = LIST_EVERY_MS
             .max(60_000 * i64::try_from(self.trees.workspaces.len()).unwrap_or(1) / LISTS_A_MINUTE);
-        let too_early = self.full_pass.as_ref().is_some_and(|pass| flight.tick <= pass.since);
+        let too_early = self.precedes_pass(flight.tick);
         let due = if too_early { self.now } else { self.now.plus_ms(every) };
         self.lists.pages_due.insert(id.clone(), due);
         self.lists.pages_looked.insert(id.clone(), flight.tick);
@@ -326,8 +326,12 @@ impl Engine {
 
     /// Whether a full pass is under way and this page has not had its turn.
     pub(super) fn pass_wants(&self, page: &PageId) -> bool {
-        let looked = self.moments.get(page).map_or(0, |moment| moment.looked);
-        self.full_pass.as_ref().is_some_and(|pass| looked <= pass.since)
+        self.precedes_pass(self.moments.get(page).map_or(0, |moment| moment.looked))
+    }
+
+    /// Whether a full pass has been asked for since a look that was issued at `tick`.
+    fn precedes_pass(&self, tick: u64) -> bool {
+        self.full_pass.as_ref().is_some_and(|pass| tick <= pass.since)
     }
 
     /// Whether a full pass was asked for and everything has been looked at since.

@@ -120,11 +120,18 @@ impl Engine {
     /// return may have been lost. What could not be read may be the missing file under another name.
     pub(super) fn grace_is_over(&self, node: &Node) -> bool {
         let all_read = self.root.unreadable.is_empty() || node.approved;
-        all_read && self.grace_end(node).is_some_and(|end| end <= self.now && end <= self.watch.scanned)
+        all_read && self.is_over(node.missing_since)
     }
 
-    fn grace_end(&self, node: &Node) -> Option<Timestamp> {
-        Some(node.missing_since?.plus_ms(self.settings.pages.delete_grace_ms))
+    /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there.
+    pub(super) fn rests(&self, node: &Node) -> bool {
+        self.is_over(self.moments.get(&node.id).and_then(|moment| moment.moved_at))
+    }
+
+    /// Whether the grace time that began at `since` has ended, and the folder has been scanned after its end.
+    fn is_over(&self, since: Option<Timestamp>) -> bool {
+        let end = since.map(|since| since.plus_ms(self.settings.pages.delete_grace_ms));
+        end.is_some_and(|end| end <= self.now && end <= self.watch.scanned)
     }
 
     /// Why deletions in the folder are not carried to the service now, if so.
@@ -273,26 +280,15 @@ impl Engine {
         }
     }
 
-    /// When the next grace time ends and the missing file must be looked for once more.
+    /// When the next grace time ends, and what is missing or has moved must be looked for once more.
     pub(super) fn next_grace_end(&self) -> Timestamp {
-        let far = self.now.plus_ms(3_600_000);
-        self.trees
-            .pages
-            .values()
-            .filter_map(|node| self.grace_end(node))
+        let missing = self.trees.pages.values().filter_map(|node| node.missing_since);
+        let moved = self.moments.values().filter_map(|moment| moment.moved_at);
+        missing
+            .chain(moved)
+            .map(|since| since.plus_ms(self.settings.pages.delete_grace_ms))
             .filter(|end| *end > self.watch.scanned)
-            .fold(far, Timestamp::min)
-    }
-
-    /// When the next moved file has rested and must be looked at once more.
-    pub(super) fn next_rest(&self) -> Timestamp {
-        let grace = self.settings.pages.delete_grace_ms;
-        let far = self.now.plus_ms(3_600_000);
-        self.moments
-            .values()
-            .filter_map(|moment| Some(moment.moved_at?.plus_ms(grace)))
-            .filter(|end| *end > self.watch.scanned)
-            .fold(far, Timestamp::min)
+            .fold(self.now.plus_ms(3_600_000), Timestamp::min)
     }
 
     /// A person lets through what guards held: these files and what is beneath them, or everything.

@@ -5,16 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// The documented block types, which may always be created.
-pub(super) const DOCUMENTED: [&str; 7] = [
-    "paragraph",
-    "heading",
-    "bulletListItem",
-    "numberedListItem",
-    "checkListItem",
-    "toggleListItem",
-    "quote",
-];
+use crate::model::DOCUMENTED;
 
 /// What may be created: the documented constructs, and those that were named or seen.
 #[derive(Clone, Debug, Default)]

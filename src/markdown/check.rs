@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::allowed::{Allowed, DOCUMENTED};
+use super::allowed::Allowed;
+use crate::model::DOCUMENTED;
 
 /// See [`super::check_loadable`].
 pub(super) fn check_loadable(body: &[Value], base: &[Value], allowed: &Allowed) -> Result<(), String> {

@@ -18,8 +18,8 @@ pub fn semantically_equal(a: &[Value], b: &[Value]) -> bool {
     a == b
 }
 
-/// The block types that the API document describes.
-const DESCRIBED: [&str; 7] = [
+/// The block types that the API document describes ("Pages", content).
+pub const DOCUMENTED: [&str; 7] = [
     "paragraph",
     "heading",
     "bulletListItem",
@@ -36,7 +36,7 @@ pub fn undescribed(blocks: &[Value]) -> Vec<(&str, &Value)> {
     let mut left: Vec<&Value> = blocks.iter().rev().collect();
     while let Some(block) = left.pop() {
         let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
-        if let (false, Some(id)) = (DESCRIBED.contains(&kind), block.get("id").and_then(Value::as_str)) {
+        if let (false, Some(id)) = (DOCUMENTED.contains(&kind), block.get("id").and_then(Value::as_str)) {
             found.push((id, block));
         }
         left.extend(block.get("children").and_then(Value::as_array).into_iter().flatten().rev());

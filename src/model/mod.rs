@@ -15,7 +15,7 @@ mod time;
 mod tools;
 mod trees;
 
-pub use block::{Blocks, semantically_equal, undescribed};
+pub use block::{Blocks, DOCUMENTED, semantically_equal, undescribed};
 pub use effect::{
     DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, Outcome, Request, RootState,
     Scan, ServiceReply, Unreadable,

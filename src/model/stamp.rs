@@ -17,3 +17,11 @@ pub struct Stamp {
     /// Birth time where the file system keeps one, nanoseconds since the epoch; 0 otherwise.
     pub born_ns: i64,
 }
+
+impl Stamp {
+    /// What stays with a file whatever is written into it and whatever it is called: device, inode and birth.
+    #[must_use]
+    pub fn object(&self) -> (u64, u64, i64) {
+        (self.device, self.inode, self.born_ns)
+    }
+}

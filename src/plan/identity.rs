@@ -95,7 +95,7 @@ pub fn identify(known: &[KnownFile], seen: &[SeenFile]) -> Identities {
 impl KnownFile {
     /// Whether `file` has the inode and birth that this one had.
     fn is_object(&self, file: &SeenFile) -> bool {
-        object(&self.stamp) == object(&file.stamp)
+        self.stamp.object() == file.stamp.object()
     }
 
     /// Whether `file` is this one, wherever it is now: an inode number alone is handed out again, so either the birth
@@ -110,10 +110,6 @@ impl KnownFile {
             self.stamp.size == file.stamp.size && self.stamp.modified_ns == file.stamp.modified_ns;
         untouched || (self.hash.is_some() && self.hash == file.hash)
     }
-}
-
-fn object(stamp: &Stamp) -> (u64, u64, i64) {
-    (stamp.device, stamp.inode, stamp.born_ns)
 }
 
 /// A one-to-one matching in the making between known and seen files, by their indices.
@@ -234,7 +230,7 @@ impl<'a> Matching<'a> {
             {
                 continue;
             }
-            let [k] = objects.get(&object(&file.stamp)).map_or(&[][..], Vec::as_slice) else { continue };
+            let [k] = objects.get(&file.stamp.object()).map_or(&[][..], Vec::as_slice) else { continue };
             let known = &self.known[*k];
             let certain = known.stamp.born_ns != 0 && known.is_content(file) && self.page(*k).is_some();
             if certain && self.seen_of[*k].is_none() {
@@ -251,7 +247,7 @@ impl<'a> Matching<'a> {
             if self.known_of[s].is_some() {
                 continue;
             }
-            let kin = objects.get(&object(&file.stamp)).map_or(&[][..], Vec::as_slice);
+            let kin = objects.get(&file.stamp.object()).map_or(&[][..], Vec::as_slice);
             let free =
                 kin.iter().filter(|k| self.seen_of[**k].is_none() && self.known[**k].is_same_file(file));
             if let Some(k) = free.min_by_key(|k| self.rank(**k, s)) {
@@ -288,7 +284,7 @@ impl<'a> Matching<'a> {
     fn unmatched_objects(&self) -> BTreeMap<(u64, u64, i64), Vec<usize>> {
         let mut objects: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for k in self.known_order.iter().filter(|k| self.seen_of[**k].is_none()) {
-            objects.entry(object(&self.known[*k].stamp)).or_default().push(*k);
+            objects.entry(self.known[*k].stamp.object()).or_default().push(*k);
         }
         objects
     }

@@ -93,11 +93,11 @@ impl Run {
                 takes(self, &path);
                 if held.iter().any(|word| self.ledger.may_be_twice(*word)) {
                     // One of several equal files: which of them came back, nobody can tell.
-                    self.checks.lied();
+                    self.checks.lose_track();
                 }
                 if is_late {
                     held.iter().for_each(|word| self.ledger.copy(*word));
-                    self.checks.lied();
+                    self.checks.lose_track();
                 }
                 let done = self.folder.has_parent(&path) && self.folder.write(&path, &bytes);
                 (done, format!("writes {path} again"))
@@ -135,7 +135,7 @@ impl Run {
                     // What the app changed meanwhile in one of two pages that change places is kept there.
                     let words = self.folder.file(&from).map_or(&[][..], |file| &file.words);
                     words.iter().for_each(|word| self.ledger.copy(*word));
-                    self.checks.lied();
+                    self.checks.lose_track();
                 }
                 if self.scene.recreate == 1 {
                     // Subpages change their parent with the name of a folder or of a file beside it. Pages of their own are made there, and the old ones are kept for what the app did to them.
@@ -241,7 +241,7 @@ impl Run {
                     .copied()
                     .collect();
                 words.into_iter().for_each(|word| self.ledger.copy(word));
-                self.checks.lied();
+                self.checks.lose_track();
                 format!("restores {}", self.named(&id))
             }
             Deed::IconInApp(id, icon) => {

@@ -142,7 +142,7 @@ impl Checks {
     }
 
     /// A list was answered that lacks pages, or a page came back: nobody can tell whether a file has its page already.
-    pub(crate) fn lied(&mut self) {
+    pub(crate) fn lose_track(&mut self) {
         self.posted.clear();
     }
 

@@ -312,7 +312,7 @@ impl Run {
         };
         let answered = self.service.answer(effect, Timestamp(self.now_ms));
         if answered.is_false_list {
-            self.checks.lied();
+            self.checks.lose_track();
         }
         if answered.over_budget {
             return broken("budget", format!("more than {} requests in a minute", self.scene.budget));

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::super::lower::lower;
 use super::super::plain::Kind;
 use super::formatted::Dice;
+use crate::model::DOCUMENTED;
 
 const PIECES: [&str; 110] = [
     "a",
@@ -118,16 +119,6 @@ const PIECES: [&str; 110] = [
     "。",
     "«",
     "$",
-];
-
-const DOCUMENTED: [&str; 7] = [
-    "paragraph",
-    "heading",
-    "bulletListItem",
-    "numberedListItem",
-    "checkListItem",
-    "toggleListItem",
-    "quote",
 ];
 
 /// A page. `wild` mixes in what the API document does not describe.
