@@ -5,6 +5,7 @@
 
 mod pass;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,6 +90,8 @@ pub enum News {
     Taken,
     /// How far the full pass is; the last one says how it ended.
     Pass(Box<Pass>, PassState),
+    /// What became of a change of a file: done, or one sentence why not.
+    Told(Result<(), String>),
 }
 
 /// A full pass under way, and who waits for it.
@@ -113,6 +116,7 @@ impl Daemon {
         let mut watcher = Watch::new(self.mirror.root().to_owned(), hints);
         let mut under_way = JoinSet::new();
         let mut asked: Option<Asked> = None;
+        let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
         let mut check = tokio::time::interval(WATCH_CHECK);
         check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut trash = tokio::time::interval(TRASH_CHECK);
@@ -123,6 +127,10 @@ impl Daemon {
                 self.begin(&mut under_way, id, effect);
             }
             let now = (self.clock)();
+            for told in self.engine.take_told() {
+                // In the order in which they were asked for; whoever asked may have gone already.
+                drop(putting.pop_front().map(|news| news.send(News::Told(told))));
+            }
             let happened = self.engine.take_happenings();
             self.follow_pass(&mut asked, &happened, now)?;
             if !observer.turn(&self.engine, &happened, now)? {
@@ -140,13 +148,18 @@ impl Daemon {
                         self.engine.handle(event, (self.clock)())?;
                     }
                 }
-                Some(wish) = wishes.recv() => self.take_up(wish, &mut asked)?,
+                Some(wish) = wishes.recv() => {
+                    if matches!(wish.request, Request::Put(_)) {
+                        putting.push_back(wish.news.clone());
+                    }
+                    self.take_up(wish, &mut asked)?;
+                }
                 _ = check.tick() => {
                     if let Some(event) = watcher.check() {
                         self.engine.handle(event, (self.clock)())?;
                     }
                 }
-                _ = trash.tick() => self.empty_trash(now),
+                _ = trash.tick() => self.empty_trash(self.engine.believed_time()),
                 () = tokio::time::sleep(sleep) => {}
             }
         };

@@ -50,6 +50,32 @@ pub fn open(
     Ok(Session { daemon: Daemon { engine, client, mirror, clock, grace_ms, trash_days }, lock })
 }
 
+/// The folder and the state, without the service.
+pub struct DiskSession {
+    /// The engine, which does only what it is asked.
+    pub engine: Engine,
+    /// The folder.
+    pub mirror: Mirror,
+    /// The time.
+    pub clock: Clock,
+    /// Held as long as the session lives.
+    pub lock: Lock,
+}
+
+/// Opens a session for changes to files alone. No token is needed for it, and no network.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_disk(config: &Config) -> Result<DiskSession> {
+    let lock = Lock::acquire(&config.state_dir)?;
+    let mut store = Store::open(&config.state_dir)?.store;
+    let clock = daemon::real_clock();
+    let mirror = open_mirror(&mut store, &config.root, &clock)?;
+    let mut engine = Engine::open(store, settings(config), daemon::fresh_seed(), clock())?;
+    engine.do_only_what_is_asked();
+    Ok(DiskSession { engine, mirror, clock, lock })
+}
+
 /// Opens the folder as this state's mirror. The first time, the folder and its marker are made; a folder that has a
 /// marker already (the state was lost) is taken up again with what it holds.
 fn open_mirror(store: &mut Store, root: &Path, clock: &Clock) -> Result<Mirror> {

@@ -290,6 +290,7 @@ impl Engine {
             moment.seen = tick + 1;
             moment.seen_at = intent.asked_at;
         }
+        self.made_was(&id, &intent.path)?;
         self.say(Way::Up, &intent.path, "new page");
         self.wake_all();
         Ok(())

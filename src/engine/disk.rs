@@ -334,11 +334,13 @@ impl Engine {
         let is_another =
             |old: &LocalFile| old.stamp.object() != file.stamp.object() || old.claims != file.claims;
         if old.is_some_and(|old| old.page.is_some() && is_another(&old)) {
+            self.saw_file(&file, &look.bytes, false)?;
             self.watch.arrivals.insert(file.path.clone(), file);
             self.watch.identities_due = true;
             return Ok(());
         }
         self.watch.arrivals.remove(&look.path);
+        self.saw_file(&file, &look.bytes, true)?;
         self.save_file(file)?;
         if new {
             self.watch.identities_due = true;

@@ -209,6 +209,7 @@ impl Engine {
     /// `path` is the file of `page`.
     pub(super) fn bind(&mut self, path: &MirrorPath, page: &PageId, moved: bool) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
+        self.claim_past(path, page)?;
         let Some(node) = self.trees.pages.get(page) else { return self.unbind(path, None) };
         if node.file.as_ref() == Some(path)
             && file.page.as_ref() == Some(page)

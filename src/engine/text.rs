@@ -56,6 +56,8 @@ impl Engine {
             let ids = &mut self.ids;
             let parsed = markdown::parse_taking(split.body, original, &allowed, &mut || ids.next());
             markdown::with_new_ids(&parsed, &mut || ids.next())
+        } else if let Some(blocks) = self.meaning_put_back(text_hash)? {
+            blocks
         } else {
             base.extend(self.stand_ins_from_elsewhere(&node.workspace, split.body, &base)?);
             let ids = &mut self.ids;
@@ -215,6 +217,7 @@ impl Engine {
             body: written.body,
             icon: written.icon.clone(),
         };
+        self.keep_replaced(&look.bytes)?;
         self.store.save_writing(&writing)?;
         self.writing.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
@@ -256,6 +259,7 @@ impl Engine {
         stamp: Stamp,
     ) -> Result<(), StoreError> {
         self.end_writing(page)?;
+        self.written_was(page, path, &what)?;
         if !self.trees.pages.contains_key(page) {
             self.watch.scan_by(self.now);
             return Ok(());

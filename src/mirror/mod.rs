@@ -33,6 +33,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use act::{Act, Bench, Steps};
+pub use read::peek;
+
 use root::{Place, Root};
 use sys::Abilities;
 

@@ -4,6 +4,8 @@
 //! engine opens a transaction with its first write of a turn and commits at the turn's end, so that what an effect
 //! rests on is durable before the effect leaves.
 
+mod acts;
+mod history;
 mod open;
 mod queue;
 mod rows;
@@ -13,6 +15,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+pub use acts::{Act, ActKind};
+pub use history::{HistorySize, Side, Version};
 pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;
 pub use status::{PageRow, ReadOnly, StatusCounts};
