@@ -267,7 +267,15 @@ impl<'a> Past<'a> {
     /// One sentence, when the version cannot be a page's text.
     pub fn put(&self, version: &Version, place: &MirrorPath, present: Option<&Present>) -> Result<Put> {
         let node = self.page_at(place);
-        let text = self.as_file(version, present)?;
+        let mut text = self.as_file(version, present)?;
+        let mut body = version.body.map(|body| self.body(body)).transpose()?;
+        if let (None, Some(old)) = (node, &body) {
+            // A new page has blocks of its own: the trashed one may come back in the app.
+            let new = markdown::with_new_ids(old, &mut new_id);
+            let start = front_matter::split(&text).map_or(0, |split| split.body_start);
+            text = text[..start].to_owned() + &markdown::patch(&text[start..], old, &new);
+            body = Some(new);
+        }
         let front = |text: &str, id: Option<&str>, title: Option<&str>, icon: Option<&str>| {
             front_matter::set(text, id, title, icon)
                 .map_err(|error| anyhow::anyhow!("version #{}: {error}", version.number))
@@ -283,11 +291,6 @@ impl<'a> Past<'a> {
             }
             (None, None) => front(&text, None, title, None)?,
         };
-        let exact = version.body.map(|body| self.body(body)).transpose()?;
-        let body = exact.map(|blocks| match node {
-            Some(_) => blocks,
-            None => markdown::with_new_ids(&blocks, &mut new_id),
-        });
         Ok(Put::Text { path: place.clone(), expect: present.map(|present| present.hash), text, body })
     }
 

@@ -10,6 +10,7 @@ mod edits;
 mod guards;
 mod kills;
 mod passes;
+mod past;
 mod state;
 mod systemd;
 mod tree;
