@@ -196,6 +196,7 @@ impl Engine {
             if node.file.as_ref() == Some(path) {
                 node.file = None;
                 node.missing_since.get_or_insert(now);
+                node.missing_from = Some(path.clone());
             }
         })?;
         self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
@@ -225,6 +226,7 @@ impl Engine {
         self.edit_page(page, |node| {
             node.file = Some(path.clone());
             node.missing_since = None;
+            node.missing_from = None;
             node.approved = false;
         })?;
         let moment = self.moment(page);
@@ -281,11 +283,10 @@ impl Engine {
         if disowned.and_then(|id| self.trees.pages.get(id)).is_some_and(|node| node.file.is_none()) {
             return None;
         }
-        let missing = |node: &&Node| {
-            node.file.is_none()
-                && node.missing_since.is_some()
-                && node.base.as_ref().is_some_and(|base| base.path == *path)
-        };
-        self.trees.pages.values().find(missing).map(|node| node.id.clone())
+        let missing =
+            || self.trees.pages.values().filter(|node| node.file.is_none() && node.missing_since.is_some());
+        let agreed = |node: &&Node| node.base.as_ref().is_some_and(|base| base.path == *path);
+        let last = missing().find(|node| node.base.is_some() && node.missing_from.as_ref() == Some(path));
+        last.or_else(|| missing().find(agreed)).map(|node| node.id.clone())
     }
 }

@@ -248,6 +248,7 @@ impl Engine {
                 base: None,
                 file: None,
                 missing_since: None,
+                missing_from: None,
                 stem: None,
                 approved: false,
                 first_seen: now,

@@ -278,6 +278,7 @@ impl Engine {
         self.edit_page(page, |node| {
             node.file = Some(path.clone());
             node.missing_since = None;
+            node.missing_from = None;
             differs |= node.base.as_ref().is_none_or(|base| base.body != what.body);
             match &mut node.base {
                 Some(base) => {
