@@ -17,12 +17,17 @@ impl Engine {
         self.watch.identities_due = false;
         self.hold_hidden_claims()?;
         let seen_now = std::mem::take(&mut self.lists.last_seen);
+        let bound = self.trees.files.values().filter(|file| file.page.is_some() && file.stamp.born_ns != 0);
+        let pages: BTreeSet<(u64, u64, i64)> = bound.map(|file| file.stamp.object()).collect();
         let known: Vec<KnownFile> = self
             .trees
             .files
             .values()
-            // A file without a page matters once one was asked for. Others may be places that a file passed through.
-            .filter(|file| file.page.is_some() || self.is_asked_for(&file.path))
+            // A file without a page matters once one was asked for. Others may be places that a file passed through, and
+            // one that is a page's file by its object is that file, read where it has come to.
+            .filter(|file| {
+                file.page.is_some() || self.is_asked_for(&file.path) && !pages.contains(&file.stamp.object())
+            })
             .map(|file| KnownFile {
                 path: file.path.clone(),
                 page: file.page.clone(),
