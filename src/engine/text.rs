@@ -271,6 +271,7 @@ impl Engine {
             problem: None,
             racy: true,
         };
+        self.lists.last_seen.insert(path.clone(), stamp);
         self.save_file(file)?;
         self.trees.folders.extend(path.parent());
         let words = if what.new { "new page" } else { "updated from the service" };
