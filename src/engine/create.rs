@@ -248,6 +248,7 @@ impl Engine {
             base: None,
             file: None,
             missing_since: None,
+            missing_from: None,
             stem: intent.path.page_stem().or(Some(intent.path.name())).map(ToOwned::to_owned),
             approved: false,
             first_seen,
@@ -272,6 +273,7 @@ impl Engine {
             if file.is_none() {
                 // The file went while its page was made: the page follows it like any other whose file was deleted.
                 node.missing_since = Some(now);
+                node.missing_from = Some(intent.path.clone());
                 tracing::debug!(inode = stamp.inode, "the file of a new page is gone");
             }
         }

@@ -17,12 +17,17 @@ impl Engine {
         self.watch.identities_due = false;
         self.hold_hidden_claims()?;
         let seen_now = std::mem::take(&mut self.lists.last_seen);
+        let bound = self.trees.files.values().filter(|file| file.page.is_some() && file.stamp.born_ns != 0);
+        let pages: BTreeSet<(u64, u64, i64)> = bound.map(|file| file.stamp.object()).collect();
         let known: Vec<KnownFile> = self
             .trees
             .files
             .values()
-            // A file without a page matters once one was asked for. Others may be places that a file passed through.
-            .filter(|file| file.page.is_some() || self.is_asked_for(&file.path))
+            // A file without a page matters once one was asked for. Others may be places that a file passed through, and
+            // one that is a page's file by its object is that file, read where it has come to.
+            .filter(|file| {
+                file.page.is_some() || self.is_asked_for(&file.path) && !pages.contains(&file.stamp.object())
+            })
             .map(|file| KnownFile {
                 path: file.path.clone(),
                 page: file.page.clone(),
@@ -196,6 +201,7 @@ impl Engine {
             if node.file.as_ref() == Some(path) {
                 node.file = None;
                 node.missing_since.get_or_insert(now);
+                node.missing_from = Some(path.clone());
             }
         })?;
         self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
@@ -226,6 +232,7 @@ impl Engine {
         self.edit_page(page, |node| {
             node.file = Some(path.clone());
             node.missing_since = None;
+            node.missing_from = None;
             node.approved = false;
         })?;
         let moment = self.moment(page);
@@ -282,11 +289,10 @@ impl Engine {
         if disowned.and_then(|id| self.trees.pages.get(id)).is_some_and(|node| node.file.is_none()) {
             return None;
         }
-        let missing = |node: &&Node| {
-            node.file.is_none()
-                && node.missing_since.is_some()
-                && node.base.as_ref().is_some_and(|base| base.path == *path)
-        };
-        self.trees.pages.values().find(missing).map(|node| node.id.clone())
+        let missing =
+            || self.trees.pages.values().filter(|node| node.file.is_none() && node.missing_since.is_some());
+        let agreed = |node: &&Node| node.base.as_ref().is_some_and(|base| base.path == *path);
+        let last = missing().find(|node| node.base.is_some() && node.missing_from.as_ref() == Some(path));
+        last.or_else(|| missing().find(agreed)).map(|node| node.id.clone())
     }
 }
