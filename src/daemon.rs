@@ -108,13 +108,30 @@ impl Daemon {
     /// [`StoreError`] when the state can no longer be recorded: nothing more may be done then.
     pub async fn run(
         mut self,
+        wishes: mpsc::UnboundedReceiver<Wish>,
+        shutdown: impl Future<Output = ()>,
+        observer: &mut impl Observer,
+    ) -> Result<Ended, StoreError> {
+        let mut under_way = JoinSet::new();
+        let ended = self.turn(&mut under_way, wishes, shutdown, observer).await;
+        match &ended {
+            Ok(_) => self.finish(&mut under_way).await?,
+            // What is under way on disk cannot be called back, and nobody else may write beside it. What becomes of it is
+            // not recorded: the same as after a crash.
+            Err(_) => while under_way.join_next().await.is_some() {},
+        }
+        ended
+    }
+
+    async fn turn(
+        &mut self,
+        under_way: &mut JoinSet<(EffectId, Outcome)>,
         mut wishes: mpsc::UnboundedReceiver<Wish>,
         shutdown: impl Future<Output = ()>,
         observer: &mut impl Observer,
     ) -> Result<Ended, StoreError> {
         let (hints, mut hinted) = mpsc::unbounded_channel();
         let mut watcher = Watch::new(self.mirror.root().to_owned(), hints);
-        let mut under_way = JoinSet::new();
         let mut asked: Option<Asked> = None;
         let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
         let mut check = tokio::time::interval(WATCH_CHECK);
@@ -124,7 +141,7 @@ impl Daemon {
         tokio::pin!(shutdown);
         let ended = loop {
             while let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
-                self.begin(&mut under_way, id, effect);
+                self.begin(under_way, id, effect);
             }
             let now = (self.clock)();
             for told in self.engine.take_told() {
@@ -163,7 +180,6 @@ impl Daemon {
                 () = tokio::time::sleep(sleep) => {}
             }
         };
-        self.finish(&mut under_way).await?;
         Ok(ended)
     }
 

@@ -10,6 +10,7 @@ use super::{output, put, when};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
+use crate::engine::WENT_BACK;
 use crate::model::{MirrorPath, Node, Put};
 use crate::store::Version;
 
@@ -80,7 +81,9 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
         .values()
         .filter(|node| {
             let file = node.file.as_ref().and_then(|path| past.loaded.files.get(path));
-            node.base.is_some() && (node.file.is_none() || file.is_some_and(|file| file.problem.is_some()))
+            let went_back = node.parked.as_ref().is_some_and(|parked| parked.why == WENT_BACK);
+            let is_odd = went_back || file.is_some_and(|file| file.problem.is_some());
+            node.base.is_some() && (node.file.is_none() || is_odd)
         })
         .filter_map(|node| Some((base_path(node)?, node)))
         .filter(|(path, _)| places.is_empty() || places.iter().any(|place| covers(place, path)))

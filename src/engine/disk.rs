@@ -6,8 +6,8 @@ use super::flight::{Flight, Purpose};
 use super::{Engine, Way};
 use crate::markdown::front_matter;
 use crate::model::{
-    Body, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, LocalFile, MirrorPath, PageId,
-    RootState, Scan, Stamp, Timestamp,
+    Body, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, LocalFile, MirrorPath, Node,
+    PageId, RootState, Scan, Stamp, Timestamp,
 };
 use crate::plan::ignore;
 use crate::store::{Store, StoreError};
@@ -179,8 +179,9 @@ impl Engine {
         if self.root.identity != Some(scan.root_identity) {
             self.root.changed |= self.root.identity.is_some();
             self.root.identity = Some(scan.root_identity);
-            let (device, inode) = scan.root_identity;
-            self.store.set_meta("root_identity", &format!("{device} {inode}"))?;
+            if !self.root.changed {
+                self.accept_root()?;
+            }
         }
         self.root.unreadable =
             scan.unreadable.iter().map(|item| (item.path.clone(), item.why.clone())).collect();
@@ -190,6 +191,25 @@ impl Engine {
         self.identify_if_ready()?;
         self.watch.scan_by(self.next_grace_end());
         self.drop_settled_conflicts(&scan)
+    }
+
+    /// The root is the one it should be: what is missing in it from now on was deleted.
+    pub(super) fn accept_root(&mut self) -> Result<(), StoreError> {
+        self.root.changed = false;
+        match self.root.identity {
+            Some((device, inode)) => self.store.set_meta("root_identity", &format!("{device} {inode}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Another root in which nothing is missing is as good as the one before; otherwise it stays in doubt, also in the
+    /// next run.
+    pub(super) fn settle_root(&mut self) -> Result<(), StoreError> {
+        let is_missing = |node: &Node| node.base.is_some() && node.file.is_none();
+        if self.root.changed && self.watch.is_quiet(self.now) && !self.trees.pages.values().any(is_missing) {
+            self.accept_root()?;
+        }
+        Ok(())
     }
 
     fn take_in_names(&mut self, scan: &Scan) {
@@ -347,6 +367,7 @@ impl Engine {
         }
         if let (Some(page), true) = (page, readable) {
             self.interpret(&page, look)?;
+            self.hold_what_went_back(&page)?;
             self.wake(&page);
         }
         Ok(())

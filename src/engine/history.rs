@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 
 use super::Engine;
 use super::flight::Written;
-use crate::model::{Body, ContentHash, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp};
+use crate::markdown::{self, Allowed};
+use crate::model::{
+    Blocks, Body, ContentHash, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp, semantically_equal,
+};
 use crate::store::{Act, ActKind, Side, Store, StoreError, Version};
 
 const DAY_MS: i64 = 86_400_000;
@@ -29,7 +32,12 @@ pub(super) struct Keeping {
     believed: Timestamp,
     /// Paths of versions that belong to no page yet.
     pageless: BTreeSet<MirrorPath>,
+    /// Since when the folder is an older copy than the one that was mirrored last.
+    folder_is_old: Option<Timestamp>,
 }
+
+/// Why a page is parked whose file came back from an older copy of the folder.
+pub const WENT_BACK: &str = "its file went back to an earlier version, with an older copy of the folder";
 
 /// What there is to say of an act besides what it was and where.
 #[derive(Debug, Default)]
@@ -43,7 +51,8 @@ pub(super) struct Detail {
 impl Keeping {
     pub(super) fn new(store: &mut Store, now: Timestamp) -> Result<Self, StoreError> {
         let believed = believe(store, now)?;
-        Ok(Self { due: now, bodies_due: now, believed, pageless: store.pageless_paths()? })
+        let folder_is_old = store.meta("folder_is_old")?.and_then(|at| at.parse().ok()).map(Timestamp);
+        Ok(Self { due: now, bodies_due: now, believed, pageless: store.pageless_paths()?, folder_is_old })
     }
 }
 
@@ -225,6 +234,7 @@ impl Engine {
         }
         let kind = if what.new { ActKind::Written } else { ActKind::Updated };
         node.file = Some(path.clone());
+        self.store.note_written(page, what.body, what.text)?;
         let more = Detail {
             other: None,
             bodies: (base.map(|(body, _)| body), Some(what.body)),
@@ -292,8 +302,36 @@ impl Engine {
         json.map(|json| serde_json::from_slice(&json).map_err(|_| StoreError::Row("body"))).transpose()
     }
 
+    /// What a file stands for when it says just what the page says, although the base knows neither: both sides made one
+    /// change, or it was made and is not remembered. Read against the base, what is new in it would be new twice.
+    pub(super) fn or_as_the_page(
+        &mut self,
+        node: &Node,
+        text: &str,
+        allowed: &Allowed,
+        blocks: Blocks,
+    ) -> Result<Blocks, StoreError> {
+        let (Some(base), Some(remote)) = (&node.base, node.remote.body) else { return Ok(blocks) };
+        if remote == base.body {
+            return Ok(blocks);
+        }
+        let theirs = self.store.body(remote)?.unwrap_or_default();
+        let ids = &mut self.ids;
+        let read = markdown::parse(text, &theirs, allowed, &mut || ids.next());
+        Ok(if semantically_equal(&read, &theirs) { theirs } else { blocks })
+    }
+
+    /// The page has another body: an edit in its file is read again beside it.
+    pub(super) fn read_beside(&mut self, node: &Node) {
+        let text = self.trees.file_of(node).and_then(|file| file.hash);
+        if text.is_some() && node.base.as_ref().is_some_and(|base| base.text != text) {
+            self.moment(&node.id).reading = None;
+        }
+    }
+
     /// Lets go of what has been kept for long enough, a little at a time, when there is nothing else to do.
     pub(super) fn tend_history(&mut self) -> Result<(), StoreError> {
+        self.settle_root()?;
         if self.keeping.due > self.now {
             return Ok(());
         }
@@ -311,6 +349,31 @@ impl Engine {
             self.keeping.bodies_due = self.now.plus_ms(BODIES_EVERY_MS);
             self.store.drop_unused_bodies()?;
             self.store.drop_unused_contents()?;
+        }
+        Ok(())
+    }
+
+    /// A file was read whose text it has held before: after an older copy of the folder was put back, that is no edit.
+    pub(super) fn hold_what_went_back(&mut self, page: &PageId) -> Result<(), StoreError> {
+        let Some(since) = self.keeping.folder_is_old else { return Ok(()) };
+        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
+        let text = self.trees.file_of(&node).and_then(|file| file.hash);
+        let agreed = node.base.as_ref().and_then(|base| base.text);
+        if let Some(text) = text.filter(|text| Some(*text) != agreed)
+            && self.store.has_held(page, text, since)?
+        {
+            return self.park(page, WENT_BACK.to_owned());
+        }
+        if node.parked.is_some_and(|parked| parked.why == WENT_BACK) {
+            self.edit_page(page, |node| node.parked = None)?;
+        }
+        Ok(())
+    }
+
+    /// A person takes the files of an older copy of the folder as they are.
+    pub(super) fn take_folder_as_it_is(&mut self) -> Result<(), StoreError> {
+        if self.keeping.folder_is_old.take().is_some() {
+            self.store.set_meta("folder_is_old", "no")?;
         }
         Ok(())
     }

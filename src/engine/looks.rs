@@ -175,6 +175,7 @@ impl Engine {
         }
         if is_new {
             self.saw_body(&node, &body)?;
+            self.read_beside(&node);
         }
         self.settle_sent(&mut node)?;
         let overwritten = self.take_in_overwriting(&mut node, before.body);

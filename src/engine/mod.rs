@@ -34,6 +34,7 @@ mod trees;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use attention::Summary;
+pub use history::WENT_BACK;
 
 use crate::markdown::Allowed;
 use crate::model::{

@@ -332,7 +332,8 @@ impl Engine {
         self.try_forbidden_again(true)?;
         self.refusals.clear();
         if paths.is_empty() {
-            self.root.changed = false;
+            self.accept_root()?;
+            self.take_folder_as_it_is()?;
             self.root.strays_approved = true;
             self.store.drop_notices(self.now.plus_ms(1))?;
         }

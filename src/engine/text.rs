@@ -63,6 +63,7 @@ impl Engine {
             let ids = &mut self.ids;
             markdown::parse_taking(split.body, base, &allowed, &mut || ids.next())
         };
+        let blocks = self.or_as_the_page(&node, split.body, &allowed, blocks)?;
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
         let mut body = Body::of(blocks);
         for known in [node.base.as_ref().map(|base| base.body), node.remote.body].into_iter().flatten() {

@@ -243,6 +243,41 @@ impl Store {
         Ok(rows > 0)
     }
 
+    /// The file was written for the last version of a page that holds this body: its text is known by its hash.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn note_written(
+        &mut self,
+        page: &PageId,
+        body: ContentHash,
+        text: ContentHash,
+    ) -> Result<(), StoreError> {
+        let Some(body) = self.content_id(body)? else { return Ok(()) };
+        self.turn()?
+            .prepare_cached(
+                "UPDATE history_versions SET wrote = ?3 WHERE number =
+                 (SELECT max(number) FROM history_versions WHERE page = ?1 AND body = ?2)",
+            )?
+            .execute(params![page.as_str(), body, text.0])?;
+        Ok(())
+    }
+
+    /// Whether the page's file held this text before a moment, as far back as the history goes.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn has_held(&self, page: &PageId, text: ContentHash, before: Timestamp) -> Result<bool, StoreError> {
+        let id = self.content_id(text)?;
+        Ok(self
+            .db
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM history_versions WHERE page = ?1
+                 AND at < ?4 AND (text = ?2 OR wrote = ?3))",
+            )?
+            .query_row(params![page.as_str(), id, text.0, before.0], |row| row.get(0))?)
+    }
+
     /// A file has become a page's: what was seen of it before is the page's too.
     ///
     /// # Errors

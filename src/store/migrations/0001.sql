@@ -71,10 +71,11 @@ CREATE TABLE history_contents (
     bytes BLOB NOT NULL
 );
 
--- `page` is null while a new file is no page yet; `body` and `text` name contents.
+-- `page` is null while a new file is no page yet; `body` and `text` name contents; `wrote` is the hash of the text that was
+-- written into the file for `body`.
 CREATE TABLE history_versions (
     number INTEGER PRIMARY KEY AUTOINCREMENT, page TEXT, at INTEGER NOT NULL, side INTEGER NOT NULL,
-    path TEXT, title TEXT NOT NULL, body INTEGER, text INTEGER, sent INTEGER NOT NULL
+    path TEXT, title TEXT NOT NULL, body INTEGER, text INTEGER, sent INTEGER NOT NULL, wrote BLOB
 );
 CREATE INDEX history_by_page ON history_versions (page, number);
 CREATE INDEX history_by_path ON history_versions (path, number);

@@ -11,6 +11,7 @@ mod guards;
 mod kills;
 mod passes;
 mod past;
+mod sick;
 mod state;
 mod systemd;
 mod tree;
