@@ -130,7 +130,11 @@ pub enum Command {
     /// The page holds the service's version; yours stands beside it as `Title.conflict-YYYYMMDD-HHMMSS.md` and is
     /// never synced. Take over what you want to keep, then remove the copy: that settles it.
     #[command(after_help = "Example:  espejo conflicts")]
-    Conflicts,
+    Conflicts {
+        /// Print one JSON value and nothing else
+        #[arg(long)]
+        json: bool,
+    },
     /// Edits that are not at the service yet; or, with --at, a version of a page beside its file
     ///
     /// A unified diff: `-` is what the service has (or the version), `+` is what the file has. Formatting that changes no
@@ -273,7 +277,7 @@ mod tests {
             ("list a/b --json", Command::List { path: path("a/b"), json: true }),
             ("approve", Command::Approve { paths: vec![] }),
             ("approve a b", Command::Approve { paths: vec!["a".into(), "b".into()] }),
-            ("conflicts", Command::Conflicts),
+            ("conflicts", Command::Conflicts { json: false }),
             ("diff", Command::Diff { path: None, at: None }),
             ("diff a --at 7", Command::Diff { path: path("a"), at: Some("7".to_owned()) }),
             ("history a --json", Command::History { path: "a".into(), json: true }),

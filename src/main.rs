@@ -58,7 +58,7 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
         Command::Status { json } => commands::status::run(&load()?, *json, &mut out),
         Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, &mut out),
         Command::Approve { paths } => wait(commands::approve::run(&load()?, paths, &mut out)),
-        Command::Conflicts => commands::conflicts::run(&load()?, &mut out),
+        Command::Conflicts { json } => commands::conflicts::run(&load()?, *json, &mut out),
         Command::Diff { path, at } => {
             let terminal = std::io::stdout().is_terminal();
             commands::diff::run(&load()?, path.as_deref(), at.as_deref(), terminal, &mut out)
