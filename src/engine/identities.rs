@@ -123,7 +123,7 @@ impl Engine {
                     self.follow_folder(from, &file.path)?;
                     self.follow_folder_intents(from, &file.path)?;
                 }
-                Verdict::New { from: Some(from), .. } => {
+                Verdict::New { from: Some(from), .. } | Verdict::Copy { from: Some(from), .. } => {
                     self.follow_intent(from, &file.path)?;
                     self.follow_folder_intents(from, &file.path)?;
                 }
@@ -138,7 +138,7 @@ impl Engine {
                 Verdict::Same(page) => self.bind(&file.path, page, false)?,
                 Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
                 // A copy of another page's file, put where this page's file was, is what this page says now.
-                Verdict::Copy { of } => match self.missing_from(&file.path) {
+                Verdict::Copy { of, .. } => match self.missing_from(&file.path) {
                     Some(page) => self.bind(&file.path, &page, true)?,
                     None => self.unbind(&file.path, Some(of.clone()))?,
                 },

@@ -75,7 +75,8 @@ fn show(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Same(page) => format!("same {page}"),
         Verdict::Moved { page, from } => format!("moved {page} {from}"),
-        Verdict::Copy { of } => format!("copy {of}"),
+        Verdict::Copy { of, from: None } => format!("copy {of}"),
+        Verdict::Copy { of, from: Some(from) } => format!("copy {of} from {from}"),
         Verdict::New { claims, from } => {
             let claims = claims.as_ref().map(|page| format!(" claims {page}")).unwrap_or_default();
             format!("new{claims}{}", from.as_ref().map(|path| format!(" {path}")).unwrap_or_default())
