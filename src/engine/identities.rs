@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
-use super::disk::UNSETTLED_MAX_MS;
+use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
 use crate::model::{LocalFile, MirrorPath, Node, PageId, folder_of};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
 use crate::store::StoreError;
@@ -223,6 +223,9 @@ impl Engine {
             return Ok(());
         }
         let came_back = node.missing_since.is_some();
+        if file.page.as_ref() != Some(page) {
+            forgive_emptiness(&mut file);
+        }
         file.page = Some(page.clone());
         if file.claims.as_ref().is_some_and(|claims| claims != page) {
             file.disowned.clone_from(&file.claims);
@@ -247,6 +250,7 @@ impl Engine {
     pub(super) fn unbind(&mut self, path: &MirrorPath, copy_of: Option<PageId>) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
         let was = file.page.take();
+        forgive_emptiness(&mut file);
         if copy_of.is_some() {
             file.disowned = copy_of;
         }
@@ -294,4 +298,10 @@ impl Engine {
         let last = missing().find(|node| node.base.is_some() && node.missing_from.as_ref() == Some(path));
         last.or_else(|| missing().find(agreed)).map(|node| node.id.clone())
     }
+}
+
+/// A file that has another page, or none, is not measured by what its page held: whether it may be empty shows when it
+/// is read for the page that it has.
+fn forgive_emptiness(file: &mut LocalFile) {
+    file.problem = file.problem.take().filter(|why| why != EMPTIED);
 }

@@ -251,6 +251,12 @@ fn files_without_a_page_are_followed_too() {
     check("gone while waiting", &["a - 1 - 1"], &[], "a");
     check("a copy waiting", &["a A 1 A 1", "b - 2 A 1"], &[("a 1 A 1", "same A"), ("b 2 A 1", "copy A")], "");
     check(
+        "a waiting copy moves",
+        &["a A 1 A 1", "b - 2 A 1"],
+        &[("a 1 A 1", "same A"), ("d/b 2 A 1", "copy A from b")],
+        "",
+    );
+    check(
         "the original of a waiting copy is deleted",
         &["a A 1 A 1", "b - 2 A 1"],
         &[("b 2 A 1", "moved A a")],

@@ -105,7 +105,8 @@ impl Run {
                     // Its file has another name by now: this one is a file of its own.
                     self.checks.lose_track();
                 }
-                if is_late {
+                if is_late || self.folder.file(&path).is_some() {
+                    // Whatever has come to its place says something else now, and its own page may have come back.
                     held.iter().for_each(|word| self.ledger.copy(*word));
                     self.checks.lose_track();
                 }
