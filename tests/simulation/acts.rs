@@ -95,7 +95,18 @@ impl Run {
                     // One of several equal files: which of them came back, nobody can tell.
                     self.checks.lose_track();
                 }
-                if is_late {
+                let renamed = self.folder.file(&path).is_none()
+                    && self
+                        .folder
+                        .things
+                        .values()
+                        .any(|thing| held.iter().any(|word| thing.words.contains(word)));
+                if renamed {
+                    // Its file has another name by now: this one is a file of its own.
+                    self.checks.lose_track();
+                }
+                if is_late || self.folder.file(&path).is_some() {
+                    // Whatever has come to its place says something else now, and its own page may have come back.
                     held.iter().for_each(|word| self.ledger.copy(*word));
                     self.checks.lose_track();
                 }
