@@ -5,6 +5,8 @@
 mod acts;
 mod mirror;
 mod people;
+mod requests;
+mod view;
 mod world;
 
 use std::collections::BTreeMap;
