@@ -163,7 +163,7 @@ impl Case {
             let held = with_problems && !self.problems().is_empty();
             quiet = if (all_rest || held) && self.mirror.deeds == before { quiet + 1 } else { 0 };
             // What rests stays at rest, also when its grace time is over.
-            if quiet == if held { 4 } else { 2 } {
+            if quiet >= if held { 4 } else { 2 } {
                 return;
             }
         }

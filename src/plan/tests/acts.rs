@@ -7,7 +7,7 @@ use super::world::{Text, World, hash_of};
 use crate::model::{
     Agreed, ContentHash, LocalFile, MirrorPath, Moves, Node, PageId, Presence, Timestamp, folder_of,
 };
-use crate::plan::{Decision, Place, guard, naming};
+use crate::plan::{Decision, guard, naming};
 
 /// More turns for one page without a look is no end.
 const TURNS_MAX: usize = 12;
@@ -38,7 +38,7 @@ impl Mirror {
             return Fate::Done;
         }
         self.deeds += 1;
-        match world.luck.below(6) {
+        let fate = match world.luck.below(6) {
             0 | 1 => Fate::LostAfter,
             2 => Fate::LostBefore,
             3 => Fate::Refused,
@@ -51,7 +51,9 @@ impl Mirror {
                 self.crash();
                 Fate::LostBefore
             }
-        }
+        };
+        world.tell(|| format!("    {fate:?}"));
+        fate
     }
 
     /// A disk act that was not answered well: a look tells what is.
@@ -172,6 +174,7 @@ impl Mirror {
     fn adopt(&mut self, node: &Node) {
         let Some(file) = self.file(node).cloned() else { return };
         let Some(body) = node.remote.body else { return };
+        let folder_at = self.waited_folder(node, &file.path);
         if let Some(page) = self.pages.get_mut(&node.id) {
             page.stem = file.path.page_stem().map(str::to_owned);
             page.base = Some(Agreed {
@@ -182,7 +185,7 @@ impl Mirror {
                 text: file.hash,
                 front_title: file.front_title,
                 path: file.path,
-                folder_at: None,
+                folder_at,
             });
         }
     }
@@ -259,7 +262,7 @@ impl Mirror {
         };
         self.files.insert(path.clone(), file);
         self.folders.extend(path.parent());
-        let folder_at = self.pages.get(page).and_then(|node| self.folder_of_another_name(node, path));
+        let folder_at = self.pages.get(page).and_then(|node| self.waited_folder(node, path));
         let Some(node) = self.pages.get_mut(page) else { return };
         node.file = Some(path.clone());
         node.missing_since = None;
@@ -284,12 +287,20 @@ impl Mirror {
         }
     }
 
-    /// The folder that has waited for this page, when its file could not have the folder's name.
-    fn folder_of_another_name(&self, node: &Node, path: &MirrorPath) -> Option<MirrorPath> {
-        let waited = path.parent()?.join(node.stem.as_deref()?).ok()?;
-        let is_its = self.folder_stands_for(&waited) == Place::Under(Some(node.id.clone()));
-        let differs = folder_of(path).as_ref() != Some(&waited);
-        (node.base.is_none() && differs && is_its && self.folders.contains(&waited)).then_some(waited)
+    /// The folder that has waited for this page under its name, when its file got another one.
+    fn waited_folder(&self, node: &Node, path: &MirrorPath) -> Option<MirrorPath> {
+        let folder = path.parent()?.join(node.stem.as_deref()?).ok()?;
+        let is_agreed = |other: &Node| {
+            other.base.as_ref().is_some_and(|base| {
+                base.folder_at.as_ref() == Some(&folder) || folder_of(&base.path).as_ref() == Some(&folder)
+            })
+        };
+        let waited = node.base.is_none()
+            && folder_of(path).as_ref() != Some(&folder)
+            && self.folders.contains(&folder)
+            && !self.pages.values().any(is_agreed)
+            && !self.is_anothers(&folder, &node.id);
+        waited.then_some(folder)
     }
 
     fn splice(&mut self, world: &mut World, node: &Node, faults: bool) {
@@ -356,6 +367,8 @@ impl Mirror {
         if matches!(fate, Fate::Done | Fate::LostAfter)
             && let Some(file) = world.files.remove(&path)
         {
+            // A rename takes whatever is there: another file than was looked at may come back to its page beside it.
+            world.copied |= self.file(node).and_then(|known| known.hash) != Some(hash_of(&file.text));
             world.copies.insert(to, file.text);
             done = true;
         }

@@ -145,7 +145,11 @@ impl Mirror {
         if node.remote.presence == Presence::Unlisted {
             node.remote.presence = Presence::Hidden;
         }
+        let sent = self.sent.contains_key(page).then(|| node.base.clone());
         self.settle_sent(&mut node);
+        if let Some(before) = sent {
+            world.tell(|| format!("    written after all: {}", before != node.base));
+        }
         self.pages.insert(page.clone(), node);
         self.choose_stems();
     }

@@ -21,12 +21,14 @@ impl Mirror {
         let [was, theirs, ours] = [base.body, before, local].map(|hash| &self.bodies[&hash]);
         let merged = merge::merge(&blocks(was), &blocks(theirs), &blocks(ours));
         if !merged.collisions.is_empty() && self.moment(page).copied != Some(text) {
-            let copied = world.files.get(&file.path).map(|file| file.text.clone());
-            if let Some(copied) = copied.filter(|copied| hash_of(copied) == text)
-                && !self.is_copied(world, &copied)
-            {
+            let there = world.files.get(&file.path).map(|file| file.text.clone());
+            let Some(there) = there.filter(|there| hash_of(there) == text) else {
+                // What was saved in between is to be read first.
+                return self.scan(world);
+            };
+            if !self.is_copied(world, &there) {
                 let to = self.copy_path(world, &file.path);
-                world.copies.insert(to, copied);
+                world.copies.insert(to, there);
             }
             self.moment(page).copied = Some(text);
         }

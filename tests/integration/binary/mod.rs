@@ -7,6 +7,7 @@ mod bench;
 mod both;
 mod down;
 mod edits;
+mod full;
 mod guards;
 mod kills;
 mod passes;
