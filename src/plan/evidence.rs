@@ -63,5 +63,12 @@ mod tests {
         check(&[("a", "1")], &[("a", "1!")], true);
         check(&[("a", "1"), ("b", "2!")], &[("a", "1!"), ("b", "2")], false);
         check(&[("a", "1"), ("b", "2"), ("c", "3")], &[("a", "1!"), ("b", "2")], false);
+        // Somebody else removed the same block, and our other change is not there.
+        check(&[("a", "1!")], &[("a", "1")], false);
+        check(&[("a", "1!"), ("c", "3")], &[("a", "1")], false);
+        check(&[("a", "1!")], &[("a", "1!?")], false);
+        // A block of ours is there, whatever became of the rest.
+        check(&[("a", "1!"), ("c", "3")], &[("c", "3?")], true);
+        check(&[("a", "1"), ("b", "2")], &[("a", "1!"), ("b", "2")], false);
     }
 }

@@ -31,8 +31,8 @@ struct Case {
 /// Plays one case; what went wrong, and the story if it was asked for.
 fn play(number: u64, tells: bool) -> Result<(), String> {
     let mut world = World::new(number.wrapping_mul(0x2545_f491_4f6c_dd1d) + 1, tells);
-    let deletes = if number % 2 == 0 { Deletes::Trash } else { Deletes::Restore };
-    let moves = if number / 2 % 2 == 0 { Moves::PutBack } else { Moves::Recreate };
+    let deletes = if number.is_multiple_of(2) { Deletes::Trash } else { Deletes::Restore };
+    let moves = if (number / 2).is_multiple_of(2) { Moves::PutBack } else { Moves::Recreate };
     let faults = number / 4 % 2 == 1;
     world.grow();
     let mut case = Case { world, mirror: Mirror::new(deletes, moves), faults };

@@ -325,8 +325,7 @@ impl Mirror {
         };
         if text != old.text {
             // An edit that the service never got is not written over.
-            let kept = |world: &World| world.are_served(&old.text.lines) || self.is_copied(world, &old.text);
-            if !kept(world) {
+            if !world.are_kept(&old.text.lines) {
                 world.fail(|| format!("an edit of {} is written over", file.path));
             }
             let icon = node.remote.icon.clone();
@@ -392,7 +391,7 @@ impl Mirror {
             && world.files.get(&path).is_some_and(|file| Some(hash_of(&file.text)) == expected)
         {
             let text = world.files.remove(&path).unwrap().text;
-            if !world.are_served(&text.lines) && !self.is_copied(world, &text) {
+            if !world.are_kept(&text.lines) {
                 world.fail(|| format!("{path} goes to the trash with words that the service never got"));
             }
             world.trash.push(text);

@@ -8,8 +8,8 @@ use crate::model::{
     ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, PollState, Presence, RemotePage, Sent,
     Stamp, Timestamp, WorkspaceId,
 };
+use crate::plan::evidence;
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
-use crate::plan::{evidence, naming};
 
 /// What a page shall be made for.
 #[derive(Debug, Clone)]
@@ -329,12 +329,10 @@ impl Mirror {
         }
         for (page, path) in &told.vanished {
             let scanned = self.scanned;
-            if let Some(node) = self.pages.get_mut(page) {
-                if node.file.as_ref() == Some(path) {
-                    node.file = None;
-                    node.missing_since.get_or_insert(Timestamp(scanned));
-                    node.missing_from = Some(path.clone());
-                }
+            if let Some(node) = self.pages.get_mut(page).filter(|node| node.file.as_ref() == Some(path)) {
+                node.file = None;
+                node.missing_since.get_or_insert(Timestamp(scanned));
+                node.missing_from = Some(path.clone());
             }
             self.moment(page).reading = None;
         }

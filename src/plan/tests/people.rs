@@ -83,6 +83,7 @@ impl World {
                 // Nothing is in it any more.
                 self.let_go(words(&text.lines));
                 let empty = Text::default();
+                self.copied = true;
                 self.files.get_mut(&path).unwrap().text = empty;
             }
             20 => {
@@ -114,6 +115,7 @@ impl World {
                 } else {
                     text.claims = None;
                     text.title = None;
+                    self.copied = true;
                     self.save(path, text);
                 }
             }

@@ -20,6 +20,8 @@ impl Mirror {
         let text = file.hash.unwrap_or(local);
         let [was, theirs, ours] = [base.body, before, local].map(|hash| &self.bodies[&hash]);
         let merged = merge::merge(&blocks(was), &blocks(theirs), &blocks(ours));
+        world.tell(|| format!("    base {was:?}\n    theirs {theirs:?}\n    ours {ours:?}"));
+        world.tell(|| format!("    collides at {:?}", merged.collisions));
         if !merged.collisions.is_empty() && self.moment(page).copied != Some(text) {
             let there = world.files.get(&file.path).map(|file| file.text.clone());
             let Some(there) = there.filter(|there| hash_of(there) == text) else {

@@ -90,7 +90,7 @@ pub(super) struct World {
     pub(super) free: Vec<bool>,
     /// By number, whether somebody has made two of the word.
     pub(super) doubled: Vec<bool>,
-    /// Whether somebody has copied a whole file: then whatever was in it may stand twice.
+    /// Whether somebody has copied a whole file, or taken away what tells whose it is: then words may stand twice.
     pub(super) copied: bool,
     next: u32,
     /// What happened, if that shall be told.
@@ -240,10 +240,11 @@ impl World {
         self.files.insert(path, OnDisk { object, text });
     }
 
-    /// Whether something has this name, or one that is the same elsewhere.
+    /// Whether something in the folder has this name, or one that is the same elsewhere.
     pub(super) fn is_taken(&self, path: &MirrorPath) -> bool {
-        let key = naming::fold(path.as_str());
-        self.files.keys().chain(self.copies.keys()).any(|other| naming::fold(other.as_str()) == key)
+        let (folder, key) = (path.parent(), naming::fold(path.name()));
+        let inside = self.files.keys().chain(self.copies.keys()).filter(|other| other.parent() == folder);
+        inside.map(MirrorPath::name).any(|name| naming::fold(name) == key)
     }
 
     /// Renames a file, as `rename` without replacing does.
@@ -299,10 +300,13 @@ impl World {
         }
     }
 
-    /// Whether each of these words is at the service, in whatever state, or was taken away.
-    pub(super) fn are_served(&self, lines: &[Line]) -> bool {
+    /// Whether each of these words is at the service, in whatever state, or in a conflict copy, or was taken away.
+    pub(super) fn are_kept(&self, lines: &[Line]) -> bool {
+        let has = |lines: &[Line], word: u32| words(lines).any(|other| other == word);
         words(lines).all(|word| {
-            self.free[word as usize] || self.pages.values().any(|page| words(&page.lines).any(|w| w == word))
+            self.free[word as usize]
+                || self.pages.values().any(|page| has(&page.lines, word))
+                || self.copies.values().any(|text| has(&text.lines, word))
         })
     }
 

@@ -14,6 +14,7 @@ use super::bench::{Bench, append, paragraph, words};
 const MAY_MOUNT: &str = "ESPEJO_TEST_MAY_MOUNT";
 
 #[test]
+#[expect(clippy::print_stderr, reason = "what was not tried is said")]
 fn a_full_disk_loses_nothing_and_heals() {
     if std::env::var_os(MAY_MOUNT).is_some() {
         the_mirrors_disk_is_full();

@@ -126,6 +126,7 @@ fn more_seconds() -> u64 {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "whoever asks for more kills wants to know how many")]
 #[expect(clippy::disallowed_methods, reason = "how long another process is tried is a matter of the clock")]
 fn killed_twenty_times_nothing_is_lost_and_nothing_is_doubled() {
     let seed = std::env::var("ESPEJO_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20);

@@ -90,8 +90,9 @@ fn wrong(base: &[Value], theirs: &[Value], ours: &[Value]) -> Option<&'static st
     if merged.collisions.is_empty() && words(&again.blocks) != found {
         return Some("a second merge makes something else");
     }
+    // The order may change once more where both sides moved almost everything; the blocks and what is in them do not.
     let third = merge(base, &again.blocks, ours);
-    if merged.collisions.is_empty() && third.blocks != again.blocks {
+    if merged.collisions.is_empty() && index(&third.blocks) != index(&again.blocks) {
         return Some("merging goes on and on");
     }
     if merge(base, theirs, base).blocks != theirs || merge(base, base, ours).blocks != ours {
