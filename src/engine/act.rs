@@ -176,6 +176,7 @@ impl Engine {
         let Some(file) = self.trees.file_of(node).cloned() else { return Ok(()) };
         let Some(body) = node.remote.body else { return Ok(()) };
         let title = node.remote.title.clone();
+        let waited = self.waited_folder(node, &file.path);
         self.edit_page(&node.id.clone(), |page| {
             page.stem = file.path.page_stem().map(ToOwned::to_owned);
             page.base = Some(Agreed {
@@ -186,7 +187,7 @@ impl Engine {
                 text: file.hash,
                 front_title: file.front_title.clone(),
                 path: file.path.clone(),
-                folder_at: None,
+                folder_at: waited,
             });
         })?;
         self.say(Way::Aside, &file.path, "found in the folder, equal to its page");

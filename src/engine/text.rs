@@ -136,8 +136,6 @@ impl Engine {
             self.park(&node.id, "its Markdown cannot be given front matter".to_owned())?;
             return Ok(None);
         };
-        let stem = path.page_stem().map(ToOwned::to_owned);
-        self.edit_page(&node.id, |page| page.stem = stem)?;
         let written = Written {
             text: ContentHash::of(text.as_bytes()),
             body,
@@ -261,10 +259,11 @@ impl Engine {
     ) -> Result<(), StoreError> {
         self.end_writing(page)?;
         self.written_was(page, path, &what)?;
-        if !self.trees.pages.contains_key(page) {
+        let Some(node) = self.trees.pages.get(page) else {
             self.watch.scan_by(self.now);
             return Ok(());
-        }
+        };
+        let waited = self.waited_folder(node, path);
         let file = LocalFile {
             path: path.clone(),
             page: Some(page.clone()),
@@ -295,6 +294,7 @@ impl Engine {
                     base.front_title.clone_from(&what.front_title);
                 }
                 None => {
+                    node.stem = path.page_stem().map(ToOwned::to_owned);
                     node.base = Some(Agreed {
                         parent: node.remote.parent.clone(),
                         title: node.remote.title.clone(),
@@ -303,7 +303,7 @@ impl Engine {
                         text: Some(what.text),
                         front_title: what.front_title,
                         path: path.clone(),
-                        folder_at: None,
+                        folder_at: waited,
                     });
                 }
             }

@@ -229,3 +229,6 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
         Some(_) => Decision::Rest,
     }
 }
+
+#[cfg(test)]
+mod tests;

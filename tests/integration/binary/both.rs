@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::agreement::is_conflict_copy;
 use super::bench::{Bench, append, paragraph, save, words};
+use super::down::draws;
 
 fn bench() -> Bench {
     Bench::new(|world, space| {
@@ -200,5 +201,68 @@ fn an_open_editor_that_puts_old_text_back_is_noticed() {
     bench.until("it is sent once more", || words(&bench.content("One")).contains("mine"));
     bench.until_in_step();
     assert!(bench.attention().contains("put its old text back"), "{}", bench.attention());
+    bench.rest(daemon);
+}
+
+#[test]
+fn a_page_edited_on_both_sides_at_once_fifty_times_has_every_edit() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let one = bench.id("One");
+    let file = bench.page("One.md");
+    let mut draw = draws(50);
+    // Somebody in the app changes the page as it is at this moment.
+    let in_the_app = |change: &dyn Fn(&mut Blocks)| {
+        let mut world = bench.world();
+        let mut content = world.page(&one).unwrap().content.clone();
+        change(&mut content);
+        assert!(world.app_edit(&one, content));
+    };
+    let mut all = Vec::new();
+    for n in 0..50 {
+        let (ours, theirs) = (format!("disk{n}x"), format!("app{n}x"));
+        match draw(4) {
+            // The app first: another block of the page.
+            0 => {
+                in_the_app(&|content| {
+                    let text = content[1]["content"][0]["text"].as_str().unwrap().to_owned();
+                    content[1]["content"][0]["text"] = json!(format!("{text} {theirs}"));
+                });
+                append(&file, &format!("\n{ours}\n"));
+            }
+            // The disk first: both ends of one block.
+            1 => {
+                let text = fs::read_to_string(&file).unwrap();
+                save(&file, &text.replace("first line", &format!("first line {ours}")));
+                in_the_app(&|content| {
+                    let text = content[0]["content"][0]["text"].as_str().unwrap().to_owned();
+                    content[0]["content"][0]["text"] = json!(format!("{theirs} {text}"));
+                });
+            }
+            // Both put a block in at one place.
+            2 => {
+                append(&file, &format!("\n{ours}\n"));
+                in_the_app(&|content| content.push(paragraph(&theirs, &theirs)));
+            }
+            // The app once more while the answer to our PATCH is on its way.
+            _ => {
+                bench.forget_requests();
+                append(&file, &format!("\n{ours}\n"));
+                bench.until("it is sent", || bench.writes().iter().any(|line| line.starts_with("PATCH")));
+                in_the_app(&|content| content.insert(0, paragraph(&theirs, &theirs)));
+                in_the_app(&|content| content.swap(0, 1));
+            }
+        }
+        all.extend([ours, theirs]);
+        bench.ask("\"full-pass\"");
+        bench.until("every edit is on both sides", || {
+            let (page, file) = (words(&bench.record(&one).content), bench.text("One.md"));
+            all.iter().all(|word| {
+                page.matches(word.as_str()).count() == 1 && file.matches(word.as_str()).count() == 1
+            })
+        });
+    }
+    bench.until_in_step();
+    assert_eq!(copies(&bench), Vec::<String>::new());
     bench.rest(daemon);
 }
