@@ -9,6 +9,7 @@ mod hash;
 mod id;
 mod page;
 mod path;
+mod planted;
 mod settings;
 mod stamp;
 mod time;
@@ -25,6 +26,9 @@ pub use hash::ContentHash;
 pub use id::{BadId, PageId, WorkspaceId};
 pub use page::{Page, PageMeta, Workspace};
 pub use path::{BadPath, MirrorPath};
+#[cfg(feature = "planted")]
+pub use planted::plant;
+pub use planted::planted;
 pub use settings::{Deletes, Moves, PageSettings, Settings};
 pub use stamp::Stamp;
 pub use time::Timestamp;
