@@ -3,7 +3,7 @@
 use super::flight::Purpose;
 use super::text::front_is_stale;
 use super::{Engine, Way};
-use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Node, PageId};
+use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Node, PageId, planted};
 use crate::plan::{self, Decision, View};
 use crate::store::{Conflict, StoreError};
 
@@ -112,6 +112,7 @@ impl Engine {
                     )));
                 }
                 Decision::Relocate { puts_back } => return self.relocate(&node, puts_back),
+                Decision::MoveFolder if planted("folder-left-behind") => return Ok(None),
                 Decision::MoveFolder => match self.move_folder(&node)? {
                     Some(choice) => return Ok(Some(choice)),
                     None => continue,

@@ -7,11 +7,23 @@ use crate::store::{Attention, StoreError};
 /// How long something that was told once is shown.
 const NOTICE_MS: i64 = 24 * 3_600_000;
 
+/// The list is worked out at most this often while nothing happens.
+const LIST_RESTS_MS: i64 = 1_000;
+
 /// The last list written, so that nothing is written twice.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     shown: Vec<Attention>,
     written: bool,
+    /// When the list was worked out, unless something has happened since.
+    fresh: Option<Timestamp>,
+}
+
+impl Board {
+    /// Something happened that may call for a person, or end such a call.
+    pub(super) fn stir(&mut self) {
+        self.fresh = None;
+    }
 }
 
 /// Where everything stands.
@@ -48,6 +60,11 @@ impl Engine {
     /// Writes the list of what needs a person when it has changed.
     pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
         self.end_adopting()?;
+        // Time alone changes it too: grace times and approvals end.
+        if self.attention.fresh.is_some_and(|at| self.now.since_ms(at) < LIST_RESTS_MS) {
+            return Ok(());
+        }
+        self.attention.fresh = Some(self.now);
         let list = self.needs()?;
         if !self.attention.written || self.attention.shown != list {
             self.store.set_attention(&list, self.now)?;

@@ -221,7 +221,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Takes in one event.
+    /// Takes in one event. What needs a person is worked out anew when [`Engine::next_effect`] has nothing more.
     ///
     /// # Errors
     /// [`StoreError`] when what was seen could not be recorded; the driver must stop and start again.
@@ -238,7 +238,7 @@ impl Engine {
             Event::Asked(Request::Put(put)) => self.put(*put),
             Event::Done { id, outcome } => self.done(id, outcome)?,
         }
-        self.refresh_attention()?;
+        self.attention.stir();
         self.store.commit()
     }
 
@@ -258,6 +258,7 @@ impl Engine {
             self.store.commit()?;
             return Ok(None);
         };
+        self.attention.stir();
         self.last_effect += 1;
         self.tick += 1;
         let id = EffectId(self.last_effect);

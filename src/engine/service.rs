@@ -6,7 +6,7 @@ use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::push::NOT_EDITABLE;
 use super::{Engine, REQUESTS_AT_ONCE};
-use crate::model::{Effect, Next, Node, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId};
+use crate::model::{Effect, Next, Node, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted};
 use crate::plan::Decision;
 use crate::store::StoreError;
 
@@ -225,6 +225,9 @@ impl Engine {
 
     /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.
     pub(super) fn backoff(&mut self, failures: u32) -> i64 {
+        if planted("no-back-off") {
+            return 0;
+        }
         let base = (1_000_i64 << failures.saturating_sub(1).min(9)).min(BACKOFF_MAX_MS);
         base + i64::try_from(self.ids.below(base.unsigned_abs() / 4 + 1)).unwrap_or(0)
     }

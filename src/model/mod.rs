@@ -9,6 +9,7 @@ mod hash;
 mod id;
 mod page;
 mod path;
+mod planted;
 mod put;
 mod settings;
 mod stamp;
@@ -26,6 +27,9 @@ pub use hash::ContentHash;
 pub use id::{BadId, PageId, WorkspaceId};
 pub use page::{Page, PageMeta, Workspace};
 pub use path::{BadPath, MirrorPath};
+#[cfg(feature = "planted")]
+pub use planted::plant;
+pub use planted::planted;
 pub use put::Put;
 pub use settings::{Deletes, Moves, PageSettings, Settings};
 pub use stamp::Stamp;

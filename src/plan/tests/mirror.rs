@@ -339,7 +339,7 @@ impl Mirror {
         for (file, verdict) in seen.iter().zip(&told.verdicts) {
             match verdict {
                 Verdict::Same(page) | Verdict::Moved { page, .. } => self.bind(&file.path, page),
-                Verdict::Copy { of } => match self.missing_from(&file.path) {
+                Verdict::Copy { of, .. } => match self.missing_from(&file.path) {
                     Some(page) => self.bind(&file.path, &page),
                     None => self.unbind(&file.path, Some(of.clone())),
                 },
