@@ -79,6 +79,7 @@ allow_permanent_deletes = true
 [storage]
 enabled = false
 mode = "two-way"
+workspace = "equipo"
 "#;
     let config = parse(text).unwrap();
     let expected = Config {
@@ -100,7 +101,7 @@ mode = "two-way"
         },
         whiteboards: Whiteboards { enabled: false },
         presentations: Presentations { enabled: false, allow_permanent_deletes: true },
-        storage: Storage { enabled: false, mode: StorageMode::TwoWay },
+        storage: Storage { enabled: false, mode: StorageMode::TwoWay, workspace: Some("equipo".into()) },
         warnings: Vec::new(),
     };
     assert_eq!(config, expected);
@@ -406,5 +407,6 @@ fn the_example_names_every_key_with_its_default() {
     }
     let mut spelt_out = parse(&uncommented).unwrap();
     assert_eq!(spelt_out.token_file.take().as_deref(), Some(Path::new("/home/ana/.config/espejo/token")));
+    assert_eq!(spelt_out.storage.workspace.take().as_deref(), Some("acme"));
     assert_eq!(spelt_out, as_it_is, "a default in config.example.toml is not the code's");
 }

@@ -38,7 +38,8 @@ pub(super) struct FullPass {
 }
 
 impl Engine {
-    pub(super) fn begin_full_pass(&mut self) {
+    pub(super) fn begin_full_pass(&mut self, deep: bool) {
+        self.storage.begin_pass(deep, self.tick, self.now);
         self.full_pass = Some(FullPass { since: self.tick });
         self.lists.workspaces_due = self.now;
         for due in self.lists.pages_due.values_mut() {

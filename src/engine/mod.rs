@@ -26,12 +26,15 @@ mod poll;
 mod push;
 mod remove;
 mod service;
+mod shared;
+mod storage;
 mod text;
 mod trees;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use attention::Summary;
+pub use storage::StorageSummary;
 
 use crate::markdown::Allowed;
 use crate::model::{
@@ -87,7 +90,25 @@ pub struct Engine {
     full_pass: Option<lists::FullPass>,
     attention: attention::Board,
     happened: Vec<Happening>,
+    /// Personal storage, a state machine of its own.
+    storage: storage::Storage,
 }
+
+/// What personal storage is lent for one turn: parts of the engine that it does not own.
+macro_rules! desk {
+    ($engine:ident) => {
+        $crate::engine::storage::Desk {
+            store: &mut $engine.store,
+            settings: &$engine.settings,
+            workspaces: &$engine.trees.workspaces,
+            happened: &mut $engine.happened,
+            ids: &mut $engine.ids,
+            now: $engine.now,
+            tick: $engine.tick,
+        }
+    };
+}
+use desk;
 
 /// What is known of one page in this run only.
 #[derive(Debug, Clone, Default)]
@@ -178,6 +199,7 @@ impl Engine {
         }
         let adopting = store.meta("adopting")?.as_deref() == Some("yes");
         let root_identity = disk::Root::remembered(&store)?;
+        let stored = storage::Storage::open(&store, &settings, now)?;
         store.commit()?;
         let active = loaded.pages.keys().cloned().collect();
         let mut engine = Self {
@@ -207,6 +229,7 @@ impl Engine {
             full_pass: None,
             attention: attention::Board::default(),
             happened: Vec::new(),
+            storage: stored,
         };
         engine.clamp_times(now);
         engine.drop_unchosen();
@@ -225,9 +248,14 @@ impl Engine {
                 self.watch.asked = self.now;
                 self.watch.scan_by(self.now);
             }
-            Event::Asked(Request::FullPass) => self.begin_full_pass(),
+            Event::Asked(Request::FullPass) => self.begin_full_pass(false),
+            Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep),
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
             Event::Done { id, outcome } => self.done(id, outcome)?,
+            Event::Storage(event) => {
+                self.storage_event(&event);
+                return Ok(());
+            }
         }
         self.refresh_attention()?;
         self.store.commit()
@@ -241,7 +269,10 @@ impl Engine {
         self.advance(now);
         let choice = match self.next_disk_effect()? {
             Some(choice) => Some(choice),
-            None => self.next_request()?,
+            None => match self.next_request()? {
+                Some(choice) => Some(choice),
+                None => self.next_beside(),
+            },
         };
         let Some((effect, purpose)) = choice else {
             self.refresh_attention()?;
@@ -275,6 +306,7 @@ impl Engine {
                 at = at.min(moment.retry_at);
             }
         }
+        at = at.min(self.storage.next_due(now));
         // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass.
         Some(if at <= now { now.plus_ms(1_000) } else { at })
     }
@@ -294,6 +326,7 @@ impl Engine {
     /// Ends a full pass that is over; polling goes on.
     pub fn end_pass(&mut self) {
         self.full_pass = None;
+        self.storage.end_pass();
     }
 
     fn advance(&mut self, now: Timestamp) {
@@ -304,6 +337,9 @@ impl Engine {
     fn done(&mut self, id: EffectId, outcome: Outcome) -> Result<(), StoreError> {
         let Some(flight) = self.flights.remove(&id) else { return Ok(()) };
         self.tick += 1;
+        if let Purpose::Storage(task) = flight.purpose.clone() {
+            return self.storage_done(&flight, id, task, outcome);
+        }
         match outcome {
             Outcome::Disk(result) => self.disk_done(flight, result),
             Outcome::Service(result) => {
@@ -311,6 +347,7 @@ impl Engine {
                 self.store.note_answer(id.0, self.now, self.now.plus_ms(-2 * pace::WINDOW_MS))?;
                 self.service_done(flight, result)
             }
+            Outcome::Download(_) => Ok(()),
         }
     }
 

@@ -8,6 +8,7 @@ mod open;
 mod queue;
 mod rows;
 mod status;
+mod storage;
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ use rusqlite::Connection;
 pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;
 pub use status::{PageRow, ReadOnly, StatusCounts};
+pub use storage::StoredStorage;
 
 /// What can go wrong with the database.
 #[derive(Debug, thiserror::Error)]

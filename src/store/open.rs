@@ -51,7 +51,7 @@ fn open_file(path: &Path) -> Result<Store, StoreError> {
     prepare(&mut db, path)?;
     let mut store = Store { db, in_turn: false };
     // A row that cannot be read is damage too, and is better found now than in the middle of a turn.
-    store.load().map_err(|error| match error {
+    store.load().and_then(|_| store.load_storage().map(drop)).map_err(|error| match error {
         StoreError::Row(_) | StoreError::Sqlite(_) => StoreError::Damaged(path.to_owned(), error.to_string()),
         other => other,
     })?;

@@ -77,9 +77,10 @@ impl Bench {
         let at = |name: &str| self.dir.path().join(name);
         let default =
             |key: &str, line: &str| if pages.contains(key) { String::new() } else { format!("{line}\n") };
+        let storage = if pages.contains("[storage]") { "" } else { "\n[storage]\nenabled = false\n" };
         let text = format!(
             "base_url = {:?}\nroot = {:?}\nstate_dir = {:?}\ntoken_file = {:?}\n\n\
-             [limits]\nrequests_per_minute = {per_minute}\n\n[pages]\n{}{}{pages}\n",
+             [limits]\nrequests_per_minute = {per_minute}\n\n[pages]\n{}{}{pages}\n{storage}",
             self.server.base_url(),
             self.root(),
             self.state(),
