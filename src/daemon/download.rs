@@ -44,9 +44,9 @@ pub(super) async fn fetch(tools: Tools, order: Order) -> Result<Downloaded, Down
             Err(DownloadError::WrongSize { .. }) if open.len() > 0 => {
                 // What is on disk is no beginning of it: all of it is asked for.
                 open = restart(&tools.mirror, open).await?;
-                tools.downloader.open(&link, 0, size).await?
+                tools.downloader.open(&link, 0, size).await.map_err(|error| with(error, 0))?
             }
-            other => other?,
+            other => other.map_err(|error| with(error, open.len()))?,
         };
         if incoming.from != open.len() {
             open = restart(&tools.mirror, open).await?;
@@ -78,20 +78,28 @@ pub(super) async fn fetch(tools: Tools, order: Order) -> Result<Downloaded, Down
             match next {
                 Ok(Some(_)) => {}
                 Ok(None) => break,
-                Err(error) => return Err(error),
+                Err(error) => return Err(with(error, open.len())),
             }
         }
     }
     if open.len() < size {
         let got = open.len();
         if whole == Some(size) {
-            return Err(DownloadError::Broken(format!("it ended after {got} of {size} bytes")));
+            return Err(DownloadError::Broken { why: format!("it ended after {got} of {size} bytes"), got });
         }
         // An end that was announced as one: the server has less than the service says.
         restart(&tools.mirror, open).await?;
         return Err(DownloadError::WrongSize { got, size });
     }
     blocking(move || open.finish()).await.map(|hash| Downloaded { hash })
+}
+
+/// Says how much of the file is here.
+fn with(error: DownloadError, here: u64) -> DownloadError {
+    match error {
+        DownloadError::Broken { why, .. } => DownloadError::Broken { why, got: here },
+        other => other,
+    }
 }
 
 async fn write(mirror: &Arc<Mirror>, mut open: PartFile, bytes: Vec<u8>) -> Result<PartFile, DownloadError> {

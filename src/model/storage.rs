@@ -220,8 +220,13 @@ pub enum DownloadError {
     #[error("the link cannot be followed: {0}")]
     BadLink(String),
     /// No connection, a failure of the server, or an answer that broke off: what came is kept.
-    #[error("{0}")]
-    Broken(String),
+    #[error("{why}")]
+    Broken {
+        /// Why.
+        why: String,
+        /// How many bytes of the file are here.
+        got: u64,
+    },
     /// Another size than the service told; what came is thrown away.
     #[error("{got} bytes came and {size} were told")]
     WrongSize {

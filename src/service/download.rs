@@ -89,7 +89,7 @@ impl Downloader {
         if from > 0 {
             builder = builder.header(RANGE, format!("bytes={from}-"));
         }
-        let response = builder.send().await.map_err(|error| DownloadError::Broken(reason(error)))?;
+        let response = builder.send().await.map_err(|error| broken(reason(error)))?;
         let status = response.status();
         match status {
             StatusCode::OK => {
@@ -100,22 +100,22 @@ impl Downloader {
             StatusCode::PARTIAL_CONTENT => {
                 let range = response.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok());
                 let (begins, whole) = range.and_then(content_range).ok_or_else(|| {
-                    DownloadError::Broken("the server sent a part without saying which".to_owned())
+                    broken("the server sent a part without saying which")
                 })?;
                 told_size(whole, size)?;
                 if begins != from {
-                    return Err(DownloadError::Broken("the server sent another part than was asked for".to_owned()));
+                    return Err(broken("the server sent another part than was asked for"));
                 }
                 Ok(Incoming { response, from, whole })
             }
             // Nothing from here on: what is on disk is not a beginning of this file.
             StatusCode::RANGE_NOT_SATISFIABLE => Err(DownloadError::WrongSize { got: from, size }),
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
-                Err(DownloadError::Broken(format!("the server answered with status {}", status.as_u16())))
+                Err(broken(format!("the server answered with status {}", status.as_u16())))
             }
             _ if status.is_redirection() => Err(DownloadError::BadLink("it leads elsewhere".to_owned())),
             _ if status.is_client_error() => Err(DownloadError::Refused(status.as_u16())),
-            _ => Err(DownloadError::Broken(format!("the server failed with status {}", status.as_u16()))),
+            _ => Err(broken(format!("the server failed with status {}", status.as_u16()))),
         }
     }
 }
@@ -132,7 +132,7 @@ impl Incoming {
     /// # Errors
     /// [`DownloadError::Broken`] when the answer breaks off.
     pub async fn next(&mut self) -> Result<Option<Bytes>, DownloadError> {
-        self.response.chunk().await.map_err(|error| DownloadError::Broken(reason(error)))
+        self.response.chunk().await.map_err(|error| broken(reason(error)))
     }
 }
 
@@ -140,6 +140,11 @@ impl fmt::Debug for Incoming {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Incoming").field("from", &self.from).finish_non_exhaustive()
     }
+}
+
+/// How much is here is known to whoever writes it down.
+fn broken(why: impl Into<String>) -> DownloadError {
+    DownloadError::Broken { why: why.into(), got: 0 }
 }
 
 fn told_size(whole: Option<u64>, size: u64) -> Result<(), DownloadError> {

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 
 pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;
-pub use status::{PageRow, ReadOnly, StatusCounts};
+pub use status::{PageRow, ReadOnly, StatusCounts, StorageCounts};
 pub use storage::StoredStorage;
 
 /// What can go wrong with the database.

@@ -18,7 +18,7 @@ const SECOND_LOOK_MS: i64 = 5_000;
 /// What is shown by itself and not listed is looked at again this much later.
 const HIDDEN_RETRY_MS: i64 = 600_000;
 /// Failures in a row before a person is told.
-const PATIENCE: u32 = 3;
+const PATIENCE: u32 = 4;
 
 impl Storage {
     fn fetching(&self) -> usize {
@@ -34,7 +34,7 @@ impl Storage {
         let linked = self.moments.iter().find(|(id, moment)| {
             moment.link.as_ref().is_some_and(|(_, until)| *until > desk.now)
                 && moment.retry_at <= desk.now
-                && !self.is_busy(id)
+                && !self.is_unsettled(id)
                 && self.wants.get(*id) == Some(&Decision::Fetch)
         });
         let (id, link) = linked.and_then(|(id, moment)| Some((id.clone(), moment.link.clone()?.0)))?;
@@ -65,7 +65,7 @@ impl Storage {
         }
         let mut best: Option<(&FileId, (Option<&_>, f64))> = None;
         for (id, decision) in &self.wants {
-            if *decision != Decision::Fetch || self.is_busy(id) {
+            if *decision != Decision::Fetch || self.is_unsettled(id) {
                 continue;
             }
             let Some(node) = self.files.get(id) else { continue };
@@ -95,7 +95,7 @@ impl Storage {
             let looked_round = folder_is_gone.is_none_or(|id| {
                 self.all_walked_since(self.folders_missed.get(id).copied().unwrap_or(0))
             });
-            (*decision == Decision::Confirm && due && looked_round && !self.is_busy(id)).then(|| id.clone())
+            (*decision == Decision::Confirm && due && looked_round && !self.is_unsettled(id)).then(|| id.clone())
         })?;
         Some((effect(StorageEffect::AskLink(id.clone())), Task::Link(id)))
     }
@@ -209,11 +209,15 @@ impl Storage {
                 moment.failures += PATIENCE;
                 moment.retry_at = desk.later(moment.failures + 3);
             }
-            Err(DownloadError::Broken(_) | DownloadError::Disk(_)) => {
+            Err(DownloadError::Broken { got, .. }) => {
                 // What came is kept: as long as something does, it goes on soon.
-                let came = moment.got > moment.got_before;
-                moment.got_before = moment.got;
+                let came = got > moment.got_before;
+                (moment.got, moment.got_before) = (got, got);
                 moment.failures = if came { 1 } else { moment.failures + 1 };
+                moment.retry_at = desk.later(moment.failures);
+            }
+            Err(DownloadError::Disk(_)) => {
+                moment.failures += 1;
                 moment.retry_at = desk.later(moment.failures);
             }
         }

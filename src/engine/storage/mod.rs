@@ -410,6 +410,8 @@ impl Storage {
             self.under_way.swap_remove(at);
         }
         if let Some(file) = task.file().cloned() {
+            // What it wanted was wanted before this was known.
+            self.wants.remove(&file);
             self.active.insert(file);
         }
         match (task, outcome) {
@@ -538,6 +540,11 @@ impl Storage {
     fn wake_all(&mut self) {
         self.active.extend(self.files.keys().cloned());
         self.folders_active = true;
+    }
+
+    /// Whether something of this file is under way, or it is to be decided on anew.
+    fn is_unsettled(&self, file: &FileId) -> bool {
+        self.active.contains(file) || self.is_busy(file)
     }
 
     fn is_busy(&self, file: &FileId) -> bool {

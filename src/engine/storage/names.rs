@@ -89,11 +89,6 @@ impl Storage {
         }
         nameless_folders.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
         nameless_files.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
-        for (_, id, name) in nameless_folders {
-            let stem = filenames::choose(&name, true, &|key| taken.contains(key));
-            taken.insert(fold(&stem));
-            self.edit_folder(desk, &id, |node| node.stem = Some(stem))?;
-        }
         // Many of one name: each goes on counting where the one before it stopped.
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for (_, id, name) in nameless_files {
@@ -105,6 +100,11 @@ impl Storage {
             }
             taken.insert(fold(&stem));
             self.edit_file(desk, &id, |node| node.stem = Some(stem))?;
+        }
+        for (_, id, name) in nameless_folders {
+            let stem = filenames::choose(&name, true, &|key| taken.contains(key));
+            taken.insert(fold(&stem));
+            self.edit_folder(desk, &id, |node| node.stem = Some(stem))?;
         }
         Ok(())
     }

@@ -348,7 +348,7 @@ impl Storage {
         }
         let id = self.wants.iter().find_map(|(id, decision)| {
             let due = self.moments.get(id).is_none_or(|moment| moment.retry_at <= desk.now);
-            let ready = *decision == Decision::TrashThere && due && !self.is_busy(id);
+            let ready = *decision == Decision::TrashThere && due && !self.is_unsettled(id);
             ready.then(|| id.clone())
         })?;
         // The world may have changed since it was decided.

@@ -11,6 +11,7 @@ mod guards;
 mod kills;
 mod passes;
 mod state;
+mod storage;
 mod systemd;
 mod tree;
 mod trouble;
