@@ -131,6 +131,16 @@ pub enum Command {
     /// never synced. Take over what you want to keep, then remove the copy: that settles it.
     #[command(after_help = "Example:  espejo conflicts")]
     Conflicts,
+    /// Check the mirror against its state and the service, and repair what is missing
+    ///
+    /// Looks at everything as `espejo sync` does. With --deep every stored file is read and compared with the hash that was
+    /// made when it was downloaded; a damaged one goes to the mirror's trash and is fetched again.
+    #[command(after_help = "Examples:\n  espejo verify\n  espejo verify --deep")]
+    Verify {
+        /// Read every stored file, not only its size
+        #[arg(long)]
+        deep: bool,
+    },
     /// Turn blocks into Markdown and back, from stdin to stdout, without config or network
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Convert {
@@ -219,6 +229,8 @@ mod tests {
             ("approve", Command::Approve { paths: vec![] }),
             ("approve a b", Command::Approve { paths: vec!["a".into(), "b".into()] }),
             ("conflicts", Command::Conflicts),
+            ("verify", Command::Verify { deep: false }),
+            ("verify --deep", Command::Verify { deep: true }),
             ("man", Command::Man),
             ("completions zsh", Command::Completions { shell: clap_complete::Shell::Zsh }),
             ("convert to-markdown", Command::Convert { way: Convert::ToMarkdown { base: None, onto: None } }),

@@ -16,3 +16,4 @@ pub mod run;
 pub mod session;
 pub mod status;
 pub mod sync;
+pub mod verify;

@@ -206,7 +206,7 @@ impl Storage {
             }
             Err(DownloadError::BadLink(_)) => {
                 moment.link = None;
-                moment.failures += PATIENCE;
+                moment.failures += 1;
                 moment.retry_at = desk.later(moment.failures + 3);
             }
             Err(DownloadError::Broken { got, .. }) => {

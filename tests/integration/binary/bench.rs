@@ -406,6 +406,14 @@ impl Daemon {
         status.expect("it has ended")
     }
 
+    /// The most memory it ever had, in bytes.
+    pub(super) fn peak_memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a peak");
+        let kilobytes: u64 = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number");
+        kilobytes * 1024
+    }
+
     pub(super) fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("it can be waited for").is_none()
     }

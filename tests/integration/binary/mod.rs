@@ -12,6 +12,8 @@ mod kills;
 mod passes;
 mod state;
 mod storage;
+mod storage_kills;
+mod storage_send;
 mod systemd;
 mod tree;
 mod trouble;
