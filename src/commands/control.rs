@@ -65,7 +65,8 @@ struct Stored {
 
 impl Stored {
     fn of(summary: &StorageSummary) -> Self {
-        let StorageSummary { files, bytes, listed, listed_bytes, arriving, folders_left, checked, .. } = *summary;
+        let StorageSummary { files, bytes, listed, listed_bytes, arriving, folders_left, checked, .. } =
+            *summary;
         Self { files, bytes, listed, listed_bytes, arriving, folders_left, checked }
     }
 
@@ -176,7 +177,9 @@ async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) ->
     wishes.send(Wish { request, news }).context("the daemon is stopping")?;
     while let Some(one) = told.recv().await {
         match one {
-            News::Taken if !matches!(ask, Ask::Sync | Ask::Verify(_)) => return Ok(write.write_all(b"ok\n").await?),
+            News::Taken if !matches!(ask, Ask::Sync | Ask::Verify(_)) => {
+                return Ok(write.write_all(b"ok\n").await?);
+            }
             News::Taken => {}
             News::Pass(pass, state) => {
                 let line = serde_json::to_string(&Step::of(&pass, state))?;

@@ -15,9 +15,9 @@ use crate::daemon;
 use crate::engine::Engine;
 use crate::mirror::{Mirror, marker};
 use crate::model::{
-    AttachmentId, DiskReply, Downloaded, Effect, Entry, EntryKind, Event, FileId, Link, MirrorPath, Outcome, PageId,
-    PageMeta, Part, Request, RootState, Scan, ServiceReply, Stamp, StorageEffect, StorageFile, StorageReply,
-    StoredReply,
+    AttachmentId, DiskReply, Downloaded, Effect, Entry, EntryKind, Event, FileId, Link, MirrorPath, Outcome,
+    PageId, PageMeta, Part, Request, RootState, Scan, ServiceReply, Stamp, StorageEffect, StorageFile,
+    StorageReply, StoredReply,
 };
 use crate::service::{Client, token};
 use crate::store::{ReadOnly, Store};

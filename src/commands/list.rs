@@ -73,7 +73,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
         writeln!(
             out,
             "{}  {:>14}  {}",
-            output::paint(style, &format!("{:<8}", row.state)),
+            output::paint(style, &format!("{:<10}", row.state)),
             output::paint(output::DIM, &format!("{checked:>14}")),
             row.path.as_deref().unwrap_or(&row.title)
         )?;

@@ -132,9 +132,15 @@ impl Observer for Watcher {
                     self.progress.finish();
                     let stored = match summary.storage.files {
                         0 => String::new(),
-                        files => format!(" and {}", super::output::count(files as u64, "stored file", "stored files")),
+                        files => format!(
+                            " and {}",
+                            super::output::count(files as u64, "stored file", "stored files")
+                        ),
                     };
-                    tracing::info!("{} pages{stored} mirrored; from now on changes are followed", summary.mirrored);
+                    tracing::info!(
+                        "{} pages{stored} mirrored; from now on changes are followed",
+                        summary.mirrored
+                    );
                 }
             }
         }

@@ -108,7 +108,9 @@ fn human(
     let needs = attention.len() + conflicts.len();
     let verdict = match (running, needs) {
         (_, 1..) => output::paint(output::ODD, &output::needs(needs)),
-        (true, 0) if counts.pending + counts.unmirrored + counts.queue + storage.missing + storage.uploads == 0 => {
+        (true, 0)
+            if counts.pending + counts.unmirrored + counts.queue + storage.missing + storage.uploads == 0 =>
+        {
             output::paint(output::GOOD, "everything is in step")
         }
         (true, 0) => output::paint(output::GOOD, "running, catching up"),

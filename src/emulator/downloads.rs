@@ -57,7 +57,8 @@ impl Contents {
                 let to = to.min(*len);
                 let mut out = Vec::with_capacity(at(to.saturating_sub(from)) + 8);
                 for block in from / 8..to.div_ceil(8) {
-                    let mixed = (seed ^ block.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                    let mixed = (seed ^ block.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+                        .wrapping_mul(0xbf58_476d_1ce4_e5b9);
                     out.extend_from_slice(&(mixed ^ (mixed >> 29)).to_le_bytes());
                 }
                 let start = at(from % 8).min(out.len());
@@ -169,9 +170,11 @@ impl World {
             return refused(404, "NoSuchKey");
         };
         let all = contents.len();
-        let from = request.range.as_deref().filter(|_| self.downloads.ranges).and_then(|range| {
-            range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<u64>().ok()
-        });
+        let from = request
+            .range
+            .as_deref()
+            .filter(|_| self.downloads.ranges)
+            .and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<u64>().ok());
         let Some(from) = from else {
             return HttpResponse::bytes(200, "application/octet-stream", contents.slice(0, all));
         };
@@ -180,8 +183,7 @@ impl World {
             response.headers.push(("content-range".to_owned(), format!("bytes */{all}")));
             return response;
         }
-        let mut response =
-            HttpResponse::bytes(206, "application/octet-stream", contents.slice(from, all));
+        let mut response = HttpResponse::bytes(206, "application/octet-stream", contents.slice(from, all));
         response.headers.push(("content-range".to_owned(), format!("bytes {from}-{}/{all}", all - 1)));
         response
     }

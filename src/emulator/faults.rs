@@ -93,11 +93,13 @@ impl Matcher {
             Self::Route(method, path) => request.method == *method && request.path == *path,
             Self::Page(id) => request.path.strip_prefix("/pages/") == Some(id.as_str()),
             Self::Lists => {
-                request.method == "GET" && matches!(request.path.as_str(), "/workspaces" | "/pages" | "/storage")
+                request.method == "GET"
+                    && matches!(request.path.as_str(), "/workspaces" | "/pages" | "/storage")
             }
-            Self::Downloads(file) => request.path.strip_prefix(super::downloads::PREFIX).is_some_and(|rest| {
-                file.as_ref().is_none_or(|file| rest.starts_with(file.as_str()))
-            }),
+            Self::Downloads(file) => request
+                .path
+                .strip_prefix(super::downloads::PREFIX)
+                .is_some_and(|rest| file.as_ref().is_none_or(|file| rest.starts_with(file.as_str()))),
         }
     }
 }

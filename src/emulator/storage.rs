@@ -127,8 +127,7 @@ impl World {
         let id = FolderId::new(&self.ids.uuid()).expect("a UUID is a usable id");
         let position = self.next_position(parent);
         let (parent, name) = (parent.cloned(), name.to_owned());
-        let folder =
-            FolderRecord { id: id.clone(), parent, name, position, trashed: false, foreign: false };
+        let folder = FolderRecord { id: id.clone(), parent, name, position, trashed: false, foreign: false };
         self.storage.folders.insert(id.clone(), folder);
         id
     }
@@ -332,3 +331,7 @@ fn file_json(file: &FileRecord, listed: bool) -> Value {
 
 /// Refusals are shared with `uploads`.
 pub(super) type Checked = Result<(), Refusal>;
+
+#[cfg(test)]
+#[path = "storage_tests.rs"]
+mod tests;

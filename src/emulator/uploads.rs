@@ -14,9 +14,10 @@ const NAME_MOST: usize = 255;
 
 /// HTML, SVG, JavaScript, executables and scripts.
 const REFUSED: [&str; 46] = [
-    "html", "htm", "xhtml", "shtml", "mhtml", "hta", "svg", "svgz", "js", "mjs", "cjs", "jse", "exe", "dll", "com",
-    "bat", "cmd", "msi", "msp", "scr", "pif", "cpl", "jar", "app", "deb", "rpm", "apk", "dmg", "pkg", "bin", "run",
-    "elf", "so", "sh", "bash", "zsh", "csh", "ps1", "psm1", "vbs", "vbe", "wsf", "wsh", "php", "py", "pl",
+    "html", "htm", "xhtml", "shtml", "mhtml", "hta", "svg", "svgz", "js", "mjs", "cjs", "jse", "exe", "dll",
+    "com", "bat", "cmd", "msi", "msp", "scr", "pif", "cpl", "jar", "app", "deb", "rpm", "apk", "dmg", "pkg",
+    "bin", "run", "elf", "so", "sh", "bash", "zsh", "csh", "ps1", "psm1", "vbs", "vbe", "wsf", "wsh", "php",
+    "py", "pl",
 ];
 
 const KNOWN: [(&str, &str); 14] = [

@@ -168,7 +168,11 @@ impl Engine {
             }
         }
         self.storage.needs(self.now, &mut |path, reason, action| {
-            list.push(Attention { path: path.to_owned(), reason: reason.to_owned(), action: action.to_owned() });
+            list.push(Attention {
+                path: path.to_owned(),
+                reason: reason.to_owned(),
+                action: action.to_owned(),
+            });
         });
         list.sort();
         list.dedup();

@@ -269,9 +269,9 @@ impl Engine {
         self.advance(now);
         let choice = match self.next_disk_effect()? {
             Some(choice) => Some(choice),
-            None => match self.next_request()? {
+            None => match self.next_beside() {
                 Some(choice) => Some(choice),
-                None => self.next_beside(),
+                None => self.next_request()?,
             },
         };
         let Some((effect, purpose)) = choice else {

@@ -64,7 +64,8 @@ impl Mirror {
         let there = look.stamp.size;
         let ours = self.lengths().get(part) == Some(&there);
         let trusted = if ours { there } else { there.saturating_sub(1) / STEP * STEP };
-        let mut open = PartFile { file: File::from(opened), part: part.clone(), at: 0, hash: Context::new(&SHA256) };
+        let mut open =
+            PartFile { file: File::from(opened), part: part.clone(), at: 0, hash: Context::new(&SHA256) };
         open.cut(if there > size { 0 } else { trusted })?;
         Ok(open)
     }

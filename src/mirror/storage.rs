@@ -38,7 +38,9 @@ impl Mirror {
                 }
                 placed.map(|stamp| DiskReply::Storage(StoredReply::Placed(stamp)))
             }
-            StorageEffect::Discard { path, expect } => discard(act, path, *expect).map(|()| DiskReply::Finished),
+            StorageEffect::Discard { path, expect } => {
+                discard(act, path, *expect).map(|()| DiskReply::Finished)
+            }
             StorageEffect::Sweep(keep) => sweep(act, keep).map(|()| DiskReply::Finished),
             _ => Err(DiskError::Io(MirrorPath::root(), "this effect is not one for the disk".to_owned())),
         }
@@ -102,7 +104,9 @@ fn place(
     if let Some(there) = there.filter(|there| Some(there.stamp) != instead_of) {
         if there.kind == EntryKind::File && there.stamp.size == staged.look.stamp.size {
             let mut file = File::from(sys::open_file(&dir, name).map_err(fail)?);
-            if part::hash_of(&mut file, to)? == hash && sys::look_of(&file).map_err(fail)?.stamp == there.stamp {
+            if part::hash_of(&mut file, to)? == hash
+                && sys::look_of(&file).map_err(fail)?.stamp == there.stamp
+            {
                 remove(staged.at()).map_err(fail)?;
                 return Ok(there.stamp);
             }

@@ -5,8 +5,8 @@
 //! no longer holds.
 
 use super::{
-    Blocks, ContentHash, DiskError, DownloadError, Downloaded, MirrorPath, Page, PageId, PageMeta, ServiceError,
-    Stamp, StorageEffect, StorageEvent, StorageReply, StoredReply, Workspace, WorkspaceId,
+    Blocks, ContentHash, DiskError, DownloadError, Downloaded, MirrorPath, Page, PageId, PageMeta,
+    ServiceError, Stamp, StorageEffect, StorageEvent, StorageReply, StoredReply, Workspace, WorkspaceId,
 };
 
 /// Names one effect from its issue to its answer; never reused within a run.

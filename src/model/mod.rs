@@ -29,8 +29,8 @@ pub use path::{BadPath, MirrorPath};
 pub use settings::{Deletes, Moves, PageSettings, Settings, StorageMode, StorageSettings};
 pub use stamp::Stamp;
 pub use storage::{
-    DownloadError, Downloaded, FileNode, FolderNode, Link, LocalOnly, Part, Seen, StorageEffect, StorageEvent,
-    StorageFile, StorageFolder, StorageListing, StorageReply, StoredFile, StoredReply, Upload,
+    DownloadError, Downloaded, FileNode, FolderNode, Link, LocalOnly, Part, Seen, StorageEffect,
+    StorageEvent, StorageFile, StorageFolder, StorageListing, StorageReply, StoredFile, StoredReply, Upload,
 };
 pub use time::Timestamp;
 pub use tools::{TOOL_FOLDERS, is_tool_folder};

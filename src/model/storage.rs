@@ -5,7 +5,8 @@
 use std::fmt;
 
 use super::{
-    AttachmentId, ContentHash, DiskError, EffectId, FileId, FolderId, MirrorPath, Stamp, Timestamp, WorkspaceId,
+    AttachmentId, ContentHash, DiskError, EffectId, FileId, FolderId, MirrorPath, Stamp, Timestamp,
+    WorkspaceId,
 };
 
 /// A folder of the user's storage, as the service shows it (API document, "Storage folder").

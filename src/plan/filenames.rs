@@ -61,7 +61,9 @@ fn whole(name: &str, folder: bool) -> String {
 /// A name and its ending, dot included.
 fn split(name: &str) -> (&str, &str) {
     match name.rfind('.') {
-        Some(dot) if dot > 0 && name.len() - dot <= ENDING_MOST && !name[dot..].contains(char::is_whitespace) => {
+        Some(dot)
+            if dot > 0 && name.len() - dot <= ENDING_MOST && !name[dot..].contains(char::is_whitespace) =>
+        {
             name.split_at(dot)
         }
         _ => (name, ""),
@@ -95,7 +97,7 @@ pub fn is_conflict_copy(name: &str) -> bool {
 #[must_use]
 pub fn refusal(name: &str, size: u64) -> Option<(String, &'static str)> {
     if size > UPLOAD_MOST {
-        let why = format!("it has {:.1} MB, and the API takes 3 MB", size as f64 / 1_048_576.0);
+        let why = format!("it has {:.1} MB, and the API takes 3 MB", size as f64 / 1_000_000.0);
         return Some((why, "upload it in the app; here it stays as it is"));
     }
     if name.chars().count() > NAME_MOST {
@@ -118,9 +120,10 @@ pub fn is_leftover(name: &str) -> bool {
 
 /// Endings of HTML, SVG, JavaScript, executables and scripts: the API document names the kinds. One that is missing here is
 /// refused by the service, and told all the same.
-const REFUSED: [&str; 30] = [
-    "html", "htm", "xhtml", "shtml", "hta", "svg", "svgz", "js", "mjs", "cjs", "exe", "dll", "com", "bat", "cmd", "msi",
-    "scr", "pif", "cpl", "jar", "app", "apk", "sh", "bash", "zsh", "csh", "ps1", "vbs", "vbe", "wsf",
+const REFUSED: [&str; 43] = [
+    "html", "htm", "xhtml", "shtml", "hta", "svg", "svgz", "js", "mjs", "cjs", "exe", "dll", "com", "bat",
+    "cmd", "msi", "scr", "pif", "cpl", "jar", "app", "apk", "sh", "bash", "zsh", "csh", "ps1", "vbs", "vbe",
+    "wsf", "mhtml", "jse", "msp", "deb", "rpm", "dmg", "pkg", "elf", "ksh", "fish", "command", "psm1", "wsh",
 ];
 
 #[cfg(test)]
@@ -129,7 +132,8 @@ mod tests {
 
     #[test]
     fn names_keep_their_ending_and_can_be_written_anywhere() {
-        let check = |name: &str, expected: &str| assert_eq!(choose(name, false, &|_| false), expected, "{name:?}");
+        let check =
+            |name: &str, expected: &str| assert_eq!(choose(name, false, &|_| false), expected, "{name:?}");
         check("photo.jpg", "photo.jpg");
         check("notes.md", "notes.md");
         check("drawing.svg", "drawing.svg");

@@ -79,8 +79,8 @@ impl Downloader {
     /// # Errors
     /// [`DownloadError`]; nothing has been read of the body then.
     pub async fn open(&self, link: &Link, from: u64, size: u64) -> Result<Incoming, DownloadError> {
-        let url = Url::parse(link.expose())
-            .map_err(|_| DownloadError::BadLink("it is no address".to_owned()))?;
+        let url =
+            Url::parse(link.expose()).map_err(|_| DownloadError::BadLink("it is no address".to_owned()))?;
         if let Some(why) = refusal(&url, self.plain) {
             return Err(DownloadError::BadLink(why));
         }
@@ -99,9 +99,9 @@ impl Downloader {
             }
             StatusCode::PARTIAL_CONTENT => {
                 let range = response.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok());
-                let (begins, whole) = range.and_then(content_range).ok_or_else(|| {
-                    broken("the server sent a part without saying which")
-                })?;
+                let (begins, whole) = range
+                    .and_then(content_range)
+                    .ok_or_else(|| broken("the server sent a part without saying which"))?;
                 told_size(whole, size)?;
                 if begins != from {
                     return Err(broken("the server sent another part than was asked for"));

@@ -9,8 +9,8 @@ use super::entry::{Why, garbled, kind, object, optional, text};
 use super::parts;
 use super::wire::WireRequest;
 use crate::model::{
-    AttachmentId, FileId, FolderId, Link, ServiceError, ServiceReply, StorageEffect, StorageFile, StorageFolder,
-    StorageListing, StorageReply,
+    AttachmentId, FileId, FolderId, Link, ServiceError, ServiceReply, StorageEffect, StorageFile,
+    StorageFolder, StorageListing, StorageReply,
 };
 
 /// What a link is good for when the answer does not say (API document, "Limits").
@@ -45,7 +45,12 @@ pub(super) fn request_of(effect: &StorageEffect) -> Option<WireRequest> {
             };
             // Texts only: there is nothing in it that JSON could not say.
             let body = serde_json::to_vec(&body).ok()?;
-            Some(WireRequest { method: "POST", path: "/storage".to_owned(), query: String::new(), body: Some(body) })
+            Some(WireRequest {
+                method: "POST",
+                path: "/storage".to_owned(),
+                query: String::new(),
+                body: Some(body),
+            })
         }
         _ => None,
     }

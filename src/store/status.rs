@@ -171,7 +171,9 @@ impl ReadOnly {
             Ok(row)
         };
         let files = |filter: &str| {
-            two(format!("SELECT count(*), coalesce(sum(size), 0) FROM storage_files WHERE replaced_by IS NULL AND {filter}"))
+            two(format!(
+                "SELECT count(*), coalesce(sum(size), 0) FROM storage_files WHERE replaced_by IS NULL AND {filter}"
+            ))
         };
         let (here, bytes) = files(HERE)?;
         let (missing, missing_bytes) = files(&format!("seen = 0 AND NOT ({HERE})"))?;

@@ -7,8 +7,8 @@ use rusqlite::{Row, params};
 use super::rows::{path, stamp_from, stamp_values};
 use super::{Store, StoreError};
 use crate::model::{
-    AttachmentId, ContentHash, FileId, FileNode, FolderId, FolderNode, LocalOnly, MirrorPath, Seen, StorageFile,
-    StorageFolder, StoredFile, Timestamp, Upload,
+    AttachmentId, ContentHash, FileId, FileNode, FolderId, FolderNode, LocalOnly, MirrorPath, Seen,
+    StorageFile, StorageFolder, StoredFile, Timestamp, Upload,
 };
 
 /// Personal storage as it was when last committed.
@@ -166,7 +166,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn delete_upload(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM storage_uploads WHERE path = ?1")?.execute([path.as_str()])?;
+        self.turn()?
+            .prepare_cached("DELETE FROM storage_uploads WHERE path = ?1")?
+            .execute([path.as_str()])?;
         Ok(())
     }
 
@@ -175,11 +177,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn save_local_only(&mut self, item: &LocalOnly) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("INSERT OR REPLACE INTO storage_local VALUES (?1,?2,?3)")?.execute(params![
-            item.path.as_str(),
-            number(item.size),
-            item.why
-        ])?;
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO storage_local VALUES (?1,?2,?3)")?
+            .execute(params![item.path.as_str(), number(item.size), item.why])?;
         Ok(())
     }
 

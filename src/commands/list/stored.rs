@@ -24,7 +24,9 @@ pub(super) struct Row {
 /// Every folder and file, by path.
 pub(super) fn rows(stored: &StoredStorage) -> Vec<Row> {
     let mut rows: Vec<Row> = stored.folders.values().map(of_folder).collect();
-    rows.extend(stored.files.values().filter(|node| node.replaced_by.is_none()).map(|node| of_file(stored, node)));
+    rows.extend(
+        stored.files.values().filter(|node| node.replaced_by.is_none()).map(|node| of_file(stored, node)),
+    );
     rows.extend(stored.local_only.values().map(|item| {
         let sent = stored.uploads.contains_key(&item.path);
         Row {
@@ -124,7 +126,7 @@ impl Row {
         writeln!(
             out,
             "{}  {}  {}{end}{}",
-            output::paint(style, &format!("{:<8}", self.state)),
+            output::paint(style, &format!("{:<10}", self.state)),
             output::paint(output::DIM, &format!("{checked:>14}")),
             crate::logging::escape(shown),
             output::paint(output::DIM, &size),

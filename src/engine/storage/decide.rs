@@ -176,7 +176,9 @@ mod tests {
                         assert!(decision != Decision::TrashThere || mode == StorageMode::TwoWay, "{view:?}");
                         assert!(decision != Decision::Discard || here != Here::Changed, "{view:?}");
                         assert!(
-                            decision != Decision::Discard || seen == Seen::Gone && !view.held || here == Here::Damaged,
+                            decision != Decision::Discard
+                                || seen == Seen::Gone && !view.held
+                                || here == Here::Damaged,
                             "{view:?}"
                         );
                     }

@@ -6,8 +6,8 @@ use super::{Desk, Fetched, Storage, Task, effect, local::Local};
 use crate::engine::Way;
 use crate::engine::place::wall_time;
 use crate::model::{
-    DiskError, DiskReply, Effect, FileId, FileNode, FolderId, MirrorPath, Part, Seen, StorageEffect, StorageMode,
-    StoredFile, StoredReply, Timestamp,
+    DiskError, DiskReply, Effect, FileId, FileNode, FolderId, MirrorPath, Part, Seen, StorageEffect,
+    StorageMode, StoredFile, StoredReply, Timestamp,
 };
 use crate::plan::{filenames, naming::fold};
 use crate::store::StoreError;
@@ -30,12 +30,13 @@ impl Storage {
         }
         if !self.swept && self.all_walked_since(0) {
             self.swept = true;
-            let keep = self.files.values().map(|node| {
-                Part::of(&node.remote.id, &node.remote.attachment, node.remote.size)
-            });
+            let keep = self
+                .files
+                .values()
+                .map(|node| Part::of(&node.remote.id, &node.remote.attachment, node.remote.size));
             return Ok(Some((effect(StorageEffect::Sweep(keep.collect())), Task::Sweep)));
         }
-        let parents: Vec<Option<FolderId>> = self
+        let parents: std::collections::BTreeSet<Option<FolderId>> = self
             .folders
             .values()
             .filter(|node| node.listed && node.stem.is_none())
@@ -146,8 +147,7 @@ impl Storage {
             }
             Decision::Forget => {
                 self.forget_file(desk, id)?;
-                self.folders_active = true;
-                self.wake_all();
+                self.wake_in(node.remote.folder.as_ref());
                 Ok(None)
             }
             Decision::LetGo => {
@@ -192,7 +192,8 @@ impl Storage {
             fetched: fetched.is_some_and(is_current) && !self.may_be_lost_upload(node),
             displaced,
             held: self.is_held_back(node),
-            kept: self.is_kept(node),
+            // Looked for only where it matters: it compares with everything that is here.
+            kept: self.mode == StorageMode::TwoWay && here == Here::Missing && self.is_kept(node),
             replaced: node.replaced_by.as_ref().map(|new| self.is_seen_there(new)),
         };
         (view, again_at)
@@ -229,7 +230,12 @@ impl Storage {
         let folder = from.parent()?;
         let there = |key: &str| {
             let in_folder = |path: &&MirrorPath| path.parent().as_ref() == Some(&folder);
-            self.sight.files.keys().chain(&self.occupied).filter(in_folder).any(|path| fold(path.name()) == key)
+            self.sight
+                .files
+                .keys()
+                .chain(&self.occupied)
+                .filter(in_folder)
+                .any(|path| fold(path.name()) == key)
         };
         let when = wall_time(desk.now, desk.settings.utc_offset_seconds);
         let to = folder.join(&filenames::conflict_copy(from.name(), when, &there)).ok()?;
@@ -237,7 +243,12 @@ impl Storage {
         Some((Effect::Rename { from, to }, task))
     }
 
-    pub(super) fn act_done(&mut self, desk: &mut Desk<'_>, task: Task, reply: DiskReply) -> Result<(), StoreError> {
+    pub(super) fn act_done(
+        &mut self,
+        desk: &mut Desk<'_>,
+        task: Task,
+        reply: DiskReply,
+    ) -> Result<(), StoreError> {
         self.folders_failed = 0;
         match (task, reply) {
             (Task::MakeFolder { folder: None, .. }, _) => {
@@ -247,7 +258,7 @@ impl Storage {
             (Task::MakeFolder { folder: Some(folder), path }, _) => {
                 self.made.insert(path.clone());
                 self.edit_folder(desk, &folder, |node| node.at = Some(path))?;
-                self.wake_all();
+                self.wake_in(Some(&folder));
             }
             (Task::RemoveFolder { folder, .. }, _) => {
                 self.folders_active = true;
@@ -262,7 +273,8 @@ impl Storage {
                         base.path = to;
                     }
                 })?;
-                self.wake_all();
+                let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
+                self.wake_in(folder.as_ref());
             }
             (Task::SetAside { file, from, to }, _) => {
                 desk.say(Way::Aside, &from, format!("your version is kept as {}", to.name()));
@@ -278,6 +290,7 @@ impl Storage {
                 desk.say(Way::Down, &to, what);
                 self.occupied.remove(&to);
                 self.sight.files.insert(to.clone(), stamp);
+                self.is_no_stray(desk, &to)?;
                 let Fetched { attachment, size, hash } = content;
                 let base = StoredFile { attachment, size, hash, path: to, stamp };
                 self.edit_file(desk, &file, |node| node.base = Some(base))?;
@@ -299,9 +312,9 @@ impl Storage {
                 }
                 desk.say(Way::Down, &path, "left the service: moved to the mirror's trash");
                 self.removals.push((desk.now, true));
+                let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
                 self.forget_file(desk, &file)?;
-                self.folders_active = true;
-                self.wake_all();
+                self.wake_in(folder.as_ref());
             }
             _ => {}
         }
@@ -338,13 +351,15 @@ impl Storage {
                 }
             })?;
         }
-        let inside: Vec<MirrorPath> = self.sight.files.keys().filter(|path| path.is_within(from)).cloned().collect();
+        let inside: Vec<MirrorPath> =
+            self.sight.files.keys().filter(|path| path.is_within(from)).cloned().collect();
         for path in inside {
             if let Some(new) = path.rebase(from, to) {
                 self.sight_moved(&path, &new);
             }
         }
-        let folders: Vec<MirrorPath> = self.sight.folders.iter().filter(|path| path.is_within(from)).cloned().collect();
+        let folders: Vec<MirrorPath> =
+            self.sight.folders.iter().filter(|path| path.is_within(from)).cloned().collect();
         for path in folders {
             self.sight.folders.remove(&path);
             self.sight.folders.extend(path.rebase(from, to));
@@ -361,13 +376,17 @@ impl Storage {
     ) -> Result<(), StoreError> {
         tracing::debug!(?task, %error, "an act on disk was refused");
         match (task, error) {
-            (Task::MakeFolder { folder: Some(folder), path: to } | Task::RenameFolder { folder, to, .. }, DiskError::Exists(at))
-                if at == to =>
-            {
+            (
+                Task::MakeFolder { folder: Some(folder), path: to } | Task::RenameFolder { folder, to, .. },
+                DiskError::Exists(at),
+            ) if at == to => {
                 self.is_occupied(to);
                 self.edit_folder(desk, folder, |node| node.stem = None)?;
             }
-            (Task::Place { file, to, replaces: false, .. } | Task::Rename { file, to, .. }, DiskError::Exists(_)) => {
+            (
+                Task::Place { file, to, replaces: false, .. } | Task::Rename { file, to, .. },
+                DiskError::Exists(_),
+            ) => {
                 self.is_occupied(to);
                 self.edit_file(desk, file, |node| node.stem = None)?;
             }
@@ -382,15 +401,21 @@ impl Storage {
             Some(file) => {
                 let moment = self.moment(&file);
                 moment.failures += 1;
-                let quick = matches!(error, DiskError::Exists(_) | DiskError::Changed(_) | DiskError::Missing(_));
-                moment.act_at = if quick && moment.failures < 4 { desk.now.plus_ms(100) } else { desk.later(moment.failures) };
+                let quick =
+                    matches!(error, DiskError::Exists(_) | DiskError::Changed(_) | DiskError::Missing(_));
+                moment.act_at = if quick && moment.failures < 4 {
+                    desk.now.plus_ms(100)
+                } else {
+                    desk.later(moment.failures)
+                };
                 if !quick || moment.failures >= 4 {
                     moment.trouble = Some(error.to_string());
                 }
             }
             None => {
                 self.folders_failed += 1;
-                self.folders_retry_at = if self.folders_failed < 4 { desk.now } else { desk.later(self.folders_failed) };
+                self.folders_retry_at =
+                    if self.folders_failed < 4 { desk.now } else { desk.later(self.folders_failed) };
                 self.folders_trouble = (self.folders_failed >= 4).then(|| error.to_string());
             }
         }

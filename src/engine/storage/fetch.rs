@@ -4,8 +4,8 @@
 use super::decide::Decision;
 use super::{Desk, Fetched, Rests, Storage, Task, effect};
 use crate::model::{
-    AttachmentId, DiskError, DownloadError, Downloaded, Effect, FileId, Part, Seen, ServiceError, ServiceReply,
-    StorageEffect, StorageReply, Timestamp,
+    AttachmentId, DiskError, DownloadError, Downloaded, Effect, FileId, Part, Seen, ServiceError,
+    ServiceReply, StorageEffect, StorageReply, Timestamp,
 };
 use crate::store::StoreError;
 
@@ -40,7 +40,8 @@ impl Storage {
         let (id, link) = linked.and_then(|(id, moment)| Some((id.clone(), moment.link.clone()?.0)))?;
         let remote = &self.files.get(&id)?.remote;
         let part = Part::of(&id, &remote.attachment, remote.size);
-        let task = Task::Download { file: id.clone(), attachment: remote.attachment.clone(), size: remote.size };
+        let task =
+            Task::Download { file: id.clone(), attachment: remote.attachment.clone(), size: remote.size };
         Some((effect(StorageEffect::Download { link, part, size: remote.size }), task))
     }
 
@@ -50,7 +51,7 @@ impl Storage {
         let walk = self.next_folder(desk.now).filter(|folder| {
             // Polling rests during a pass: it has an end.
             let since = self.pass.map_or(u64::MAX, |pass| pass.since);
-            self.walks.get(folder).is_some_and(|walk| walk.looked <= since)
+            self.walks.get(folder).is_some_and(|walk| walk.wanted || walk.looked <= since)
         });
         match (walk, self.turn) {
             (Some(folder), true) => Some(self.walk(folder)),
@@ -60,7 +61,15 @@ impl Storage {
 
     /// The next file whose link is asked for: those of one folder together, in the service's order.
     fn next_link(&self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
-        if !Rests::over(self.rests.disk.as_ref(), desk.now) || self.fetching() >= AT_ONCE {
+        // A link is asked for when it can be used.
+        let linked = self.wants.iter().filter(|(id, decision)| {
+            let link = self.moments.get(*id).and_then(|moment| moment.link.as_ref());
+            **decision == Decision::Fetch
+                && !self.is_busy(id)
+                && link.is_some_and(|(_, until)| *until > desk.now)
+        });
+        let full = self.fetching() + linked.count() >= AT_ONCE;
+        if full || !Rests::over(self.rests.disk.as_ref(), desk.now) {
             return None;
         }
         let mut best: Option<(&FileId, (Option<&_>, f64))> = None;
@@ -70,12 +79,16 @@ impl Storage {
             }
             let Some(node) = self.files.get(id) else { continue };
             let moment = self.moments.get(id);
-            let linked = moment.and_then(|moment| moment.link.as_ref()).is_some_and(|(_, until)| *until > desk.now);
+            let linked =
+                moment.and_then(|moment| moment.link.as_ref()).is_some_and(|(_, until)| *until > desk.now);
             if linked || moment.is_some_and(|moment| moment.retry_at > desk.now) {
                 continue;
             }
             let key = (node.remote.folder.as_ref(), node.remote.position);
-            if best.as_ref().is_none_or(|(_, least)| key.0.cmp(&least.0).then(key.1.total_cmp(&least.1)).is_lt()) {
+            if best
+                .as_ref()
+                .is_none_or(|(_, least)| key.0.cmp(&least.0).then(key.1.total_cmp(&least.1)).is_lt())
+            {
                 best = Some((id, key));
             }
         }
@@ -92,10 +105,10 @@ impl Storage {
             let folder = self.files.get(id).and_then(|node| node.remote.folder.as_ref());
             let folder_is_gone = folder.filter(|id| self.folders.get(*id).is_none_or(|node| !node.listed));
             // It may have moved with its folder, which another list will show.
-            let looked_round = folder_is_gone.is_none_or(|id| {
-                self.all_walked_since(self.folders_missed.get(id).copied().unwrap_or(0))
-            });
-            (*decision == Decision::Confirm && due && looked_round && !self.is_unsettled(id)).then(|| id.clone())
+            let looked_round = folder_is_gone
+                .is_none_or(|id| self.all_walked_since(self.folders_missed.get(id).copied().unwrap_or(0)));
+            (*decision == Decision::Confirm && due && looked_round && !self.is_unsettled(id))
+                .then(|| id.clone())
         })?;
         Some((effect(StorageEffect::AskLink(id.clone())), Task::Link(id)))
     }
@@ -113,7 +126,8 @@ impl Storage {
                 let position = node.remote.position;
                 let elsewhere = node.remote.folder != file.folder;
                 let home = file.folder.clone();
-                let home_is_listed = home.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|f| f.listed));
+                let home_is_listed =
+                    home.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|f| f.listed));
                 self.take_in_file(desk, &crate::model::StorageFile { position, ..file })?;
                 if node.seen != Seen::Listed {
                     if elsewhere || home_is_listed {
@@ -125,7 +139,7 @@ impl Storage {
                     }
                     // Lists and single looks that contradict each other are not asked without end.
                     self.moment(id).retry_at = now.plus_ms(HIDDEN_RETRY_MS);
-                    self.moment(id).hidden = !(elsewhere || home_is_listed);
+                    self.moment(id).hidden = true;
                 }
                 let moment = self.moment(id);
                 moment.link = Some((link, now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000))));

@@ -48,7 +48,8 @@ impl Storage {
                 missing += 1;
             }
         }
-        let is_listed = |id: Option<&FolderId>| id.is_none_or(|id| self.folders.get(id).is_some_and(|f| f.listed));
+        let is_listed =
+            |id: Option<&FolderId>| id.is_none_or(|id| self.folders.get(id).is_some_and(|f| f.listed));
         let emptied: BTreeSet<Option<FolderId>> = folders
             .into_iter()
             .filter(|(id, (left, shows))| {

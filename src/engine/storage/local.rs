@@ -7,8 +7,8 @@ use super::names::storage_root;
 use super::send::Candidate;
 use super::{Desk, Storage, Task, effect, rested_ms};
 use crate::model::{
-    ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath, Scan, Stamp,
-    StorageEffect, StorageMode, StoredReply, Timestamp,
+    ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath, Scan,
+    Stamp, StorageEffect, StorageMode, StoredReply, Timestamp,
 };
 use crate::plan::filenames;
 use crate::store::StoreError;
@@ -55,6 +55,9 @@ impl Storage {
         scan: &Scan,
         looked_at: Timestamp,
     ) -> Result<(), StoreError> {
+        if !self.is_on() {
+            return Ok(());
+        }
         let root = storage_root();
         let mut sight = Sight { at: looked_at, ..Sight::default() };
         let mut odd = BTreeSet::new();
@@ -93,7 +96,10 @@ impl Storage {
                 if matches!(now, Local::Missing(_) | Local::Changed(_) | Local::Suspect(_)) {
                     moment.retry_at = Timestamp::default();
                 }
-                self.active.insert(id);
+                self.active.insert(id.clone());
+            }
+            if now == Local::Same {
+                self.edit_file(desk, &id, |node| node.approved &= node.seen != crate::model::Seen::Listed)?;
             }
         }
         self.take_in_strays(desk)
@@ -104,7 +110,9 @@ impl Storage {
         let Some(base) = &node.base else { return Local::Unknown };
         match self.sight.files.get(&base.path) {
             Some(stamp) if *stamp == base.stamp => Local::Same,
-            Some(stamp) if stamp.size != base.size || before == Local::Changed(*stamp) => Local::Changed(*stamp),
+            Some(stamp) if stamp.size != base.size || before == Local::Changed(*stamp) => {
+                Local::Changed(*stamp)
+            }
             Some(stamp) => Local::Suspect(*stamp),
             None if self.sight.folders.contains(&base.path) || odd.contains(&base.path) => Local::Odd,
             None if self.sight.unreadable.iter().any(|path| base.path.is_within(path) || path.is_root()) => {
@@ -120,7 +128,8 @@ impl Storage {
     /// What [`super::decide`] is told of a file's place; the second value is when that may be more.
     pub(super) fn here(&self, desk: &Desk<'_>, node: &FileNode) -> (Here, Option<Timestamp>) {
         let Some(moment) = self.moments.get(&node.remote.id) else { return (Here::Unclear, None) };
-        let from = |at: Timestamp, here| if at <= desk.now { (here, None) } else { (Here::Unclear, Some(at)) };
+        let from =
+            |at: Timestamp, here| if at <= desk.now { (here, None) } else { (Here::Unclear, Some(at)) };
         match moment.local {
             Local::Unknown | Local::Odd | Local::Suspect(_) => (Here::Unclear, None),
             Local::Same if moment.damaged => (Here::Damaged, None),
@@ -128,8 +137,15 @@ impl Storage {
             Local::Missing(since) => from(since.plus_ms(desk.settings.pages.delete_grace_ms), Here::Missing),
             Local::Changed(stamp) => {
                 let again = moment.set_aside_at.is_some_and(|at| desk.now.since_ms(at) < AGAIN_WITHIN_MS);
-                let quiet = if again && self.mode == StorageMode::Backup { AGAIN_MS } else { desk.settings.pages.settle_ms };
-                from(Timestamp(stamp.modified_ns / 1_000_000).plus_ms(quiet).min(desk.now.plus_ms(quiet)), Here::Changed)
+                let quiet = if again && self.mode == StorageMode::Backup {
+                    AGAIN_MS
+                } else {
+                    desk.settings.pages.settle_ms
+                };
+                from(
+                    Timestamp(stamp.modified_ns / 1_000_000).plus_ms(quiet).min(desk.now.plus_ms(quiet)),
+                    Here::Changed,
+                )
             }
         }
     }
@@ -158,7 +174,8 @@ impl Storage {
             if self.mode != StorageMode::TwoWay || filenames::is_leftover(path.name()) {
                 continue;
             }
-            let old = self.candidates.remove(path).filter(|old| old.stamp == *stamp && old.replaces == *replaces);
+            let old =
+                self.candidates.remove(path).filter(|old| old.stamp == *stamp && old.replaces == *replaces);
             candidates.insert(path.clone(), old.unwrap_or_else(|| Candidate::new(*stamp, replaces.clone())));
         }
         self.candidates = candidates;
@@ -220,7 +237,8 @@ impl Storage {
         path: &MirrorPath,
         result: Result<DiskReply, DiskError>,
     ) -> Result<(), StoreError> {
-        let Some(base) = self.files.get(id).and_then(|node| node.base.clone()).filter(|base| base.path == *path)
+        let Some(base) =
+            self.files.get(id).and_then(|node| node.base.clone()).filter(|base| base.path == *path)
         else {
             return Ok(());
         };

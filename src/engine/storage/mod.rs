@@ -26,14 +26,16 @@ use super::ids::Ids;
 use super::pace::{Class, Pace};
 use super::{Happening, Way};
 use crate::model::{
-    AttachmentId, ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, LocalOnly,
-    MirrorPath, Outcome, ServiceError, ServiceReply, Settings, Stamp, StorageEffect, StorageEvent, StorageMode,
-    Timestamp, Upload, WorkspaceId, WorkspaceNode,
+    AttachmentId, ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link,
+    LocalOnly, MirrorPath, Outcome, Seen, ServiceError, ServiceReply, Settings, Stamp, StorageEffect,
+    StorageEvent, StorageMode, Timestamp, Upload, WorkspaceId, WorkspaceNode,
 };
 use crate::store::{Attention, Store, StoreError};
 
 /// The folder in the mirror.
 const FOLDER: &str = "Storage";
+/// Lists and links under way at once: a person's edit finds a free line.
+const LOOKS_AT_ONCE: usize = 3;
 const BACKOFF_MAX_MS: i64 = 300_000;
 /// After a 403, a direction is tried again this much later.
 const FORBIDDEN_RETRY_MS: i64 = 600_000;
@@ -377,7 +379,9 @@ impl Storage {
 
     /// The next look at the service.
     pub(super) fn next_look(&mut self, desk: &mut Desk<'_>, pace: &Pace) -> Option<(Effect, Task)> {
-        if !self.is_on() || !Rests::over(self.rests.reading.as_ref(), desk.now) {
+        let looks =
+            self.under_way.iter().filter(|task| matches!(task, Task::Walk(_) | Task::Link(_))).count();
+        if !self.is_on() || looks >= LOOKS_AT_ONCE || !Rests::over(self.rests.reading.as_ref(), desk.now) {
             return None;
         }
         let burst = self.looks_left(desk.now) <= pace.background_room(desk.now) as usize;
@@ -488,21 +492,26 @@ impl Storage {
     }
 
     /// Lets through what guards hold.
-    pub(super) fn approve(
-        &mut self,
-        desk: &mut Desk<'_>,
-        paths: &[MirrorPath],
-    ) -> Result<(), StoreError> {
+    pub(super) fn approve(&mut self, desk: &mut Desk<'_>, paths: &[MirrorPath]) -> Result<(), StoreError> {
         let named = |path: &MirrorPath| paths.is_empty() || paths.iter().any(|asked| path.is_within(asked));
         let ids: Vec<FileId> = self
             .files
             .values()
             .filter(|node| node.base.as_ref().is_some_and(|base| named(&base.path)))
-            .filter(|node| self.is_leaving(node) || self.is_missing_here(&node.remote.id))
+            // Without a scan nobody knows what is missing here: the first one tells what is not.
+            .filter(|node| {
+                self.is_leaving(node) || self.sight.at.0 == 0 || self.is_missing_here(&node.remote.id)
+            })
             .map(|node| node.remote.id.clone())
             .collect();
         for id in ids {
-            self.edit_file(desk, &id, |node| node.approved = true)?;
+            let hidden = self.moments.get(&id).is_some_and(|moment| moment.hidden);
+            self.edit_file(desk, &id, |node| {
+                node.approved = true;
+                if hidden && node.seen == Seen::Unlisted {
+                    node.seen = Seen::Gone;
+                }
+            })?;
         }
         let folders: Vec<FolderId> = self
             .folders
@@ -537,6 +546,13 @@ impl Storage {
         self.moments.entry(file.clone()).or_default()
     }
 
+    /// After something in a folder changed, what else is in it is asked again: names depend on each other.
+    fn wake_in(&mut self, folder: Option<&FolderId>) {
+        let inside = self.files.values().filter(|node| node.remote.folder.as_ref() == folder);
+        self.active.extend(inside.map(|node| node.remote.id.clone()));
+        self.folders_active = true;
+    }
+
     fn wake_all(&mut self) {
         self.active.extend(self.files.keys().cloned());
         self.folders_active = true;
@@ -560,8 +576,11 @@ impl Storage {
         let Some(node) = self.files.get_mut(id) else { return Ok(()) };
         let before = node.clone();
         edit(node);
+        if *node == before {
+            return Ok(());
+        }
         self.active.insert(id.clone());
-        if *node == before { Ok(()) } else { desk.store.save_storage_file(node) }
+        desk.store.save_storage_file(node)
     }
 
     fn edit_folder(

@@ -50,7 +50,11 @@ impl Storage {
 
     /// Names whatever in `folder` has no name yet, in the service's order. A name that something on its way out still has is
     /// waited for.
-    pub(super) fn choose_names(&mut self, desk: &mut Desk<'_>, folder: Option<&FolderId>) -> Result<(), StoreError> {
+    pub(super) fn choose_names(
+        &mut self,
+        desk: &mut Desk<'_>,
+        folder: Option<&FolderId>,
+    ) -> Result<(), StoreError> {
         let mut taken: BTreeSet<String> = BTreeSet::new();
         let mut leaving: BTreeSet<String> = BTreeSet::new();
         let mut nameless_files: Vec<(f64, FileId, String)> = Vec::new();

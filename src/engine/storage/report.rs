@@ -51,7 +51,8 @@ impl Storage {
                 if current && node.seen == Seen::Listed {
                     summary.files += 1;
                     summary.bytes += base.size;
-                    let checked = deep.is_some_and(|since| moment.is_some_and(|moment| moment.checked > since));
+                    let checked =
+                        deep.is_some_and(|since| moment.is_some_and(|moment| moment.checked > since));
                     summary.checked += usize::from(checked);
                 }
             }
@@ -81,12 +82,16 @@ impl Storage {
             };
             !rests && !waits(id)
         });
-        let to_check = self.pass.is_some_and(|pass| pass.deep) && self.files.values().any(|node| {
-            let moment = self.moments.get(&node.remote.id);
-            let since = self.pass.map_or(0, |pass| pass.since);
-            moment.is_some_and(|moment| moment.local == Local::Same && moment.checked <= since)
-        });
-        let suspects = self.moments.values().any(|moment| matches!(moment.local, Local::Suspect(_)) && moment.trouble.is_none());
+        let to_check = self.pass.is_some_and(|pass| pass.deep)
+            && self.files.values().any(|node| {
+                let moment = self.moments.get(&node.remote.id);
+                let since = self.pass.map_or(0, |pass| pass.since);
+                moment.is_some_and(|moment| moment.local == Local::Same && moment.checked <= since)
+            });
+        let suspects = self
+            .moments
+            .values()
+            .any(|moment| matches!(moment.local, Local::Suspect(_)) && moment.trouble.is_none());
         self.under_way.is_empty()
             && self.sight.at.0 > 0
             && summary.folders_left == 0
@@ -96,7 +101,10 @@ impl Storage {
             && !suspects
             && !to_check
             && self.ready.is_none()
-            && (self.mode != StorageMode::TwoWay || sending_rests || summary.sending == 0 || self.no_workspace)
+            && (self.mode != StorageMode::TwoWay
+                || sending_rests
+                || summary.sending == 0
+                || self.no_workspace)
             && self.uploads.values().all(|upload| upload.lost_at.is_none())
     }
 
@@ -115,14 +123,22 @@ impl Storage {
         let walks = self.walks.values().map(|walk| walk.due);
         let acts = self.active.iter().filter_map(|id| Some(self.moments.get(id)?.act_at));
         let retries = self.wants.keys().filter_map(|id| Some(self.moments.get(id)?.retry_at));
-        let candidates = self.candidates.values().filter(|candidate| self.mode == StorageMode::TwoWay && candidate.refused.is_none());
-        let candidates = candidates.map(|candidate| candidate.retry_at.max(Timestamp(candidate.stamp.modified_ns / 1_000_000).plus_ms(2_000)));
+        let candidates = self
+            .candidates
+            .values()
+            .filter(|candidate| self.mode == StorageMode::TwoWay && candidate.refused.is_none());
+        let candidates = candidates.map(|candidate| {
+            candidate.retry_at.max(Timestamp(candidate.stamp.modified_ns / 1_000_000).plus_ms(2_000))
+        });
         let suspects = self.moments.values().filter_map(|moment| match moment.local {
-            Local::Suspect(stamp) => Some(Timestamp(stamp.modified_ns / 1_000_000).plus_ms(1_000).max(moment.retry_at)),
+            Local::Suspect(stamp) => {
+                Some(Timestamp(stamp.modified_ns / 1_000_000).plus_ms(1_000).max(moment.retry_at))
+            }
             _ => None,
         });
         let confirmations = self.wants.iter().filter(|(_, decision)| **decision == Decision::Confirm);
-        let confirmations = confirmations.filter_map(|(id, _)| Some(self.moments.get(id)?.missed_at.plus_ms(5_000)));
+        let confirmations =
+            confirmations.filter_map(|(id, _)| Some(self.moments.get(id)?.missed_at.plus_ms(5_000)));
         let all = walks.chain(acts).chain(retries).chain(candidates).chain(suspects).chain(confirmations);
         // What is due already waits for an answer or a permit, not for time.
         all.filter(|at| *at > now).fold(far, Timestamp::min)
@@ -151,7 +167,11 @@ impl Storage {
         ];
         for (rest, what) in rests {
             if let Some((_, why)) = rest {
-                tell(super::FOLDER, &format!("{what}: {why}"), "check the plan and the token's scopes; it is tried again by itself");
+                tell(
+                    super::FOLDER,
+                    &format!("{what}: {why}"),
+                    "check the plan and the token's scopes; it is tried again by itself",
+                );
             }
         }
         if let Some((until, why)) = &self.rests.disk
@@ -160,7 +180,11 @@ impl Storage {
             tell(super::FOLDER, &format!("downloads wait: {why}"), "make room; they go on by themselves");
         }
         if let Some(why) = &self.folders_trouble {
-            tell(super::FOLDER, &format!("a folder cannot be made or moved: {why}"), "it is tried again by itself");
+            tell(
+                super::FOLDER,
+                &format!("a folder cannot be made or moved: {why}"),
+                "it is tried again by itself",
+            );
         }
         if let Some(why) = &self.guards.leaving {
             tell(
@@ -194,14 +218,19 @@ impl Storage {
         for (folder, walk) in &self.walks {
             if let Some(why) = &walk.trouble {
                 let place = self.place_of(folder.as_ref()).unwrap_or_else(super::names::storage_root);
-                tell(place.as_str(), &format!("not all of it can be listed: {why}"), "nothing is removed; tell the service's operator if it stays");
+                tell(
+                    place.as_str(),
+                    &format!("not all of it can be listed: {why}"),
+                    "nothing is removed; tell the service's operator if it stays",
+                );
             }
         }
         for node in self.files.values() {
             self.need_of(node, tell);
         }
         for (path, candidate) in &self.candidates {
-            if let Some((why, mend)) = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay) {
+            if let Some((why, mend)) = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay)
+            {
                 tell(path.as_str(), &format!("not uploaded: {why}"), mend);
             }
         }
@@ -216,12 +245,18 @@ impl Storage {
 
     fn need_of(&self, node: &FileNode, tell: &mut dyn FnMut(&str, &str, &str)) {
         let Some(moment) = self.moments.get(&node.remote.id) else { return };
+        let quiet = moment.trouble.is_none()
+            && !moment.hidden
+            && !matches!(moment.local, Local::Odd | Local::Missing(_));
+        if quiet {
+            return;
+        }
         let path = node.base.as_ref().map(|base| base.path.clone()).or_else(|| self.wanted_file(node));
         let shown = path.as_ref().map_or(node.remote.filename.as_str(), MirrorPath::as_str);
         if let Some(why) = &moment.trouble {
             tell(shown, why, "it is tried again by itself");
         }
-        if moment.hidden && node.base.is_some() {
+        if moment.hidden && node.base.is_some() && node.seen != Seen::Listed {
             tell(
                 shown,
                 "the service no longer lists it, but still shows it: the file stays",
@@ -229,7 +264,11 @@ impl Storage {
             );
         }
         if moment.local == Local::Odd {
-            tell(shown, "something that is no file stands in its place", "move that away; the file is fetched again");
+            tell(
+                shown,
+                "something that is no file stands in its place",
+                "move that away; the file is fetched again",
+            );
         }
         if let (Local::Missing(_), StorageMode::TwoWay) = (moment.local, self.mode)
             && let Some(to) = self.renamed_to(node)
@@ -237,7 +276,10 @@ impl Storage {
         {
             tell(
                 shown,
-                &format!("it is {} here now, which is not uploaded ({why}): the service keeps it under its old name", to.name()),
+                &format!(
+                    "it is {} here now, which is not uploaded ({why}): the service keeps it under its old name",
+                    to.name()
+                ),
                 "rename it in the app too, or give it its old name back",
             );
         }

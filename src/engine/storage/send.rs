@@ -11,8 +11,8 @@ use super::{Desk, Rests, Storage, Task, effect, rested_ms};
 use crate::engine::Way;
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, MirrorPath, Seen, ServiceError,
-    ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile, Timestamp, Upload,
-    WorkspaceId,
+    ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile, Timestamp,
+    Upload, WorkspaceId,
 };
 use crate::plan::filenames;
 use crate::store::StoreError;
@@ -46,7 +46,14 @@ pub(super) struct Ready {
 
 impl Candidate {
     pub(super) fn new(stamp: Stamp, replaces: Option<FileId>) -> Self {
-        Self { stamp, replaces, refused: None, by_service: false, retry_at: Timestamp::default(), failures: 0 }
+        Self {
+            stamp,
+            replaces,
+            refused: None,
+            by_service: false,
+            retry_at: Timestamp::default(),
+            failures: 0,
+        }
     }
 }
 
@@ -91,19 +98,26 @@ impl Storage {
             && self.ready.is_none()
             && Rests::over(self.rests.sending.as_ref(), desk.now)
             && !self.under_way.iter().any(|task| matches!(task, Task::Read(_) | Task::Upload(_)))
-            && self.all_walked_since(0)
             && Self::upload_workspace(desk).is_some();
         if !may {
             return None;
         }
         self.judge_candidates(desk);
-        let path = self.candidates.iter().find_map(|(path, candidate)| {
-            let due = candidate.refused.is_none()
-                && candidate.retry_at <= desk.now
-                && rested_ms(&candidate.stamp, desk.now) >= Self::quiet_ms(desk, &candidate.stamp)
-                && !self.uploads.contains_key(path)
-                && !self.is_awaited(path);
-            due.then(|| path.clone())
+        let due: Vec<MirrorPath> = self
+            .candidates
+            .iter()
+            .filter_map(|(path, candidate)| {
+                let due = candidate.refused.is_none()
+                    && candidate.retry_at <= desk.now
+                    && rested_ms(&candidate.stamp, desk.now) >= Self::quiet_ms(desk, &candidate.stamp)
+                    && !self.uploads.contains_key(path);
+                due.then(|| path.clone())
+            })
+            .collect();
+        // What the service has in the folder is looked at first.
+        let path = due.into_iter().find(|path| {
+            let folder = path.parent().and_then(|folder| self.folder_at(&folder));
+            folder.is_some_and(|folder| self.is_walked(folder.as_ref(), desk.now)) && !self.is_awaited(path)
         })?;
         Some((Effect::ReadFile(path.clone()), Task::Read(path)))
     }
@@ -147,7 +161,9 @@ impl Storage {
         let Some(ready) = self.ready.take() else { return Ok(None) };
         let Some(workspace) = Self::upload_workspace(desk) else { return Ok(None) };
         let place = ready.path.parent().and_then(|folder| self.folder_at(&folder));
-        let (Some(folder), Some(candidate)) = (place, self.candidates.get(&ready.path)) else { return Ok(None) };
+        let (Some(folder), Some(candidate)) = (place, self.candidates.get(&ready.path)) else {
+            return Ok(None);
+        };
         let replaced = candidate.replaces.as_ref().and_then(|id| self.files.get(id));
         // What was only shown in another way on disk keeps the name that the service knows.
         let filename = match replaced.filter(|node| node.stem.as_deref() == Some(ready.path.name())) {
@@ -226,7 +242,12 @@ impl Storage {
     }
 
     /// The service has what was sent: it is a file like any other from here on.
-    fn settle_upload(&mut self, desk: &mut Desk<'_>, upload: &Upload, file: &StorageFile) -> Result<(), StoreError> {
+    fn settle_upload(
+        &mut self,
+        desk: &mut Desk<'_>,
+        upload: &Upload,
+        file: &StorageFile,
+    ) -> Result<(), StoreError> {
         let now = desk.now;
         let stamp = self.sent_stamps.remove(&upload.path).unwrap_or_default();
         let same_name = file.filename == upload.filename && file.folder == upload.folder;
@@ -284,9 +305,14 @@ impl Storage {
         let what = if upload.replaces.is_some() { "new version uploaded" } else { "uploaded" };
         desk.say(Way::Up, &upload.path, what);
         self.wake_all();
-        if let Some(mut list) = Some(self.local_only.clone()) {
-            list.remove(&upload.path);
-            self.write_local_only(desk, list)?;
+        self.is_no_stray(desk, &upload.path)
+    }
+
+    /// A local file turned out to be one of the service's.
+    pub(super) fn is_no_stray(&mut self, desk: &mut Desk<'_>, path: &MirrorPath) -> Result<(), StoreError> {
+        self.candidates.remove(path);
+        if self.local_only.remove(path).is_some() {
+            desk.store.delete_local_only(path)?;
         }
         Ok(())
     }
@@ -306,9 +332,10 @@ impl Storage {
             .filter_map(|upload| Some((upload.path.clone(), upload.lost_at?)))
             .collect();
         for (path, lost_at) in lost {
-            let sought = self.uploads.get(&path).is_some_and(|upload| {
-                self.files.values().any(|node| looks_like(node, upload))
-            });
+            let sought = self
+                .uploads
+                .get(&path)
+                .is_some_and(|upload| self.files.values().any(|node| looks_like(node, upload)));
             if sought {
                 continue;
             }
@@ -331,7 +358,8 @@ impl Storage {
         hash: ContentHash,
     ) -> Result<(), StoreError> {
         let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
-        let found = self.uploads.values().find(|upload| looks_like(&node, upload) && upload.hash == hash).cloned();
+        let found =
+            self.uploads.values().find(|upload| looks_like(&node, upload) && upload.hash == hash).cloned();
         let Some(upload) = found else { return Ok(()) };
         self.settle_upload(desk, &upload, &node.remote)
     }
@@ -343,13 +371,21 @@ impl Storage {
 
     /// The next file that left here, or was replaced by an upload, for the service's trash.
     pub(super) fn next_trash(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
-        if !Rests::over(self.rests.trashing.as_ref(), desk.now) || !self.all_walked_since(0) {
+        if !Rests::over(self.rests.trashing.as_ref(), desk.now) {
             return None;
         }
-        let id = self.wants.iter().find_map(|(id, decision)| {
-            let due = self.moments.get(id).is_none_or(|moment| moment.retry_at <= desk.now);
-            let ready = *decision == Decision::TrashThere && due && !self.is_unsettled(id);
-            ready.then(|| id.clone())
+        let ready: Vec<FileId> = self
+            .wants
+            .iter()
+            .filter_map(|(id, decision)| {
+                let due = self.moments.get(id).is_none_or(|moment| moment.retry_at <= desk.now);
+                let ready = *decision == Decision::TrashThere && due && !self.is_unsettled(id);
+                ready.then(|| id.clone())
+            })
+            .collect();
+        let id = ready.into_iter().find(|id| {
+            let folder = self.files.get(id).and_then(|node| node.remote.folder.clone());
+            self.is_walked(folder.as_ref(), desk.now)
         })?;
         // The world may have changed since it was decided.
         let node = self.files.get(&id)?;
@@ -402,9 +438,15 @@ impl Storage {
         let base = node.base.as_ref()?;
         let object = base.stamp.object();
         let is_it = |stamp: &Stamp| stamp.object() == object && stamp.size == base.size;
-        let path = self.sight.files.iter().find(|(path, stamp)| **path != base.path && is_it(stamp)).map(|(path, _)| path)?;
+        let path = self
+            .sight
+            .files
+            .iter()
+            .find(|(path, stamp)| **path != base.path && is_it(stamp))
+            .map(|(path, _)| path)?;
         let there = self.files.values().any(|other| {
-            other.base.as_ref().is_some_and(|theirs| theirs.path == *path) && self.is_seen_there(&other.remote.id)
+            other.base.as_ref().is_some_and(|theirs| theirs.path == *path)
+                && self.is_seen_there(&other.remote.id)
         });
         (!there).then(|| path.clone())
     }
@@ -417,6 +459,7 @@ fn looks_like(node: &FileNode, upload: &Upload) -> bool {
         && upload.lost_at.is_some()
         && node.remote.folder == upload.folder
         && node.remote.size == upload.size
-        && (node.remote.filename == upload.filename || node.remote.filename == filenames::as_stored(&upload.filename))
+        && (node.remote.filename == upload.filename
+            || node.remote.filename == filenames::as_stored(&upload.filename))
         && upload.replaces.as_ref() != Some(&node.remote.id)
 }

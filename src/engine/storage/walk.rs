@@ -2,8 +2,8 @@
 
 use super::{Desk, Storage, Task, effect};
 use crate::model::{
-    Effect, FileId, FileNode, FolderId, FolderNode, Seen, ServiceError, ServiceReply, StorageEffect, StorageFile,
-    StorageFolder, StorageListing, StorageReply, Timestamp,
+    Effect, FileId, FileNode, FolderId, FolderNode, Seen, ServiceError, ServiceReply, StorageEffect,
+    StorageFile, StorageFolder, StorageListing, StorageReply, Timestamp,
 };
 use crate::store::StoreError;
 
@@ -22,6 +22,8 @@ pub(super) struct Walk {
     pub(super) looked: u64,
     pub(super) gap_ms: i64,
     failures: u32,
+    /// Something waits for its next list, whether it has been listed in this pass or not.
+    pub(super) wanted: bool,
     /// Why it cannot be listed, or entries of it.
     pub(super) trouble: Option<String>,
 }
@@ -31,7 +33,11 @@ impl Storage {
     pub(super) fn plan_walks(&mut self, now: Timestamp) {
         self.walks.insert(None, Walk { due: now, gap_ms: GAP_MS, ..Walk::default() });
         for (id, node) in &self.folders {
-            let due = if node.walked_at.0 == 0 { now } else { node.walked_at.plus_ms(node.gap_ms).min(now.plus_ms(node.gap_ms)) };
+            let due = if node.walked_at.0 == 0 {
+                now
+            } else {
+                node.walked_at.plus_ms(node.gap_ms).min(now.plus_ms(node.gap_ms))
+            };
             self.walks.insert(Some(id.clone()), Walk { due, gap_ms: node.gap_ms, ..Walk::default() });
         }
     }
@@ -53,16 +59,28 @@ impl Storage {
         (effect(StorageEffect::List(folder.clone())), Task::Walk(folder))
     }
 
+    /// Whether a folder has been listed in this run; if not, it is listed soon.
+    pub(super) fn is_walked(&mut self, folder: Option<&FolderId>, now: Timestamp) -> bool {
+        let Some(walk) = self.walks.get(&folder.cloned()) else { return false };
+        if walk.looked == 0 && !walk.wanted {
+            self.walk_by(folder, now);
+        }
+        self.walks.get(&folder.cloned()).is_some_and(|walk| walk.looked > 0)
+    }
+
     /// Folders that have not been listed yet since the pass began (or ever, without one).
     pub(super) fn unwalked(&self) -> usize {
         let since = self.pass.map_or(0, |pass| pass.since);
         self.walks
             .iter()
             .filter(|(folder, walk)| {
-                let listed = folder.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed));
+                let listed =
+                    folder.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed));
                 let known = self.pass.is_none()
-                    && folder.as_ref().is_some_and(|id| self.folders.get(id).is_some_and(|node| node.walked_at.0 > 0));
-                listed && walk.looked <= since && !known
+                    && folder
+                        .as_ref()
+                        .is_some_and(|id| self.folders.get(id).is_some_and(|node| node.walked_at.0 > 0));
+                listed && (walk.wanted || walk.looked <= since && !known)
             })
             .count()
     }
@@ -79,13 +97,16 @@ impl Storage {
 
     pub(super) fn walk_by(&mut self, folder: Option<&FolderId>, at: Timestamp) {
         if let Some(walk) = self.walks.get_mut(&folder.cloned()) {
-            walk.due = walk.due.min(at);
+            // Polling is put off for it, too: it may be asked for later than it was due.
+            walk.due = if walk.wanted { walk.due.min(at) } else { at };
+            walk.wanted = true;
         }
     }
 
     pub(super) fn walk_everything_by(&mut self, at: Timestamp) {
         for walk in self.walks.values_mut() {
             walk.due = walk.due.min(at);
+            walk.wanted = true;
         }
     }
 
@@ -113,6 +134,7 @@ impl Storage {
         let passed_over = self.pass.is_some_and(|pass| tick <= pass.since);
         let walk = self.walks.entry(folder.clone()).or_default();
         walk.failures = 0;
+        walk.wanted = false;
         walk.looked = tick;
         walk.trouble = listing.skipped.first().map(|why| format!("{} entries: {why}", listing.skipped.len()));
         walk.gap_ms = if changed { GAP_MS } else { (walk.gap_ms.max(GAP_MS / 2) * 2).min(GAP_MAX_MS) };
@@ -186,7 +208,12 @@ impl Storage {
         Ok(back || moved)
     }
 
-    fn file_listed(&mut self, desk: &mut Desk<'_>, seen: &StorageFile, tick: u64) -> Result<bool, StoreError> {
+    fn file_listed(
+        &mut self,
+        desk: &mut Desk<'_>,
+        seen: &StorageFile,
+        tick: u64,
+    ) -> Result<bool, StoreError> {
         let now = desk.now;
         if self.trashed.get(&seen.id).is_some_and(|at| *at > tick) {
             return Ok(false);
@@ -210,15 +237,27 @@ impl Storage {
             return Ok(false);
         }
         let changed = node.remote != *seen || node.seen != Seen::Listed;
+        let back = node.seen != Seen::Listed;
+        let left = node.remote.folder.clone();
+        if let Some(moment) = self.moments.get_mut(&seen.id) {
+            moment.hidden = false;
+            if back {
+                moment.retry_at = Timestamp::default();
+            }
+        }
+        if left != seen.folder {
+            self.wake_in(left.as_ref());
+        }
         self.take_in_file(desk, seen)?;
         self.edit_file(desk, &seen.id, |node| {
+            // Approved was that it leaves; what left here is approved until it is back here.
+            node.approved &= node.seen == Seen::Listed;
             node.seen = Seen::Listed;
             node.seen_at = now;
-            node.approved = false;
         })?;
         if changed {
             // What stands in the way of another file may be gone now.
-            self.wake_all();
+            self.wake_in(seen.folder.as_ref());
         }
         Ok(changed)
     }

@@ -99,8 +99,26 @@ fn files_and_folders_are_mirrored_and_a_second_pass_asks_once_for_each_folder() 
 #[test]
 fn hostile_and_double_names_are_mirrored_inside_the_root() {
     let names = [
-        "..", "../../etc/passwd", "/etc/shadow", "...", ".", "CON", "nul.txt", "same.txt", "same.txt", "SAME.txt", "a/b",
-        ".env", "x\u{0}y", "tab\there", "trailing. ", "", "-rf", "node_modules", ".git", "Ω\u{202e}fdp.exe",
+        "..",
+        "../../etc/passwd",
+        "/etc/shadow",
+        "...",
+        ".",
+        "CON",
+        "nul.txt",
+        "same.txt",
+        "same.txt",
+        "SAME.txt",
+        "a/b",
+        ".env",
+        "x\u{0}y",
+        "tab\there",
+        "trailing. ",
+        "",
+        "-rf",
+        "node_modules",
+        ".git",
+        "Ω\u{202e}fdp.exe",
     ];
     let long = "n".repeat(255);
     let wide = "ñ".repeat(255);
@@ -113,12 +131,18 @@ fn hostile_and_double_names_are_mirrored_inside_the_root() {
     });
     bench.sync();
     let found = files(&bench.root().join("Storage"));
-    let mut held: Vec<String> = found.values().map(|bytes| String::from_utf8(bytes.clone()).unwrap()).collect();
+    let mut held: Vec<String> =
+        found.values().map(|bytes| String::from_utf8(bytes.clone()).unwrap()).collect();
     held.sort();
-    let mut expected: Vec<String> = (0..names.len() + 2).flat_map(|n| [format!("{n}"), format!("in {n}")]).collect();
+    let mut expected: Vec<String> =
+        (0..names.len() + 2).flat_map(|n| [format!("{n}"), format!("in {n}")]).collect();
     expected.sort();
     assert_eq!(held, expected, "{:?}", found.keys());
-    assert!(found.contains_key("same.txt") && found.contains_key("same (2).txt") && found.contains_key("SAME (3).txt"));
+    assert!(
+        found.contains_key("same.txt")
+            && found.contains_key("same (2).txt")
+            && found.contains_key("SAME (3).txt")
+    );
     bench.forget_requests();
     bench.sync();
     assert_eq!(links(&bench), 0);

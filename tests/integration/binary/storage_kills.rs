@@ -45,10 +45,23 @@ fn fill(world: &mut World, size: &Size) {
     assert_eq!(levels.len(), 6);
     let folders: Vec<Option<FolderId>> = levels.concat();
     let long = "x".repeat(255);
-    let hostile = ["..", ".", "CON", "...", "../../x", "same.bin", "same.bin", "SAME.bin", long.as_str(), "a\\b", ".env"];
+    let hostile = [
+        "..",
+        ".",
+        "CON",
+        "...",
+        "../../x",
+        "same.bin",
+        "same.bin",
+        "SAME.bin",
+        long.as_str(),
+        "a\\b",
+        ".env",
+    ];
     for n in 0..size.files {
         let folder = if n < hostile.len() { None } else { folders[draw(folders.len())].clone() };
-        let name = hostile.get(n).map_or_else(|| format!("archivo {}.bin", n % 40), |name| (*name).to_owned());
+        let name =
+            hostile.get(n).map_or_else(|| format!("archivo {}.bin", n % 40), |name| (*name).to_owned());
         let len = match n % 25 {
             0 => 0,
             1 => 1,
@@ -101,7 +114,8 @@ fn killed_ten_times_every_stored_file_is_there_byte_for_byte() {
     let daemon = bench.run();
     bench.until_within(DEADLINE * 10, "everything is there", || {
         let status = bench.status();
-        status["storage"]["files"].as_u64() == Some(size.files as u64) && status["storage"]["to_come"]["files"] == 0
+        status["storage"]["files"].as_u64() == Some(size.files as u64)
+            && status["storage"]["to_come"]["files"] == 0
     });
     let peak = daemon.peak_memory();
     bench.note(&format!("peak {peak}"));
@@ -137,7 +151,10 @@ fn a_damaged_or_missing_file_is_found_by_verify_and_comes_back() {
     bench.sync();
     let told = bench.tell(&["verify", "--deep"]);
     assert_eq!(told.code, 0, "{told:?}");
-    assert!(told.out.contains("2 stored files there") && told.out.contains("every byte compared"), "{told:?}");
+    assert!(
+        told.out.contains("2 stored files there") && told.out.contains("every byte compared"),
+        "{told:?}"
+    );
     assert_eq!(bench.world().downloads().entries().len(), 2);
     // Bytes that change without a trace in the file's times: what a failing disk does.
     let path = stored(&bench, "a.bin");

@@ -74,11 +74,15 @@ fn a_changed_file_is_uploaded_and_the_old_one_trashed_after_the_new_one_is_seen(
     write(&bench, "Docs/a.txt", b"a.txt, longer");
     bench.sync();
     let shown = there(&bench);
-    assert!(shown.contains(&"a.txt: a.txt, longer".into()) && !shown.contains(&"a.txt: a.txt".into()), "{shown:?}");
+    assert!(
+        shown.contains(&"a.txt: a.txt, longer".into()) && !shown.contains(&"a.txt: a.txt".into()),
+        "{shown:?}"
+    );
     assert_eq!((shown.len(), in_trash(&bench)), (12, 1));
     let log = bench.requests();
     let at = |what: &str| log.iter().position(|line| line.starts_with(what)).unwrap();
-    let seen = log.iter().enumerate().any(|(n, line)| n > at("POST") && n < at("DELETE") && line == "GET /storage");
+    let seen =
+        log.iter().enumerate().any(|(n, line)| n > at("POST") && n < at("DELETE") && line == "GET /storage");
     assert!(seen, "{log:?}");
     assert_eq!(files(&stored(&bench, "Docs")).len(), 3);
     assert_eq!(text(&bench, "Docs/a.txt"), "a.txt, longer");
@@ -136,8 +140,8 @@ fn what_the_service_would_not_take_is_told_before_it_is_asked() {
     write(&bench, "page.html", b"<p>");
     write(&bench, "tool.sh", b"#!/bin/sh");
     write(&bench, "drawing.svg", b"<svg/>");
-    write(&bench, "large.bin", &vec![7; 3 * 1024 * 1024 + 1]);
-    write(&bench, "fits.bin", &vec![7; 3 * 1024 * 1024]);
+    write(&bench, "large.dat", &vec![7; 3 * 1024 * 1024 + 1]);
+    write(&bench, "fits.dat", &vec![7; 3 * 1024 * 1024]);
     write(&bench, "Mine/inside.txt", b"waits");
     let told = bench.tell(&["sync"]);
     assert_eq!(told.code, 3, "{told:?}");
@@ -147,7 +151,7 @@ fn what_the_service_would_not_take_is_told_before_it_is_asked() {
         ("page.html", ".html"),
         ("tool.sh", ".sh"),
         ("drawing.svg", ".svg"),
-        ("large.bin", "the API takes 3 MB"),
+        ("large.dat", "the API takes 3 MB"),
         ("Mine/inside.txt", "the API cannot make folders"),
     ] {
         let line = attention.lines().find(|line| line.starts_with(&format!("Storage/{place}:")));
@@ -155,13 +159,13 @@ fn what_the_service_would_not_take_is_told_before_it_is_asked() {
     }
     // Each goes as soon as it can: the folder was made in the app, the large file cut, the page packed.
     bench.world().app_make_folder(None, "Mine");
-    write(&bench, "large.bin", b"small now");
+    write(&bench, "large.dat", b"small now");
     fs::rename(stored(&bench, "page.html"), stored(&bench, "page.txt")).unwrap();
     fs::remove_file(stored(&bench, "tool.sh")).unwrap();
     fs::remove_file(stored(&bench, "drawing.svg")).unwrap();
     bench.sync();
     let shown = there(&bench);
-    for line in ["inside.txt: waits", "large.bin: small now", "page.txt: <p>"] {
+    for line in ["inside.txt: waits", "large.dat: small now", "page.txt: <p>"] {
         assert!(shown.contains(&line.into()), "{line}: {shown:?}");
     }
     assert!(stored(&bench, "Mine/inside.txt").exists() && !stored(&bench, "Mine (2)").exists());
@@ -185,7 +189,10 @@ fn an_upload_whose_answer_is_lost_is_made_once() {
         bench.sync();
         let shown = there(&bench);
         assert_eq!(shown.len(), 13, "{fault:?}: {shown:?}");
-        assert!(shown.contains(&"new.txt: words".into()) && shown.contains(&"a.txt: a.txt, longer".into()), "{shown:?}");
+        assert!(
+            shown.contains(&"new.txt: words".into()) && shown.contains(&"a.txt: a.txt, longer".into()),
+            "{shown:?}"
+        );
         assert_eq!(uploads(&bench), posts + 1, "{fault:?}");
         assert_eq!(files(&stored(&bench, "Docs")).len(), 4, "{}", bench.seen());
         bench.forget_requests();
@@ -233,7 +240,10 @@ fn both_sides_changed_keeps_both() {
     assert_eq!(bench.tell(&["sync"]).code, 3);
     assert_eq!(text(&bench, "Docs/a.txt"), "theirs, new");
     let found = files(&stored(&bench, "Docs"));
-    assert!(found.iter().any(|(name, held)| name.starts_with("a.conflict-") && held == b"mine, new"), "{found:?}");
+    assert!(
+        found.iter().any(|(name, held)| name.starts_with("a.conflict-") && held == b"mine, new"),
+        "{found:?}"
+    );
     assert_eq!(uploads(&bench), 0);
     // Gone here, renewed there: the new one comes.
     fs::remove_file(stored(&bench, "Docs/b.txt")).unwrap();
@@ -254,7 +264,11 @@ fn a_refusal_rests_its_own_direction_only() {
     let id = bench.world().storage_files().find(|file| file.filename == "a.txt").unwrap().id.clone();
     bench.world().app_replace_file(&id, bytes("newer"));
     assert_eq!(bench.tell(&["sync"]).code, 3);
-    assert!(bench.attention().contains("stored files are not uploaded: the service forbids it"), "{}", bench.attention());
+    assert!(
+        bench.attention().contains("stored files are not uploaded: the service forbids it"),
+        "{}",
+        bench.attention()
+    );
     assert_eq!(text(&bench, "Docs/a.txt"), "newer");
     assert_eq!(in_trash(&bench), 1);
     bench.world().set_scope("storage:write", true);
