@@ -155,9 +155,5 @@ impl Observer for Watcher {
 /// Whether a daemon runs with this state.
 #[must_use]
 pub fn is_running(state_dir: &Path) -> bool {
-    state_dir.is_dir()
-        && matches!(
-            crate::mirror::lock::Lock::acquire(state_dir),
-            Err(crate::mirror::lock::LockError::Held { .. })
-        )
+    crate::mirror::lock::Lock::is_held(state_dir)
 }

@@ -7,12 +7,17 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The lock, held until it is dropped or the process ends.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
 }
+
+/// [`Lock::is_held`] has the lock for a moment; so long is waited for it, this often.
+const LOOK: Duration = Duration::from_millis(10);
+const LOOKS_MAX: usize = 20;
 
 /// Why there is no lock.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +45,16 @@ fn process(pid: Option<u32>) -> String {
 }
 
 impl Lock {
-    /// Takes the lock of `state_dir`, making the directory (mode 0700) where it is missing. Does not wait.
+    /// Whether a process holds the lock of `state_dir`. Makes and writes nothing.
+    #[must_use]
+    pub fn is_held(state_dir: &Path) -> bool {
+        // Shared, so that several who look do not take each other for the holder.
+        let file = File::open(state_dir.join("lock"));
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Takes the lock of `state_dir`, making the directory (mode 0700) where it is missing. Waits no longer than somebody
+    /// needs who only looks whether it is held.
     ///
     /// # Errors
     /// [`LockError::Held`] when another process has it; [`LockError::Io`] when the file cannot be made or locked.
@@ -56,7 +70,15 @@ impl Lock {
             .mode(0o600)
             .open(&path)
             .map_err(io)?;
-        match file.try_lock() {
+        let mut tried = file.try_lock();
+        for _ in 0..LOOKS_MAX {
+            if !matches!(tried, Err(TryLockError::WouldBlock)) {
+                break;
+            }
+            std::thread::sleep(LOOK);
+            tried = file.try_lock();
+        }
+        match tried {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
