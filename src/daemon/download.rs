@@ -41,7 +41,7 @@ pub(super) async fn fetch(tools: Tools, order: Order) -> Result<Downloaded, Down
     let mut whole = None;
     if open.len() < size || size == 0 {
         let mut incoming = match tools.downloader.open(&link, open.len(), size).await {
-            Err(DownloadError::WrongSize { .. }) if open.len() > 0 => {
+            Err(DownloadError::WrongSize { .. }) if !open.is_empty() => {
                 // What is on disk is no beginning of it: all of it is asked for.
                 open = restart(&tools.mirror, open).await?;
                 tools.downloader.open(&link, 0, size).await.map_err(|error| with(error, 0))?

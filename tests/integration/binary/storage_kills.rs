@@ -162,7 +162,7 @@ fn a_damaged_or_missing_file_is_found_by_verify_and_comes_back() {
     let base = std::fs::metadata(&path).unwrap();
     let mut bad = good.clone();
     bad[50_000] ^= 1;
-    std::fs::write(&path, &bad).unwrap();
+    std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bad).unwrap();
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(base.modified().unwrap()).unwrap();
     take_for_unchanged(&bench);
     std::fs::remove_file(stored(&bench, "b.bin")).unwrap();
