@@ -23,6 +23,8 @@ const RETRY_MS: i64 = 15_000;
 pub(super) struct Lists {
     workspaces_due: Timestamp,
     workspaces_looked: u64,
+    /// Workspaces in the service's order.
+    pub(super) order: Vec<WorkspaceId>,
     pages_due: BTreeMap<WorkspaceId, Timestamp>,
     pages_looked: BTreeMap<WorkspaceId, u64>,
     /// Why a list could not be taken in, or entries of it.
@@ -109,6 +111,7 @@ impl Engine {
         let too_early = self.precedes_pass(flight.tick);
         self.lists.workspaces_due = if too_early { self.now } else { self.now.plus_ms(WORKSPACES_EVERY_MS) };
         self.lists.workspaces_looked = flight.tick;
+        self.lists.order = list.iter().map(|workspace| workspace.id.clone()).collect();
         let chosen = &self.settings.workspaces;
         let list: Vec<Workspace> = list
             .into_iter()

@@ -101,6 +101,7 @@ macro_rules! desk {
             store: &mut $engine.store,
             settings: &$engine.settings,
             workspaces: &$engine.trees.workspaces,
+            order: &$engine.lists.order,
             happened: &mut $engine.happened,
             ids: &mut $engine.ids,
             now: $engine.now,

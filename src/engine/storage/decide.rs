@@ -56,6 +56,8 @@ pub(super) struct View {
     pub(super) renewed: bool,
     /// The content that the service holds is here, whole.
     pub(super) fetched: bool,
+    /// What is here may be that content: a kill came between its placing and the note of it.
+    pub(super) perhaps_placed: bool,
     /// The place on disk is another than the agreed one.
     pub(super) displaced: bool,
     /// A guard holds what left the service.
@@ -92,6 +94,7 @@ pub(super) fn decide(view: &View) -> Decision {
             (Here::Same, _) if view.displaced => Decision::Move,
             (Here::Same, _) => Decision::Rest,
             (Here::Damaged, _) => Decision::Discard,
+            (Here::Changed, _) if view.perhaps_placed => content(view),
             (Here::Changed, StorageMode::TwoWay) if !view.renewed => Decision::Wait,
             (Here::Changed, _) => Decision::SetAside,
             (Here::Missing, StorageMode::TwoWay) if view.renewed => Decision::LetGo,
@@ -117,6 +120,7 @@ mod tests {
         here: Here::Same,
         renewed: false,
         fetched: false,
+        perhaps_placed: false,
         displaced: false,
         held: false,
         kept: false,
@@ -135,6 +139,7 @@ mod tests {
         check(View { displaced: true, ..REST }, Decision::Move);
         check(View { here: Here::Missing, ..REST }, Decision::LetGo);
         check(View { here: Here::Changed, ..REST }, Decision::SetAside);
+        check(View { here: Here::Changed, renewed: true, perhaps_placed: true, ..REST }, Decision::Fetch);
         check(View { here: Here::Changed, ..BOTH }, Decision::Wait);
         check(View { here: Here::Changed, renewed: true, ..BOTH }, Decision::SetAside);
         check(View { here: Here::Missing, ..BOTH }, Decision::TrashThere);
@@ -165,6 +170,7 @@ mod tests {
                             agreed: bit(0),
                             renewed: bit(1),
                             fetched: bit(2),
+                            perhaps_placed: bit(1) && bit(3),
                             displaced: bit(3),
                             held: bit(4),
                             kept: bit(5),

@@ -181,14 +181,21 @@ impl Storage {
         let base = node.base.as_ref();
         let wanted = self.wanted_file(node);
         let displaced = base.is_some_and(|base| wanted.as_ref().is_some_and(|wanted| *wanted != base.path));
+        let renewed = base
+            .is_some_and(|base| base.attachment != node.remote.attachment || base.size != node.remote.size);
+        let moment = self.moments.get(id);
+        let perhaps_placed = renewed
+            && moment.is_some_and(|moment| {
+                matches!(moment.local, Local::Changed(stamp) if stamp.size == node.remote.size)
+                    && moment.compared.as_ref() != Some(&node.remote.attachment)
+            });
         let view = View {
             mode: self.mode,
+            perhaps_placed,
             seen: node.seen,
             agreed: base.is_some(),
             here,
-            renewed: base.is_some_and(|base| {
-                base.attachment != node.remote.attachment || base.size != node.remote.size
-            }),
+            renewed,
             fetched: fetched.is_some_and(is_current) && !self.may_be_lost_upload(node),
             displaced,
             held: self.is_held_back(node),
@@ -389,6 +396,9 @@ impl Storage {
             ) => {
                 self.is_occupied(to);
                 self.edit_file(desk, file, |node| node.stem = None)?;
+            }
+            (Task::Place { file, content, replaces: true, .. }, DiskError::Changed(_)) => {
+                self.moment(file).compared = Some(content.attachment.clone());
             }
             (Task::Place { file, .. }, DiskError::Missing(_)) => {
                 // The temporary file is gone: somebody tidied up. It is fetched again.

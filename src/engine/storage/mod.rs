@@ -141,6 +141,8 @@ pub(super) struct Desk<'a> {
     pub(super) store: &'a mut Store,
     pub(super) settings: &'a Settings,
     pub(super) workspaces: &'a BTreeMap<WorkspaceId, WorkspaceNode>,
+    /// Their ids in the service's order, once a list came.
+    pub(super) order: &'a [WorkspaceId],
     pub(super) happened: &'a mut Vec<Happening>,
     pub(super) ids: &'a mut Ids,
     pub(super) now: Timestamp,
@@ -244,6 +246,8 @@ struct Moment {
     set_aside_at: Option<Timestamp>,
     /// Its content was found to differ from what was downloaded, without any sign of an edit.
     damaged: bool,
+    /// The content at the service that was found to differ from what is in the file's place.
+    compared: Option<AttachmentId>,
     checked: u64,
 }
 

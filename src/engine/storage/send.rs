@@ -82,7 +82,13 @@ impl Storage {
     /// The workspace that uploads count for.
     pub(super) fn upload_workspace(desk: &Desk<'_>) -> Option<WorkspaceId> {
         let chosen = desk.settings.storage.workspace.as_deref();
-        let mut all = desk.workspaces.values().filter(|node| node.present && !node.seen.frozen);
+        let place = |node: &&WorkspaceNode| {
+            desk.order.iter().position(|id| *id == node.seen.id).unwrap_or(usize::MAX)
+        };
+        let may = desk.workspaces.values().filter(|node| node.present && !node.seen.frozen);
+        let mut all: Vec<&WorkspaceNode> = may.collect();
+        all.sort_by_key(place);
+        let mut all = all.into_iter();
         let found = match chosen {
             Some(name) => all.find(|node| {
                 [node.seen.slug.as_str(), node.seen.name.as_str(), node.seen.id.as_str()].contains(&name)
@@ -110,7 +116,8 @@ impl Storage {
                 let due = candidate.refused.is_none()
                     && candidate.retry_at <= desk.now
                     && rested_ms(&candidate.stamp, desk.now) >= Self::quiet_ms(desk, &candidate.stamp)
-                    && !self.uploads.contains_key(path);
+                    && !self.uploads.contains_key(path)
+                    && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
                 due.then(|| path.clone())
             })
             .collect();
@@ -120,6 +127,16 @@ impl Storage {
             folder.is_some_and(|folder| self.is_walked(folder.as_ref(), desk.now)) && !self.is_awaited(path)
         })?;
         Some((Effect::ReadFile(path.clone()), Task::Read(path)))
+    }
+
+    /// Whether the service still has what was agreed: only then is a local change newer.
+    fn is_as_agreed_there(&self, id: &FileId) -> bool {
+        self.files.get(id).is_some_and(|node| {
+            let same = |base: &StoredFile| {
+                base.attachment == node.remote.attachment && base.size == node.remote.size
+            };
+            node.seen == Seen::Listed && node.base.as_ref().is_some_and(same)
+        })
     }
 
     /// Whether something that the service shows may turn out to be this very file: it is compared first.
