@@ -50,7 +50,9 @@ fn every_default_is_the_models() {
         "/home/ana/.local/state/espejo".into(),
     );
     assert_eq!(config, expected);
-    assert_eq!(config.settings(), model::Settings::default());
+    // The engine by itself leaves storage alone.
+    let storage = model::StorageSettings { mode: StorageMode::Backup, workspace: None };
+    assert_eq!(config.settings(), model::Settings { storage, ..model::Settings::default() });
 }
 
 #[test]
@@ -132,7 +134,7 @@ fn unknown_keys_are_refused_with_line_and_nearest_key() {
         ),
         (
             "[storage]\nxyzzy = 3\n",
-            r#"config.toml line 4: there is no key "xyzzy" in [storage]; there are enabled, mode"#,
+            r#"config.toml line 4: there is no key "xyzzy" in [storage]; there are enabled, mode, workspace"#,
         ),
         ("[page]\n", "config.toml line 3: there is no section [page]; did you mean [pages]?"),
         (

@@ -9,6 +9,7 @@
 //! complete look and an agreed base do not call for.
 
 mod decide;
+mod desk;
 mod disk;
 mod fetch;
 mod guards;
@@ -16,158 +17,30 @@ mod local;
 mod names;
 mod report;
 mod send;
+mod task;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(super) use desk::Desk;
 pub use report::StorageSummary;
+use task::Fetched;
+pub(super) use task::Task;
 
-use super::ids::Ids;
 use super::pace::{Class, Pace};
-use super::{Happening, Way};
 use crate::model::{
-    AttachmentId, ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link,
-    LocalOnly, MirrorPath, Outcome, Seen, ServiceError, ServiceReply, Settings, Stamp, StorageEffect,
-    StorageEvent, StorageMode, Timestamp, Upload, WorkspaceId, WorkspaceNode,
+    AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, LocalOnly,
+    MirrorPath, Outcome, Seen, ServiceError, ServiceReply, Settings, Stamp, StorageEffect, StorageEvent,
+    StorageMode, Timestamp, Upload,
 };
-use crate::store::{Attention, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// The folder in the mirror.
 const FOLDER: &str = "Storage";
 /// Lists and links under way at once: a person's edit finds a free line.
 const LOOKS_AT_ONCE: usize = 3;
-const BACKOFF_MAX_MS: i64 = 300_000;
 /// After a 403, a direction is tried again this much later.
 const FORBIDDEN_RETRY_MS: i64 = 600_000;
-
-/// What an effect of storage was issued for.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Task {
-    Walk(Option<FolderId>),
-    /// A link, or the certainty that the file is not there.
-    Link(FileId),
-    Upload(MirrorPath),
-    Trash(FileId),
-
-    Download {
-        file: FileId,
-        attachment: AttachmentId,
-        size: u64,
-    },
-    Hash {
-        file: FileId,
-        path: MirrorPath,
-    },
-
-    MakeFolder {
-        folder: Option<FolderId>,
-        path: MirrorPath,
-    },
-    RemoveFolder {
-        folder: FolderId,
-        path: MirrorPath,
-    },
-    RenameFolder {
-        folder: FolderId,
-        from: MirrorPath,
-        to: MirrorPath,
-    },
-    Rename {
-        file: FileId,
-        from: MirrorPath,
-        to: MirrorPath,
-    },
-    SetAside {
-        file: FileId,
-        from: MirrorPath,
-        to: MirrorPath,
-    },
-    Place {
-        file: FileId,
-        to: MirrorPath,
-        content: Fetched,
-        replaces: bool,
-    },
-    Discard {
-        file: FileId,
-        path: MirrorPath,
-    },
-    Read(MirrorPath),
-    Sweep,
-}
-
-/// What a finished download holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fetched {
-    attachment: AttachmentId,
-    size: u64,
-    hash: ContentHash,
-}
-
-impl Task {
-    pub(super) fn is_request(&self) -> bool {
-        matches!(self, Self::Walk(_) | Self::Link(_) | Self::Upload(_) | Self::Trash(_))
-    }
-
-    /// Whether it neither costs a permit nor touches what a scan sees: it runs beside everything else.
-    pub(super) fn is_beside(&self) -> bool {
-        matches!(self, Self::Download { .. } | Self::Hash { .. })
-    }
-
-    pub(super) fn class(&self) -> Class {
-        match self {
-            Self::Upload(_) | Self::Trash(_) => Class::Edit,
-            _ => Class::Background,
-        }
-    }
-
-    fn file(&self) -> Option<&FileId> {
-        match self {
-            Self::Link(file)
-            | Self::Trash(file)
-            | Self::Download { file, .. }
-            | Self::Hash { file, .. }
-            | Self::Rename { file, .. }
-            | Self::SetAside { file, .. }
-            | Self::Place { file, .. }
-            | Self::Discard { file, .. } => Some(file),
-            _ => None,
-        }
-    }
-}
-
-/// What storage is lent for one turn.
-pub(super) struct Desk<'a> {
-    pub(super) store: &'a mut Store,
-    pub(super) settings: &'a Settings,
-    pub(super) workspaces: &'a BTreeMap<WorkspaceId, WorkspaceNode>,
-    /// Their ids in the service's order, once a list came.
-    pub(super) order: &'a [WorkspaceId],
-    pub(super) happened: &'a mut Vec<Happening>,
-    pub(super) ids: &'a mut Ids,
-    pub(super) now: Timestamp,
-    pub(super) tick: u64,
-}
-
-impl Desk<'_> {
-    fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
-        let what = what.into();
-        tracing::info!(path = %path, ?way, "{what}");
-        self.happened.push(Happening { way, path: path.to_string(), what });
-    }
-
-    fn notice(&mut self, path: &MirrorPath, reason: String, action: &str) -> Result<(), StoreError> {
-        let notice = Attention { path: path.to_string(), reason, action: action.to_owned() };
-        self.store.add_notice(&notice, self.now)
-    }
-
-    /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.
-    fn later(&mut self, failures: u32) -> Timestamp {
-        let base = (1_000_i64 << failures.saturating_sub(1).min(9)).min(BACKOFF_MAX_MS);
-        let jitter = i64::try_from(self.ids.below(base.unsigned_abs() / 4 + 1)).unwrap_or(0);
-        self.now.plus_ms(base + jitter)
-    }
-}
 
 /// The state machine.
 #[derive(Debug)]

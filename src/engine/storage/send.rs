@@ -12,7 +12,7 @@ use crate::engine::Way;
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, MirrorPath, Seen, ServiceError,
     ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile, Timestamp,
-    Upload, WorkspaceId,
+    Upload, WorkspaceId, WorkspaceNode,
 };
 use crate::plan::filenames;
 use crate::store::StoreError;
