@@ -1,7 +1,7 @@
 //! Temporary files of downloads, in `.espejo/downloads`: written as the bytes come, hashed on the way, taken up again after
 //! a break. What a finished one becomes is `storage`'s.
 //!
-//! Everything below a whole number of [`STEP`]s is synced before anything is written beyond it. So after a kill or a power
+//! Everything below a whole number of steps (`STEP`) is synced before anything is written beyond it. So after a kill or a power
 //! cut all but the last step of a file can be trusted, whatever the file system did with the rest; and within one run
 //! everything can.
 
