@@ -15,7 +15,7 @@ type Choice = Option<(Effect, Purpose)>;
 impl Engine {
     /// The next thing to do on disk.
     pub(super) fn next_disk_effect(&mut self) -> Result<Choice, StoreError> {
-        if self.flights.values().any(|flight| !flight.purpose.is_request()) {
+        if self.flights.values().any(|flight| flight.purpose.is_disk()) {
             return Ok(None);
         }
         if let Some(choice) = self.ready.take() {
@@ -38,7 +38,7 @@ impl Engine {
                 return Ok(Some(choice));
             }
         }
-        Ok(None)
+        self.next_storage_act()
     }
 
     /// Decides on one page until nothing more can be done for it at once, or an effect is needed.

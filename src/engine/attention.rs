@@ -49,6 +49,8 @@ pub struct Summary {
     pub pass_is_over: bool,
     /// Milliseconds that the pass will still take at the present rate; 0 when it is over.
     pub pass_left_ms: i64,
+    /// Personal storage.
+    pub storage: super::StorageSummary,
 }
 
 impl Engine {
@@ -182,6 +184,13 @@ impl Engine {
                 need(shown, why, "it is tried again by itself");
             }
         }
+        self.storage.needs(self.now, &mut |path, reason, action| {
+            list.push(Attention {
+                path: path.to_owned(),
+                reason: reason.to_owned(),
+                action: action.to_owned(),
+            });
+        });
         list.sort();
         list.dedup();
         Ok(list)
@@ -239,6 +248,7 @@ impl Engine {
             && self.root.is_ready()
             && self.watch.is_quiet(self.now)
             && !self.creations_wait();
+        let storage = self.storage.summary(now);
         let left = i64::try_from(listed - looked).unwrap_or(0);
         Ok(Summary {
             mirrored: self.trees.mirrored(),
@@ -248,8 +258,9 @@ impl Engine {
             attention: self.attention.shown.clone(),
             conflicts: self.store.conflicts()?.len(),
             requests_last_minute: self.pace.sent_since(now.plus_ms(-60_000)),
-            is_settled,
-            pass_is_over: is_settled && self.pass_is_over(),
+            is_settled: is_settled && storage.is_settled,
+            pass_is_over: is_settled && self.pass_is_over() && storage.is_settled,
+            storage,
             pass_left_ms: left * 60_000 / i64::from(self.settings.requests_per_minute.max(1)),
         })
     }

@@ -193,6 +193,7 @@ impl Engine {
         self.watch.identities_due = true;
         self.identify_if_ready()?;
         self.watch.scan_by(self.next_grace_end());
+        self.storage.take_scan(&mut super::desk!(self), &scan, flight.sent_at)?;
         self.drop_settled_conflicts(&scan)
     }
 

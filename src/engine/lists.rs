@@ -23,6 +23,8 @@ const RETRY_MS: i64 = 15_000;
 pub(super) struct Lists {
     workspaces_due: Timestamp,
     workspaces_looked: u64,
+    /// Workspaces in the service's order.
+    pub(super) order: Vec<WorkspaceId>,
     pages_due: BTreeMap<WorkspaceId, Timestamp>,
     pages_looked: BTreeMap<WorkspaceId, u64>,
     /// Before then a list that failed is not asked for again, however much hangs on it.
@@ -40,7 +42,8 @@ pub(super) struct FullPass {
 }
 
 impl Engine {
-    pub(super) fn begin_full_pass(&mut self) {
+    pub(super) fn begin_full_pass(&mut self, deep: bool) {
+        self.storage.begin_pass(deep, self.tick, self.now);
         self.full_pass = Some(FullPass { since: self.tick });
         self.lists.workspaces_due = self.now;
         for due in self.lists.pages_due.values_mut() {
@@ -111,6 +114,7 @@ impl Engine {
         let too_early = self.precedes_pass(flight.tick);
         self.lists.workspaces_due = if too_early { self.now } else { self.now.plus_ms(WORKSPACES_EVERY_MS) };
         self.lists.workspaces_looked = flight.tick;
+        self.lists.order = list.iter().map(|workspace| workspace.id.clone()).collect();
         let chosen = &self.settings.workspaces;
         let list: Vec<Workspace> = list
             .into_iter()

@@ -353,6 +353,7 @@ impl Engine {
             self.root.strays_approved = true;
             self.store.drop_notices(self.now.plus_ms(1))?;
         }
+        self.storage.approve(&mut super::desk!(self), paths)?;
         self.wake_all();
         Ok(())
     }

@@ -545,6 +545,7 @@ impl Run {
             Effect::TrashFile { path, expect } => format!("trash {path} if {expect:?}"),
             Effect::RemoveFolder(path) => format!("remove folder {path}"),
             Effect::ListWorkspaces => "list workspaces".to_owned(),
+            Effect::Storage(effect) => effect.name().to_owned(),
         }
     }
 }
@@ -580,6 +581,10 @@ fn brief_outcome(outcome: &Outcome) -> String {
         Outcome::Disk(Ok(DiskReply::Written(_))) => "written".to_owned(),
         Outcome::Disk(Ok(DiskReply::Finished)) => "finished".to_owned(),
         Outcome::Disk(Err(error)) => format!("fails: {error}"),
+        // Storage is switched off here: it has its own tests.
+        Outcome::Service(Ok(ServiceReply::Storage(_)))
+        | Outcome::Disk(Ok(DiskReply::Storage(_)))
+        | Outcome::Download(_) => "storage".to_owned(),
     }
 }
 
