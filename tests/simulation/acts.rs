@@ -307,7 +307,7 @@ impl Run {
                     self.service.words_of(id).iter().for_each(|word| self.ledger.copy(*word));
                     self.service.world.app_hide(id, true);
                     self.checks.disregard(id);
-                    self.checks.fates.was_gone.insert(id.clone());
+                    self.checks.fates.was_gone.extend(self.service.family(id));
                     self.later(while_ms, Due::Heal(Heal::Show(id.clone())));
                 }
             }

@@ -89,9 +89,11 @@ impl Fates {
                 format!("{} asked again {} ms after it failed", key_of(effect), now_ms - at),
             );
         }
-        if let Effect::UpdatePage { content: Some(content), .. } = effect {
+        if let Effect::UpdatePage { id, content: Some(content), .. } = effect {
+            let there = service.world.page(id).map_or(&[][..], |page| &page.content);
+            let is_ours = |id: &&str| ids_of(there).iter().filter(|known| *known == id).count() < 2;
             let mut seen = BTreeSet::new();
-            if let Some(id) = ids_of(content).into_iter().find(|id| !seen.insert(*id)) {
+            if let Some(id) = ids_of(content).into_iter().filter(is_ours).find(|id| !seen.insert(*id)) {
                 return broken("loadable", format!("the block id {id} twice in {effect:?}"));
             }
         }
@@ -121,18 +123,7 @@ impl Fates {
         let Some((seen, at_ms)) = look else {
             return broken("guard", format!("a DELETE of {id} without a look at it"));
         };
-        let mut family = vec![id.clone()];
-        let mut at = 0;
-        while let Some(parent) = family.get(at).cloned() {
-            at += 1;
-            let active = service.active();
-            family.extend(
-                active
-                    .iter()
-                    .filter(|page| page.parent.as_ref() == Some(&parent))
-                    .map(|page| page.id.clone()),
-            );
-        }
+        let family = service.family(id);
         let parts = i64::try_from(family.len()).unwrap_or(i64::MAX);
         let oldest = LOOK_TO_DELETE_MS.0 + LOOK_TO_DELETE_MS.1 * parts;
         if asked_ms - at_ms > oldest {
