@@ -5,6 +5,7 @@
 
 mod pass;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,6 +90,8 @@ pub enum News {
     Taken,
     /// How far the full pass is; the last one says how it ended.
     Pass(Box<Pass>, PassState),
+    /// What became of a change of a file: done, or one sentence why not.
+    Told(Result<(), String>),
 }
 
 /// A full pass under way, and who waits for it.
@@ -105,14 +108,32 @@ impl Daemon {
     /// [`StoreError`] when the state can no longer be recorded: nothing more may be done then.
     pub async fn run(
         mut self,
+        wishes: mpsc::UnboundedReceiver<Wish>,
+        shutdown: impl Future<Output = ()>,
+        observer: &mut impl Observer,
+    ) -> Result<Ended, StoreError> {
+        let mut under_way = JoinSet::new();
+        let ended = self.turn(&mut under_way, wishes, shutdown, observer).await;
+        match &ended {
+            Ok(_) => self.finish(&mut under_way).await?,
+            // What is under way on disk cannot be called back, and nobody else may write beside it. What becomes of it is
+            // not recorded: the same as after a crash.
+            Err(_) => while under_way.join_next().await.is_some() {},
+        }
+        ended
+    }
+
+    async fn turn(
+        &mut self,
+        under_way: &mut JoinSet<(EffectId, Outcome)>,
         mut wishes: mpsc::UnboundedReceiver<Wish>,
         shutdown: impl Future<Output = ()>,
         observer: &mut impl Observer,
     ) -> Result<Ended, StoreError> {
         let (hints, mut hinted) = mpsc::unbounded_channel();
         let mut watcher = Watch::new(self.mirror.root().to_owned(), hints);
-        let mut under_way = JoinSet::new();
         let mut asked: Option<Asked> = None;
+        let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
         let mut check = tokio::time::interval(WATCH_CHECK);
         check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut trash = tokio::time::interval(TRASH_CHECK);
@@ -120,9 +141,13 @@ impl Daemon {
         tokio::pin!(shutdown);
         let ended = loop {
             while let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
-                self.begin(&mut under_way, id, effect);
+                self.begin(under_way, id, effect);
             }
             let now = (self.clock)();
+            for told in self.engine.take_told() {
+                // In the order in which they were asked for; whoever asked may have gone already.
+                drop(putting.pop_front().map(|news| news.send(News::Told(told))));
+            }
             let happened = self.engine.take_happenings();
             self.follow_pass(&mut asked, &happened, now)?;
             if !observer.turn(&self.engine, &happened, now)? {
@@ -140,17 +165,21 @@ impl Daemon {
                         self.engine.handle(event, (self.clock)())?;
                     }
                 }
-                Some(wish) = wishes.recv() => self.take_up(wish, &mut asked)?,
+                Some(wish) = wishes.recv() => {
+                    if matches!(wish.request, Request::Put(_)) {
+                        putting.push_back(wish.news.clone());
+                    }
+                    self.take_up(wish, &mut asked)?;
+                }
                 _ = check.tick() => {
                     if let Some(event) = watcher.check() {
                         self.engine.handle(event, (self.clock)())?;
                     }
                 }
-                _ = trash.tick() => self.empty_trash(now),
+                _ = trash.tick() => self.empty_trash(self.engine.believed_time()),
                 () = tokio::time::sleep(sleep) => {}
             }
         };
-        self.finish(&mut under_way).await?;
         Ok(ended)
     }
 

@@ -12,12 +12,12 @@ use tokio::sync::mpsc;
 
 use crate::daemon::{News, Pass, PassState, Wish};
 use crate::engine::Summary;
-use crate::model::{MirrorPath, Request};
+use crate::model::{ContentHash, MirrorPath, Put, Request};
 use crate::store::Attention;
 
 const FILE: &str = "control";
 /// Longer requests are not ours.
-const LINE_BYTES_MAX: u64 = 1 << 20;
+const LINE_BYTES_MAX: u64 = 1 << 28;
 
 /// What can be asked of a running daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,24 @@ pub enum Ask {
     FullPass,
     /// Look at everything once; answered with [`Step`]s until it has ended.
     Sync,
+    /// Put a text into a file; answered when that is done.
+    Put {
+        /// The file, from the root.
+        path: String,
+        /// The SHA-256 of what it must hold, in hex; none where there must be no file.
+        expect: Option<String>,
+        /// What it shall hold.
+        text: String,
+        /// The body that the text stands for exactly, where that is known.
+        body: Option<Vec<serde_json::Value>>,
+    },
+    /// Give a file another name; answered when that is done.
+    Name {
+        /// The file, from the root.
+        from: String,
+        /// Its name then, from the root.
+        to: String,
+    },
 }
 
 /// How far a pass of the daemon is, as a line of its answer.
@@ -143,9 +161,14 @@ async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) ->
     };
     let (news, mut told) = mpsc::unbounded_channel();
     wishes.send(Wish { request, news }).context("the daemon is stopping")?;
+    let waits = matches!(ask, Ask::Sync | Ask::Put { .. } | Ask::Name { .. });
     while let Some(one) = told.recv().await {
         match one {
-            News::Taken if ask != Ask::Sync => return Ok(write.write_all(b"ok\n").await?),
+            News::Told(Ok(())) => return Ok(write.write_all(b"ok\n").await?),
+            News::Told(Err(why)) => {
+                return Ok(write.write_all(format!("{}\n", why.replace('\n', " ")).as_bytes()).await?);
+            }
+            News::Taken if !waits => return Ok(write.write_all(b"ok\n").await?),
             News::Taken => {}
             News::Pass(pass, state) => {
                 let line = serde_json::to_string(&Step::of(&pass, state))?;
@@ -165,6 +188,18 @@ fn read_ask(line: &str) -> Result<(Ask, Request)> {
         Ask::FullPass | Ask::Sync => Request::FullPass,
         Ask::Approve(paths) => {
             Request::Approve(paths.iter().map(|path| MirrorPath::new(path)).collect::<Result<_, _>>()?)
+        }
+        Ask::Put { path, expect, text, body } => Request::Put(Box::new(Put::Text {
+            path: MirrorPath::new(path)?,
+            expect: expect
+                .as_deref()
+                .map(|hex| ContentHash::from_hex(hex).context("no SHA-256"))
+                .transpose()?,
+            text: text.clone(),
+            body: body.clone(),
+        })),
+        Ask::Name { from, to } => {
+            Request::Put(Box::new(Put::Name { from: MirrorPath::new(from)?, to: MirrorPath::new(to)? }))
         }
     };
     Ok((ask, request))
@@ -222,6 +257,7 @@ pub async fn ask(state_dir: &Path, ask: &Ask) -> Result<()> {
     match reply.trim() {
         "ok" => Ok(()),
         "" => anyhow::bail!("the running espejo hung up; look at its log"),
+        other if matches!(ask, Ask::Put { .. } | Ask::Name { .. }) => anyhow::bail!("{other}"),
         other => anyhow::bail!("the running espejo refuses: {other}"),
     }
 }

@@ -38,6 +38,7 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
                 "path": item.path, "reason": item.reason, "action": item.action,
             })).collect::<Vec<_>>(),
             "requests_last_minute": counts.requests_last_minute,
+            "history": { "versions": counts.history.versions, "bytes": counts.history.bytes, "days": config.pages.history_days },
             "freshness": {
                 "oldest_check_seconds": age_seconds(counts.oldest_look, now),
                 "median_check_seconds": age_seconds(counts.median_look, now),
@@ -105,6 +106,11 @@ fn human(
         "  requests   {} of {} in the last minute",
         counts.requests_last_minute, config.requests_per_minute
     )?;
+    if counts.history.versions > 0 {
+        let versions = output::count(counts.history.versions, "version", "versions");
+        let days = output::count(u64::from(config.pages.history_days), "day", "days");
+        writeln!(out, "  history    {versions} in {}, kept for {days}", output::bytes(counts.history.bytes))?;
+    }
     for item in attention {
         output::need(out, &item.path, &item.reason, &item.action)?;
     }

@@ -24,7 +24,10 @@ impl Engine {
         if let Some(look) = self.next_look_at_disk() {
             return Ok(Some(look));
         }
-        if !self.root.is_ready() {
+        if let Some(asked) = self.next_asked() {
+            return Ok(Some(asked));
+        }
+        if !self.root.is_ready() || self.asked.is_all() {
             return Ok(None);
         }
         for page in self.active.clone() {

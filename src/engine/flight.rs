@@ -83,6 +83,9 @@ pub(super) enum Purpose {
     RemoveFolder {
         path: MirrorPath,
     },
+    /// A read before a change that a person asked for, and that change.
+    ReadAsked,
+    Asked,
 }
 
 /// What a page's file says once it is written.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
-use super::disk::UNSETTLED_MAX_MS;
+use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
 use crate::model::{LocalFile, MirrorPath, Node, PageId, folder_of};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
 use crate::store::StoreError;
@@ -123,7 +123,7 @@ impl Engine {
                     self.follow_folder(from, &file.path)?;
                     self.follow_folder_intents(from, &file.path)?;
                 }
-                Verdict::New { from: Some(from), .. } => {
+                Verdict::New { from: Some(from), .. } | Verdict::Copy { from: Some(from), .. } => {
                     self.follow_intent(from, &file.path)?;
                     self.follow_folder_intents(from, &file.path)?;
                 }
@@ -138,7 +138,7 @@ impl Engine {
                 Verdict::Same(page) => self.bind(&file.path, page, false)?,
                 Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
                 // A copy of another page's file, put where this page's file was, is what this page says now.
-                Verdict::Copy { of } => match self.missing_from(&file.path) {
+                Verdict::Copy { of, .. } => match self.missing_from(&file.path) {
                     Some(page) => self.bind(&file.path, &page, true)?,
                     None => self.unbind(&file.path, Some(of.clone()))?,
                 },
@@ -215,6 +215,7 @@ impl Engine {
     /// `path` is the file of `page`.
     pub(super) fn bind(&mut self, path: &MirrorPath, page: &PageId, moved: bool) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
+        self.claim_past(path, page)?;
         let Some(node) = self.trees.pages.get(page) else { return self.unbind(path, None) };
         if node.file.as_ref() == Some(path)
             && file.page.as_ref() == Some(page)
@@ -223,6 +224,9 @@ impl Engine {
             return Ok(());
         }
         let came_back = node.missing_since.is_some();
+        if file.page.as_ref() != Some(page) {
+            forgive_emptiness(&mut file);
+        }
         file.page = Some(page.clone());
         if file.claims.as_ref().is_some_and(|claims| claims != page) {
             file.disowned.clone_from(&file.claims);
@@ -247,6 +251,7 @@ impl Engine {
     pub(super) fn unbind(&mut self, path: &MirrorPath, copy_of: Option<PageId>) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
         let was = file.page.take();
+        forgive_emptiness(&mut file);
         if copy_of.is_some() {
             file.disowned = copy_of;
         }
@@ -294,4 +299,10 @@ impl Engine {
         let last = missing().find(|node| node.base.is_some() && node.missing_from.as_ref() == Some(path));
         last.or_else(|| missing().find(agreed)).map(|node| node.id.clone())
     }
+}
+
+/// A file that has another page, or none, is not measured by what its page held: whether it may be empty shows when it
+/// is read for the page that it has.
+fn forgive_emptiness(file: &mut LocalFile) {
+    file.problem = file.problem.take().filter(|why| why != EMPTIED);
 }

@@ -148,6 +148,7 @@ impl Engine {
         self.store.keep_body(&body)?;
         self.learn(&node, &body)?;
         let before = node.remote.clone();
+        let is_new = before.body != Some(body.hash);
         node.remote.title = seen.meta.title;
         node.remote.parent = seen.meta.parent;
         node.remote.icon = seen.meta.icon;
@@ -171,6 +172,10 @@ impl Engine {
             .is_some_and(|parked| parked.remote.is_none() || parked.remote != node.remote.body)
         {
             node.parked = None;
+        }
+        if is_new {
+            self.saw_body(&node, &body)?;
+            self.read_beside(&node);
         }
         self.settle_sent(&mut node)?;
         let overwritten = self.take_in_overwriting(&mut node, before.body);

@@ -11,10 +11,12 @@
 
 mod act;
 mod answers;
+mod asked;
 mod attention;
 mod create;
 mod disk;
 mod flight;
+mod history;
 mod identities;
 mod ids;
 mod lists;
@@ -32,6 +34,7 @@ mod trees;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use attention::Summary;
+pub use history::WENT_BACK;
 
 use crate::markdown::Allowed;
 use crate::model::{
@@ -87,6 +90,8 @@ pub struct Engine {
     full_pass: Option<lists::FullPass>,
     attention: attention::Board,
     happened: Vec<Happening>,
+    asked: asked::Asked,
+    keeping: history::Keeping,
 }
 
 /// What is known of one page in this run only.
@@ -178,6 +183,7 @@ impl Engine {
         }
         let adopting = store.meta("adopting")?.as_deref() == Some("yes");
         let root_identity = disk::Root::remembered(&store)?;
+        let keeping = history::Keeping::new(&mut store, now)?;
         store.commit()?;
         let active = loaded.pages.keys().cloned().collect();
         let mut engine = Self {
@@ -207,6 +213,8 @@ impl Engine {
             full_pass: None,
             attention: attention::Board::default(),
             happened: Vec::new(),
+            asked: asked::Asked::default(),
+            keeping,
         };
         engine.clamp_times(now);
         engine.drop_unchosen();
@@ -227,6 +235,7 @@ impl Engine {
             }
             Event::Asked(Request::FullPass) => self.begin_full_pass(),
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
+            Event::Asked(Request::Put(put)) => self.put(*put),
             Event::Done { id, outcome } => self.done(id, outcome)?,
         }
         self.refresh_attention()?;
@@ -244,6 +253,7 @@ impl Engine {
             None => self.next_request()?,
         };
         let Some((effect, purpose)) = choice else {
+            self.tend_history()?;
             self.refresh_attention()?;
             self.store.commit()?;
             return Ok(None);
@@ -266,7 +276,7 @@ impl Engine {
     #[must_use]
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.now);
-        let mut at = self.watch.next_due();
+        let mut at = self.watch.next_due().min(self.next_purge());
         if self.may_ask_more() {
             at = at.min(self.next_request_due(now));
         }

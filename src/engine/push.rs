@@ -244,6 +244,9 @@ impl Engine {
 
     /// The body that was sent is at the service: what the file stood for then is the base.
     fn sent_is_in(&mut self, page: &PageId, sent: &Sent) -> Result<(), StoreError> {
+        if let Some(node) = self.trees.pages.get(page).cloned() {
+            self.sent_was(&node, sent)?;
+        }
         self.sent.remove(page);
         self.store.delete_sent(page)?;
         let blocks = self.store.body(sent.local)?.unwrap_or_default();
@@ -282,6 +285,7 @@ impl Engine {
         if !is_in {
             return Ok(());
         }
+        self.sent_was(node, &sent)?;
         if let Some(base) = &mut node.base {
             // A later reading of the file is told apart against the ids that were sent.
             base.body = sent.local;

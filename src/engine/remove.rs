@@ -7,7 +7,7 @@ use crate::model::{
     Effect, MirrorPath, Node, PageId, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId,
 };
 use crate::plan::{self, Decision, guard};
-use crate::store::StoreError;
+use crate::store::{Side, StoreError};
 
 /// An accident that arrives in portions is one accident.
 const RECENT_MS: i64 = 60_000;
@@ -190,6 +190,7 @@ impl Engine {
                     self.trees.pages.get(page).and_then(|n| n.base.as_ref()).map(|base| base.path.clone());
                 let subtree = self.trees.subtree(page);
                 for id in &subtree {
+                    self.trashed_was(id, Side::TrashThere, id == page)?;
                     self.note_removal(false);
                     self.forget_page(id)?;
                 }
@@ -242,6 +243,7 @@ impl Engine {
     }
 
     pub(super) fn file_trashed(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
+        self.trashed_was(page, Side::TrashHere, true)?;
         self.forget_file(path)?;
         self.forget_page(page)?;
         self.note_removal(true);
@@ -260,6 +262,7 @@ impl Engine {
         then_gone: bool,
     ) -> Result<(), StoreError> {
         let text = self.forget_file(from)?.and_then(|file| file.hash);
+        self.copied_was(page, to, text.unwrap_or(crate::model::ContentHash([0; 32])))?;
         let why = if then_gone { "the page is gone at the service" } else { "file and page differ" };
         self.record_conflict(to, from, text.unwrap_or(crate::model::ContentHash([0; 32])), why.to_owned())?;
         if then_gone {
@@ -329,7 +332,8 @@ impl Engine {
         self.try_forbidden_again(true)?;
         self.refusals.clear();
         if paths.is_empty() {
-            self.root.changed = false;
+            self.accept_root()?;
+            self.take_folder_as_it_is()?;
             self.root.strays_approved = true;
             self.store.drop_notices(self.now.plus_ms(1))?;
         }

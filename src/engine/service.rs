@@ -35,7 +35,7 @@ impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         self.try_forbidden_again(false)?;
-        if !self.may_ask_more() || self.now < self.service.quiet_until {
+        if self.asked.is_all() || !self.may_ask_more() || self.now < self.service.quiet_until {
             return Ok(None);
         }
         if self.service.stopped.is_some() {

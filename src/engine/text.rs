@@ -56,11 +56,14 @@ impl Engine {
             let ids = &mut self.ids;
             let parsed = markdown::parse_taking(split.body, original, &allowed, &mut || ids.next());
             markdown::with_new_ids(&parsed, &mut || ids.next())
+        } else if let Some(blocks) = self.meaning_put_back(text_hash)? {
+            blocks
         } else {
             base.extend(self.stand_ins_from_elsewhere(&node.workspace, split.body, &base)?);
             let ids = &mut self.ids;
             markdown::parse_taking(split.body, base, &allowed, &mut || ids.next())
         };
+        let blocks = self.or_as_the_page(&node, split.body, &allowed, blocks)?;
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
         let mut body = Body::of(blocks);
         for known in [node.base.as_ref().map(|base| base.body), node.remote.body].into_iter().flatten() {
@@ -213,6 +216,7 @@ impl Engine {
             body: written.body,
             icon: written.icon.clone(),
         };
+        self.keep_replaced(&look.bytes)?;
         self.store.save_writing(&writing)?;
         self.writing.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
@@ -254,6 +258,7 @@ impl Engine {
         stamp: Stamp,
     ) -> Result<(), StoreError> {
         self.end_writing(page)?;
+        self.written_was(page, path, &what)?;
         let Some(node) = self.trees.pages.get(page) else {
             self.watch.scan_by(self.now);
             return Ok(());
@@ -270,6 +275,7 @@ impl Engine {
             problem: None,
             racy: true,
         };
+        self.lists.last_seen.insert(path.clone(), stamp);
         self.save_file(file)?;
         self.trees.folders.extend(path.parent());
         let words = if what.new { "new page" } else { "updated from the service" };

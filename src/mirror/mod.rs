@@ -18,6 +18,7 @@ mod moves;
 mod read;
 mod recover;
 mod root;
+mod runs;
 mod scan;
 mod sys;
 pub mod trash;
@@ -33,6 +34,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use act::{Act, Bench, Steps};
+pub use read::peek;
+
 use root::{Place, Root};
 use sys::Abilities;
 
@@ -133,6 +136,21 @@ impl Mirror {
     pub fn purge_trash(&self, before: Timestamp) -> Result<usize, DiskError> {
         let (root, _bench) = self.ready().map_err(|state| self.place.not_ready(&state))?;
         trash::purge(&root, before)
+    }
+
+    /// How often this mirror has been taken up, as its folder says.
+    #[must_use]
+    pub fn runs(&self) -> Option<u64> {
+        self.ready().ok().and_then(|(root, _bench)| runs::noted(&root))
+    }
+
+    /// Notes in the folder how often it has been taken up.
+    ///
+    /// # Errors
+    /// [`DiskError::RootNotReady`], or what stopped the note.
+    pub fn note_runs(&self, number: u64) -> Result<(), DiskError> {
+        let (root, _bench) = self.ready().map_err(|state| self.place.not_ready(&state))?;
+        runs::note(&root, number)
     }
 
     /// The root's path, its own links resolved as far as it could be found yet. The watcher is started on this.

@@ -5,7 +5,7 @@
 //! no longer holds.
 
 use super::{
-    Blocks, ContentHash, DiskError, MirrorPath, Page, PageId, PageMeta, ServiceError, Stamp, Workspace,
+    Blocks, ContentHash, DiskError, MirrorPath, Page, PageId, PageMeta, Put, ServiceError, Stamp, Workspace,
     WorkspaceId,
 };
 
@@ -126,6 +126,8 @@ pub enum Request {
     FullPass,
     /// Go on with what a guard held: these paths, or everything when empty.
     Approve(Vec<MirrorPath>),
+    /// Change one file; the answer comes with `Engine::take_told`.
+    Put(Box<Put>),
 }
 
 /// How an effect ended.

@@ -9,7 +9,7 @@ use crate::model::{PageId, Timestamp, WorkspaceId};
 
 /// The state, opened for reading.
 #[derive(Debug)]
-pub struct ReadOnly(Store);
+pub struct ReadOnly(pub(super) Store);
 
 /// Counts that `status` shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct StatusCounts {
     pub oldest_look: Option<Timestamp>,
     /// The middle one of all looks.
     pub median_look: Option<Timestamp>,
+    /// What the history takes.
+    pub history: super::HistorySize,
 }
 
 /// One mirrored item for `list`.
@@ -62,7 +64,8 @@ impl ReadOnly {
         // The schema comes with its version in one transaction: without a version there are no tables yet.
         match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
             Ok(0) => Ok(None),
-            Ok(_) => Ok(Some(Self(Store { db, in_turn: false }))),
+            Ok(version) if version > super::open::NEWEST => Err(StoreError::Newer(path, version)),
+            Ok(_) => Ok(Some(Self(Store { db, in_turn: false, is_held: false }))),
             Err(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
                     let why =
@@ -80,6 +83,14 @@ impl ReadOnly {
     /// [`StoreError`] when it cannot be read.
     pub fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
         self.0.meta(key)
+    }
+
+    /// All three trees.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn load(&mut self) -> Result<super::Loaded, StoreError> {
+        self.0.load()
     }
 
     /// Copies the state, as it is at this moment, into `folder`.
@@ -136,6 +147,7 @@ impl ReadOnly {
             requests_last_minute: requests.unsigned_abs(),
             oldest_look: looks.first().copied().map(Timestamp),
             median_look: looks.get(looks.len() / 2).copied().map(Timestamp),
+            history: self.0.history_size()?,
         })
     }
 

@@ -63,3 +63,33 @@ CREATE TABLE notices (path TEXT NOT NULL, reason TEXT NOT NULL, action TEXT NOT 
 
 -- The limiter's log: one row a request that may still count at the service.
 CREATE TABLE requests (effect INTEGER NOT NULL, sent INTEGER NOT NULL, freed INTEGER);
+
+-- History: every version of a page that was seen. Contents (bodies as JSON, files as bytes) are kept once by SHA-256,
+-- deflated where that makes them smaller.
+CREATE TABLE history_contents (
+    id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, deflated INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+);
+
+-- `page` is null while a new file is no page yet; `body` and `text` name contents; `wrote` is the hash of the text that was
+-- written into the file for `body`.
+CREATE TABLE history_versions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, page TEXT, at INTEGER NOT NULL, side INTEGER NOT NULL,
+    path TEXT, title TEXT NOT NULL, body INTEGER, text INTEGER, sent INTEGER NOT NULL, wrote BLOB
+);
+CREATE INDEX history_by_page ON history_versions (page, number);
+CREATE INDEX history_by_path ON history_versions (path, number);
+CREATE INDEX history_by_body ON history_versions (body);
+CREATE INDEX history_by_text ON history_versions (text);
+
+-- What espejo did, for undo; only the last ones.
+CREATE TABLE history_acts (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind INTEGER NOT NULL, page TEXT,
+    path TEXT NOT NULL, other TEXT, body_before INTEGER, body_after INTEGER, text_before INTEGER,
+    text_after BLOB
+);
+
+-- Texts that a person had put back, each with the body it stands for exactly, colours and ids included.
+CREATE TABLE history_meanings (
+    text BLOB PRIMARY KEY, body INTEGER NOT NULL, at INTEGER NOT NULL
+) WITHOUT ROWID;

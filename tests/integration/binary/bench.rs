@@ -231,12 +231,26 @@ impl Bench {
         self.run_under(&[])
     }
 
+    /// The same, started by another program that gives its arguments on, and then becomes it.
+    pub(super) fn run_beneath(&self, starter: &[&str]) -> Daemon {
+        let inner = self.espejo(&["run"]);
+        let Some((program, words)) = starter.split_first() else { return self.run() };
+        let mut command = Command::new(program);
+        command.args(words).arg(inner.get_program()).args(inner.get_args());
+        command.env_clear().envs(inner.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        self.start(command)
+    }
+
     /// The same with variables in its environment.
     pub(super) fn run_under(&self, environment: &[(&str, &str)]) -> Daemon {
-        let log =
-            OpenOptions::new().create(true).append(true).open(self.dir.path().join("log")).expect("a log");
         let mut command = self.espejo(&["run"]);
         command.envs(environment.iter().copied());
+        self.start(command)
+    }
+
+    fn start(&self, mut command: Command) -> Daemon {
+        let log =
+            OpenOptions::new().create(true).append(true).open(self.dir.path().join("log")).expect("a log");
         if std::env::var_os("ESPEJO_TEST_VERBOSE").is_some() {
             command.arg("-vv");
         }

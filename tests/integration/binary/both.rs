@@ -107,6 +107,42 @@ fn the_same_words_are_kept_twice_and_told_until_the_copy_is_removed() {
 }
 
 #[test]
+fn one_text_that_collides_again_and_again_is_one_copy_and_conflicts_says_what_it_has() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    for round in 0..3 {
+        // The same words on this side each time, and others on that one.
+        let text = bench.text("One.md");
+        let line = text
+            .lines()
+            .find(|line| line.ends_with("line") && !line.contains("first") && !line.contains("third"));
+        let mine = text.replace(line.unwrap(), "the user's line");
+        let (id, theirs) = (bench.id("One"), format!("the app's {round} line"));
+        let blocks =
+            vec![paragraph("a", "the first line"), paragraph("b", &theirs), paragraph("c", "the third line")];
+        assert!(bench.world().app_edit(&id, blocks));
+        save(&bench.page("One.md"), &mine);
+        bench.until("the app's words stand", || bench.text("One.md").contains(&format!("app's {round}")));
+        bench.until_in_step();
+        assert_eq!(copies(&bench).len(), 1, "{round}: {}", bench.seen());
+    }
+    let told = bench.tell(&["conflicts"]);
+    assert!(
+        told.code == 3 && told.out.contains("first line the [-app's 2-] {+user's+} line the"),
+        "{told:?}"
+    );
+    let told = bench.tell(&["conflicts", "--json"]);
+    let all: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!(all[0]["differences"][0]["copy"], "user's", "{told:?}");
+    // Taken over into the page: nothing is left to take.
+    let text = bench.text("One.md");
+    save(&bench.page("One.md"), &text.replace("app's 2", "app's 2 user's"));
+    let told = bench.tell(&["conflicts"]);
+    assert!(told.out.contains("the page has all that the copy has"), "{told:?}");
+    drop(daemon);
+}
+
+#[test]
 fn an_edit_beats_a_deletion_on_either_side() {
     let bench = bench();
     let daemon = bench.run_in_step();
