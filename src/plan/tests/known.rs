@@ -323,7 +323,9 @@ impl Mirror {
                         self.rebase_agreed(&old, &new);
                     }
                 }
-                Verdict::New { from: Some(from), .. } => self.follow_wish(from, &file.path),
+                Verdict::New { from: Some(from), .. } | Verdict::Copy { from: Some(from), .. } => {
+                    self.follow_wish(from, &file.path);
+                }
                 _ => {}
             }
         }
@@ -339,7 +341,7 @@ impl Mirror {
         for (file, verdict) in seen.iter().zip(&told.verdicts) {
             match verdict {
                 Verdict::Same(page) | Verdict::Moved { page, .. } => self.bind(&file.path, page),
-                Verdict::Copy { of } => match self.missing_from(&file.path) {
+                Verdict::Copy { of, .. } => match self.missing_from(&file.path) {
                     Some(page) => self.bind(&file.path, &page),
                     None => self.unbind(&file.path, Some(of.clone())),
                 },
