@@ -190,6 +190,16 @@ pub enum Command {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Check the mirror against its state and the service, and repair what is missing
+    ///
+    /// Looks at everything as `espejo sync` does. With --deep every stored file is read and compared with the hash that was
+    /// made when it was downloaded; a damaged one goes to the mirror's trash and is fetched again.
+    #[command(after_help = "Examples:\n  espejo verify\n  espejo verify --deep")]
+    Verify {
+        /// Read every stored file, not only its size
+        #[arg(long)]
+        deep: bool,
+    },
     /// Turn blocks into Markdown and back, from stdin to stdout, without config or network
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Convert {
@@ -284,6 +294,8 @@ mod tests {
             ("restore", Command::Restore { paths: vec![], at: None }),
             ("restore a --at 2h", Command::Restore { paths: vec!["a".into()], at: Some("2h".to_owned()) }),
             ("undo --dry-run", Command::Undo { dry_run: true }),
+            ("verify", Command::Verify { deep: false }),
+            ("verify --deep", Command::Verify { deep: true }),
             ("man", Command::Man),
             ("completions zsh", Command::Completions { shell: clap_complete::Shell::Zsh }),
             ("convert to-markdown", Command::Convert { way: Convert::ToMarkdown { base: None, onto: None } }),

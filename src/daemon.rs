@@ -3,6 +3,7 @@
 //! Everything slow runs beside the loop and comes back as an event. Stopping is a crash with good manners: nothing new
 //! is begun, what is under way gets a few seconds, and correctness never depends on them.
 
+mod download;
 mod pass;
 
 use std::collections::VecDeque;
@@ -18,8 +19,8 @@ pub use pass::{Pass, PassState, stopped};
 use crate::engine::{Engine, Happening};
 use crate::mirror::Mirror;
 use crate::mirror::watch::Watcher;
-use crate::model::{Effect, EffectId, Event, MirrorPath, Outcome, Request, Timestamp};
-use crate::service::Client;
+use crate::model::{Effect, EffectId, Event, MirrorPath, Outcome, Request, StorageEffect, Timestamp};
+use crate::service::{Client, Downloader};
 use crate::store::StoreError;
 
 /// How long what is under way may take when the daemon stops.
@@ -41,6 +42,8 @@ pub struct Daemon {
     pub engine: Engine,
     /// The edge to the service.
     pub client: Arc<Client>,
+    /// The edge to signed links, which knows no token.
+    pub downloader: Arc<Downloader>,
     /// The edge to the folder.
     pub mirror: Arc<Mirror>,
     /// The time.
@@ -131,6 +134,7 @@ impl Daemon {
         observer: &mut impl Observer,
     ) -> Result<Ended, StoreError> {
         let (hints, mut hinted) = mpsc::unbounded_channel();
+        let news = hints.clone();
         let mut watcher = Watch::new(self.mirror.root().to_owned(), hints);
         let mut asked: Option<Asked> = None;
         let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
@@ -141,7 +145,7 @@ impl Daemon {
         tokio::pin!(shutdown);
         let ended = loop {
             while let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
-                self.begin(under_way, id, effect);
+                self.begin(under_way, &news, id, effect);
             }
             let now = (self.clock)();
             for told in self.engine.take_told() {
@@ -185,7 +189,7 @@ impl Daemon {
 
     fn take_up(&mut self, wish: Wish, asked: &mut Option<Asked>) -> Result<(), StoreError> {
         let now = (self.clock)();
-        let passes = wish.request == Request::FullPass;
+        let passes = matches!(wish.request, Request::FullPass | Request::Verify { .. });
         self.engine.handle(Event::Asked(wish.request), now)?;
         // Whoever wished may have gone already; so below.
         drop(wish.news.send(News::Taken));
@@ -245,8 +249,22 @@ impl Daemon {
         observer.wakeup().map_or(engine, |wanted| wanted.min(engine))
     }
 
-    fn begin(&self, under_way: &mut JoinSet<(EffectId, Outcome)>, id: EffectId, effect: Effect) {
-        if effect.is_request() {
+    fn begin(
+        &self,
+        under_way: &mut JoinSet<(EffectId, Outcome)>,
+        news: &mpsc::UnboundedSender<Event>,
+        id: EffectId,
+        effect: Effect,
+    ) {
+        if let Effect::Storage(StorageEffect::Download { link, part, size }) = effect {
+            let tools = download::Tools {
+                downloader: Arc::clone(&self.downloader),
+                mirror: Arc::clone(&self.mirror),
+                news: news.clone(),
+            };
+            let order = download::Order { id, link, part, size };
+            under_way.spawn(async move { (id, Outcome::Download(download::fetch(tools, order).await)) });
+        } else if effect.is_request() {
             let client = Arc::clone(&self.client);
             under_way.spawn(async move { (id, Outcome::Service(client.perform(&effect).await)) });
         } else {

@@ -53,7 +53,12 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
         Command::Run => wait(commands::run::run(&load, &variable, bars, terminal, quiet)),
         Command::Sync { dry_run: true } => wait(commands::dry_run::run(&load()?, &variable, &mut out)),
         Command::Sync { dry_run: false } => {
-            wait(commands::sync::run(&load()?, &variable, bars, terminal, quiet, &mut out))
+            let screen = commands::sync::Screen { bars, terminal, quiet };
+            wait(commands::sync::run(&load()?, &variable, screen, &mut out))
+        }
+        Command::Verify { deep } => {
+            let screen = commands::sync::Screen { bars, terminal, quiet };
+            wait(commands::verify::run(&load()?, &variable, screen, *deep, &mut out))
         }
         Command::Status { json } => commands::status::run(&load()?, *json, &mut out),
         Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, &mut out),

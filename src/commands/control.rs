@@ -11,7 +11,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 
 use crate::daemon::{News, Pass, PassState, Wish};
-use crate::engine::Summary;
+use crate::engine::{StorageSummary, Summary};
 use crate::model::{ContentHash, MirrorPath, Put, Request};
 use crate::store::Attention;
 
@@ -47,6 +47,8 @@ pub enum Ask {
         /// Its name then, from the root.
         to: String,
     },
+    /// As a sync, and compare what is on disk with what was downloaded; `true` reads every file.
+    Verify(bool),
 }
 
 /// How far a pass of the daemon is, as a line of its answer.
@@ -62,7 +64,35 @@ pub struct Step {
     attention: Vec<(String, String, String)>,
     sent: u64,
     received: u64,
+    stored: Stored,
     ended: Option<String>,
+}
+
+/// Personal storage in a [`Step`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Stored {
+    files: usize,
+    bytes: u64,
+    listed: usize,
+    listed_bytes: u64,
+    arriving: u64,
+    folders_left: usize,
+    checked: usize,
+}
+
+impl Stored {
+    fn of(summary: &StorageSummary) -> Self {
+        let StorageSummary { files, bytes, listed, listed_bytes, arriving, folders_left, checked, .. } =
+            *summary;
+        Self { files, bytes, listed, listed_bytes, arriving, folders_left, checked }
+    }
+
+    fn tell(&self) -> StorageSummary {
+        let Self { files, bytes, listed, listed_bytes, arriving, folders_left, checked } = *self;
+        let rest = StorageSummary::default();
+        StorageSummary { files, bytes, listed, listed_bytes, arriving, folders_left, checked, ..rest }
+    }
 }
 
 const ENDS: [(&str, PassState); 3] =
@@ -82,6 +112,7 @@ impl Step {
             attention: needs.map(|n| (n.path.clone(), n.reason.clone(), n.action.clone())).collect(),
             sent: pass.sent,
             received: pass.received,
+            stored: Stored::of(&summary.storage),
             ended: ENDS.iter().find(|(_, end)| *end == state).map(|(name, _)| (*name).to_owned()),
         }
     }
@@ -100,6 +131,7 @@ impl Step {
             conflicts: self.conflicts,
             attention: needs.map(|(path, reason, action)| Attention { path, reason, action }).collect(),
             pass_is_over: state == PassState::Over,
+            storage: self.stored.tell(),
             ..Summary::default()
         };
         (pass.sent, pass.received) = (self.sent, self.received);
@@ -161,7 +193,7 @@ async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) ->
     };
     let (news, mut told) = mpsc::unbounded_channel();
     wishes.send(Wish { request, news }).context("the daemon is stopping")?;
-    let waits = matches!(ask, Ask::Sync | Ask::Put { .. } | Ask::Name { .. });
+    let waits = matches!(ask, Ask::Sync | Ask::Verify(_) | Ask::Put { .. } | Ask::Name { .. });
     while let Some(one) = told.recv().await {
         match one {
             News::Told(Ok(())) => return Ok(write.write_all(b"ok\n").await?),
@@ -186,6 +218,7 @@ fn read_ask(line: &str) -> Result<(Ask, Request)> {
     let ask: Ask = serde_json::from_str(line)?;
     let request = match &ask {
         Ask::FullPass | Ask::Sync => Request::FullPass,
+        Ask::Verify(deep) => Request::Verify { deep: *deep },
         Ask::Approve(paths) => {
             Request::Approve(paths.iter().map(|path| MirrorPath::new(path)).collect::<Result<_, _>>()?)
         }
@@ -210,15 +243,15 @@ fn read_ask(line: &str) -> Result<(Ask, Request)> {
 pub struct Following(BufReader<UnixStream>);
 
 impl Following {
-    /// Asks for a pass; `None` when no daemon listens.
+    /// Asks for a pass (`ask` is [`Ask::Sync`] or [`Ask::Verify`]); `None` when no daemon listens.
     ///
     /// # Errors
     /// One sentence, when it hangs up at once.
-    pub async fn start(state_dir: &Path) -> Result<Option<Self>> {
+    pub async fn start(state_dir: &Path, ask: &Ask) -> Result<Option<Self>> {
         // What else refuses the connection (a stale socket, no permission) shows when the state is opened.
         let Ok(mut stream) = UnixStream::connect(state_dir.join(FILE)).await else { return Ok(None) };
         stream
-            .write_all(format!("{}\n", serde_json::to_string(&Ask::Sync)?).as_bytes())
+            .write_all(format!("{}\n", serde_json::to_string(ask)?).as_bytes())
             .await
             .context("the running espejo hung up; look at its log")?;
         Ok(Some(Self(BufReader::new(stream))))
@@ -284,6 +317,16 @@ mod tests {
                 ..Summary::default()
             };
             (pass.sent, pass.received) = (8, 9);
+            pass.summary.storage = StorageSummary {
+                files: 10,
+                bytes: 11,
+                listed: 12,
+                listed_bytes: 13,
+                arriving: 14,
+                folders_left: 15,
+                checked: 16,
+                ..StorageSummary::default()
+            };
             let line = serde_json::to_string(&Step::of(&pass, state)).unwrap();
             assert_eq!(line.lines().count(), 1);
             let mut told = Pass::new(0, Timestamp(0));

@@ -22,4 +22,5 @@ pub mod session;
 pub mod status;
 pub mod sync;
 pub mod undo;
+pub mod verify;
 pub mod when;

@@ -174,7 +174,17 @@ impl Observer for Watcher {
                 self.progress.show(&summary, now);
                 if summary.is_settled && summary.listed > 0 {
                     self.progress.finish();
-                    tracing::info!("{} pages mirrored; from now on changes are followed", summary.mirrored);
+                    let stored = match summary.storage.files {
+                        0 => String::new(),
+                        files => format!(
+                            " and {}",
+                            super::output::count(files as u64, "stored file", "stored files")
+                        ),
+                    };
+                    tracing::info!(
+                        "{} pages{stored} mirrored; from now on changes are followed",
+                        summary.mirrored
+                    );
                 }
             }
         }

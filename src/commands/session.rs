@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::mirror::lock::Lock;
 use crate::mirror::{Mirror, marker};
 use crate::model::{DiskError, Settings, Timestamp};
-use crate::service::{Client, token};
+use crate::service::{Client, Downloader, token};
 use crate::store::{Attention, Opened, Store};
 
 /// An open session: the daemon's parts, and the lock that keeps a second one out.
@@ -34,6 +34,7 @@ pub fn open(
 ) -> Result<Session> {
     let token = token::find(variable, config.token_file.as_deref())?;
     let client = Arc::new(Client::new(&config.base_url, token)?);
+    let downloader = Arc::new(Downloader::new(&config.base_url)?);
     let lock = Lock::acquire(&config.state_dir)?;
     let Opened { mut store, set_aside, log_is_gone } = Store::open(&config.state_dir)?;
     if let Some((aside, why)) = set_aside {
@@ -48,7 +49,7 @@ pub fn open(
     let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
     let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
     let mirror = Arc::new(mirror);
-    Ok(Session { daemon: Daemon { engine, client, mirror, clock, grace_ms, trash_days }, lock })
+    Ok(Session { daemon: Daemon { engine, client, downloader, mirror, clock, grace_ms, trash_days }, lock })
 }
 
 /// The folder and the state, without the service.

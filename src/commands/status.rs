@@ -10,8 +10,8 @@ use super::{output, run};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
-use crate::model::Timestamp;
-use crate::store::{Attention, Conflict, ReadOnly, StatusCounts};
+use crate::model::{StorageMode, Timestamp};
+use crate::store::{Attention, Conflict, ReadOnly, StatusCounts, StorageCounts};
 
 /// Shows where everything stands. Exit code 3 when something needs the user.
 ///
@@ -20,9 +20,9 @@ use crate::store::{Attention, Conflict, ReadOnly, StatusCounts};
 pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
     let now = daemon::wall_now();
     let running = run::is_running(&config.state_dir);
-    let (counts, attention, conflicts) = match ReadOnly::open(&config.state_dir)? {
-        Some(state) => (state.counts(now)?, state.attention()?, state.conflicts()?),
-        None => (StatusCounts::default(), Vec::new(), Vec::new()),
+    let (counts, storage, attention, conflicts) = match ReadOnly::open(&config.state_dir)? {
+        Some(state) => (state.counts(now)?, state.storage_counts()?, state.attention()?, state.conflicts()?),
+        None => (StatusCounts::default(), StorageCounts::default(), Vec::new(), Vec::new()),
     };
     let needs = !attention.is_empty() || !conflicts.is_empty();
     let state = if running { "running" } else { "stopped" };
@@ -32,7 +32,8 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
             "root": config.root.display().to_string(),
             "state_dir": config.state_dir.display().to_string(),
             "pages": { "mirrored": counts.mirrored, "unmirrored": counts.unmirrored, "pending": counts.pending },
-            "queue": counts.queue,
+            "storage": storage_json(config, &storage),
+            "queue": counts.queue + storage.uploads,
             "conflicts": conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
             "attention": attention.iter().map(|item| json!({
                 "path": item.path, "reason": item.reason, "action": item.action,
@@ -46,9 +47,41 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
     } else {
-        human(config, running, &counts, &attention, &conflicts, now, out)?;
+        human(config, running, (&counts, &storage), &attention, &conflicts, now, out)?;
     }
     Ok(if needs { Exit::NeedsUser } else { Exit::Done })
+}
+
+fn storage_json(config: &Config, storage: &StorageCounts) -> serde_json::Value {
+    json!({
+        "mode": match (config.storage.enabled, config.storage.mode) {
+            (false, _) | (true, StorageMode::Off) => "off",
+            (true, StorageMode::Backup) => "backup",
+            (true, StorageMode::TwoWay) => "two-way",
+        },
+        "files": storage.files,
+        "bytes": storage.bytes,
+        "folders": storage.folders,
+        "to_come": { "files": storage.missing, "bytes": storage.missing_bytes },
+        "local_only": storage.local_only,
+    })
+}
+
+/// `312 files, 1.2 GB; 188 to come, 2.2 GB; 3 local only`.
+fn storage_words(config: &Config, storage: &StorageCounts) -> String {
+    let mut words = output::count(storage.files, "file", "files");
+    words.push_str(&format!(", {}", output::bytes(storage.bytes)));
+    if storage.missing > 0 {
+        let (files, bytes) = (output::grouped(storage.missing), output::bytes(storage.missing_bytes));
+        words.push_str(&format!("; {files} to come, {bytes}"));
+    }
+    if storage.local_only > 0 {
+        words.push_str(&format!("; {} local only", output::grouped(storage.local_only)));
+    }
+    if config.storage.mode == StorageMode::TwoWay {
+        words.push_str("; both ways");
+    }
+    words
 }
 
 fn conflict_json(conflict: &Conflict) -> serde_json::Value {
@@ -67,7 +100,7 @@ fn age_seconds(at: Option<Timestamp>, now: Timestamp) -> Option<i64> {
 fn human(
     config: &Config,
     running: bool,
-    counts: &StatusCounts,
+    (counts, storage): (&StatusCounts, &StorageCounts),
     attention: &[Attention],
     conflicts: &[Conflict],
     now: Timestamp,
@@ -76,7 +109,9 @@ fn human(
     let needs = attention.len() + conflicts.len();
     let verdict = match (running, needs) {
         (_, 1..) => output::paint(output::ODD, &output::needs(needs)),
-        (true, 0) if counts.pending + counts.unmirrored + counts.queue == 0 => {
+        (true, 0)
+            if counts.pending + counts.unmirrored + counts.queue + storage.missing + storage.uploads == 0 =>
+        {
             output::paint(output::GOOD, "everything is in step")
         }
         (true, 0) => output::paint(output::GOOD, "running, catching up"),
@@ -90,6 +125,9 @@ fn human(
         pages.push_str(&format!(", {} to come", output::grouped(counts.unmirrored)));
     }
     writeln!(out, "  pages      {pages}")?;
+    if config.storage.enabled {
+        writeln!(out, "  storage    {}", storage_words(config, storage))?;
+    }
     if counts.pending + counts.queue > 0 {
         writeln!(
             out,

@@ -16,7 +16,7 @@ pub use error::ConfigError;
 use file::FileConfig;
 use places::Places;
 
-use crate::model::{self, PageSettings};
+use crate::model::{self, PageSettings, StorageMode, StorageSettings};
 
 /// The most requests in a minute that the service allows (API document, "Limits").
 const SERVICE_REQUESTS_PER_MINUTE: u32 = 60;
@@ -65,21 +65,14 @@ pub struct Presentations {
 }
 
 /// `[storage]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Storage {
     /// Whether storage files are mirrored.
     pub enabled: bool,
     /// Which way.
     pub mode: StorageMode,
-}
-
-/// Which way storage files go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StorageMode {
-    /// Down only.
-    Backup,
-    /// Down and up.
-    TwoWay,
+    /// Slug, id or name of the workspace that uploads count for; without it, the first that is not frozen.
+    pub workspace: Option<String>,
 }
 
 impl Config {
@@ -97,7 +90,7 @@ impl Config {
             pages,
             whiteboards: Whiteboards { enabled: true },
             presentations: Presentations { enabled: true, allow_permanent_deletes: false },
-            storage: Storage { enabled: true, mode: StorageMode::Backup },
+            storage: Storage { enabled: true, mode: StorageMode::Backup, workspace: None },
             warnings: Vec::new(),
         }
     }
@@ -145,6 +138,10 @@ impl Config {
             workspaces: self.workspaces.clone(),
             requests_per_minute: self.requests_per_minute,
             pages: self.pages.clone(),
+            storage: StorageSettings {
+                mode: if self.storage.enabled { self.storage.mode } else { StorageMode::Off },
+                workspace: self.storage.workspace.clone(),
+            },
             ..model::Settings::default()
         }
     }

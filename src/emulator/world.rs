@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::downloads::Downloads;
 use super::faults::{Faults, Moment};
 use super::http::{Answered, HttpRequest, HttpResponse, refuse};
 use super::limit::{Limit, Window};
 use super::log::{LogEntry, RequestLog};
 use super::pages::PageRecord;
 use super::rng::Rng;
+use super::storage::Storage;
 use super::workspaces::WorkspaceRecord;
 use crate::model::{PageId, Timestamp};
 
@@ -21,6 +23,8 @@ pub struct World {
     pub(super) pages: BTreeMap<PageId, PageRecord>,
     /// How many pages were ever made: the order among equal positions.
     pub(super) pages_made: u64,
+    pub(super) storage: Storage,
+    pub(super) downloads: Downloads,
     pub(super) faults: Faults,
     limit: Limit,
     plan_refuses: bool,
@@ -55,6 +59,8 @@ impl World {
             workspaces: Vec::new(),
             pages: BTreeMap::new(),
             pages_made: 0,
+            storage: Storage::default(),
+            downloads: Downloads::default(),
             // A sequence of its own: bad luck must not change the ids.
             faults: Faults::new(seed ^ 0xfa17),
             limit: Limit::new(Some(60), Window::SlidingLog),
@@ -131,7 +137,7 @@ impl World {
                 Ok(()) => match instead {
                     // Nothing is done; what is said instead comes below.
                     Some(_) => HttpResponse::bytes(500, "", Vec::new()),
-                    None => self.route(request).unwrap_or_else(super::http::Refusal::into_response),
+                    None => self.route(request, now).unwrap_or_else(super::http::Refusal::into_response),
                 },
             };
             entry.applied = response.status < 300;
@@ -164,7 +170,7 @@ impl World {
         Ok(())
     }
 
-    fn route(&mut self, request: &HttpRequest) -> Answered {
+    fn route(&mut self, request: &HttpRequest, now: Timestamp) -> Answered {
         let segments: Vec<&str> = request.path.trim_start_matches('/').split('/').collect();
         match (request.method.as_str(), segments.as_slice()) {
             ("GET", ["workspaces"]) => self.list_workspaces(),
@@ -173,6 +179,10 @@ impl World {
             ("GET", ["pages", id]) => self.get_page(id),
             ("PATCH", ["pages", id]) => self.update_page(id, &request.body),
             ("DELETE", ["pages", id]) => self.trash_page(id),
+            ("GET", ["storage"]) => self.list_storage(&request.query),
+            ("POST", ["storage"]) => self.upload_file(&request.body),
+            ("GET", ["storage", id]) => self.get_storage_file(id, now),
+            ("DELETE", ["storage", id]) => self.trash_file(id),
             _ => refuse(404, "Not found"),
         }
     }

@@ -3,7 +3,7 @@
 use super::flight::Purpose;
 use super::text::front_is_stale;
 use super::{Engine, Way};
-use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Node, PageId};
+use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Node, PageId, planted};
 use crate::plan::{self, Decision, View};
 use crate::store::{Conflict, StoreError};
 
@@ -15,7 +15,7 @@ type Choice = Option<(Effect, Purpose)>;
 impl Engine {
     /// The next thing to do on disk.
     pub(super) fn next_disk_effect(&mut self) -> Result<Choice, StoreError> {
-        if self.flights.values().any(|flight| !flight.purpose.is_request()) {
+        if self.flights.values().any(|flight| flight.purpose.is_disk()) {
             return Ok(None);
         }
         if let Some(choice) = self.ready.take() {
@@ -38,7 +38,7 @@ impl Engine {
                 return Ok(Some(choice));
             }
         }
-        Ok(None)
+        self.next_storage_act()
     }
 
     /// Decides on one page until nothing more can be done for it at once, or an effect is needed.
@@ -112,6 +112,7 @@ impl Engine {
                     )));
                 }
                 Decision::Relocate { puts_back } => return self.relocate(&node, puts_back),
+                Decision::MoveFolder if planted("folder-left-behind") => return Ok(None),
                 Decision::MoveFolder => match self.move_folder(&node)? {
                     Some(choice) => return Ok(Some(choice)),
                     None => continue,

@@ -7,7 +7,7 @@ use super::{Engine, Way};
 use crate::markdown::front_matter;
 use crate::model::{
     Body, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, LocalFile, MirrorPath, Node,
-    PageId, RootState, Scan, Stamp, Timestamp,
+    PageId, RootState, Scan, Stamp, Timestamp, planted,
 };
 use crate::plan::ignore;
 use crate::store::{Store, StoreError};
@@ -193,6 +193,7 @@ impl Engine {
         self.watch.identities_due = true;
         self.identify_if_ready()?;
         self.watch.scan_by(self.next_grace_end());
+        self.storage.take_scan(&mut super::desk!(self), &scan, flight.sent_at)?;
         self.drop_settled_conflicts(&scan)
     }
 
@@ -339,6 +340,7 @@ impl Engine {
                     }
                     let approved = file.page.as_ref().and_then(|id| self.trees.pages.get(id));
                     if blank
+                        && !planted("empty-file-sent")
                         && !approved.is_some_and(|node| node.approved)
                         && self.had_words(file.page.as_ref())?
                     {

@@ -28,6 +28,8 @@ mod poll;
 mod push;
 mod remove;
 mod service;
+mod shared;
+mod storage;
 mod text;
 mod trees;
 
@@ -35,6 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use attention::Summary;
 pub use history::WENT_BACK;
+pub use storage::StorageSummary;
 
 use crate::markdown::Allowed;
 use crate::model::{
@@ -92,7 +95,26 @@ pub struct Engine {
     happened: Vec<Happening>,
     asked: asked::Asked,
     keeping: history::Keeping,
+    /// Personal storage, a state machine of its own.
+    storage: storage::Storage,
 }
+
+/// What personal storage is lent for one turn: parts of the engine that it does not own.
+macro_rules! desk {
+    ($engine:ident) => {
+        $crate::engine::storage::Desk {
+            store: &mut $engine.store,
+            settings: &$engine.settings,
+            workspaces: &$engine.trees.workspaces,
+            order: &$engine.lists.order,
+            happened: &mut $engine.happened,
+            ids: &mut $engine.ids,
+            now: $engine.now,
+            tick: $engine.tick,
+        }
+    };
+}
+use desk;
 
 /// What is known of one page in this run only.
 #[derive(Debug, Clone, Default)]
@@ -184,6 +206,7 @@ impl Engine {
         let adopting = store.meta("adopting")?.as_deref() == Some("yes");
         let root_identity = disk::Root::remembered(&store)?;
         let keeping = history::Keeping::new(&mut store, now)?;
+        let stored = storage::Storage::open(&store, &settings, now)?;
         store.commit()?;
         let active = loaded.pages.keys().cloned().collect();
         let mut engine = Self {
@@ -215,13 +238,14 @@ impl Engine {
             happened: Vec::new(),
             asked: asked::Asked::default(),
             keeping,
+            storage: stored,
         };
         engine.clamp_times(now);
         engine.drop_unchosen();
         Ok(engine)
     }
 
-    /// Takes in one event.
+    /// Takes in one event. What needs a person is worked out anew when [`Engine::next_effect`] has nothing more.
     ///
     /// # Errors
     /// [`StoreError`] when what was seen could not be recorded; the driver must stop and start again.
@@ -233,12 +257,17 @@ impl Engine {
                 self.watch.asked = self.now;
                 self.watch.scan_by(self.now);
             }
-            Event::Asked(Request::FullPass) => self.begin_full_pass(),
+            Event::Asked(Request::FullPass) => self.begin_full_pass(false),
+            Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep),
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
             Event::Asked(Request::Put(put)) => self.put(*put),
             Event::Done { id, outcome } => self.done(id, outcome)?,
+            Event::Storage(event) => {
+                self.storage_event(&event);
+                return Ok(());
+            }
         }
-        self.refresh_attention()?;
+        self.attention.stir();
         self.store.commit()
     }
 
@@ -250,7 +279,10 @@ impl Engine {
         self.advance(now);
         let choice = match self.next_disk_effect()? {
             Some(choice) => Some(choice),
-            None => self.next_request()?,
+            None => match self.next_beside() {
+                Some(choice) => Some(choice),
+                None => self.next_request()?,
+            },
         };
         let Some((effect, purpose)) = choice else {
             self.tend_history()?;
@@ -258,6 +290,7 @@ impl Engine {
             self.store.commit()?;
             return Ok(None);
         };
+        self.attention.stir();
         self.last_effect += 1;
         self.tick += 1;
         let id = EffectId(self.last_effect);
@@ -285,6 +318,7 @@ impl Engine {
                 at = at.min(moment.retry_at);
             }
         }
+        at = at.min(self.storage.next_due(now));
         // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass.
         Some(if at <= now { now.plus_ms(1_000) } else { at })
     }
@@ -304,6 +338,7 @@ impl Engine {
     /// Ends a full pass that is over; polling goes on.
     pub fn end_pass(&mut self) {
         self.full_pass = None;
+        self.storage.end_pass();
     }
 
     fn advance(&mut self, now: Timestamp) {
@@ -314,6 +349,9 @@ impl Engine {
     fn done(&mut self, id: EffectId, outcome: Outcome) -> Result<(), StoreError> {
         let Some(flight) = self.flights.remove(&id) else { return Ok(()) };
         self.tick += 1;
+        if let Purpose::Storage(task) = flight.purpose.clone() {
+            return self.storage_done(&flight, id, task, outcome);
+        }
         match outcome {
             Outcome::Disk(result) => self.disk_done(flight, result),
             Outcome::Service(result) => {
@@ -321,6 +359,7 @@ impl Engine {
                 self.store.note_answer(id.0, self.now, self.now.plus_ms(-2 * pace::WINDOW_MS))?;
                 self.service_done(flight, result)
             }
+            Outcome::Download(_) => Ok(()),
         }
     }
 

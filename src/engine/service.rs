@@ -6,7 +6,7 @@ use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::push::NOT_EDITABLE;
 use super::{Engine, REQUESTS_AT_ONCE};
-use crate::model::{Effect, Next, Node, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId};
+use crate::model::{Effect, Next, Node, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted};
 use crate::plan::Decision;
 use crate::store::StoreError;
 
@@ -52,11 +52,25 @@ impl Engine {
                 return Ok(Some(choice));
             }
         }
+        if self.root.is_ready()
+            && let Some(choice) = self.next_storage_change()?
+        {
+            return Ok(Some(choice));
+        }
         if self.edits_wait() {
             // The little that is left belongs to a person's edit.
             return Ok(None);
         }
-        Ok(self.next_list().or_else(|| self.next_poll()))
+        if let Some(list) = self.next_list() {
+            return Ok(Some(list));
+        }
+        // Every fourth look of the background is storage's, and what pages leave over.
+        let first = self.poll_slot % 4 == 3;
+        if first && let Some(look) = self.next_storage_look() {
+            self.poll_slot += 1;
+            return Ok(Some(look));
+        }
+        Ok(self.next_poll().or_else(|| self.next_storage_look()))
     }
 
     /// After a failure, one request at a time tells whether the service is back.
@@ -144,7 +158,7 @@ impl Engine {
         } else if !self.service.wants.is_empty() || self.creations_wait() {
             self.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100))
         } else {
-            self.next_list_due(now).min(self.next_poll_due(now))
+            self.next_list_due(now).min(self.next_poll_due(now)).min(self.next_storage_look_due(now))
         };
         at.max(self.service.quiet_until.min(far)).max(self.pace.blocked_until()).min(forbidden)
     }
@@ -178,7 +192,7 @@ impl Engine {
         }
     }
 
-    fn service_answers(&mut self) {
+    pub(super) fn service_answers(&mut self) {
         self.pace.accepted();
         self.service.failures = 0;
         self.service.down = None;
@@ -188,7 +202,7 @@ impl Engine {
         }
     }
 
-    fn service_fails(&mut self, flight: &Flight, error: &ServiceError) {
+    pub(super) fn service_fails(&mut self, flight: &Flight, error: &ServiceError) {
         tracing::debug!(%error, purpose = ?flight.purpose.page(), "request failed");
         match error {
             ServiceError::RateLimited { retry_after_ms } => {
@@ -225,6 +239,9 @@ impl Engine {
 
     /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.
     pub(super) fn backoff(&mut self, failures: u32) -> i64 {
+        if planted("no-back-off") {
+            return 0;
+        }
         let base = (1_000_i64 << failures.saturating_sub(1).min(9)).min(BACKOFF_MAX_MS);
         base + i64::try_from(self.ids.below(base.unsigned_abs() / 4 + 1)).unwrap_or(0)
     }

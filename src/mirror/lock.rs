@@ -7,9 +7,10 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Somebody who asks whether the lock is held has it for less than this, and not often.
-const ASKING: std::time::Duration = std::time::Duration::from_millis(10);
+const ASKING: Duration = Duration::from_millis(10);
 const ASKERS_MAX: usize = 30;
 
 /// The lock, held until it is dropped or the process ends.

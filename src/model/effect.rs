@@ -5,8 +5,8 @@
 //! no longer holds.
 
 use super::{
-    Blocks, ContentHash, DiskError, MirrorPath, Page, PageId, PageMeta, Put, ServiceError, Stamp, Workspace,
-    WorkspaceId,
+    Blocks, ContentHash, DiskError, DownloadError, Downloaded, MirrorPath, Page, PageId, PageMeta, Put,
+    ServiceError, Stamp, StorageEffect, StorageEvent, StorageReply, StoredReply, Workspace, WorkspaceId,
 };
 
 /// Names one effect from its issue to its answer; never reused within a run.
@@ -72,6 +72,9 @@ pub enum Effect {
     },
     /// Remove a folder that is empty; not an error when it is not.
     RemoveFolder(MirrorPath),
+
+    /// Anything about personal storage.
+    Storage(StorageEffect),
 }
 
 impl Effect {
@@ -86,7 +89,7 @@ impl Effect {
                 | Self::CreatePage { .. }
                 | Self::UpdatePage { .. }
                 | Self::TrashPage(_)
-        )
+        ) || matches!(self, Self::Storage(effect) if effect.is_request())
     }
 }
 
@@ -117,6 +120,8 @@ pub enum Event {
     },
     /// A person asked for something.
     Asked(Request),
+    /// Something about personal storage.
+    Storage(StorageEvent),
 }
 
 /// What a person asked for.
@@ -128,6 +133,11 @@ pub enum Request {
     Approve(Vec<MirrorPath>),
     /// Change one file; the answer comes with `Engine::take_told`.
     Put(Box<Put>),
+    /// As a full pass, and compare what is on disk with what was downloaded; `deep` reads every file.
+    Verify {
+        /// Whether contents are read and not only sizes compared.
+        deep: bool,
+    },
 }
 
 /// How an effect ended.
@@ -137,6 +147,8 @@ pub enum Outcome {
     Service(Result<ServiceReply, ServiceError>),
     /// A look or act in the folder.
     Disk(Result<DiskReply, DiskError>),
+    /// A download.
+    Download(Result<Downloaded, DownloadError>),
 }
 
 /// What the service answered.
@@ -157,6 +169,8 @@ pub enum ServiceReply {
     Meta(PageMeta),
     /// To [`Effect::TrashPage`].
     Trashed,
+    /// To a request about storage.
+    Storage(StorageReply),
 }
 
 /// What the folder answered.
@@ -170,6 +184,8 @@ pub enum DiskReply {
     Written(Stamp),
     /// To [`Effect::Rename`], [`Effect::TrashFile`] and [`Effect::RemoveFolder`].
     Finished,
+    /// To an act about storage that has an answer of its own.
+    Storage(StoredReply),
 }
 
 /// A look at the whole mirror.

@@ -55,3 +55,15 @@ id!(
     /// A workspace's id.
     WorkspaceId
 );
+id!(
+    /// A storage folder's id.
+    FolderId
+);
+id!(
+    /// A storage file's id. Its content has one of its own: [`AttachmentId`].
+    FileId
+);
+id!(
+    /// The id of what a storage file holds.
+    AttachmentId
+);

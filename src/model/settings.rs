@@ -13,6 +13,28 @@ pub struct Settings {
     pub utc_offset_seconds: i32,
     /// Everything about pages.
     pub pages: PageSettings,
+    /// Everything about personal storage.
+    pub storage: StorageSettings,
+}
+
+/// Settings of personal storage (contract section 5, `[storage]`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StorageSettings {
+    /// Whether it is mirrored, and which way.
+    pub mode: StorageMode,
+    /// Slug, id or name of the workspace that uploads count for; `None` for the first that is not frozen.
+    pub workspace: Option<String>,
+}
+
+/// Which way storage files go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StorageMode {
+    /// Neither.
+    Off,
+    /// Down only.
+    Backup,
+    /// Down and up.
+    TwoWay,
 }
 
 /// Settings of pages (contract section 5, `[pages]`).
@@ -62,6 +84,7 @@ impl Default for Settings {
             eager: false,
             utc_offset_seconds: 0,
             pages: PageSettings::default(),
+            storage: StorageSettings { mode: StorageMode::Off, workspace: None },
         }
     }
 }

@@ -7,7 +7,7 @@ use super::text::words;
 use crate::model::{Page, PageId, PageMeta, ServiceError, ServiceReply, Workspace, WorkspaceId};
 
 /// Why a thing cannot be used, as the end of a sentence that begins with the thing.
-type Why = String;
+pub(super) type Why = String;
 
 /// To `GET /workspaces`. A workspace that cannot be read spoils the whole answer: it must not look as if it were gone.
 pub(super) fn workspaces(data: &[u8]) -> Result<ServiceReply, ServiceError> {
@@ -151,7 +151,7 @@ fn list(data: &[u8]) -> Result<Vec<&[u8]>, ServiceError> {
     }
 }
 
-fn object(part: &[u8]) -> Result<Map<String, Value>, Why> {
+pub(super) fn object(part: &[u8]) -> Result<Map<String, Value>, Why> {
     match serde_json::from_slice(part) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(other) => Err(format!("is {} instead of an object", kind(&other))),
@@ -163,7 +163,7 @@ fn object(part: &[u8]) -> Result<Map<String, Value>, Why> {
     }
 }
 
-fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Result<&'a str, Why> {
+pub(super) fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Result<&'a str, Why> {
     match map.get(key) {
         Some(Value::String(text)) => Ok(text),
         Some(other) => Err(format!("has {} as its {key}", kind(other))),
@@ -171,14 +171,14 @@ fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Result<&'a str, Why> {
     }
 }
 
-fn optional<'a>(map: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, Why> {
+pub(super) fn optional<'a>(map: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, Why> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(_) => text(map, key).map(Some),
     }
 }
 
-fn kind(value: &Value) -> &'static str {
+pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a truth value",
@@ -189,7 +189,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn garbled(what: String) -> ServiceError {
+pub(super) fn garbled(what: String) -> ServiceError {
     ServiceError::Garbled(what)
 }
 

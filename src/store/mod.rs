@@ -10,6 +10,7 @@ mod open;
 mod queue;
 mod rows;
 mod status;
+mod storage;
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,8 @@ pub use acts::{Act, ActKind};
 pub use history::{HistorySize, Side, Version};
 pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;
-pub use status::{PageRow, ReadOnly, StatusCounts};
+pub use status::{PageRow, ReadOnly, StatusCounts, StorageCounts};
+pub use storage::StoredStorage;
 
 /// What can go wrong with the database.
 #[derive(Debug, thiserror::Error)]

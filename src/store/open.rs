@@ -58,7 +58,7 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
     let mut store = Store { db, in_turn: false, is_held: true };
     let log_is_gone = store.meta("held")?.as_deref() == Some("yes") && !has_log;
     // A row that cannot be read is damage too, and is better found now than in the middle of a turn.
-    store.load().map_err(|error| match error {
+    store.load().and_then(|_| store.load_storage().map(drop)).map_err(|error| match error {
         StoreError::Row(_) | StoreError::Sqlite(_) => StoreError::Damaged(path.to_owned(), error.to_string()),
         other => other,
     })?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 
-use super::{Attention, Conflict, Store, StoreError};
+use super::{Attention, Conflict, Store, StoreError, StoredStorage};
 use crate::model::{PageId, Timestamp, WorkspaceId};
 
 /// The state, opened for reading.
@@ -30,6 +30,25 @@ pub struct StatusCounts {
     pub median_look: Option<Timestamp>,
     /// What the history takes.
     pub history: super::HistorySize,
+}
+
+/// Counts of personal storage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StorageCounts {
+    /// Files whose content is here.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files still to come.
+    pub missing: u64,
+    /// Their bytes.
+    pub missing_bytes: u64,
+    /// Folders.
+    pub folders: u64,
+    /// Local files that the service does not have.
+    pub local_only: u64,
+    /// Uploads whose outcome is not known.
+    pub uploads: u64,
 }
 
 /// One mirrored item for `list`.
@@ -149,6 +168,40 @@ impl ReadOnly {
             median_look: looks.get(looks.len() / 2).copied().map(Timestamp),
             history: self.0.history_size()?,
         })
+    }
+
+    /// The counts of personal storage.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn storage_counts(&self) -> Result<StorageCounts, StoreError> {
+        const HERE: &str = "base_path IS NOT NULL AND base_attachment = attachment AND base_size = size";
+        let two = |sql: String| -> Result<(u64, u64), StoreError> {
+            let row = self.0.db.prepare_cached(&sql)?.query_row([], |row| {
+                Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))
+            })?;
+            Ok(row)
+        };
+        let files = |filter: &str| {
+            two(format!(
+                "SELECT count(*), coalesce(sum(size), 0) FROM storage_files WHERE replaced_by IS NULL AND {filter}"
+            ))
+        };
+        let (here, bytes) = files(HERE)?;
+        let (missing, missing_bytes) = files(&format!("seen = 0 AND NOT ({HERE})"))?;
+        let (folders, local_only) = two(
+            "SELECT (SELECT count(*) FROM storage_folders WHERE listed), (SELECT count(*) FROM storage_local)".to_owned(),
+        )?;
+        let (uploads, _) = two("SELECT count(*), 0 FROM storage_uploads".to_owned())?;
+        Ok(StorageCounts { files: here, bytes, missing, missing_bytes, folders, local_only, uploads })
+    }
+
+    /// Everything that is remembered of personal storage.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn storage(&self) -> Result<StoredStorage, StoreError> {
+        self.0.load_storage()
     }
 
     /// Every mirrored item, by path.

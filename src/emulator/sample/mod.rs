@@ -2,6 +2,7 @@
 //! colleagues who go on working in them.
 
 mod colleague;
+mod files;
 mod notation;
 
 pub use colleague::colleague_step;
@@ -17,7 +18,7 @@ const HOME: &str = include_str!("casa.txt");
 /// The slug of the workspace that the colleagues work in; the other one is the user's own.
 pub const TEAM_SLUG: &str = "taller-mistral";
 
-/// A world with the sample's two workspaces.
+/// A world with the sample's two workspaces, and the user's personal files.
 #[must_use]
 pub fn world(seed: u64) -> World {
     let mut world = World::new(seed);
@@ -29,6 +30,7 @@ pub fn world(seed: u64) -> World {
     if let Some(first) = first {
         make_dashboard(&mut world, &first);
     }
+    files::fill(&mut world);
     world
 }
 

@@ -93,3 +93,25 @@ CREATE TABLE history_acts (
 CREATE TABLE history_meanings (
     text BLOB PRIMARY KEY, body INTEGER NOT NULL, at INTEGER NOT NULL
 ) WITHOUT ROWID;
+-- Personal storage. A file's hash is made while it is downloaded or uploaded; its stamp is the file system's.
+CREATE TABLE storage_folders (
+    id TEXT PRIMARY KEY, parent TEXT, name TEXT NOT NULL, position REAL NOT NULL, listed INTEGER NOT NULL,
+    stem TEXT, at TEXT, walked_at INTEGER NOT NULL, gap_ms INTEGER NOT NULL, approved INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE storage_files (
+    id TEXT PRIMARY KEY, folder TEXT, attachment TEXT NOT NULL, filename TEXT NOT NULL, size INTEGER NOT NULL,
+    position REAL NOT NULL, seen INTEGER NOT NULL, seen_at INTEGER NOT NULL, stem TEXT, replaced_by TEXT,
+    approved INTEGER NOT NULL,
+    base_attachment TEXT, base_size INTEGER, base_hash BLOB, base_path TEXT,
+    device INTEGER, inode INTEGER, stamp_size INTEGER, modified INTEGER, changed INTEGER, born INTEGER
+) WITHOUT ROWID;
+
+-- Uploads whose outcome is not known: looked for before they are made again.
+CREATE TABLE storage_uploads (
+    path TEXT PRIMARY KEY, folder TEXT, filename TEXT NOT NULL, size INTEGER NOT NULL, hash BLOB NOT NULL,
+    replaces TEXT, asked_at INTEGER NOT NULL, lost_at INTEGER
+) WITHOUT ROWID;
+
+-- Files in the storage folder that the service does not have, for `list`.
+CREATE TABLE storage_local (path TEXT PRIMARY KEY, size INTEGER NOT NULL, why TEXT NOT NULL) WITHOUT ROWID;

@@ -77,9 +77,10 @@ impl Bench {
         let at = |name: &str| self.dir.path().join(name);
         let default =
             |key: &str, line: &str| if pages.contains(key) { String::new() } else { format!("{line}\n") };
+        let storage = if pages.contains("[storage]") { "" } else { "\n[storage]\nenabled = false\n" };
         let text = format!(
             "base_url = {:?}\nroot = {:?}\nstate_dir = {:?}\ntoken_file = {:?}\n\n\
-             [limits]\nrequests_per_minute = {per_minute}\n\n[pages]\n{}{}{pages}\n",
+             [limits]\nrequests_per_minute = {per_minute}\n\n[pages]\n{}{}{pages}\n{storage}",
             self.server.base_url(),
             self.root(),
             self.state(),
@@ -417,6 +418,14 @@ impl Daemon {
         });
         assert!(ended, "the daemon does not end");
         status.expect("it has ended")
+    }
+
+    /// The most memory it ever had, in bytes.
+    pub(super) fn peak_memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a peak");
+        let kilobytes: u64 = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number");
+        kilobytes * 1024
     }
 
     pub(super) fn is_running(&mut self) -> bool {
