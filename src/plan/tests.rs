@@ -3,7 +3,7 @@
 //! word that nobody took away is lost. A million of these cases are played with `ESPEJO_CASES`, see docs/testing.md.
 
 mod acts;
-mod mirror;
+mod known;
 mod people;
 mod requests;
 mod view;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{Deletes, MirrorPath, Moves, PageId};
 use crate::plan::{Decision, naming};
-use mirror::Mirror;
+use known::Mirror;
 use world::{TOP, World, words};
 
 const CASES: u64 = 3_000;

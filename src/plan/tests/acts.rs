@@ -1,6 +1,6 @@
 //! What each decision leads to, carried out at once: as the engine does it, with every write naming what it expects.
 
-use super::mirror::{Mirror, Writing, stamp_of};
+use super::known::{Mirror, Writing, stamp_of};
 use super::requests::is_answer;
 use super::view::{front_title_for, wanted_front_title};
 use super::world::{Text, World, hash_of};

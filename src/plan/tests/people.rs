@@ -131,6 +131,8 @@ impl World {
         };
         let path = self.name_in(&folder);
         if !self.is_taken(&path) {
+            // By its place it is the file that stood there, whatever that one says where it is now.
+            self.copied |= self.left.contains(&path);
             let lines = (0..self.luck.below(3)).map(|_| self.line()).collect();
             self.save(path, Text { lines, ..Text::default() });
         }
@@ -153,6 +155,8 @@ impl World {
         if to.is_within(&old) || !self.rename(from, to) {
             return;
         }
+        self.copied |= self.left.contains(to) && self.files[to].text.claims.is_none();
+        self.left.insert(from.clone());
         if with_folder {
             self.rename_folder(&old, &new);
         }

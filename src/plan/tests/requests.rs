@@ -1,7 +1,7 @@
 //! What decisions lead to at the service: pushes, deletions and new pages, each on a look of its own.
 
 use super::acts::Fate;
-use super::mirror::{Mirror, Wish, new_node};
+use super::known::{Mirror, Wish, new_node};
 use super::world::{World, blocks, hash_of, lines};
 use crate::model::{Agreed, ContentHash, MirrorPath, Node, PageId, Presence, Sent, Timestamp};
 use crate::plan::{Decision, Place, changed_at_the_service, guard, merge, naming};

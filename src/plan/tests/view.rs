@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::mirror::Mirror;
+use super::known::Mirror;
 use super::world::TOP;
 use crate::model::{ContentHash, LocalFile, MirrorPath, Node, PageId, Presence, folder_of};
 use crate::plan::{Decision, Place, View, decide, naming};

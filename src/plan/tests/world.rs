@@ -1,7 +1,7 @@
 //! Two sides to plan for, as small as they can be: pages, files, and words that are followed one by one. Nothing here
 //! knows of plans.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
@@ -92,6 +92,8 @@ pub(super) struct World {
     pub(super) doubled: Vec<bool>,
     /// Whether somebody has copied a whole file, or taken away what tells whose it is: then words may stand twice.
     pub(super) copied: bool,
+    /// Where files were before somebody moved them.
+    pub(super) left: BTreeSet<MirrorPath>,
     next: u32,
     /// What happened, if that shall be told.
     pub(super) story: Option<Vec<String>>,
@@ -148,6 +150,7 @@ impl World {
             free: Vec::new(),
             doubled: Vec::new(),
             copied: false,
+            left: BTreeSet::new(),
             next: 0,
             story: tells.then(Vec::new),
             broken: None,
@@ -273,8 +276,8 @@ impl World {
     }
 
     /// Folders with something in them.
-    pub(super) fn folders(&self) -> std::collections::BTreeSet<MirrorPath> {
-        let mut folders = std::collections::BTreeSet::from([MirrorPath::new(TOP).unwrap()]);
+    pub(super) fn folders(&self) -> BTreeSet<MirrorPath> {
+        let mut folders = BTreeSet::from([MirrorPath::new(TOP).unwrap()]);
         for path in self.files.keys().chain(self.copies.keys()) {
             let mut at = path.parent();
             while let Some(folder) = at.filter(|folder| !folder.is_root()) {

@@ -323,7 +323,9 @@ impl Mirror {
                         self.rebase_agreed(&old, &new);
                     }
                 }
-                Verdict::New { from: Some(from), .. } => self.follow_wish(from, &file.path),
+                Verdict::New { from: Some(from), .. } | Verdict::Copy { from: Some(from), .. } => {
+                    self.follow_wish(from, &file.path);
+                }
                 _ => {}
             }
         }
