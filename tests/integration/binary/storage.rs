@@ -184,7 +184,7 @@ fn what_changes_at_the_service_is_followed_without_a_needless_download() {
     assert_eq!(count(), before, "nothing was downloaded again");
     bench.world().app_replace_file(&file, bytes("second, longer"));
     bench.sync();
-    assert_eq!(text(&bench, "Older/plan B.txt"), "second, longer");
+    assert_eq!(text(&bench, "Older/plan B.txt"), "second, longer", "{}", bench.seen());
     assert_eq!(count(), before + 1);
     assert_eq!(trash(&bench).get("Storage/Older/plan B.txt").map(Vec::as_slice), Some(&b"first"[..]));
 }
