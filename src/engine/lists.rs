@@ -29,6 +29,7 @@ pub(super) struct Lists {
     pages_looked: BTreeMap<WorkspaceId, u64>,
     /// Before then a list that failed is not asked for again, however much hangs on it.
     rests_until: BTreeMap<WorkspaceId, Timestamp>,
+    workspaces_rest_until: Timestamp,
     /// Why a list could not be taken in, or entries of it.
     pub(super) trouble: BTreeMap<String, String>,
     /// Page files at the last scan, and what espejo itself has done to them since.
@@ -70,7 +71,8 @@ impl Engine {
             return None;
         }
         let under_way = |wanted: &Purpose| self.flights.values().any(|flight| flight.purpose == *wanted);
-        if self.lists.workspaces_due <= self.now && !under_way(&Purpose::ListWorkspaces) {
+        let due = self.lists.workspaces_due.max(self.lists.workspaces_rest_until);
+        if due <= self.now && !under_way(&Purpose::ListWorkspaces) {
             return Some((Effect::ListWorkspaces, Purpose::ListWorkspaces));
         }
         let due = self.lists.pages_due.iter().filter(|(id, due)| {
@@ -91,7 +93,8 @@ impl Engine {
             .iter()
             .filter(|(id, _)| present(id) && idle(&Purpose::ListPages((*id).clone())))
             .map(|(_, due)| *due);
-        let workspaces = Some(self.lists.workspaces_due).filter(|_| idle(&Purpose::ListWorkspaces));
+        let due = self.lists.workspaces_due.max(self.lists.workspaces_rest_until);
+        let workspaces = Some(due).filter(|_| idle(&Purpose::ListWorkspaces));
         let due = workspaces.into_iter().chain(pages).fold(now.plus_ms(WORKSPACES_EVERY_MS), Timestamp::min);
         due.max(self.pace.earliest(Class::List, 1, false, now))
     }
@@ -105,6 +108,7 @@ impl Engine {
             Ok(ServiceReply::Workspaces(list)) => list,
             other => {
                 self.lists.workspaces_due = self.now.plus_ms(RETRY_MS);
+                self.lists.workspaces_rest_until = self.now.plus_ms(self.backoff(1));
                 self.note_list_trouble("workspaces", other.err());
                 return Ok(());
             }

@@ -7,6 +7,7 @@ use crate::model::{
     Body, ContentHash, Effect, LastPush, Node, Page, PageId, Presence, ServiceError, ServiceReply, Timestamp,
     planted, undescribed,
 };
+use crate::plan::merge;
 use crate::store::StoreError;
 
 /// How long after a push the old body coming back means that an open editor overwrote it.
@@ -178,7 +179,7 @@ impl Engine {
             self.read_beside(&node);
         }
         self.settle_sent(&mut node)?;
-        let overwritten = self.take_in_overwriting(&mut node, before.body);
+        let overwritten = self.take_in_overwriting(&mut node, before.body)?;
         let (id, parent, workspace) = (node.id.clone(), node.remote.parent.clone(), node.workspace.clone());
         self.save_page(node)?;
         if overwritten {
@@ -203,20 +204,30 @@ impl Engine {
     }
 
     /// An open editor that never saw our push puts the old body back. Once, ours is pushed again on top.
-    fn take_in_overwriting(&self, node: &mut Node, before: Option<ContentHash>) -> bool {
-        let Some(push) = node.last_push.clone() else { return false };
+    fn take_in_overwriting(
+        &mut self,
+        node: &mut Node,
+        before: Option<ContentHash>,
+    ) -> Result<bool, StoreError> {
+        let Some(push) = node.last_push.clone() else { return Ok(false) };
         let put_back =
             node.remote.body == Some(push.before) && before == Some(push.after) && push.before != push.after;
         if planted("echo-check-lost") || !put_back || push.again || self.now.since_ms(push.at) > OVERWRITE_MS
         {
-            return false;
+            return Ok(false);
         }
         if let Some(base) = &mut node.base {
-            base.body = push.before;
+            // What was pushed is taken out of what was agreed on, and only that: the file may not have everything yet
+            // that went up with it.
+            let body = |hash| Ok::<_, StoreError>(self.store.body(hash)?.unwrap_or_default());
+            let (after, put_back, agreed) = (body(push.after)?, body(push.before)?, body(base.body)?);
+            let agreed = Body::of(merge::merge(&after, &put_back, &agreed).blocks);
+            self.store.keep_body(&agreed)?;
+            base.body = agreed.hash;
             base.text = None;
         }
         node.last_push = Some(LastPush { again: true, ..push });
-        true
+        Ok(true)
     }
 
     fn tell_of_overwriting(&mut self, page: &PageId) -> Result<(), StoreError> {

@@ -221,7 +221,7 @@ impl Run {
                 format!("saves {} [{}]: {saved}", self.named(&id), crate::run::listed(&words))
             }
             Deed::PutBackInApp(number) => {
-                let found = self.checks.fates.to_put_back(number, &self.service, self.now_ms);
+                let found = self.checks.fates.old_text(number, &self.service, self.now_ms);
                 let Some((id, content)) = found else { return };
                 let words = all_words(&content);
                 self.service.save(&id, content);

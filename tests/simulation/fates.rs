@@ -160,7 +160,7 @@ impl Fates {
 
     /// The content that an editor which was open before the last push to some page still has, if it may save it now
     /// and be noticed.
-    pub(crate) fn to_put_back(
+    pub(crate) fn old_text(
         &mut self,
         number: usize,
         service: &Service,

@@ -98,7 +98,7 @@ fn every_seed_keeps_the_promises() {
                         }
                         Err(broken) => {
                             // At once: a run of many seeds takes long.
-                            println!("seed {seed}: {}", broken.failure);
+                            println!("seed {seed}, step {}: {}", broken.step, broken.failure);
                             failed.lock().unwrap().push((seed, broken));
                         }
                     }
@@ -114,7 +114,7 @@ fn every_seed_keeps_the_promises() {
     failed.sort_by_key(|(seed, _)| *seed);
     let mut report = String::new();
     for (seed, broken) in &failed {
-        writeln!(report, "seed {seed}: {}", broken.failure).unwrap();
+        writeln!(report, "seed {seed}, step {}: {}", broken.step, broken.failure).unwrap();
     }
     let mut told = BTreeSet::new();
     let shrinks = number("ESPEJO_SHRINK") != Some(0);
