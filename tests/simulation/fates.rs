@@ -97,7 +97,9 @@ impl Fates {
                 return broken("loadable", format!("the block id {id} twice in {effect:?}"));
             }
         }
+        // Who approves lets the file of a page go that a list lacked all the time.
         if let Effect::TrashFile { path, .. } = effect
+            && !self.is_approved
             && let Some(file) = folder.file(path)
         {
             let own = |word: &&Word| !ledger.may_be_twice(**word) && !ledger.may_vanish(**word);
