@@ -153,9 +153,17 @@ impl Fates {
         Ok(())
     }
 
-    /// A PATCH replaced a page's content.
-    pub(crate) fn pushed(&mut self, id: &PageId, before: &Blocks, after: &Blocks, at_ms: i64) {
-        let again = self.pushes.get(id).is_some_and(|push| push.put_back.is_some() || push.again);
+    /// A PATCH replaced a page's content. `is_known`: by what espejo had seen of it, with nothing in between.
+    pub(crate) fn pushed(
+        &mut self,
+        id: &PageId,
+        before: &Blocks,
+        after: &Blocks,
+        at_ms: i64,
+        is_known: bool,
+    ) {
+        let again =
+            self.pushes.get(id).is_some_and(|push| push.put_back.is_some() || push.again) || !is_known;
         let push = Push { before: before.clone(), after: after.clone(), at_ms, put_back: None, again };
         self.pushes.insert(id.clone(), push);
     }

@@ -14,7 +14,7 @@ use espejo::model::{
 use espejo::store::Store;
 use tracing::Level;
 
-use crate::blocks;
+use crate::blocks::{self, all_words};
 use crate::checks::{Checks, Failure, broken, nothing_lost};
 use crate::disk::Job;
 use crate::folder::{Folder, Traits};
@@ -356,7 +356,9 @@ impl Run {
                 Effect::UpdatePage { id, content: Some(after), .. } => {
                     let before = before.unwrap_or_default();
                     self.checks.replaces(id, (&before, after), asked_ms, &mut self.ledger)?;
-                    self.checks.fates.pushed(id, &before, after, self.now_ms);
+                    let words = all_words(&before).into_iter().collect();
+                    let is_known = self.checks.last_look(id).is_some_and(|(seen, _)| *seen == words);
+                    self.checks.fates.pushed(id, &before, after, self.now_ms, is_known);
                 }
                 Effect::CreatePage { .. } => {
                     if let Some(page) = self.service.newest() {
