@@ -7,6 +7,7 @@
 //! the client is not repeated here.
 
 mod app;
+mod canvas;
 mod faults;
 mod http;
 mod limit;
@@ -18,6 +19,7 @@ mod server;
 mod workspaces;
 mod world;
 
+pub use canvas::{PresentationRecord, SlideRecord, WhiteboardRecord};
 pub use faults::{Fault, Matcher};
 pub use http::{Delivery, HttpRequest, HttpResponse};
 pub use limit::Window;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::canvas::{PresentationRecord, WhiteboardRecord};
 use super::faults::{Faults, Moment};
 use super::http::{Answered, HttpRequest, HttpResponse, refuse};
 use super::limit::{Limit, Window};
@@ -9,7 +10,7 @@ use super::log::{LogEntry, RequestLog};
 use super::pages::PageRecord;
 use super::rng::Rng;
 use super::workspaces::WorkspaceRecord;
-use crate::model::{PageId, Timestamp};
+use crate::model::{BoardId, DeckId, PageId, Timestamp};
 
 /// The service as one caller sees it.
 #[derive(Debug, Clone)]
@@ -21,6 +22,12 @@ pub struct World {
     pub(super) pages: BTreeMap<PageId, PageRecord>,
     /// How many pages were ever made: the order among equal positions.
     pub(super) pages_made: u64,
+    pub(super) whiteboards: BTreeMap<BoardId, WhiteboardRecord>,
+    pub(super) presentations: BTreeMap<DeckId, PresentationRecord>,
+    /// How many whiteboards and presentations were ever made.
+    pub(super) canvases_made: u64,
+    /// The caller's own user id.
+    pub(super) caller: String,
     pub(super) faults: Faults,
     limit: Limit,
     plan_refuses: bool,
@@ -55,6 +62,10 @@ impl World {
             workspaces: Vec::new(),
             pages: BTreeMap::new(),
             pages_made: 0,
+            whiteboards: BTreeMap::new(),
+            presentations: BTreeMap::new(),
+            canvases_made: 0,
+            caller: Rng::new(seed ^ 0xca11).uuid(),
             // A sequence of its own: bad luck must not change the ids.
             faults: Faults::new(seed ^ 0xfa17),
             limit: Limit::new(Some(60), Window::SlidingLog),
@@ -173,7 +184,10 @@ impl World {
             ("GET", ["pages", id]) => self.get_page(id),
             ("PATCH", ["pages", id]) => self.update_page(id, &request.body),
             ("DELETE", ["pages", id]) => self.trash_page(id),
-            _ => refuse(404, "Not found"),
+            _ => match self.route_canvas(request, &segments) {
+                Some(answered) => answered,
+                None => refuse(404, "Not found"),
+            },
         }
     }
 }

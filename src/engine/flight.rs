@@ -162,6 +162,7 @@ pub(super) fn name_of(effect: &Effect) -> &'static str {
         Effect::CreatePage { .. } => "create page",
         Effect::UpdatePage { .. } => "update page",
         Effect::TrashPage(_) => "trash page",
+        Effect::Board(_) => "whiteboards or presentations",
         Effect::Scan => "scan",
         Effect::ReadFile(_) => "read file",
         Effect::WriteFile { .. } => "write file",

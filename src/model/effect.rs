@@ -5,7 +5,7 @@
 //! no longer holds.
 
 use super::{
-    Blocks, ContentHash, DiskError, MirrorPath, Page, PageId, PageMeta, ServiceError, Stamp, Workspace,
+    Blocks, BoardEffect, BoardReply, ContentHash, DiskError, MirrorPath, Page, PageId, PageMeta, ServiceError, Stamp, Workspace,
     WorkspaceId,
 };
 
@@ -42,6 +42,8 @@ pub enum Effect {
     },
     /// `DELETE /pages/:id`: to the service's trash, with all its subpages.
     TrashPage(PageId),
+    /// A request about whiteboards or presentations.
+    Board(BoardEffect),
 
     /// Look at the whole mirror: the root's state and every entry beneath it.
     Scan,
@@ -86,6 +88,7 @@ impl Effect {
                 | Self::CreatePage { .. }
                 | Self::UpdatePage { .. }
                 | Self::TrashPage(_)
+                | Self::Board(_)
         )
     }
 }
@@ -155,6 +158,8 @@ pub enum ServiceReply {
     Meta(PageMeta),
     /// To [`Effect::TrashPage`].
     Trashed,
+    /// To [`Effect::Board`].
+    Board(BoardReply),
 }
 
 /// What the folder answered.

@@ -13,6 +13,8 @@ pub struct Settings {
     pub utc_offset_seconds: i32,
     /// Everything about pages.
     pub pages: PageSettings,
+    /// Everything about whiteboards and presentations.
+    pub boards: BoardSettings,
 }
 
 /// Settings of pages (contract section 5, `[pages]`).
@@ -34,6 +36,19 @@ pub struct PageSettings {
     pub trash_days: u32,
     /// Undocumented block types that may be created.
     pub blocks: Vec<String>,
+}
+
+/// Settings of whiteboards and presentations (contract section 5, `[whiteboards]` and `[presentations]`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BoardSettings {
+    /// Whether whiteboards are mirrored.
+    pub whiteboards: bool,
+    /// Whether presentations are mirrored.
+    pub presentations: bool,
+    /// Whether a dashboard's magnets are shown beside its page.
+    pub dashboards: bool,
+    /// Whether espejo may remove what nobody can bring back: slides, and elements the API cannot create.
+    pub permanent_deletes: bool,
 }
 
 /// What a deleted file means.
@@ -62,6 +77,7 @@ impl Default for Settings {
             eager: false,
             utc_offset_seconds: 0,
             pages: PageSettings::default(),
+            boards: BoardSettings::default(),
         }
     }
 }

@@ -110,7 +110,7 @@ impl Client {
         Ok(Self { http, base: address.base, token })
     }
 
-    /// Performs one of the six requests, once.
+    /// Performs one request, once.
     ///
     /// # Errors
     /// [`ServiceError::Unreachable`] when nothing was sent; [`ServiceError::Lost`] when something may have been and no

@@ -143,7 +143,7 @@ fn same(meta: PageMeta, id: &PageId) -> Result<PageMeta, Why> {
     if meta.id == *id { Ok(meta) } else { Err(format!("was asked for, and page {} came", meta.id)) }
 }
 
-fn list(data: &[u8]) -> Result<Vec<&[u8]>, ServiceError> {
+pub(super) fn list(data: &[u8]) -> Result<Vec<&[u8]>, ServiceError> {
     match parts::elements(data) {
         Some(Ok(elements)) => Ok(elements),
         Some(Err(error)) => Err(garbled(format!("its list is no valid JSON: {}", words(&error.to_string())))),
@@ -151,7 +151,7 @@ fn list(data: &[u8]) -> Result<Vec<&[u8]>, ServiceError> {
     }
 }
 
-fn object(part: &[u8]) -> Result<Map<String, Value>, Why> {
+pub(super) fn object(part: &[u8]) -> Result<Map<String, Value>, Why> {
     match serde_json::from_slice(part) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(other) => Err(format!("is {} instead of an object", kind(&other))),
@@ -163,7 +163,7 @@ fn object(part: &[u8]) -> Result<Map<String, Value>, Why> {
     }
 }
 
-fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Result<&'a str, Why> {
+pub(super) fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Result<&'a str, Why> {
     match map.get(key) {
         Some(Value::String(text)) => Ok(text),
         Some(other) => Err(format!("has {} as its {key}", kind(other))),
@@ -178,7 +178,7 @@ fn optional<'a>(map: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str
     }
 }
 
-fn kind(value: &Value) -> &'static str {
+pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a truth value",
@@ -189,13 +189,13 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn garbled(what: String) -> ServiceError {
+pub(super) fn garbled(what: String) -> ServiceError {
     ServiceError::Garbled(what)
 }
 
 /// Whether an object has the one key that `serde_json` (with `arbitrary_precision`) takes for its own sign of a
 /// number: that object would silently become a number.
-fn hides_a_number(json: &[u8]) -> bool {
+pub(super) fn hides_a_number(json: &[u8]) -> bool {
     let Ok(json) = std::str::from_utf8(json) else { return false };
     // In a text the quote after the name would be `\"`, so only a key can match.
     json.match_indices("serde_json::private::Number\"").any(|(at, name)| {
