@@ -145,6 +145,12 @@ impl Config {
             workspaces: self.workspaces.clone(),
             requests_per_minute: self.requests_per_minute,
             pages: self.pages.clone(),
+            boards: model::BoardSettings {
+                whiteboards: self.whiteboards.enabled,
+                presentations: self.presentations.enabled,
+                dashboards: self.whiteboards.enabled,
+                permanent_deletes: self.presentations.allow_permanent_deletes,
+            },
             ..model::Settings::default()
         }
     }

@@ -35,7 +35,7 @@ impl Engine {
                 return Ok(Some(choice));
             }
         }
-        Ok(None)
+        self.next_board_disk_effect()
     }
 
     /// Decides on one page until nothing more can be done for it at once, or an effect is needed.

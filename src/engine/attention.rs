@@ -23,6 +23,12 @@ pub struct Summary {
     pub listed: usize,
     /// Pages whose body has been looked at in this full pass (or ever, without one).
     pub looked: usize,
+    /// Whiteboards and slides whose file and elements have agreed.
+    pub canvases: usize,
+    /// Whiteboards and slides that the service lists.
+    pub canvases_listed: usize,
+    /// Whiteboards and slides that have been looked at in this full pass (or ever, without one).
+    pub canvases_looked: usize,
     /// Edits, new files and deletions on their way.
     pub pending: usize,
     /// What needs a person.
@@ -48,6 +54,7 @@ impl Engine {
     /// Writes the list of what needs a person when it has changed.
     pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
         self.end_adopting()?;
+        self.end_adopting_boards()?;
         let list = self.needs()?;
         if !self.attention.written || self.attention.shown != list {
             self.store.set_attention(&list, self.now)?;
@@ -165,6 +172,7 @@ impl Engine {
                 need(shown, why, "it is tried again by itself");
             }
         }
+        self.board_needs(&mut |path, reason, action| need(path, reason, action));
         list.sort();
         list.dedup();
         Ok(list)
@@ -222,12 +230,18 @@ impl Engine {
             && self.root.is_ready()
             && self.watch.is_quiet(self.now)
             && !self.creations_wait();
-        let left = i64::try_from(listed - looked).unwrap_or(0);
+        let boards = self.board_progress();
+        let is_settled = is_settled && boards.settled;
+        let left = listed - looked + boards.listed - boards.looked;
+        let left = i64::try_from(left).unwrap_or(0);
         Ok(Summary {
             mirrored: self.trees.mirrored(),
             listed,
             looked,
-            pending,
+            pending: pending + boards.pending,
+            canvases: boards.mirrored,
+            canvases_listed: boards.listed,
+            canvases_looked: boards.looked,
             attention: self.attention.shown.clone(),
             conflicts: self.store.conflicts()?.len(),
             requests_last_minute: self.pace.sent_since(now.plus_ms(-60_000)),

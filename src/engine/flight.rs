@@ -35,6 +35,8 @@ pub(super) enum Purpose {
     Read {
         path: MirrorPath,
     },
+    /// Anything about whiteboards and presentations.
+    Board(Box<super::boards::Purpose>),
     /// A read whose bytes are then changed by [`super::act`] and written back.
     ReadToSplice {
         page: PageId,
@@ -99,6 +101,9 @@ pub(super) struct Written {
 
 impl Purpose {
     pub(super) fn is_request(&self) -> bool {
+        if let Self::Board(purpose) = self {
+            return purpose.is_request();
+        }
         matches!(
             self,
             Self::ListWorkspaces
@@ -141,6 +146,7 @@ impl Purpose {
         match self {
             Self::ListWorkspaces | Self::ListPages(_) => Class::List,
             Self::Look { class, .. } => *class,
+            Self::Board(purpose) => purpose.class(),
             _ => Class::Edit,
         }
     }

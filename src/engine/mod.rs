@@ -12,6 +12,7 @@
 mod act;
 mod answers;
 mod attention;
+mod boards;
 mod create;
 mod disk;
 mod flight;
@@ -69,6 +70,8 @@ pub struct Engine {
     service: service::Health,
     lists: lists::Lists,
     poll_slot: u64,
+    /// Whose turn a look of the background is: pages' or canvases'.
+    board_turn: u8,
     sent: BTreeMap<PageId, Sent>,
     /// Writes to files that may have been made although nothing says so.
     writing: BTreeMap<PageId, Writing>,
@@ -86,6 +89,7 @@ pub struct Engine {
     removals: Vec<(Timestamp, bool)>,
     full_pass: Option<lists::FullPass>,
     attention: attention::Board,
+    boards: boards::Boards,
     happened: Vec<Happening>,
 }
 
@@ -170,6 +174,9 @@ impl Engine {
         for intent in intents.values_mut().filter(|intent| intent.lost.is_none()) {
             intent.lost = Some((now, 0));
         }
+        let board_adopting = store.meta("board_adopting")?.as_deref() != Some("no");
+        let boards = boards::Boards::new(store.load_boards()?, board_adopting, now);
+        store.drop_unused_elements()?;
         let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
         store.close_request_log(now)?;
         let first_run = store.meta("adopting")?.is_none();
@@ -196,6 +203,7 @@ impl Engine {
             service: service::Health::default(),
             lists: lists::Lists::default(),
             poll_slot: 0,
+            board_turn: 0,
             sent,
             writing,
             intents,
@@ -206,6 +214,7 @@ impl Engine {
             removals: Vec::new(),
             full_pass: None,
             attention: attention::Board::default(),
+            boards,
             happened: Vec::new(),
         };
         engine.clamp_times(now);
@@ -269,6 +278,9 @@ impl Engine {
         let mut at = self.watch.next_due();
         if self.may_ask_more() {
             at = at.min(self.next_request_due(now));
+        }
+        if let Some(due) = self.next_board_disk_due() {
+            at = at.min(due);
         }
         for moment in self.moments.values() {
             if moment.retry_at > now {

@@ -263,7 +263,7 @@ fn room(folder: &MirrorPath) -> usize {
     PATH_BYTES_MAX.saturating_sub(folder.as_str().len()).clamp(16, 252)
 }
 
-fn wall_time(at: Timestamp, offset_seconds: i32) -> naming::WallTime {
+pub(super) fn wall_time(at: Timestamp, offset_seconds: i32) -> naming::WallTime {
     let moment = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     let offset = jiff::tz::Offset::from_seconds(offset_seconds).unwrap_or(jiff::tz::Offset::UTC);
     let civil = offset.to_datetime(moment);

@@ -51,12 +51,23 @@ impl Engine {
             if let Some(choice) = self.next_creation()? {
                 return Ok(Some(choice));
             }
+            if let Some(choice) = self.next_board_edit()? {
+                return Ok(Some(choice));
+            }
         }
-        if self.edits_wait() {
+        if self.edits_wait() || self.board_edits_wait() {
             // The little that is left belongs to a person's edit.
             return Ok(None);
         }
-        Ok(self.next_list().or_else(|| self.next_poll()))
+        if let Some(list) = self.next_list().or_else(|| self.next_board_list()) {
+            return Ok(Some(list));
+        }
+        // Two looks at pages for each at a canvas, and all of them where the other side has nothing to look at.
+        self.board_turn = (self.board_turn + 1) % 3;
+        if self.board_turn == 0 {
+            return Ok(self.next_board_poll().or_else(|| self.next_poll()));
+        }
+        Ok(self.next_poll().or_else(|| self.next_board_poll()))
     }
 
     /// After a failure, one request at a time tells whether the service is back.
@@ -146,6 +157,7 @@ impl Engine {
         } else {
             self.next_list_due(now).min(self.next_poll_due(now))
         };
+        let at = at.min(self.next_board_due(now));
         at.max(self.service.quiet_until.min(far)).max(self.pace.blocked_until()).min(forbidden)
     }
 
@@ -163,6 +175,7 @@ impl Engine {
             Err(error) => self.service_fails(&flight, error),
         }
         match flight.purpose.clone() {
+            Purpose::Board(purpose) => self.board_request_done(&flight, *purpose, result),
             Purpose::ListWorkspaces => self.workspaces_listed(&flight, result),
             Purpose::ListPages(workspace) => self.pages_listed(&flight, &workspace, result),
             Purpose::Look { page, class, reserve } => {

@@ -4,6 +4,7 @@
 //! engine opens a transaction with its first write of a turn and commits at the turn's end, so that what an effect
 //! rests on is durable before the effect leaves.
 
+mod boards;
 mod open;
 mod queue;
 mod rows;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
 pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;
 pub use status::{PageRow, ReadOnly, StatusCounts};
