@@ -22,6 +22,9 @@ const FONTS: &str = "Inter, 'Helvetica Neue', Helvetica, Arial, 'Liberation Sans
 /// Lines of one text: what is longer than any box is not drawn to its end.
 const LINES_MAX: usize = 400;
 
+/// The prefix of a whiteboard.
+const BOARD: &str = "b";
+
 /// A rectangle: x, y, width, height.
 type Area = [f64; 4];
 
@@ -31,7 +34,7 @@ pub fn board(elements: &[Value]) -> String {
     let area = bounds(elements);
     let scale = (OPENS_AT / area[2].max(area[3])).min(1.0);
     let size = [area[2] * scale, area[3] * scale];
-    svg(elements, area, Some(size), GROUND, "e")
+    svg(elements, area, Some(size), GROUND, BOARD)
 }
 
 /// A slide's picture: as large as its presentation's canvas.
@@ -81,7 +84,10 @@ addEventListener('keydown',e=>{const k=e.key;if(k==='ArrowRight'||k==='ArrowDown
 else if(k==='ArrowLeft'||k==='ArrowUp'||k==='PageUp')go(at-1);else if(k==='Home')go(0);else if(k==='End')go(all.length-1);\
 else return;e.preventDefault()});addEventListener('click',e=>go(at+(e.clientX<innerWidth/3?-1:1)));go(at)";
 
+/// `prefix` begins the names inside. Rectangles have round corners on whiteboards and square ones on slides, which they
+/// may fill from edge to edge.
 fn svg(elements: &[Value], area: Area, size: Option<[f64; 2]>, ground: Colour, prefix: &str) -> String {
+    let round = prefix == BOARD;
     let [x, y, width, height] = area.map(number);
     let size = size.map_or_else(String::new, |[w, h]| {
         format!(" width=\"{}\" height=\"{}\"", number(w.max(1.0)), number(h.max(1.0)))
@@ -92,7 +98,7 @@ fn svg(elements: &[Value], area: Area, size: Option<[f64; 2]>, ground: Colour, p
         ground.paint("fill")
     );
     for (index, element) in elements.iter().enumerate() {
-        draw(&mut out, element, ground, &format!("{prefix}{index}"));
+        draw(&mut out, element, ground, &format!("{prefix}{index}"), round);
     }
     out.push_str("</svg>\n");
     out
@@ -122,7 +128,7 @@ fn bounds(elements: &[Value]) -> Area {
     [left - MARGIN, top - MARGIN, right - left + 2.0 * MARGIN, bottom - top + 2.0 * MARGIN]
 }
 
-fn draw(out: &mut String, element: &Value, ground: Colour, id: &str) {
+fn draw(out: &mut String, element: &Value, ground: Colour, id: &str, round: bool) {
     let [mut x, mut y, mut width, mut height] = place_of(element);
     let kind = type_of(element);
     if kind == "connector" {
@@ -147,7 +153,7 @@ fn draw(out: &mut String, element: &Value, ground: Colour, id: &str) {
     if opacity < 1.0 {
         out.push_str(&format!("<g opacity=\"{}\">\n", number(opacity)));
     }
-    let under = shape(out, element, kind, area, ground);
+    let under = shape(out, element, kind, area, ground, round);
     text(out, element, kind, area, under, id);
     if opacity < 1.0 {
         out.push_str("</g>\n");
@@ -155,7 +161,14 @@ fn draw(out: &mut String, element: &Value, ground: Colour, id: &str) {
 }
 
 /// Draws what is under the text, and says its colour.
-fn shape(out: &mut String, element: &Value, kind: &str, [x, y, width, height]: Area, ground: Colour) -> Colour {
+fn shape(
+    out: &mut String,
+    element: &Value,
+    kind: &str,
+    [x, y, width, height]: Area,
+    ground: Colour,
+    round: bool,
+) -> Colour {
     let rect = |radius: f64, paint: &str| {
         format!(
             "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\" {paint}/>\n",
@@ -195,7 +208,7 @@ fn shape(out: &mut String, element: &Value, kind: &str, [x, y, width, height]: A
             };
             let paint = format!("{paint}{line}");
             if kind == "rectangle" {
-                out.push_str(&rect(6.0, &paint));
+                out.push_str(&rect(if round { 6.0 } else { 0.0 }, &paint));
             } else {
                 out.push_str(&format!(
                     "<ellipse cx=\"{}\" cy=\"{}\" rx=\"{}\" ry=\"{}\" {paint}/>\n",

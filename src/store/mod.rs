@@ -4,6 +4,7 @@
 //! engine opens a transaction with its first write of a turn and commits at the turn's end, so that what an effect
 //! rests on is durable before the effect leaves.
 
+mod board_status;
 mod boards;
 mod open;
 mod queue;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+pub use board_status::{BoardCounts, CanvasRow};
 pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
 pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;

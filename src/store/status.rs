@@ -74,6 +74,10 @@ impl ReadOnly {
         }
     }
 
+    pub(super) fn store(&mut self) -> &mut Store {
+        &mut self.0
+    }
+
     /// A remembered value.
     ///
     /// # Errors
