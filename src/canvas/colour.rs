@@ -40,7 +40,8 @@ impl Colour {
         if text == "transparent" {
             return Some(Self { rgb: [255; 3], alpha: 0.0 });
         }
-        let (_, digits) = NAMES.split_whitespace().filter_map(|pair| pair.split_once('=')).find(|n| n.0 == text)?;
+        let (_, digits) =
+            NAMES.split_whitespace().filter_map(|pair| pair.split_once('=')).find(|n| n.0 == text)?;
         hex(digits)
     }
 
@@ -97,7 +98,7 @@ fn byte(value: f64) -> u8 {
 
 fn channel(part: &str) -> Option<u8> {
     match part.strip_suffix('%') {
-        Some(part) => part.parse::<f64>().ok().map(|value| byte(value * 2.55)),
+        Some(part) => part.parse::<f64>().ok().map(|value| byte(value * 255.0 / 100.0)),
         None => part.parse::<f64>().ok().map(byte),
     }
 }
@@ -174,7 +175,8 @@ mod tests {
         check("transparent", Some("#ffffff"));
         check("3", Some("#fde68a"));
         check("4", Some("#bbf7d0"));
-        for text in ["", "0", "7", "#ab", "#ééé", "var(--x)", "url(#a)", "red; x", "rgb(1,2)", "rgb(a,b,c)"] {
+        for text in ["", "0", "7", "#ab", "#ééé", "var(--x)", "url(#a)", "red; x", "rgb(1,2)", "rgb(a,b,c)"]
+        {
             check(text, None);
         }
     }

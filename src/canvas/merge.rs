@@ -143,7 +143,9 @@ fn keep_reason(surface: Surface, before: &Value, theirs: &Value, permanent: bool
 
 /// Whether nothing that a person sees of an element has changed.
 fn same_element(a: &Value, b: &Value) -> bool {
-    ["type", "x", "y", "width", "height", "content", "style"].iter().all(|key| same(key, a.get(key), b.get(key)))
+    ["type", "x", "y", "width", "height", "content", "style"]
+        .iter()
+        .all(|key| same(key, a.get(key), b.get(key)))
 }
 
 impl Merged {
@@ -261,7 +263,9 @@ fn set(element: &mut Value, path: &[String], value: Option<&Value>) {
 /// Whether a field says the same: places as a file can say them, everything else exactly.
 fn same(key: &str, a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a, b) {
-        (Some(a), Some(b)) if GEOMETRY.contains(&key) => a == b || a.as_f64() == b.as_f64() || either_whole(a, b),
+        (Some(a), Some(b)) if GEOMETRY.contains(&key) => {
+            a == b || a.as_f64() == b.as_f64() || either_whole(a, b)
+        }
         (None | Some(Value::Null), None | Some(Value::Null)) => true,
         (Some(Value::Object(map)), None) | (None, Some(Value::Object(map))) => map.is_empty(),
         (a, b) => a == b,

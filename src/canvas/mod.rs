@@ -23,7 +23,7 @@ pub use merge::{Merged, Op, changed, creation, merge, was_made_of};
 pub use node::render;
 pub use patch::patch;
 pub use picture::{Shown, board, show, slide};
-pub use read::{Aliases, Change, Local, read};
+pub use read::{Aliases, Change, Local, known, read};
 
 /// A number as SVG has it: two places at most, no exponent.
 fn number(value: f64) -> String {

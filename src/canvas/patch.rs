@@ -54,8 +54,7 @@ pub fn patch(text: &str, base: &[Value], target: &[Value], aliases: &Aliases) ->
         }
     }
     let fresh = target.iter().any(|element| !list.groups.contains_key(id_of(element)));
-    let in_order: Vec<&str> =
-        target.iter().map(id_of).filter(|id| list.groups.contains_key(*id)).collect();
+    let in_order: Vec<&str> = target.iter().map(id_of).filter(|id| list.groups.contains_key(*id)).collect();
     let mut edits = if !fresh && removed.is_empty() && list.order == in_order {
         in_place
     } else {

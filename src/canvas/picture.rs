@@ -120,9 +120,9 @@ fn bounds(elements: &[Value]) -> Area {
     for element in elements {
         let [x, y, width, height] = place_of(element);
         let own = [x.min(x + width), y.min(y + height), x.max(x + width), y.max(y + height)];
-        edges = Some(edges.map_or(own, |e| {
-            [e[0].min(own[0]), e[1].min(own[1]), e[2].max(own[2]), e[3].max(own[3])]
-        }));
+        edges = Some(
+            edges.map_or(own, |e| [e[0].min(own[0]), e[1].min(own[1]), e[2].max(own[2]), e[3].max(own[3])]),
+        );
     }
     let [left, top, right, bottom] = edges.unwrap_or([0.0, 0.0, 320.0, 180.0]);
     [left - MARGIN, top - MARGIN, right - left + 2.0 * MARGIN, bottom - top + 2.0 * MARGIN]
@@ -234,13 +234,19 @@ fn over(colour: Colour, ground: Colour) -> Colour {
         let (own, under) = (f64::from(colour.rgb[at]), f64::from(ground.rgb[at]));
         own * colour.alpha + under * (1.0 - colour.alpha)
     };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a mean of two bytes is a byte")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a mean of two bytes is a byte"
+    )]
     Colour { rgb: [0, 1, 2].map(|at| mix(at).round() as u8), alpha: 1.0 }
 }
 
 fn text(out: &mut String, element: &Value, kind: &str, area: Area, under: Colour, id: &str) {
     let words = match View::of(element).kind {
-        super::node::Kind::Text(words) | super::node::Kind::Link(words) => words.replace("**", if super::node::has_text(kind) { "**" } else { "" }),
+        super::node::Kind::Text(words) | super::node::Kind::Link(words) => {
+            words.replace("**", if super::node::has_text(kind) { "**" } else { "" })
+        }
     };
     if words.trim().is_empty() {
         return;
@@ -292,7 +298,11 @@ fn text(out: &mut String, element: &Value, kind: &str, area: Area, under: Colour
         if font.bold { " font-weight=\"700\"" } else { "" },
         if flag(element, "italic") { " font-style=\"italic\"" } else { "" },
         if flag(element, "underline") { " text-decoration=\"underline\"" } else { "" },
-        if font.spacing == 0.0 { String::new() } else { format!(" letter-spacing=\"{}\"", number(font.spacing)) },
+        if font.spacing == 0.0 {
+            String::new()
+        } else {
+            format!(" letter-spacing=\"{}\"", number(font.spacing))
+        },
         family(element),
         if clip { format!(" clip-path=\"url(#{id})\"") } else { String::new() },
     ));

@@ -97,6 +97,23 @@ pub fn read(text: &str, surface: Surface, base: &[Value], aliases: &Aliases) -> 
     Ok(local)
 }
 
+/// The base of a file, with what the service shows and the file has although nobody noted it: after a kill, or when an
+/// old copy was put back.
+#[must_use]
+pub fn known(text: &str, base: &[Value], remote: &[Value]) -> Vec<Value> {
+    let mut all = base.to_vec();
+    // Only a node counts: an edge or a word that names an element must not make it look deleted.
+    let nodes = parse(text).unwrap_or_default().0;
+    let there: BTreeSet<&str> = nodes.iter().map(id_of).collect();
+    for element in remote {
+        let id = id_of(element);
+        if base.iter().all(|known| id_of(known) != id) && there.contains(id) {
+            all.push(element.clone());
+        }
+    }
+    all
+}
+
 /// Names for a file's nodes: their ids, and the id with a number where a node was copied with its id.
 #[derive(Debug, Default)]
 pub(super) struct Keys(BTreeMap<String, usize>);
@@ -201,9 +218,8 @@ fn compare_colour(
 
 /// Whether a node's colour says what the element's colour is. A sticky note without one is yellow.
 pub(super) fn same_colour(said: Option<Colour>, is: Option<Colour>, kind: &str) -> bool {
-    let plain = |colour: Option<Colour>| {
-        colour.or((kind == "sticky").then_some(STICKY)).map(|colour| colour.rgb)
-    };
+    let plain =
+        |colour: Option<Colour>| colour.or((kind == "sticky").then_some(STICKY)).map(|colour| colour.rgb);
     plain(said) == plain(is)
 }
 
@@ -281,7 +297,11 @@ fn new_element(node: &Value, raw: &str, surface: Surface) -> Result<Fields, Stri
         Some(Value::String(kind)) if is_creatable(surface, kind) => kind,
         Some(other) => {
             let kind = other.as_str().map_or_else(|| shape(other).to_owned(), shown);
-            let may = if surface == Surface::Board { "sticky, text, rectangle or ellipse" } else { "text, rectangle or ellipse" };
+            let may = if surface == Surface::Board {
+                "sticky, text, rectangle or ellipse"
+            } else {
+                "text, rectangle or ellipse"
+            };
             return Err(format!("the new node {} cannot become {kind}; the API makes {may}", shown(raw)));
         }
     };

@@ -21,7 +21,9 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
     let now = daemon::wall_now();
     let running = run::is_running(&config.state_dir);
     let (counts, boards, attention, conflicts) = match ReadOnly::open(&config.state_dir)? {
-        Some(mut state) => (state.counts(now)?, state.board_counts()?, state.attention()?, state.conflicts()?),
+        Some(mut state) => {
+            (state.counts(now)?, state.board_counts()?, state.attention()?, state.conflicts()?)
+        }
         None => (StatusCounts::default(), BoardCounts::default(), Vec::new(), Vec::new()),
     };
     let needs = !attention.is_empty() || !conflicts.is_empty();
@@ -80,7 +82,8 @@ fn human(
     let verdict = match (running, needs) {
         (_, 1..) => output::paint(output::ODD, &output::needs(needs)),
         (true, 0)
-            if counts.pending + counts.unmirrored + counts.queue + boards.pending + boards.unmirrored == 0 =>
+            if counts.pending + counts.unmirrored + counts.queue + boards.pending + boards.unmirrored
+                == 0 =>
         {
             output::paint(output::GOOD, "everything is in step")
         }

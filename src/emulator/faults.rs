@@ -91,7 +91,11 @@ impl Matcher {
             Self::Route(method, path) => request.method == *method && request.path == *path,
             Self::Page(id) => request.path.strip_prefix("/pages/") == Some(id.as_str()),
             Self::Lists => {
-                request.method == "GET" && matches!(request.path.as_str(), "/workspaces" | "/pages" | "/whiteboards" | "/presentations")
+                request.method == "GET"
+                    && matches!(
+                        request.path.as_str(),
+                        "/workspaces" | "/pages" | "/whiteboards" | "/presentations"
+                    )
             }
         }
     }

@@ -5,8 +5,8 @@
 //! no longer holds.
 
 use super::{
-    Blocks, BoardEffect, BoardReply, ContentHash, DiskError, MirrorPath, Page, PageId, PageMeta, ServiceError, Stamp, Workspace,
-    WorkspaceId,
+    Blocks, BoardEffect, BoardReply, ContentHash, DiskError, MirrorPath, Page, PageId, PageMeta,
+    ServiceError, Stamp, Workspace, WorkspaceId,
 };
 
 /// Names one effect from its issue to its answer; never reused within a run.

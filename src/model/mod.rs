@@ -19,7 +19,8 @@ mod trees;
 pub use block::{Blocks, DOCUMENTED, semantically_equal, undescribed};
 pub use board::{
     BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Deck, DeckNode,
-    Elements, Fields, IntentKind, Slide, Surface, Whiteboard, elements_hash, elements_json, id_of, is_creatable,
+    Elements, Fields, IntentKind, Slide, Surface, Whiteboard, elements_hash, elements_json, id_of,
+    is_creatable,
 };
 pub use effect::{
     DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, Outcome, Request, RootState,

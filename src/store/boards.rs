@@ -341,7 +341,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn save_canvas_intent(&mut self, name: &str, intent: &CanvasIntent) -> Result<(), StoreError> {
-        let (mut deck, mut own, mut space, mut at, mut node, mut fields) = (None, None, None, None, None, None);
+        let (mut deck, mut own, mut space, mut at, mut node, mut fields) =
+            (None, None, None, None, None, None);
         let kind = match &intent.kind {
             IntentKind::Board(workspace, path) => {
                 (space, at) = (Some(workspace.as_str()), Some(path.as_str()));
@@ -403,9 +404,18 @@ impl Store {
             return Ok(());
         };
         let [device, inode, size, modified, changed, born] = stamp_values(stamp);
-        db.prepare_cached("INSERT OR REPLACE INTO board_drawn VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?.execute(
-            params![path.as_str(), source.0, hash.0, device, inode, size, modified, changed, born],
-        )?;
+        db.prepare_cached("INSERT OR REPLACE INTO board_drawn VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?
+            .execute(params![
+                path.as_str(),
+                source.0,
+                hash.0,
+                device,
+                inode,
+                size,
+                modified,
+                changed,
+                born
+            ])?;
         Ok(())
     }
 
@@ -497,11 +507,7 @@ fn node_of(row: &Row<'_>) -> Result<CanvasNode, StoreError> {
     };
     Ok(CanvasNode {
         id: canvas_of(row)?,
-        workspace: row
-            .get::<_, Option<String>>("workspace")?
-            .as_deref()
-            .map(workspace_id)
-            .transpose()?,
+        workspace: row.get::<_, Option<String>>("workspace")?.as_deref().map(workspace_id).transpose()?,
         name: row.get("name")?,
         order: usize::try_from(row.get::<_, i64>("place")?).unwrap_or(0),
         background: json(&row.get::<_, String>("background")?)?,

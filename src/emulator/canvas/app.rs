@@ -37,7 +37,8 @@ impl World {
 
     /// Somebody moves a slide to another place.
     pub fn app_move_slide(&mut self, deck: &DeckId, from: usize, to: usize) -> bool {
-        let Some(deck) = self.presentations.get_mut(deck).filter(|deck| from.max(to) < deck.slides.len()) else {
+        let Some(deck) = self.presentations.get_mut(deck).filter(|deck| from.max(to) < deck.slides.len())
+        else {
             return false;
         };
         let slide = deck.slides.remove(from);

@@ -46,21 +46,37 @@ fn presentation(world: &mut World) {
     debug_assert!(more.iter().all(Option::is_some));
     let texts = [
         ("Taller Mistral", "Bicicletas que duran.\nDesde 1987, en la calle del Viento.", "#0f172a"),
-        ("Qué pedimos", "Un banco de centrado nuevo.\nTres años para devolverlo.\nY que vengan a verlo.", "#ffffff"),
+        (
+            "Qué pedimos",
+            "Un banco de centrado nuevo.\nTres años para devolverlo.\nY que vengan a verlo.",
+            "#ffffff",
+        ),
         ("Y ahora, preguntas", "Marta, Lucía, Tomás y Ben", "#fde68a"),
     ];
     for (index, (slide, (title, words, ground))) in slides.iter().zip(texts).enumerate() {
         let canvas = CanvasId::Slide(deck.clone(), slide.clone());
         world.app_set_background(&deck, slide, json!({ "color": ground }));
-        world.app_put_element(&canvas, json!({ "type": "rectangle", "x": 80, "y": 150, "width": 64, "height": 8,
-            "style": { "color": "#f97316" } }));
-        world.app_put_element(&canvas, json!({ "type": "text", "x": 80, "y": 64, "width": 800, "height": 80,
-            "content": title, "style": { "fontSize": 54, "bold": true } }));
-        world.app_put_element(&canvas, json!({ "type": "text", "x": 80, "y": 190, "width": 560, "height": 200,
-            "content": words, "style": { "fontSize": 28, "lineHeight": 1.5 } }));
+        world.app_put_element(
+            &canvas,
+            json!({ "type": "rectangle", "x": 80, "y": 150, "width": 64, "height": 8,
+            "style": { "color": "#f97316" } }),
+        );
+        world.app_put_element(
+            &canvas,
+            json!({ "type": "text", "x": 80, "y": 64, "width": 800, "height": 80,
+            "content": title, "style": { "fontSize": 54, "bold": true } }),
+        );
+        world.app_put_element(
+            &canvas,
+            json!({ "type": "text", "x": 80, "y": 190, "width": 560, "height": 200,
+            "content": words, "style": { "fontSize": 28, "lineHeight": 1.5 } }),
+        );
         if index == 1 {
-            world.app_put_element(&canvas, json!({ "type": "ellipse", "x": 680, "y": 230, "width": 200, "height": 200,
-                "content": "4.800 €", "style": { "color": "#bfdbfe", "fontSize": 32, "bold": true } }));
+            world.app_put_element(
+                &canvas,
+                json!({ "type": "ellipse", "x": 680, "y": 230, "width": 200, "height": 200,
+                "content": "4.800 €", "style": { "color": "#bfdbfe", "fontSize": 32, "bold": true } }),
+            );
         }
     }
 }

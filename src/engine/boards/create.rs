@@ -83,12 +83,16 @@ impl Engine {
             return None;
         }
         let new = self.boards.files.values().filter(|file| {
-            file.canvas.is_none() && file.hash.is_some() && file.problem.is_none() && !self.is_refused_canvas(&file.path)
+            file.canvas.is_none()
+                && file.hash.is_some()
+                && file.problem.is_none()
+                && !self.is_refused_canvas(&file.path)
         });
         for file in new {
             let kind = match self.spot_of(&file.path, false) {
                 Some(Spot::Board(space)) => {
-                    let open = self.is_live(&space) && self.area_closed(&Area::Whiteboards(space.clone())).is_none();
+                    let open =
+                        self.is_live(&space) && self.area_closed(&Area::Whiteboards(space.clone())).is_none();
                     open.then(|| IntentKind::Board(space, file.path.clone()))
                 }
                 Some(Spot::InDeck(folder)) => self.slide_for(&folder, &file.path),
@@ -262,12 +266,15 @@ impl Engine {
 
     /// The blank slide that a new presentation comes with is its folder's first file.
     pub(super) fn use_blank_slide(&mut self, deck: &DeckId) -> Result<(), StoreError> {
-        let Some(node) = self.boards.decks.get(deck).filter(|node| node.blank).cloned() else { return Ok(()) };
+        let Some(node) = self.boards.decks.get(deck).filter(|node| node.blank).cloned() else {
+            return Ok(());
+        };
         let Some(folder) = self.deck_folder(deck) else { return Ok(()) };
         let first = self.slides_of(deck).filter(|node| node.base.is_none()).min_by_key(|node| node.order);
         let slide = first.map(|node| node.id.clone());
         let inside = |path: &&MirrorPath| path.parent().as_ref() == Some(&folder);
-        let file = self.boards.files.values().find(|file| file.canvas.is_none() && inside(&&file.path)).cloned();
+        let file =
+            self.boards.files.values().find(|file| file.canvas.is_none() && inside(&&file.path)).cloned();
         if let (Some(slide), Some(file)) = (&slide, file) {
             if file.hash.is_none() || file.problem.is_some() {
                 // It is being saved, or must be mended first.
@@ -293,7 +300,11 @@ impl Engine {
     }
 
     /// After a list of whiteboards: did a POST in doubt make one?
-    pub(super) fn resolve_lost_boards(&mut self, space: &WorkspaceId, flight: &Flight) -> Result<(), StoreError> {
+    pub(super) fn resolve_lost_boards(
+        &mut self,
+        space: &WorkspaceId,
+        flight: &Flight,
+    ) -> Result<(), StoreError> {
         for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Board(of, _) if of == space)) {
             let IntentKind::Board(_, path) = &intent.kind else { continue };
             let name = Self::stem_said(path);
@@ -337,9 +348,9 @@ impl Engine {
     pub(super) fn resolve_lost_slides(&mut self, deck: &DeckId, flight: &Flight) -> Result<(), StoreError> {
         for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Slide(of, _) if of == deck)) {
             let IntentKind::Slide(_, path) = &intent.kind else { continue };
-            let new = self.slides_of(deck).filter(|node| {
-                node.base.is_none() && !intent.before.iter().any(|id| id == node.id.own_id())
-            });
+            let new = self
+                .slides_of(deck)
+                .filter(|node| node.base.is_none() && !intent.before.iter().any(|id| id == node.id.own_id()));
             match new.max_by_key(|node| node.order).map(|node| node.id.clone()) {
                 Some(id) => {
                     self.end_board_intent(&intent_name(&intent.kind))?;

@@ -158,7 +158,12 @@ impl Engine {
         self.save_canvas_file(file)
     }
 
-    fn take_in_stamp(&mut self, path: &MirrorPath, stamp: Stamp, looked_at: Timestamp) -> Result<(), StoreError> {
+    fn take_in_stamp(
+        &mut self,
+        path: &MirrorPath,
+        stamp: Stamp,
+        looked_at: Timestamp,
+    ) -> Result<(), StoreError> {
         let known = self.boards.files.get(path).cloned();
         if let Some(file) = &known
             && file.stamp == stamp
@@ -259,7 +264,12 @@ impl Engine {
     }
 
     /// Why a canvas's file must not be sent, if so.
-    fn canvas_problem(&mut self, canvas: &CanvasId, text: &str, hash: ContentHash) -> Result<Option<String>, StoreError> {
+    fn canvas_problem(
+        &mut self,
+        canvas: &CanvasId,
+        text: &str,
+        hash: ContentHash,
+    ) -> Result<Option<String>, StoreError> {
         let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(None) };
         if let Some(writing) = self.boards.writing.get(canvas).copied()
             && writing.text == hash
@@ -313,8 +323,8 @@ impl Engine {
         match (purpose, result) {
             (Purpose::Read { path }, Ok(DiskReply::File(look))) => self.canvas_read(&path, Ok(look)),
             (Purpose::Read { path }, Err(error)) => self.canvas_read(&path, Err(error)),
-            (Purpose::Write { canvas, path, writing, new }, Ok(DiskReply::Written(stamp))) => {
-                self.canvas_written(&canvas, &path, writing, new, stamp)
+            (Purpose::Write { canvas, path, writing, what }, Ok(DiskReply::Written(stamp))) => {
+                self.canvas_written(&canvas, &path, writing, what, stamp)
             }
             (Purpose::Copy { canvas, copy, text, summary }, Ok(DiskReply::Written(_))) => {
                 self.moment_of(&canvas).copied = Some(text);

@@ -102,7 +102,8 @@ impl Engine {
         for (id, deck) in &self.boards.decks {
             let mut slides: Vec<&CanvasNode> = self.slides_of(id).collect();
             slides.sort_by_key(|node| node.order);
-            let ready = !slides.is_empty() && slides.iter().all(|node| node.remote.is_some() && node.file.is_some());
+            let ready =
+                !slides.is_empty() && slides.iter().all(|node| node.remote.is_some() && node.file.is_some());
             if !ready || deck.presence != Presence::Listed || deck.named.as_ref() != Some(&deck.seen.name) {
                 continue;
             }
@@ -117,7 +118,9 @@ impl Engine {
         }
         if self.settings.boards.dashboards {
             for (page, nevera) in &self.boards.dashboards {
-                let Some(file) = self.trees.pages.get(page).and_then(|node| node.file.clone()) else { continue };
+                let Some(file) = self.trees.pages.get(page).and_then(|node| node.file.clone()) else {
+                    continue;
+                };
                 let source = ContentHash::of(format!("{STYLE} {nevera}").as_bytes());
                 if let (Some(file), Some(picture)) = (beside(&file, ".canvas"), beside(&file, ".svg")) {
                     all.insert(file, (Drawing::MagnetFile(page.clone()), source));
@@ -310,7 +313,11 @@ impl Engine {
     }
 
     /// A look at a page showed its magnets.
-    pub(in super::super) fn board_saw_page(&mut self, page: &PageId, nevera: Option<Value>) -> Result<(), StoreError> {
+    pub(in super::super) fn board_saw_page(
+        &mut self,
+        page: &PageId,
+        nevera: Option<Value>,
+    ) -> Result<(), StoreError> {
         if !self.settings.boards.dashboards || self.boards.dashboards.get(page) == nevera.as_ref() {
             return Ok(());
         }

@@ -30,7 +30,10 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let too_early = self.precedes_pass(flight.tick);
         match (effect, result) {
-            (BoardEffect::ListBoards(space), Ok(ServiceReply::Board(BoardReply::Boards { boards, skipped }))) => {
+            (
+                BoardEffect::ListBoards(space),
+                Ok(ServiceReply::Board(BoardReply::Boards { boards, skipped })),
+            ) => {
                 let due = if too_early { self.now } else { self.list_due_next() };
                 self.boards.lists.boards_due.insert(space.clone(), due);
                 self.note_skipped(&list_name(effect), &skipped);
@@ -79,7 +82,10 @@ impl Engine {
     fn note_skipped(&mut self, name: &str, skipped: &[String]) {
         match skipped.first() {
             Some(why) => drop(
-                self.boards.lists.trouble.insert(name.to_owned(), format!("{} entries of its list: {why}", skipped.len())),
+                self.boards
+                    .lists
+                    .trouble
+                    .insert(name.to_owned(), format!("{} entries of its list: {why}", skipped.len())),
             ),
             None => drop(self.boards.lists.trouble.remove(name)),
         }
@@ -109,7 +115,12 @@ impl Engine {
         if complete {
             let ours = |node: &&CanvasNode| node.workspace.as_ref() == Some(space);
             let known: Vec<CanvasNode> = self.boards.canvases.values().filter(ours).cloned().collect();
-            if let Some(at) = self.take_in_missing(flight, &list_name(&BoardEffect::ListBoards(space.clone())), &known, &listed)? {
+            if let Some(at) = self.take_in_missing(
+                flight,
+                &list_name(&BoardEffect::ListBoards(space.clone())),
+                &known,
+                &listed,
+            )? {
                 self.boards.lists.boards_due.insert(space.clone(), at);
             }
         }
@@ -176,7 +187,10 @@ impl Engine {
         slides: Vec<Slide>,
     ) -> Result<(), StoreError> {
         let known: Vec<CanvasNode> = self.slides_of(deck).cloned().collect();
-        if slides.is_empty() && known.iter().any(|node| node.base.is_some()) && !self.believes_no_slides(deck, flight) {
+        if slides.is_empty()
+            && known.iter().any(|node| node.base.is_some())
+            && !self.believes_no_slides(deck, flight)
+        {
             return Ok(());
         }
         self.boards.lists.emptied.remove(deck);
@@ -211,7 +225,11 @@ impl Engine {
     fn believes_no_slides(&mut self, deck: &DeckId, flight: &Flight) -> bool {
         let since = self.boards.lists.emptied.get(deck).copied().unwrap_or(0);
         let listed = self.boards.decks.get(deck).is_some_and(|node| node.presence == Presence::Listed);
-        if since > 0 && listed && self.boards.lists.decks_at > since && flight.tick > self.boards.lists.decks_at {
+        if since > 0
+            && listed
+            && self.boards.lists.decks_at > since
+            && flight.tick > self.boards.lists.decks_at
+        {
             return true;
         }
         if since == 0 {
@@ -241,7 +259,9 @@ impl Engine {
         let is_slides = known.first().is_some_and(|node| node.id.deck().is_some());
         let held = guard::list_shrank(mirrored, lost, self.settings.pages.max_deletes)
             // One of one board may well have been trashed, if the list has others to show.
-            .filter(|_| !approved && !(is_slides && !listed.is_empty() && lost <= self.settings.pages.max_deletes));
+            .filter(|_| {
+                !approved && !(is_slides && !listed.is_empty() && lost <= self.settings.pages.max_deletes)
+            });
         self.note_held(name, held.as_deref(), if is_slides { "slide" } else { "whiteboard" });
         let mut again = None;
         for node in missing {
@@ -262,7 +282,10 @@ impl Engine {
     fn note_held(&mut self, name: &str, why: Option<&str>, noun: &str) {
         match why {
             Some(why) => drop(
-                self.boards.lists.held.insert(name.to_owned(), why.replace("mirrored page", &format!("mirrored {noun}"))),
+                self.boards
+                    .lists
+                    .held
+                    .insert(name.to_owned(), why.replace("mirrored page", &format!("mirrored {noun}"))),
             ),
             None => drop(self.boards.lists.held.remove(name)),
         }
@@ -364,7 +387,12 @@ impl Engine {
 
     /// A whiteboard that may not be seen has no elements either: the list of whiteboards must show it after the empty
     /// answer, and the next answer must be empty too.
-    fn believes_elements(&mut self, canvas: &CanvasId, elements: &Elements, flight: &Flight) -> Result<bool, StoreError> {
+    fn believes_elements(
+        &mut self,
+        canvas: &CanvasId,
+        elements: &Elements,
+        flight: &Flight,
+    ) -> Result<bool, StoreError> {
         let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(false) };
         let Some(space) = node.workspace.clone().filter(|_| elements.is_empty()) else { return Ok(true) };
         let before = self.elements_at(node.remote)?;

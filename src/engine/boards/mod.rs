@@ -126,29 +126,89 @@ struct Moment {
     unreadable: Option<String>,
 }
 
+/// Why a canvas file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrote {
+    New,
+    Changes,
+    Ids,
+    PutBack,
+}
+
 /// Why an effect was issued.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Purpose {
     /// A list of whiteboards, presentations or slides.
     List(BoardEffect),
-    Look { canvas: CanvasId, class: Class },
-    Push { canvas: CanvasId, op: Op },
-    Create { name: String },
-    TrashBoard { canvas: CanvasId },
-    DeleteSlide { canvas: CanvasId },
-    TrashDeck { deck: DeckId },
+    Look {
+        canvas: CanvasId,
+        class: Class,
+    },
+    Push {
+        canvas: CanvasId,
+        op: Op,
+    },
+    Create {
+        name: String,
+    },
+    TrashBoard {
+        canvas: CanvasId,
+    },
+    DeleteSlide {
+        canvas: CanvasId,
+    },
+    TrashDeck {
+        deck: DeckId,
+    },
 
-    Read { path: MirrorPath },
-    Write { canvas: CanvasId, path: MirrorPath, writing: CanvasWriting, new: bool },
-    Copy { canvas: CanvasId, copy: MirrorPath, text: ContentHash, summary: String },
-    Rename { canvas: CanvasId, from: MirrorPath, to: MirrorPath, puts_back: bool },
-    SetAside { canvas: CanvasId, from: MirrorPath, to: MirrorPath },
-    RenameFolder { deck: DeckId, from: MirrorPath, to: MirrorPath, puts_back: bool },
-    TrashFile { canvas: CanvasId, path: MirrorPath },
+    Read {
+        path: MirrorPath,
+    },
+    Write {
+        canvas: CanvasId,
+        path: MirrorPath,
+        writing: CanvasWriting,
+        what: Wrote,
+    },
+    Copy {
+        canvas: CanvasId,
+        copy: MirrorPath,
+        text: ContentHash,
+        summary: String,
+    },
+    Rename {
+        canvas: CanvasId,
+        from: MirrorPath,
+        to: MirrorPath,
+        puts_back: bool,
+    },
+    SetAside {
+        canvas: CanvasId,
+        from: MirrorPath,
+        to: MirrorPath,
+    },
+    RenameFolder {
+        deck: DeckId,
+        from: MirrorPath,
+        to: MirrorPath,
+        puts_back: bool,
+    },
+    TrashFile {
+        canvas: CanvasId,
+        path: MirrorPath,
+    },
     RemoveFolder,
-    Draw { path: MirrorPath, source: ContentHash, hash: ContentHash },
-    CheckDrawn { path: MirrorPath },
-    TrashDrawn { path: MirrorPath },
+    Draw {
+        path: MirrorPath,
+        source: ContentHash,
+        hash: ContentHash,
+    },
+    CheckDrawn {
+        path: MirrorPath,
+    },
+    TrashDrawn {
+        path: MirrorPath,
+    },
 }
 
 impl Purpose {
@@ -238,11 +298,7 @@ impl Engine {
         Ok(())
     }
 
-    fn edit_canvas(
-        &mut self,
-        id: &CanvasId,
-        change: impl FnOnce(&mut CanvasNode),
-    ) -> Result<(), StoreError> {
+    fn edit_canvas(&mut self, id: &CanvasId, change: impl FnOnce(&mut CanvasNode)) -> Result<(), StoreError> {
         let Some(mut node) = self.boards.canvases.get(id).cloned() else { return Ok(()) };
         change(&mut node);
         self.save_canvas(node)

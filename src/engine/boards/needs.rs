@@ -25,7 +25,11 @@ impl Engine {
         }
         for (what, why) in &self.boards.lists.held {
             let reason = format!("nothing is removed: {why}");
-            need(what, &reason, "look in the app; then espejo approve removes the files, and access regained keeps them");
+            need(
+                what,
+                &reason,
+                "look in the app; then espejo approve removes the files, and access regained keeps them",
+            );
         }
         if let Some(why) = &self.boards.lists.decks_held {
             let reason = format!("nothing is deleted at the service: {why}");
@@ -38,12 +42,17 @@ impl Engine {
                     Area::Presentations => Self::decks_root(),
                 };
                 let path = path.map_or_else(String::new, |path| path.to_string());
-                need(&path, &format!("it is read-only: {why}"), "edits wait here; it is tried again by itself");
+                need(
+                    &path,
+                    &format!("it is read-only: {why}"),
+                    "edits wait here; it is tried again by itself",
+                );
             }
         }
         for file in self.boards.files.values() {
             if let Some(why) = &file.problem {
-                let mend = "mend the file (if it shall be empty: espejo approve); the service's version is safe";
+                let mend =
+                    "mend the file (if it shall be empty: espejo approve); the service's version is safe";
                 need(file.path.as_str(), &format!("not sent: {why}"), mend);
             }
         }
@@ -131,13 +140,8 @@ impl Engine {
                 self.save_canvas_file(file)?;
             }
         }
-        let decks: Vec<_> = self
-            .boards
-            .decks
-            .keys()
-            .filter(|id| meant(self.deck_folder(id).as_ref()))
-            .cloned()
-            .collect();
+        let decks: Vec<_> =
+            self.boards.decks.keys().filter(|id| meant(self.deck_folder(id).as_ref())).cloned().collect();
         for id in decks {
             self.edit_deck(&id, |deck| {
                 deck.approved = deck.missing_since.is_some() || deck.presence != Presence::Listed;
@@ -163,7 +167,8 @@ impl Engine {
         let listed = live().count();
         let left = self.canvases_left();
         let is_held = |id| self.boards.moments.get(id).is_some_and(|moment| moment.held.is_some());
-        let wants = self.boards.wants.iter().filter(|(id, want)| **want != Want::Look && !is_held(id)).count();
+        let wants =
+            self.boards.wants.iter().filter(|(id, want)| **want != Want::Look && !is_held(id)).count();
         let pending = wants + self.boards.intents.len() + self.boards.unread.len();
         let active = self.boards.active.iter().filter(|id| !is_held(id)).count();
         let unseen = live().filter(|node| node.remote.is_none() && !is_unreadable(self, node)).count();

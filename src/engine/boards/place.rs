@@ -118,7 +118,11 @@ impl Engine {
         let files = files.map(|file| &file.path).filter(inside);
         let there = self.boards.there.keys().filter(inside).filter(|path| {
             path.name().ends_with(ENDING)
-                && !self.boards.files.get(*path).is_some_and(|file| file.canvas.as_ref() == own && own.is_some())
+                && !self
+                    .boards
+                    .files
+                    .get(*path)
+                    .is_some_and(|file| file.canvas.as_ref() == own && own.is_some())
         });
         let promised = self.boards.canvases.values().filter(|node| Some(&node.id) != own);
         let promised = promised.filter_map(|node| node.file.as_ref()).filter(inside);

@@ -30,7 +30,10 @@ impl Engine {
             self.boards.wants.iter().map(|(canvas, want)| (*want, canvas.clone())).collect();
         wants.sort();
         for (want, canvas) in wants {
-            if self.is_canvas_busy(&canvas) || self.waits_for_time(&canvas) || self.boards.active.contains(&canvas) {
+            if self.is_canvas_busy(&canvas)
+                || self.waits_for_time(&canvas)
+                || self.boards.active.contains(&canvas)
+            {
                 continue;
             }
             let choice = match want {
@@ -224,7 +227,8 @@ impl Engine {
 
     fn push_failed(&mut self, canvas: &CanvasId, op: Op, error: &ServiceError) -> Result<(), StoreError> {
         if let Op::Create { node, .. } = &op {
-            let name = super::create::intent_name(&IntentKind::Element(canvas.clone(), node.clone(), Fields::new()));
+            let name =
+                super::create::intent_name(&IntentKind::Element(canvas.clone(), node.clone(), Fields::new()));
             if error.may_have_happened() {
                 if let Some(mut intent) = self.boards.intents.get(&name).cloned() {
                     intent.lost = Some(0);
@@ -295,7 +299,8 @@ impl Engine {
             .collect();
         for mut intent in lost {
             let IntentKind::Element(_, node, fields) = intent.kind.clone() else { continue };
-            let meant: Vec<&String> = self.boards.names.get(canvas).into_iter().flat_map(|names| names.values()).collect();
+            let meant: Vec<&String> =
+                self.boards.names.get(canvas).into_iter().flat_map(|names| names.values()).collect();
             let found = elements.iter().find(|element| {
                 let id = id_of(element);
                 intent.before.iter().all(|known| known != id)

@@ -60,13 +60,20 @@ impl Engine {
 
     /// Why canvases whose files are gone are not removed at the service: too many at once.
     pub(super) fn canvas_deletions_held(&self) -> Option<String> {
-        let whole_decks: Vec<&DeckId> =
-            self.boards.decks.iter().filter(|(_, deck)| deck.missing_since.is_some()).map(|(id, _)| id).collect();
-        let live = || self.boards.canvases.values().filter(|node| {
-            node.base.is_some()
-                && node.presence == Presence::Listed
-                && node.id.deck().is_none_or(|deck| !whole_decks.contains(&deck))
-        });
+        let whole_decks: Vec<&DeckId> = self
+            .boards
+            .decks
+            .iter()
+            .filter(|(_, deck)| deck.missing_since.is_some())
+            .map(|(id, _)| id)
+            .collect();
+        let live = || {
+            self.boards.canvases.values().filter(|node| {
+                node.base.is_some()
+                    && node.presence == Presence::Listed
+                    && node.id.deck().is_none_or(|deck| !whole_decks.contains(&deck))
+            })
+        };
         let missing = live().filter(|node| node.file.is_none() && !node.approved).count();
         let all = live().count();
         let most = self.settings.pages.max_deletes;
@@ -102,7 +109,10 @@ impl Engine {
             return Ok(None);
         }
         if node.base.as_ref().map(|base| base.elements) != node.remote {
-            self.canvas_returns(canvas, Some("it was deleted here and changed in the app; its file comes back"))?;
+            self.canvas_returns(
+                canvas,
+                Some("it was deleted here and changed in the app; its file comes back"),
+            )?;
             return Ok(None);
         }
         if !self.pace.allows(Class::Edit, 1, false, self.now) {
@@ -149,7 +159,9 @@ impl Engine {
             Err(ServiceError::NotFound(_)) => {
                 if let Some(node) = self.canvas_node(canvas) {
                     match (&node.workspace, canvas.deck()) {
-                        (Some(space), _) => drop(self.boards.lists.boards_due.insert(space.clone(), self.now)),
+                        (Some(space), _) => {
+                            drop(self.boards.lists.boards_due.insert(space.clone(), self.now))
+                        }
                         (_, Some(deck)) => drop(self.boards.lists.slides_due.insert(deck.clone(), self.now)),
                         _ => {}
                     }
@@ -179,7 +191,11 @@ impl Engine {
             return Ok(None);
         };
         let Some(hash) = file.hash else {
-            return Ok(if file.problem.is_none() { self.read_canvas_file(&path) } else { self.set_canvas_aside(node, &path) });
+            return Ok(if file.problem.is_none() {
+                self.read_canvas_file(&path)
+            } else {
+                self.set_canvas_aside(node, &path)
+            });
         };
         if node.base.as_ref().is_some_and(|base| base.text == Some(hash)) {
             let purpose = Purpose::TrashFile { canvas: node.id.clone(), path: path.clone() };
@@ -214,7 +230,11 @@ impl Engine {
         if gone { self.forget_canvas(canvas) } else { Ok(()) }
     }
 
-    pub(super) fn canvas_file_trashed(&mut self, canvas: &CanvasId, path: &MirrorPath) -> Result<(), StoreError> {
+    pub(super) fn canvas_file_trashed(
+        &mut self,
+        canvas: &CanvasId,
+        path: &MirrorPath,
+    ) -> Result<(), StoreError> {
         self.forget_canvas_file(path)?;
         self.boards.there.remove(path);
         self.say(Way::Down, path, "removed in the app; its file is in .espejo/trash");
@@ -225,7 +245,10 @@ impl Engine {
     }
 
     /// Presentations whose folders are missing, as a scan found it.
-    pub(super) fn note_missing_decks(&mut self, hidden: &dyn Fn(&MirrorPath) -> bool) -> Result<(), StoreError> {
+    pub(super) fn note_missing_decks(
+        &mut self,
+        hidden: &dyn Fn(&MirrorPath) -> bool,
+    ) -> Result<(), StoreError> {
         let ids: Vec<DeckId> = self.boards.decks.keys().cloned().collect();
         for id in ids {
             let Some(folder) = self.deck_folder(&id) else { continue };
@@ -254,15 +277,19 @@ impl Engine {
             .decks
             .values()
             .filter(|deck| deck.presence == Presence::Listed)
-            .filter(|deck| deck.missing_since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace))
+            .filter(|deck| {
+                deck.missing_since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace)
+            })
             .map(|deck| deck.seen.id.clone())
             .collect();
         if due.is_empty() || !self.boards_are_quiet() || self.area_closed(&Area::Presentations).is_some() {
             return Ok(None);
         }
         let all = self.boards.decks.values().filter(|deck| deck.folder.is_some()).count();
-        let unapproved = due.iter().filter(|id| !self.boards.decks.get(*id).is_some_and(|deck| deck.approved)).count();
-        self.boards.lists.decks_held = (unapproved > self.settings.pages.max_deletes || (unapproved == all && all > 1))
+        let unapproved =
+            due.iter().filter(|id| !self.boards.decks.get(*id).is_some_and(|deck| deck.approved)).count();
+        self.boards.lists.decks_held = (unapproved > self.settings.pages.max_deletes
+            || (unapproved == all && all > 1))
             .then(|| format!("the folders of {unapproved} of {all} presentations are gone"));
         for id in due {
             let approved = self.boards.decks.get(&id).is_some_and(|deck| deck.approved);
@@ -284,9 +311,10 @@ impl Engine {
                 self.boards.lists.slides_due.insert(id.clone(), self.now);
                 continue;
             }
-            let changed = self
-                .slides_of(&id)
-                .any(|node| node.presence != Presence::Listed || node.base.as_ref().map(|base| base.elements) != node.remote);
+            let changed = self.slides_of(&id).any(|node| {
+                node.presence != Presence::Listed
+                    || node.base.as_ref().map(|base| base.elements) != node.remote
+            });
             if changed {
                 self.deck_returns(&id, "it was deleted here and changed in the app; its folder comes back")?;
                 continue;
@@ -325,7 +353,8 @@ impl Engine {
                 if let Some(folder) = self.deck_folder(deck) {
                     self.say(Way::Up, &folder, "presentation trashed");
                 }
-                let slides: Vec<CanvasId> = self.boards.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();
+                let slides: Vec<CanvasId> =
+                    self.boards.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();
                 for slide in slides {
                     self.forget_canvas(&slide)?;
                 }
@@ -355,7 +384,8 @@ impl Engine {
     pub(super) fn settle_deck_folders(&mut self) -> Result<Choice, StoreError> {
         let ids: Vec<DeckId> = self.boards.decks.keys().cloned().collect();
         for id in ids {
-            let (Some(node), Some(folder)) = (self.boards.decks.get(&id).cloned(), self.deck_folder(&id)) else {
+            let (Some(node), Some(folder)) = (self.boards.decks.get(&id).cloned(), self.deck_folder(&id))
+            else {
                 continue;
             };
             if node.presence == Presence::Gone {
@@ -375,7 +405,12 @@ impl Engine {
                 continue;
             }
             if let Some(from) = self.folder_moved_to(&id, &folder) {
-                let purpose = Purpose::RenameFolder { deck: id, from: from.clone(), to: folder.clone(), puts_back: true };
+                let purpose = Purpose::RenameFolder {
+                    deck: id,
+                    from: from.clone(),
+                    to: folder.clone(),
+                    puts_back: true,
+                };
                 return Ok(Some(on_disk(Effect::Rename { from, to: folder }, purpose)));
             }
             if node.named.as_ref() == Some(&node.seen.name) {
@@ -385,7 +420,12 @@ impl Engine {
             let to = if stays { None } else { self.renamed_deck_folder(&node) };
             match to.filter(|_| self.boards.there.contains_key(&folder)) {
                 Some(to) => {
-                    let purpose = Purpose::RenameFolder { deck: id, from: folder.clone(), to: to.clone(), puts_back: false };
+                    let purpose = Purpose::RenameFolder {
+                        deck: id,
+                        from: folder.clone(),
+                        to: to.clone(),
+                        puts_back: false,
+                    };
                     return Ok(Some(on_disk(Effect::Rename { from: folder, to }, purpose)));
                 }
                 None => {
@@ -431,7 +471,8 @@ impl Engine {
                 self.bind_file(crate::model::CanvasFile { path: new, ..file })?;
             }
         }
-        let there: Vec<MirrorPath> = self.boards.there.keys().filter(|path| path.is_within(from)).cloned().collect();
+        let there: Vec<MirrorPath> =
+            self.boards.there.keys().filter(|path| path.is_within(from)).cloned().collect();
         for path in there {
             if let (Some(entry), Some(new)) = (self.boards.there.remove(&path), path.rebase(from, to)) {
                 self.boards.there.insert(new, entry);
@@ -447,7 +488,8 @@ impl Engine {
         self.wake_deck(deck);
         self.watch.scan_by(self.now);
         if puts_back {
-            let why = "a presentation cannot be renamed or moved through the API; its folder has its name back";
+            let why =
+                "a presentation cannot be renamed or moved through the API; its folder has its name back";
             self.say(Way::Aside, to, why);
             return self.notice(to.as_str(), why.to_owned(), "rename it in the app");
         }

@@ -3,11 +3,11 @@
 
 use super::super::{Engine, Way};
 use super::place::stem_of;
-use super::{Choice, Purpose, Want, on_disk};
+use super::{Choice, Purpose, Want, Wrote, on_disk};
 use crate::canvas::{self, Aliases, Local, Merged, Op};
 use crate::model::{
     CanvasAgreed, CanvasFile, CanvasId, CanvasNode, ContentHash, Effect, Elements, Expect, IntentKind,
-    MirrorPath, Presence, Stamp, id_of,
+    MirrorPath, Presence, Stamp,
 };
 use crate::store::{CanvasWriting, StoreError};
 
@@ -72,10 +72,10 @@ impl Engine {
         }
         let elements = self.store.elements(remote)?;
         let text = canvas::render(&elements);
-        let writing =
-            CanvasWriting { text: ContentHash::of(text.as_bytes()), elements: remote, whole: true };
+        let writing = CanvasWriting { text: ContentHash::of(text.as_bytes()), elements: remote, whole: true };
         self.note_canvas_writing(&node.id, Some(writing))?;
-        let purpose = Purpose::Write { canvas: node.id.clone(), path: place.clone(), writing, new: true };
+        let (canvas, path) = (node.id.clone(), place.clone());
+        let purpose = Purpose::Write { canvas, path, writing, what: Wrote::New };
         let effect = Effect::WriteFile { path: place, bytes: text.into_bytes(), expect: Expect::Absent };
         Ok(Some(on_disk(effect, purpose)))
     }
@@ -125,7 +125,8 @@ impl Engine {
             return Ok(self.copy_canvas(node, file, &compared, summary));
         }
         if !compared.sendable.is_empty() {
-            let held = self.area_closed(&self.area_of(node)).or_else(|| self.node_deletions_held(node, &compared));
+            let held =
+                self.area_closed(&self.area_of(node)).or_else(|| self.node_deletions_held(node, &compared));
             let waits = held.is_some();
             let tick = self.tick;
             let moment = self.moment_of(&node.id);
@@ -160,14 +161,8 @@ impl Engine {
         let kept = self.boards.moments.get(&node.id).and_then(|moment| moment.text.clone());
         let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else { return Ok(None) };
         let remote = self.elements_at(node.remote)?;
-        let mut base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
-        // What the service shows and the file has, although nobody noted it: a kill, or an old copy put back.
-        for element in &remote {
-            let id = id_of(element);
-            if base.iter().all(|known| id_of(known) != id) && text.contains(&format!("\"{id}\"")) {
-                base.push(element.clone());
-            }
-        }
+        let base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
+        let base = canvas::known(&text, &base, &remote);
         let names = self.boards.names.get(&node.id).cloned().unwrap_or_default();
         let surface = node.id.surface();
         let local = match canvas::read(&text, surface, &base, &names) {
@@ -177,8 +172,7 @@ impl Engine {
                 return Ok(None);
             }
         };
-        let merged =
-            canvas::merge(surface, &base, &remote, &local, self.settings.boards.permanent_deletes);
+        let merged = canvas::merge(surface, &base, &remote, &local, self.settings.boards.permanent_deletes);
         let sendable = merged
             .ops
             .iter()
@@ -193,19 +187,23 @@ impl Engine {
 
     /// Many nodes gone at once look like an accident, and elements have no trash.
     fn node_deletions_held(&self, node: &CanvasNode, compared: &Compared) -> Option<String> {
-        let deletes = compared.sendable.iter().filter(|op| matches!(op, Op::Delete { .. })).count();
-        let all = compared.base.len();
-        let most = self.settings.pages.max_deletes;
-        if node.approved || deletes == 0 || (deletes <= most && (deletes < all || all < 3)) {
-            return None;
-        }
-        Some(format!(
-            "{deletes} of its {all} nodes are gone from the file, and elements have no trash: nothing of it is deleted"
-        ))
+        let deletes = compared.sendable.iter().any(|op| matches!(op, Op::Delete { .. }));
+        let (gone, all) = (compared.local.gone.len(), compared.base.len());
+        let many = gone > self.settings.pages.max_deletes
+            || (gone == all && all > 2)
+            || (gone > 5 && gone > all / 2);
+        (deletes && many && !node.approved).then(|| {
+            format!("{gone} of its {all} nodes are gone from the file, and elements have no trash: nothing is sent")
+        })
     }
 
     /// The service's side into the file, as far as nothing of the file's own is still to be sent.
-    fn bring_down(&mut self, node: &CanvasNode, file: &CanvasFile, compared: &Compared) -> Result<Choice, StoreError> {
+    fn bring_down(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        compared: &Compared,
+    ) -> Result<Choice, StoreError> {
         let Compared { text, hash, base, merged, names, local, .. } = compared;
         let out = match canvas::patch(text, base, &merged.target, names) {
             Ok(out) => out,
@@ -228,8 +226,14 @@ impl Engine {
             return Ok(None);
         }
         self.note_canvas_writing(&node.id, Some(writing))?;
-        let purpose =
-            Purpose::Write { canvas: node.id.clone(), path: file.path.clone(), writing, new: false };
+        let what = if compared.base != compared.remote {
+            Wrote::Changes
+        } else if local.aliased {
+            Wrote::Ids
+        } else {
+            Wrote::PutBack
+        };
+        let purpose = Purpose::Write { canvas: node.id.clone(), path: file.path.clone(), writing, what };
         let expect = Expect::Content(*hash);
         let effect = Effect::WriteFile { path: file.path.clone(), bytes: out.into_bytes(), expect };
         Ok(Some(on_disk(effect, purpose)))
@@ -253,14 +257,19 @@ impl Engine {
             self.say(Way::Aside, &file.path, note.clone());
         }
         if local.strays > 0 && merged.ops.is_empty() && !local.is_clean() {
-            let what = format!("{} of its groups, links, files or edges stay in this file only", local.strays);
+            let what =
+                format!("{} of its groups, links, files or edges stay in this file only", local.strays);
             self.notice(file.path.as_str(), what, "nothing to do; the API cannot make them")?;
         }
         Ok(())
     }
 
     /// A file is known to say its elements (and, unless `whole`, more that is still to be sent).
-    pub(super) fn canvas_says(&mut self, canvas: &CanvasId, writing: CanvasWriting) -> Result<(), StoreError> {
+    pub(super) fn canvas_says(
+        &mut self,
+        canvas: &CanvasId,
+        writing: CanvasWriting,
+    ) -> Result<(), StoreError> {
         let place = self.boards.canvases.get(canvas).and_then(|node| node.file.clone());
         self.edit_canvas(canvas, |node| {
             let name = match &node.id {
@@ -295,7 +304,7 @@ impl Engine {
         canvas: &CanvasId,
         path: &MirrorPath,
         writing: CanvasWriting,
-        new: bool,
+        wrote: Wrote,
         stamp: Stamp,
     ) -> Result<(), StoreError> {
         self.boards.there.insert(path.clone(), (false, stamp));
@@ -311,18 +320,27 @@ impl Engine {
         if writing.whole {
             self.moment_of(canvas).text = None;
         }
-        let what = match (canvas, new) {
-            (CanvasId::Board(_), true) => "new whiteboard",
-            (CanvasId::Slide(..), true) => "new slide",
-            _ => "changed in the app",
+        let (way, what) = match (wrote, canvas) {
+            (Wrote::New, CanvasId::Board(_)) => (Way::Down, "new whiteboard"),
+            (Wrote::New, CanvasId::Slide(..)) => (Way::Down, "new slide"),
+            (Wrote::Changes, _) => (Way::Down, "changed in the app"),
+            (Wrote::Ids, _) => (Way::Aside, "the new nodes have their ids"),
+            (Wrote::PutBack, _) => (Way::Aside, "put back"),
         };
-        self.say(Way::Down, path, what);
+        self.say(way, path, what);
         Ok(())
     }
 
-    fn adopt_canvas(&mut self, node: &CanvasNode, file: &CanvasFile, hash: ContentHash) -> Result<Choice, StoreError> {
+    fn adopt_canvas(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        hash: ContentHash,
+    ) -> Result<Choice, StoreError> {
         let kept = self.boards.moments.get(&node.id).and_then(|moment| moment.text.clone());
-        let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else { return Ok(self.read_canvas_file(&file.path)) };
+        let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else {
+            return Ok(self.read_canvas_file(&file.path));
+        };
         let Some(elements) = node.remote else { return Ok(None) };
         let remote = self.store.elements(elements)?;
         let clean = canvas::read(&text, node.id.surface(), &remote, &Aliases::new())
@@ -376,7 +394,8 @@ impl Engine {
             // It moves on by itself, and wakes its siblings then.
             Some(_) => return None,
         };
-        let purpose = Purpose::Rename { canvas: node.id.clone(), from: path.clone(), to: to.clone(), puts_back };
+        let purpose =
+            Purpose::Rename { canvas: node.id.clone(), from: path.clone(), to: to.clone(), puts_back };
         Some(on_disk(Effect::Rename { from: path.clone(), to }, purpose))
     }
 
@@ -412,7 +431,8 @@ impl Engine {
             self.boards.there.insert(to.clone(), there);
         }
         self.bind_file(CanvasFile { path: to.clone(), ..file })?;
-        let at_last = self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node)).as_ref() == Some(to);
+        let at_last =
+            self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node)).as_ref() == Some(to);
         self.edit_canvas(canvas, |node| {
             let name = match &node.id {
                 CanvasId::Board(_) => node.name.clone(),
@@ -431,8 +451,14 @@ impl Engine {
             return Ok(());
         }
         let (what, mend) = match canvas {
-            CanvasId::Board(_) => ("a whiteboard cannot be renamed or moved through the API; its file is put back", "rename it in the app"),
-            CanvasId::Slide(..) => ("slides cannot be reordered or moved through the API; the file is put back", "reorder them in the app"),
+            CanvasId::Board(_) => (
+                "a whiteboard cannot be renamed or moved through the API; its file is put back",
+                "rename it in the app",
+            ),
+            CanvasId::Slide(..) => (
+                "slides cannot be reordered or moved through the API; the file is put back",
+                "reorder them in the app",
+            ),
         };
         self.say(Way::Aside, to, what);
         self.notice(to.as_str(), what.to_owned(), mend)

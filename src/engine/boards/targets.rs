@@ -55,9 +55,10 @@ impl Engine {
 
     /// The list that has been due for longest and is not under way.
     fn due_list(&self) -> Option<BoardEffect> {
-        let all = self.all_lists().into_iter().filter(|(due, effect)| {
-            *due <= self.now && !self.is_list_under_way(effect)
-        });
+        let all = self
+            .all_lists()
+            .into_iter()
+            .filter(|(due, effect)| *due <= self.now && !self.is_list_under_way(effect));
         all.min_by_key(|(due, _)| *due).map(|(_, effect)| effect)
     }
 
@@ -199,21 +200,34 @@ impl Engine {
             return far;
         }
         let lists = self.all_lists().into_iter().filter(|(_, effect)| !self.is_list_under_way(effect));
-        let list = lists.map(|(due, _)| due).min().map_or(far, |due| due.max(self.pace.earliest(Class::List, 1, false, now)));
+        let list = lists
+            .map(|(due, _)| due)
+            .min()
+            .map_or(far, |due| due.max(self.pace.earliest(Class::List, 1, false, now)));
         let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
         let look = self.pace.earliest(class, 1, false, now);
-        let look = if self.canvases_left() > 0 || self.settings.eager { look } else { look.max(now.plus_ms(5_000)) };
+        let look =
+            if self.canvases_left() > 0 || self.settings.eager { look } else { look.max(now.plus_ms(5_000)) };
         let look = if self.boards.canvases.is_empty() { far } else { look };
         let waits = !self.boards.wants.is_empty() || !self.boards.intents.is_empty();
-        let edit = if waits { self.pace.earliest(Class::Edit, 2, false, now).max(now.plus_ms(100)) } else { far };
+        let edit =
+            if waits { self.pace.earliest(Class::Edit, 2, false, now).max(now.plus_ms(100)) } else { far };
         list.min(look).min(edit)
     }
 
     /// When something on disk may be due next.
     pub(in super::super) fn next_board_disk_due(&self) -> Option<Timestamp> {
         let waiting = self.boards.moments.values().map(|moment| moment.retry_at).filter(|at| *at > self.now);
-        let folders = self.boards.new_folders.values().map(|at| at.plus_ms(self.settings.pages.delete_grace_ms));
+        let folders =
+            self.boards.new_folders.values().map(|at| at.plus_ms(self.settings.pages.delete_grace_ms));
         let drawing = self.boards.draw_due.then_some(self.boards.draw_retry).filter(|at| *at > self.now);
-        self.boards.unread.values().copied().chain(waiting).chain(folders.filter(|at| *at > self.now)).chain(drawing).min()
+        self.boards
+            .unread
+            .values()
+            .copied()
+            .chain(waiting)
+            .chain(folders.filter(|at| *at > self.now))
+            .chain(drawing)
+            .min()
     }
 }

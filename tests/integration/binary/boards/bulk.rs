@@ -100,7 +100,9 @@ fn check_valid(path: &str, text: &str) -> Value {
         }
         if let Some(colour) = node.get("color") {
             let colour = colour.as_str().unwrap();
-            let hex = colour.len() == 7 && colour.starts_with('#') && colour[1..].bytes().all(|b| b.is_ascii_hexdigit());
+            let hex = colour.len() == 7
+                && colour.starts_with('#')
+                && colour[1..].bytes().all(|b| b.is_ascii_hexdigit());
             assert!(hex || ["1", "2", "3", "4", "5", "6"].contains(&colour), "{path}: {colour}");
         }
     }
@@ -120,16 +122,24 @@ fn all_kinds_of_canvases_are_mirrored_right_and_a_second_pass_is_silent() {
         let canvas = check_valid(path, std::str::from_utf8(&seen.bytes).unwrap());
         nodes += canvas["nodes"].as_array().unwrap().len();
         let picture = path.replace(".canvas", ".svg");
-        let svg = String::from_utf8(files.get(&picture).unwrap_or_else(|| panic!("no {picture}")).bytes.clone()).unwrap();
+        let svg =
+            String::from_utf8(files.get(&picture).unwrap_or_else(|| panic!("no {picture}")).bytes.clone())
+                .unwrap();
         assert!(svg.starts_with("<svg "), "{picture}");
-        for bad in ["<script", "onload=\"", "href", "url(http", "<image", "<foreignObject", "@import", "NaN", "inf"] {
+        for bad in
+            ["<script", "onload=\"", "href", "url(http", "<image", "<foreignObject", "@import", "NaN", "inf"]
+        {
             assert!(!svg.contains(bad), "{picture} holds {bad}");
         }
     }
     let elements: usize = {
         let world = bench.world();
         world.whiteboards().map(|board| board.elements.len()).sum::<usize>()
-            + world.presentations().flat_map(|deck| &deck.slides).map(|slide| slide.elements.len()).sum::<usize>()
+            + world
+                .presentations()
+                .flat_map(|deck| &deck.slides)
+                .map(|slide| slide.elements.len())
+                .sum::<usize>()
     };
     assert_eq!(nodes, elements);
     bench.canvases_rest();
@@ -149,7 +159,9 @@ fn thirty_slides_do_not_starve_pages() {
     world.set_limit(None, espejo::emulator::Window::SlidingLog);
     let bench = super::Bench::over(world, space, 600, super::ON);
     let daemon = bench.run();
-    bench.until("all is mirrored", || bench.files().keys().filter(|path| path.ends_with(".canvas")).count() == 60);
+    bench.until("all is mirrored", || {
+        bench.files().keys().filter(|path| path.ends_with(".canvas")).count() == 60
+    });
     bench.until_canvases_rest();
     bench.forget_requests();
     bench.world().app_edit(&page.unwrap(), vec![super::super::bench::paragraph("a", "new words")]);

@@ -19,8 +19,11 @@ fn a_remote_change_touches_its_own_nodes_only() {
     let path = bench.board_file("Kick-off.canvas");
     // Somebody's own formatting, unknown keys, an edge and a group.
     let mut canvas = bench.canvas(&path);
-    canvas["nodes"][0]["mine"] = json!({ "deep": [1, 2.50] });
-    canvas["nodes"].as_array_mut().unwrap().push(json!({ "id": "g", "type": "group", "x": 0, "y": 0, "width": 9, "height": 9 }));
+    canvas["nodes"][0]["mine"] = json!({ "deep": [1, 2.5] });
+    canvas["nodes"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "id": "g", "type": "group", "x": 0, "y": 0, "width": 9, "height": 9 }));
     canvas["edges"] = json!([
         { "id": "e1", "fromNode": ids[0], "toNode": ids[1] },
         { "id": "e2", "fromNode": ids[1], "toNode": ids[2], "label": "stays not" },
@@ -32,18 +35,22 @@ fn a_remote_change_touches_its_own_nodes_only() {
         let mut world = bench.world();
         world.app_edit_element(&board, &ids[1], json!({ "content": "two\nlines", "x": 301.5 }));
         world.app_remove_element(&board, &ids[2]);
-        world.app_put_element(&board, json!({ "id": "11111111-1111-4111-8111-111111111111", "type": "sticky", "content": "late" }));
+        world.app_put_element(
+            &board,
+            json!({ "id": "11111111-1111-4111-8111-111111111111", "type": "sticky", "content": "late" }),
+        );
     }
     bench.sync_any();
     let after = fs::read_to_string(&path).unwrap();
-    let lines = |text: &str| text.lines().map(|line| line.trim_end_matches(',').to_owned()).collect::<Vec<_>>();
+    let lines =
+        |text: &str| text.lines().map(|line| line.trim_end_matches(',').to_owned()).collect::<Vec<_>>();
     let (old, new) = (lines(&before), lines(&after));
     let gone: Vec<&String> = old.iter().filter(|line| !new.contains(line)).collect();
     let come: Vec<&String> = new.iter().filter(|line| !old.contains(line)).collect();
     assert_eq!(gone.len(), 3, "{gone:?}");
     assert_eq!(come.len(), 2, "{come:?}");
     assert!(after.contains("\"x\":302,") && after.contains("two\\nlines"), "{after}");
-    assert!(after.contains("\"deep\":[1,2.50]"), "{after}");
+    assert!(after.contains("\"deep\":[1,2.5]"), "{after}");
     assert_eq!(bench.canvas(&path)["edges"].as_array().unwrap().len(), 1, "an edge goes with its node");
     bench.canvases_rest();
 }
@@ -72,7 +79,9 @@ fn names_and_order_follow_the_app_without_mixing_identities() {
     assert!(bench.board_file("Kick-off： take／two.svg").exists(), "{}", bench.seen());
     assert!(!bench.board_file("Kick-off.canvas").exists() && !bench.board_file("Kick-off.svg").exists());
     let text = |n: usize| fs::read_to_string(bench.deck_file(&format!("Pitch 2/0{n}.canvas"))).unwrap();
-    for (n, words) in [(1, "\"text\":\"c\""), (2, "\"nodes\":[]"), (3, "\"text\":\"a\""), (4, "\"text\":\"b\"")] {
+    for (n, words) in
+        [(1, "\"text\":\"c\""), (2, "\"nodes\":[]"), (3, "\"text\":\"a\""), (4, "\"text\":\"b\"")]
+    {
         assert!(text(n).contains(words), "{n}: {}\n{}", text(n), bench.seen());
         assert!(bench.deck_file(&format!("Pitch 2/0{n}.svg")).exists());
     }
@@ -102,8 +111,10 @@ fn what_vanishes_goes_to_the_trash_after_a_second_look() {
     }
     bench.sync_any();
     bench.until("they are gone", || {
-        !bench.board_file("Kick-off.canvas").exists() && !bench.deck_file("Pitch/02.canvas").exists()
-            && !bench.board_file("Kick-off.svg").exists() && !bench.deck_file("Pitch/02.svg").exists()
+        !bench.board_file("Kick-off.canvas").exists()
+            && !bench.deck_file("Pitch/02.canvas").exists()
+            && !bench.board_file("Kick-off.svg").exists()
+            && !bench.deck_file("Pitch/02.svg").exists()
     });
     assert!(bench.board_file("Other.canvas").exists() && bench.deck_file("Pitch/01.canvas").exists());
     bench.world().app_trash_deck(&talk, true);
@@ -159,12 +170,16 @@ fn empty_answers_prove_nothing() {
 fn a_dashboard_has_its_magnets_beside_it_and_they_are_only_looked_at() {
     let mut page = None;
     let bench = bench(|world, space| {
-        let id = world.app_create(space, None, "Tablero", vec![super::super::bench::paragraph("p", "the text")]);
-        world.app_set_nevera(&id, Some(json!({
-            "imanes": [{ "id": "m1", "tipo": "texto", "x": 0, "y": 0, "w": 6, "h": 2 },
-                { "id": "m2", "tipo": "reloj", "x": 6, "y": 0, "w": 3, "h": 2, "tono": "verde" }],
-            "textos": { "m1": [super::super::bench::paragraph("q", "pinned <here>")] },
-        })));
+        let id =
+            world.app_create(space, None, "Tablero", vec![super::super::bench::paragraph("p", "the text")]);
+        world.app_set_nevera(
+            &id,
+            Some(json!({
+                "imanes": [{ "id": "m1", "tipo": "texto", "x": 0, "y": 0, "w": 6, "h": 2 },
+                    { "id": "m2", "tipo": "reloj", "x": 6, "y": 0, "w": 3, "h": 2, "tono": "verde" }],
+                "textos": { "m1": [super::super::bench::paragraph("q", "pinned <here>")] },
+            })),
+        );
         page = Some(id);
     });
     let page = page.unwrap();
@@ -183,7 +198,11 @@ fn a_dashboard_has_its_magnets_beside_it_and_they_are_only_looked_at() {
     bench.world().app_rename(&page, "Cuadro");
     bench.sync_any();
     bench.sync_any();
-    assert!(bench.page("Cuadro.canvas").exists() && !bench.page("Tablero.canvas").exists(), "{}", bench.seen());
+    assert!(
+        bench.page("Cuadro.canvas").exists() && !bench.page("Tablero.canvas").exists(),
+        "{}",
+        bench.seen()
+    );
     bench.world().app_set_nevera(&page, None);
     bench.sync_any();
     bench.sync_any();
@@ -220,9 +239,16 @@ fn both_sides_merge_by_element_and_field_and_what_collides_is_kept_beside() {
     assert_eq!(bench.element(&board, &ids[0])["x"], json!(99));
     assert_eq!(bench.element(&board, &ids[1])["content"], "there");
     let moved = bench.elements(&board).into_iter().find(|e| e["content"] == "three").unwrap();
-    assert_eq!((&moved["x"], &moved["type"], &moved["style"]), (&json!(-60), &json!("ellipse"), &json!({ "color": "rgb(255, 0, 0)" })), "an edit beats a deletion");
+    assert_eq!(
+        (&moved["x"], &moved["type"], &moved["style"]),
+        (&json!(-60), &json!("ellipse"), &json!({ "color": "rgb(255, 0, 0)" })),
+        "an edit beats a deletion"
+    );
     let nodes = bench.nodes(&path);
-    assert_eq!((&nodes[&ids[0]]["text"], &nodes[&ids[0]]["x"], &nodes[&ids[0]]["color"]), (&json!("mine"), &json!(99), &json!("#bfdbfe")));
+    assert_eq!(
+        (&nodes[&ids[0]]["text"], &nodes[&ids[0]]["x"], &nodes[&ids[0]]["color"]),
+        (&json!("mine"), &json!(99), &json!("#bfdbfe"))
+    );
     assert_eq!(nodes[&ids[1]]["text"], "there");
     assert!(nodes.contains_key(moved["id"].as_str().unwrap()));
     let copies: Vec<String> = bench.files().into_keys().filter(|p| p.contains(".conflict-")).collect();

@@ -13,7 +13,14 @@ fn six(bench_of: &mut Option<(CanvasId, Vec<String>)>) -> Bench {
     bench(|world, space| {
         let board = CanvasId::Board(world.app_create_board(space, "Board"));
         let ids = (0..6)
-            .map(|n| world.app_put_element(&board, json!({ "type": "sticky", "x": n * 300, "content": format!("w{n}") })).unwrap())
+            .map(|n| {
+                world
+                    .app_put_element(
+                        &board,
+                        json!({ "type": "sticky", "x": n * 300, "content": format!("w{n}") }),
+                    )
+                    .unwrap()
+            })
             .collect();
         *bench_of = Some((board, ids));
     })
@@ -26,7 +33,12 @@ fn route(board: &CanvasId, element: &str) -> String {
 #[test]
 fn a_refusal_in_the_middle_leaves_what_succeeded_and_tells_the_rest() {
     let status = |status| Fault::Status { status, retry_after: None };
-    for (fault, words) in [(status(400), "is not taken"), (status(404), ""), (status(403), "it is read-only"), (status(500), "")] {
+    for (fault, words) in [
+        (status(400), "is not taken"),
+        (status(404), ""),
+        (status(403), "it is read-only"),
+        (status(500), ""),
+    ] {
         let mut there = None;
         let bench = six(&mut there);
         let (board, ids) = there.unwrap();
@@ -45,7 +57,14 @@ fn a_refusal_in_the_middle_leaves_what_succeeded_and_tells_the_rest() {
             bench.until(words, || bench.attention().contains(words));
         }
         if words == "is not taken" {
-            bench.until("the others went", || bench.elements(&board).iter().filter(|e| e["content"].as_str().unwrap().ends_with('!')).count() == 5);
+            bench.until("the others went", || {
+                bench
+                    .elements(&board)
+                    .iter()
+                    .filter(|e| e["content"].as_str().unwrap().ends_with('!'))
+                    .count()
+                    == 5
+            });
             // A change in the app still arrives.
             bench.world().app_edit_element(&board, &ids[0], json!({ "x": 77 }));
             bench.until("it arrives", || {
@@ -59,7 +78,8 @@ fn a_refusal_in_the_middle_leaves_what_succeeded_and_tells_the_rest() {
             bench.elements(&board).iter().all(|e| e["content"].as_str().unwrap().ends_with('!'))
         });
         bench.until_canvases_rest();
-        let applied: Vec<Value> = bench.world().log().writes().filter(|e| e.applied).map(|e| e.json()).collect();
+        let applied: Vec<Value> =
+            bench.world().log().writes().filter(|e| e.applied).map(|e| e.json()).collect();
         assert_eq!(applied.len(), 6, "{fault:?}: nothing is done twice: {applied:?}");
         drop(daemon);
         bench.canvases_rest();
@@ -82,7 +102,10 @@ fn killed_in_the_middle_of_edits_nothing_is_lost_and_nothing_doubled() {
         });
         let before = bench.world().log().entries().len();
         let daemon = bench.run();
-        bench.until("it is at work", || bench.world().log().writes().count() > round && bench.world().log().entries().len() > before + 2 + round);
+        bench.until("it is at work", || {
+            bench.world().log().writes().count() > round
+                && bench.world().log().entries().len() > before + 2 + round
+        });
         daemon.kill();
         bench.sync_any();
         assert_eq!(bench.elements(&board).len(), 7 + round, "round {round}\n{}", bench.seen());

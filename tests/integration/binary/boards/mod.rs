@@ -49,13 +49,18 @@ impl Bench {
     #[track_caller]
     pub(super) fn nodes(&self, path: &std::path::Path) -> BTreeMap<String, Value> {
         let list = self.canvas(path)["nodes"].clone();
-        let pairs = list.as_array().unwrap().iter().map(|node| (node["id"].as_str().unwrap().to_owned(), node.clone()));
+        let pairs = list
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|node| (node["id"].as_str().unwrap().to_owned(), node.clone()));
         pairs.collect()
     }
 
     #[track_caller]
     pub(super) fn canvas(&self, path: &std::path::Path) -> Value {
-        let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}\n{}", path.display(), self.seen()));
+        let text = std::fs::read_to_string(path)
+            .unwrap_or_else(|e| panic!("{}: {e}\n{}", path.display(), self.seen()));
         serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}\n{text}", path.display()))
     }
 
@@ -79,7 +84,11 @@ impl Bench {
     pub(super) fn changes(&self) -> Vec<(String, Value)> {
         let world = self.world();
         let line = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        world.log().writes().map(|entry| (format!("{} {}", entry.method, line(&entry.path)), entry.json())).collect()
+        world
+            .log()
+            .writes()
+            .map(|entry| (format!("{} {}", entry.method, line(&entry.path)), entry.json()))
+            .collect()
     }
 
     /// Waits until nothing is left to do: a sync ends, `list` shows nothing but what is in step.
@@ -98,6 +107,9 @@ impl Bench {
         let told = self.sync_any();
         assert!(matches!(told.code, 0 | 3), "{told:?}");
         let daemon = self.run();
+        let socket = self.state().join("control");
+        self.until("the daemon listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+        self.sync_any();
         self.until_canvases_rest();
         self.forget_requests();
         daemon
@@ -127,11 +139,15 @@ impl Bench {
 pub(super) fn as_obsidian(canvas: &Value) -> String {
     let line = |item: &Value| {
         let mut keys: Vec<&String> = item.as_object().unwrap().keys().collect();
-        keys.sort_by_key(|key| ["id", "x", "y", "width", "height", "color", "type", "text"].iter().position(|k| k == *key));
-        let parts: Vec<String> = keys.iter().map(|key| format!("{}:{}", json!(key), item[key.as_str()])).collect();
+        keys.sort_by_key(|key| {
+            ["id", "x", "y", "width", "height", "color", "type", "text"].iter().position(|k| k == *key)
+        });
+        let parts: Vec<String> =
+            keys.iter().map(|key| format!("{}:{}", json!(key), item[key.as_str()])).collect();
         format!("\t\t{{{}}}", parts.join(","))
     };
-    let list = |key: &str| canvas[key].as_array().into_iter().flatten().map(line).collect::<Vec<_>>().join(",\n");
+    let list =
+        |key: &str| canvas[key].as_array().into_iter().flatten().map(line).collect::<Vec<_>>().join(",\n");
     format!("{{\n\t\"nodes\":[\n{}\n\t],\n\t\"edges\":[\n{}\n\t]\n}}", list("nodes"), list("edges"))
 }
 
@@ -143,7 +159,9 @@ pub(super) fn deck(world: &mut World, name: &str, texts: &[&str]) -> (DeckId, Ve
     let slides: Vec<CanvasId> =
         world.slides_of(&deck).into_iter().map(|slide| CanvasId::Slide(deck.clone(), slide)).collect();
     for (slide, text) in slides.iter().zip(texts) {
-        world.app_put_element(slide, json!({ "type": "text", "content": text, "style": { "fontSize": 32 } })).unwrap();
+        world
+            .app_put_element(slide, json!({ "type": "text", "content": text, "style": { "fontSize": 32 } }))
+            .unwrap();
     }
     (deck, slides)
 }

@@ -15,7 +15,11 @@ fn node(id: &str, text: &str) -> serde_json::Value {
 
 fn board_named(bench: &Bench, name: &str) -> Vec<CanvasId> {
     let world = bench.world();
-    world.whiteboards().filter(|board| board.name == name && !board.trashed).map(|board| CanvasId::Board(board.id.clone())).collect()
+    world
+        .whiteboards()
+        .filter(|board| board.name == name && !board.trashed)
+        .map(|board| CanvasId::Board(board.id.clone()))
+        .collect()
 }
 
 #[test]
@@ -29,7 +33,10 @@ fn a_new_canvas_is_a_whiteboard_with_its_nodes() {
                 bench.world().fail_next(Matcher::Route("POST".to_owned(), path.to_owned()), fault.clone());
             }
         }
-        save(&bench.board_file("Ideas.canvas"), &json!({ "nodes": [node("n1", "a"), node("n2", "b")] }).to_string());
+        save(
+            &bench.board_file("Ideas.canvas"),
+            &json!({ "nodes": [node("n1", "a"), node("n2", "b")] }).to_string(),
+        );
         bench.until("its nodes are there", || {
             board_named(&bench, "Ideas").first().is_some_and(|board| bench.elements(board).len() == 2)
         });
@@ -59,7 +66,10 @@ fn an_element_whose_answer_is_lost_is_made_once() {
         let bench = bench(|world, space| {
             let id = CanvasId::Board(world.app_create_board(space, "Board"));
             // One just like it is there already: it must not be taken for the new one.
-            world.app_put_element(&id, json!({ "type": "sticky", "width": 250, "height": 60, "content": "twin" }));
+            world.app_put_element(
+                &id,
+                json!({ "type": "sticky", "width": 250, "height": 60, "content": "twin" }),
+            );
             board = Some(id);
         });
         let board = board.unwrap();
@@ -83,7 +93,10 @@ fn an_element_whose_answer_is_lost_is_made_once() {
 fn new_files_are_appended_and_a_new_folder_is_a_presentation_whose_blank_slide_is_used() {
     let bench = bench(|world, _| drop(deck(world, "Pitch", &["a", "b"])));
     let daemon = bench.run_canvases();
-    save(&bench.deck_file("Pitch/03.canvas"), &json!({ "nodes": [node("n1", "new slide")], "edges": [] }).to_string());
+    save(
+        &bench.deck_file("Pitch/03.canvas"),
+        &json!({ "nodes": [node("n1", "new slide")], "edges": [] }).to_string(),
+    );
     fs::create_dir(bench.deck_file("Talk")).unwrap();
     save(&bench.deck_file("Talk/01.canvas"), &json!({ "nodes": [node("n1", "opening")] }).to_string());
     save(&bench.deck_file("Talk/02.canvas"), &json!({ "nodes": [node("n1", "closing")] }).to_string());
@@ -126,7 +139,8 @@ fn a_copy_is_a_new_whiteboard_and_the_first_keeps_its_own() {
     bench.until("it is a board", || board_named(&bench, "Copy").len() == 1);
     bench.until_canvases_rest();
     let copy = board_named(&bench, "Copy").remove(0);
-    let words: Vec<String> = bench.elements(&copy).iter().map(|e| e["content"].as_str().unwrap().to_owned()).collect();
+    let words: Vec<String> =
+        bench.elements(&copy).iter().map(|e| e["content"].as_str().unwrap().to_owned()).collect();
     assert_eq!(words, ["one", "two", "three", "**media**\n\nphoto.png"]);
     assert_eq!(bench.elements(&board), before);
     drop(daemon);

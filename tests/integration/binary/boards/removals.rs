@@ -17,7 +17,9 @@ fn a_removed_sticky_is_deleted_and_kept_and_a_removed_image_comes_back() {
     let board = board.unwrap();
     let daemon = bench.run_canvases();
     let path = bench.board_file("Kick-off.canvas");
-    bench.edit_canvas(&path, |nodes| nodes.retain(|node| node["id"] != json!(ids[0]) && node["id"] != json!(ids[3])));
+    bench.edit_canvas(&path, |nodes| {
+        nodes.retain(|node| node["id"] != json!(ids[0]) && node["id"] != json!(ids[3]))
+    });
     bench.until("the sticky is gone", || bench.element(&board, &ids[0]).is_null());
     bench.until("the image is back", || bench.nodes(&path).contains_key(&ids[3]));
     bench.until_canvases_rest();
@@ -117,7 +119,9 @@ fn permanent_deletes_are_done_where_the_config_allows_them() {
     });
     let (board, talk) = (board.unwrap(), talk.unwrap());
     let daemon = bench.run_canvases();
-    bench.edit_canvas(&bench.board_file("Kick-off.canvas"), |nodes| nodes.retain(|node| node["id"] != json!(ids[3])));
+    bench.edit_canvas(&bench.board_file("Kick-off.canvas"), |nodes| {
+        nodes.retain(|node| node["id"] != json!(ids[3]))
+    });
     fs::remove_file(bench.deck_file("Pitch/02.canvas")).unwrap();
     bench.until("both are gone", || {
         bench.element(&board, &ids[3]).is_null() && bench.world().slides_of(&talk).len() == 2

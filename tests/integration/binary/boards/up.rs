@@ -93,26 +93,37 @@ fn new_nodes_are_posted_and_get_their_ids_without_disturbing_the_others() {
     canvas["nodes"].as_array_mut().unwrap().push(json!({
         "id": "aaaaaaaaaaaaaaaa", "x": 0, "y": 0, "width": 900, "height": 900, "type": "group", "label": "mine",
     }));
-    canvas["edges"] = json!([{ "id": "e1", "fromNode": "0123456789abcdef", "fromSide": "right", "toNode": one }]);
+    canvas["edges"] =
+        json!([{ "id": "e1", "fromNode": "0123456789abcdef", "fromSide": "right", "toNode": one }]);
     let text = super::as_obsidian(&canvas);
     save(&path, &text);
     bench.until("both are made", || bench.elements(&board).len() == 6);
     bench.until_canvases_rest();
     let mut changes = bench.changes();
     changes.sort_by_key(|(_, body)| body["content"].as_str().map(str::len));
-    assert_eq!(changes, [
-        ("POST elements".to_owned(), json!({ "type": "ellipse", "x": 5, "y": 6, "width": 100, "height": 100,
-            "content": "", "style": { "opacity": 0.50, "color": "#123456" } })),
-        ("POST elements".to_owned(), json!({ "type": "sticky", "x": -3, "y": 4, "width": 250, "height": 60,
-            "content": "brand new" })),
-    ]);
+    assert_eq!(
+        changes,
+        [
+            (
+                "POST elements".to_owned(),
+                json!({ "type": "ellipse", "x": 5, "y": 6, "width": 100, "height": 100,
+            "content": "", "style": { "opacity": 0.50, "color": "#123456" } })
+            ),
+            (
+                "POST elements".to_owned(),
+                json!({ "type": "sticky", "x": -3, "y": 4, "width": 250, "height": 60,
+            "content": "brand new" })
+            ),
+        ]
+    );
     let made = |text: &str| {
         let all = bench.elements(&board);
         all.iter().find(|e| e["content"] == text).unwrap()["id"].as_str().unwrap().to_owned()
     };
     let (new, round) = (made("brand new"), made(""));
     let expected = text.replace("0123456789abcdef", &new).replace("fedcba9876543210", &round);
-    let mut got: Vec<String> = fs::read_to_string(&path).unwrap().lines().map(|l| l.trim_end_matches(',').to_owned()).collect();
+    let mut got: Vec<String> =
+        fs::read_to_string(&path).unwrap().lines().map(|l| l.trim_end_matches(',').to_owned()).collect();
     let mut want: Vec<String> = expected.lines().map(|l| l.trim_end_matches(',').to_owned()).collect();
     // New elements of a whiteboard lie at the back, so their lines may have moved; no other byte has.
     got.sort();
@@ -134,13 +145,17 @@ fn what_the_service_would_refuse_is_told_before_any_request() {
         ("width 0", |nodes| nodes[0]["width"] = json!(0)),
         ("height -5", |nodes| nodes[1]["height"] = json!(-5)),
         ("shadow", |nodes| nodes[0]["espejo"] = json!({ "style": { "shadow": 1 } })),
-        ("100 characters", |nodes| nodes[0]["espejo"] = json!({ "style": { "fontFamily": "x".repeat(101) } })),
+        ("100 characters", |nodes| {
+            nodes[0]["espejo"] = json!({ "style": { "fontFamily": "x".repeat(101) } })
+        }),
         ("colour", |nodes| nodes[0]["color"] = json!("9")),
         ("its x", |nodes| nodes[0]["x"] = json!("ten")),
         ("no id", |nodes| drop(nodes[0].as_object_mut().unwrap().remove("id"))),
         ("cannot become", |nodes| {
-            nodes.push(json!({ "id": "n", "type": "text", "text": "", "x": 0, "y": 0, "width": 1, "height": 1,
-                "espejo": { "type": "media" } }));
+            nodes.push(
+                json!({ "id": "n", "type": "text", "text": "", "x": 0, "y": 0, "width": 1, "height": 1,
+                "espejo": { "type": "media" } }),
+            );
         }),
     ];
     for (words, spoil) in cases {
@@ -174,10 +189,15 @@ fn a_style_key_in_a_node_restyles_and_an_unknown_program_may_drop_it() {
     let board = board.unwrap();
     let daemon = bench.run_canvases();
     let path = bench.board_file("Kick-off.canvas");
-    bench.edit_canvas(&path, |nodes| nodes[0]["espejo"] = json!({ "style": { "fontSize": 40, "bold": true } }));
+    bench.edit_canvas(&path, |nodes| {
+        nodes[0]["espejo"] = json!({ "style": { "fontSize": 40, "bold": true } })
+    });
     bench.until("it is restyled", || bench.element(&board, &ids[0])["style"]["fontSize"] == json!(40));
     bench.until_canvases_rest();
-    assert_eq!(bench.changes(), [(format!("PATCH {}", ids[0]), json!({ "style": { "fontSize": 40, "bold": true } }))]);
+    assert_eq!(
+        bench.changes(),
+        [(format!("PATCH {}", ids[0]), json!({ "style": { "fontSize": 40, "bold": true } }))]
+    );
     bench.world().app_edit_element(&board, &ids[0], json!({ "style": { "fontSize": 50 } }));
     bench.sync_any();
     assert_eq!(bench.nodes(&path)[&ids[0]]["espejo"]["style"], json!({ "fontSize": 50, "bold": true }));
