@@ -85,6 +85,14 @@ pub(super) fn replaced(text: &str, mut edits: Vec<(Range<usize>, String)>) -> St
     out
 }
 
+/// The last `old` in a text replaced.
+pub(super) fn replaced_once(text: &str, old: &str, new: &str) -> String {
+    match text.rfind(old) {
+        Some(at) => replaced(text, vec![(at..at + old.len(), new.to_owned())]),
+        None => text.to_owned(),
+    }
+}
+
 /// A text as a JSON string.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()

@@ -15,6 +15,7 @@ mod node;
 mod patch;
 mod picture;
 mod read;
+mod revive;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ pub use node::render;
 pub use patch::patch;
 pub use picture::{Shown, board, show, slide};
 pub use read::{Aliases, Change, Local, known, read};
+pub use revive::revive;
 
 /// A number as SVG has it: two places at most, no exponent.
 fn number(value: f64) -> String {

@@ -283,6 +283,20 @@ fn pictures_hold_no_script_whatever_the_text() {
     }
 }
 
+#[test]
+fn a_revived_element_is_made_again_as_it_was() {
+    let text = edited(|nodes| nodes.truncate(1));
+    let out = revive(&text, Surface::Board, &some()[2]).unwrap();
+    let found = local(&out, &some()[..1]);
+    let fields = &found.new[0].1;
+    assert_eq!((&fields["type"], &fields["content"]), (&json!("ellipse"), &json!("three")));
+    assert_eq!(fields["style"], some()[2]["style"]);
+    assert!(revive(&out, Surface::Board, &some()[2]).is_err());
+    assert!(revive("{", Surface::Board, &some()[2]).is_err());
+    let words = local(&revive(&text, Surface::Board, &some()[3]).unwrap(), &some()[..1]);
+    assert_eq!(words.new[0].1["type"], "sticky");
+}
+
 /// Any JSON number that a service may send as a place.
 fn number() -> impl Strategy<Value = Value> {
     prop_oneof![

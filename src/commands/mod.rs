@@ -12,6 +12,7 @@ pub mod list;
 pub mod man;
 pub mod output;
 pub mod progress;
+pub mod revive;
 pub mod run;
 pub mod session;
 pub mod status;

@@ -177,6 +177,7 @@ impl Engine {
         let board_adopting = store.meta("board_adopting")?.as_deref() != Some("no");
         let boards = boards::Boards::new(store.load_boards()?, board_adopting, now);
         store.drop_unused_elements()?;
+        store.drop_old_graves(now.plus_ms(-i64::from(settings.pages.history_days) * 86_400_000))?;
         let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
         store.close_request_log(now)?;
         let first_run = store.meta("adopting")?.is_none();

@@ -1,7 +1,7 @@
 //! The read-only view of whiteboards and presentations, for `status` and `list`.
 
-use super::{ReadOnly, StoreError};
-use crate::model::{CanvasFile, CanvasId, CanvasNode, DeckNode, Presence, Timestamp};
+use super::{Grave, ReadOnly, StoreError};
+use crate::model::{CanvasFile, CanvasId, CanvasNode, DeckNode, MirrorPath, Presence, Timestamp};
 
 /// Counts that `status` shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,6 +59,14 @@ impl ReadOnly {
             }
         }
         Ok(counts)
+    }
+
+    /// What was deleted for good from the canvas whose file is at `path`, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn graves(&self, path: &MirrorPath) -> Result<Vec<Grave>, StoreError> {
+        self.peek().graves(path)
     }
 
     /// Every whiteboard, presentation and slide, by path.

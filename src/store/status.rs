@@ -74,6 +74,10 @@ impl ReadOnly {
         }
     }
 
+    pub(super) fn peek(&self) -> &Store {
+        &self.0
+    }
+
     pub(super) fn store(&mut self) -> &mut Store {
         &mut self.0
     }

@@ -9,6 +9,8 @@
 mod app;
 mod elements;
 mod presentations;
+#[cfg(test)]
+mod tests;
 mod whiteboards;
 
 pub use presentations::{PresentationRecord, SlideRecord};

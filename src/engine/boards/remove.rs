@@ -160,7 +160,7 @@ impl Engine {
                 if let Some(node) = self.canvas_node(canvas) {
                     match (&node.workspace, canvas.deck()) {
                         (Some(space), _) => {
-                            drop(self.boards.lists.boards_due.insert(space.clone(), self.now))
+                            self.boards.lists.boards_due.insert(space.clone(), self.now);
                         }
                         (_, Some(deck)) => drop(self.boards.lists.slides_due.insert(deck.clone(), self.now)),
                         _ => {}
