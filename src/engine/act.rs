@@ -204,6 +204,7 @@ impl Engine {
         self.edit_page(page, |node| {
             node.base = None;
             node.missing_since = None;
+            node.missing_from = None;
             node.approved = false;
         })
     }

@@ -40,7 +40,7 @@ impl Engine {
                 return Ok(None);
             }
             let is_file = place == path;
-            let title = if is_file { Self::title_of_new(&file) } else { naming::title_of(place.name()) };
+            let title = title_for(&place, &file);
             let intent = Intent {
                 path: place.clone(),
                 workspace: workspace.clone(),
@@ -87,7 +87,8 @@ impl Engine {
             match self.folder_stands_for(&folder) {
                 Place::Under(parent) => {
                     let usable = parent.as_ref().is_none_or(|id| self.is_there(id))
-                        && !self.is_refused(&place, parent.as_ref());
+                        && !self.is_refused(&place, parent.as_ref())
+                        && !self.is_like_an_intent(&title_for(&place, file), &workspace, parent.as_ref());
                     return usable.then_some((place, workspace, parent));
                 }
                 Place::Elsewhere => {
@@ -105,6 +106,14 @@ impl Engine {
             }
         }
         None
+    }
+
+    /// Whether a page of this title was asked for there and no answer has come: were there two, nobody could tell which
+    /// of them a lost answer was about.
+    fn is_like_an_intent(&self, title: &str, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
+        self.intents.values().any(|intent| {
+            intent.title == title && intent.workspace == *workspace && intent.parent.as_ref() == parent
+        })
     }
 
     /// While everything is compared for the first time: a listed page may belong to this file.
@@ -248,6 +257,7 @@ impl Engine {
             base: None,
             file: None,
             missing_since: None,
+            missing_from: None,
             stem: intent.path.page_stem().or(Some(intent.path.name())).map(ToOwned::to_owned),
             approved: false,
             first_seen,
@@ -272,6 +282,7 @@ impl Engine {
             if file.is_none() {
                 // The file went while its page was made: the page follows it like any other whose file was deleted.
                 node.missing_since = Some(now);
+                node.missing_from = Some(intent.path.clone());
                 tracing::debug!(inode = stamp.inode, "the file of a new page is gone");
             }
         }
@@ -352,6 +363,11 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// The title for what is made at `place`: of the file itself, or of a folder above it.
+fn title_for(place: &MirrorPath, file: &LocalFile) -> String {
+    if *place == file.path { Engine::title_of_new(file) } else { naming::title_of(place.name()) }
 }
 
 /// Where the file was when its page was asked for, as its title tells: it may have been renamed since.

@@ -63,6 +63,9 @@ impl Root {
     }
 }
 
+/// Why a file that held its page's words and holds nothing is not sent.
+pub(super) const EMPTIED: &str = "it is empty now, and its page is not";
+
 /// When to look at what.
 #[derive(Debug)]
 pub(super) struct Watching {
@@ -320,7 +323,7 @@ impl Engine {
                         && !approved.is_some_and(|node| node.approved)
                         && self.had_words(file.page.as_ref())?
                     {
-                        file.problem = Some("it is empty now, and its page is not".to_owned());
+                        file.problem = Some(EMPTIED.to_owned());
                     }
                 }
             },

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
-use super::disk::UNSETTLED_MAX_MS;
+use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
 use crate::model::{LocalFile, MirrorPath, Node, PageId, folder_of};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
 use crate::store::StoreError;
@@ -17,12 +17,17 @@ impl Engine {
         self.watch.identities_due = false;
         self.hold_hidden_claims()?;
         let seen_now = std::mem::take(&mut self.lists.last_seen);
+        let bound = self.trees.files.values().filter(|file| file.page.is_some() && file.stamp.born_ns != 0);
+        let pages: BTreeSet<(u64, u64, i64)> = bound.map(|file| file.stamp.object()).collect();
         let known: Vec<KnownFile> = self
             .trees
             .files
             .values()
-            // A file without a page matters once one was asked for. Others may be places that a file passed through.
-            .filter(|file| file.page.is_some() || self.is_asked_for(&file.path))
+            // A file without a page matters once one was asked for. Others may be places that a file passed through, and
+            // one that is a page's file by its object is that file, read where it has come to.
+            .filter(|file| {
+                file.page.is_some() || self.is_asked_for(&file.path) && !pages.contains(&file.stamp.object())
+            })
             .map(|file| KnownFile {
                 path: file.path.clone(),
                 page: file.page.clone(),
@@ -118,7 +123,7 @@ impl Engine {
                     self.follow_folder(from, &file.path)?;
                     self.follow_folder_intents(from, &file.path)?;
                 }
-                Verdict::New { from: Some(from), .. } => {
+                Verdict::New { from: Some(from), .. } | Verdict::Copy { from: Some(from), .. } => {
                     self.follow_intent(from, &file.path)?;
                     self.follow_folder_intents(from, &file.path)?;
                 }
@@ -133,7 +138,7 @@ impl Engine {
                 Verdict::Same(page) => self.bind(&file.path, page, false)?,
                 Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
                 // A copy of another page's file, put where this page's file was, is what this page says now.
-                Verdict::Copy { of } => match self.missing_from(&file.path) {
+                Verdict::Copy { of, .. } => match self.missing_from(&file.path) {
                     Some(page) => self.bind(&file.path, &page, true)?,
                     None => self.unbind(&file.path, Some(of.clone()))?,
                 },
@@ -196,6 +201,7 @@ impl Engine {
             if node.file.as_ref() == Some(path) {
                 node.file = None;
                 node.missing_since.get_or_insert(now);
+                node.missing_from = Some(path.clone());
             }
         })?;
         self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
@@ -217,6 +223,9 @@ impl Engine {
             return Ok(());
         }
         let came_back = node.missing_since.is_some();
+        if file.page.as_ref() != Some(page) {
+            forgive_emptiness(&mut file);
+        }
         file.page = Some(page.clone());
         if file.claims.as_ref().is_some_and(|claims| claims != page) {
             file.disowned.clone_from(&file.claims);
@@ -225,6 +234,7 @@ impl Engine {
         self.edit_page(page, |node| {
             node.file = Some(path.clone());
             node.missing_since = None;
+            node.missing_from = None;
             node.approved = false;
         })?;
         let moment = self.moment(page);
@@ -240,6 +250,7 @@ impl Engine {
     pub(super) fn unbind(&mut self, path: &MirrorPath, copy_of: Option<PageId>) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
         let was = file.page.take();
+        forgive_emptiness(&mut file);
         if copy_of.is_some() {
             file.disowned = copy_of;
         }
@@ -281,11 +292,16 @@ impl Engine {
         if disowned.and_then(|id| self.trees.pages.get(id)).is_some_and(|node| node.file.is_none()) {
             return None;
         }
-        let missing = |node: &&Node| {
-            node.file.is_none()
-                && node.missing_since.is_some()
-                && node.base.as_ref().is_some_and(|base| base.path == *path)
-        };
-        self.trees.pages.values().find(missing).map(|node| node.id.clone())
+        let missing =
+            || self.trees.pages.values().filter(|node| node.file.is_none() && node.missing_since.is_some());
+        let agreed = |node: &&Node| node.base.as_ref().is_some_and(|base| base.path == *path);
+        let last = missing().find(|node| node.base.is_some() && node.missing_from.as_ref() == Some(path));
+        last.or_else(|| missing().find(agreed)).map(|node| node.id.clone())
     }
+}
+
+/// A file that has another page, or none, is not measured by what its page held: whether it may be empty shows when it
+/// is read for the page that it has.
+fn forgive_emptiness(file: &mut LocalFile) {
+    file.problem = file.problem.take().filter(|why| why != EMPTIED);
 }

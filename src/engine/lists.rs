@@ -27,7 +27,7 @@ pub(super) struct Lists {
     pages_looked: BTreeMap<WorkspaceId, u64>,
     /// Why a list could not be taken in, or entries of it.
     pub(super) trouble: BTreeMap<String, String>,
-    /// Page files at the last scan.
+    /// Page files at the last scan, and what espejo itself has done to them since.
     pub(super) last_seen: BTreeMap<MirrorPath, Stamp>,
 }
 
@@ -249,6 +249,7 @@ impl Engine {
                 base: None,
                 file: None,
                 missing_since: None,
+                missing_from: None,
                 stem: None,
                 approved: false,
                 first_seen: now,

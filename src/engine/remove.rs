@@ -101,6 +101,7 @@ impl Engine {
             if node.file.is_none() {
                 node.base = None;
                 node.missing_since = None;
+                node.missing_from = None;
                 node.approved = false;
             }
         })?;

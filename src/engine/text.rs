@@ -271,6 +271,7 @@ impl Engine {
             problem: None,
             racy: true,
         };
+        self.lists.last_seen.insert(path.clone(), stamp);
         self.save_file(file)?;
         self.trees.folders.extend(path.parent());
         let words = if what.new { "new page" } else { "updated from the service" };
@@ -278,6 +279,7 @@ impl Engine {
         self.edit_page(page, |node| {
             node.file = Some(path.clone());
             node.missing_since = None;
+            node.missing_from = None;
             differs |= node.base.as_ref().is_none_or(|base| base.body != what.body);
             match &mut node.base {
                 Some(base) => {

@@ -182,6 +182,7 @@ impl Engine {
 
     pub(super) fn forget_file(&mut self, path: &MirrorPath) -> Result<Option<LocalFile>, StoreError> {
         self.watch.forget(path);
+        self.lists.last_seen.remove(path);
         self.trees.unbound.remove(path);
         let file = self.trees.files.remove(path);
         if file.is_some() {
@@ -194,6 +195,7 @@ impl Engine {
     pub(super) fn rename_file(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         let Some(mut file) = self.forget_file(from)? else { return Ok(()) };
         file.path = to.clone();
+        self.lists.last_seen.insert(to.clone(), file.stamp);
         if let Some(page) = file.page.clone() {
             self.edit_page(&page, |node| node.file = Some(to.clone()))?;
         }

@@ -85,6 +85,22 @@ struct Source<'a> {
     place: usize,
 }
 
+impl Source<'_> {
+    /// Whether the two runs stood side by side with equal styles, which only a border kept apart.
+    fn borders_on(&self, other: &Self) -> bool {
+        self.place + 1 == other.place && self.styles == other.styles
+    }
+
+    /// Whether the two runs differ in text and styles only.
+    fn says_as_much_as(&self, other: &Self) -> bool {
+        let (Some(a), Some(b)) = (self.run.as_object(), other.run.as_object()) else { return false };
+        let is_own = |key: &str| matches!(key, "text" | "styles");
+        self.link == other.link
+            && a.len() == b.len()
+            && a.iter().all(|(key, value)| is_own(key) && b.contains_key(key) || b.get(key) == Some(value))
+    }
+}
+
 fn sources(runs: &[Value]) -> Vec<Source<'_>> {
     fn text<'a>(run: &'a Value, link: Option<&'a Value>, place: &mut usize, out: &mut Vec<Source<'a>>) {
         let (text, styles) = match run {
@@ -183,8 +199,22 @@ fn exclusive(mut styles: Map<String, Value>, in_link: bool) -> Map<String, Value
 /// For each new character, the old one that it is: by words, and inside a changed word by its ends.
 fn diff(old: &[char], new: &[char]) -> Vec<Option<usize>> {
     let mut origin = vec![None; new.len()];
-    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
+    // Both ends stop between words: half a word that happens to begin alike is not the same word.
+    let splits = |text: &[char], at: usize| {
+        at.checked_sub(1)
+            .and_then(|before| text.get(before))
+            .zip(text.get(at))
+            .is_some_and(|(a, b)| joined(*a, *b))
+    };
+    let mut head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    while splits(old, head) || splits(new, head) {
+        head -= 1;
+    }
+    let (old_rest, new_rest) = (&old[head..], &new[head..]);
+    let mut tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
+    while splits(old, old.len() - tail) || splits(new, new.len() - tail) {
+        tail -= 1;
+    }
     for (at, place) in origin.iter_mut().enumerate().take(head) {
         *place = Some(at);
     }
@@ -231,7 +261,12 @@ fn diff(old: &[char], new: &[char]) -> Vec<Option<usize>> {
 
 /// Runs of letters and digits, and every other character by itself.
 fn words(chars: &[char]) -> Vec<&[char]> {
-    chars.chunk_by(|a, b| a.is_alphanumeric() && b.is_alphanumeric()).collect()
+    chars.chunk_by(|a, b| joined(*a, *b)).collect()
+}
+
+/// Whether no word ends between the two.
+fn joined(a: char, b: char) -> bool {
+    a.is_alphanumeric() && b.is_alphanumeric()
 }
 
 /// Runs under construction.
@@ -255,7 +290,7 @@ impl<'a> Out<'a> {
     ) {
         let same_link = self.link.as_ref().map(|open| open.0) == link;
         let same_run = match (&self.from, from) {
-            (Some(a), Some(b)) => a.place == b.place,
+            (Some(a), Some(b)) => a.place == b.place || !a.borders_on(b) && a.says_as_much_as(b),
             (a, b) => a.is_none() && b.is_none() || a.as_ref().or(b).is_some_and(is_simple),
         };
         if !same_link || !same_run || self.styles != styles {
@@ -316,5 +351,66 @@ impl<'a> Out<'a> {
         self.close_run();
         self.close_link();
         self.done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::render;
+    use super::super::tests::read;
+
+    /// One paragraph of these runs, its line changed from `from` to `to`, reads as `want`.
+    #[track_caller]
+    fn check(runs: &Value, from: &str, to: &str, want: &Value) {
+        let block = json!({"id": "a", "type": "paragraph", "props": {}, "content": runs, "children": []});
+        let text = render(std::slice::from_ref(&block)).text;
+        assert!(text.contains(from), "{text:?} has no {from:?}");
+        let back = read(&text.replacen(from, to, 1), &[block]);
+        assert_eq!(&back[0]["content"], want);
+    }
+
+    fn run(text: &str, styles: Value) -> Value {
+        json!({"type": "text", "text": text, "styles": styles})
+    }
+
+    #[test]
+    fn what_is_carried_stays_on_whole_words() {
+        let red = || json!({"textColor": "red"});
+        let bold = || json!({"bold": true});
+        // The word that stays is not cut where the word before it begins alike.
+        check(
+            &json!([run("w7x ", json!({})), run("w2x", bold()), run(" on.", json!({}))]),
+            "w7x ",
+            "",
+            &json!([run("w2x", bold()), run(" on.", json!({}))]),
+        );
+        check(
+            &json!([run("above ", red()), run("about it", json!({}))]),
+            "above ",
+            "",
+            &json!([run("about it", json!({}))]),
+        );
+        check(
+            &json!([run("it rains ", json!({})), run("it trains", red())]),
+            " it trains",
+            "",
+            &json!([run("it rains", json!({}))]),
+        );
+        // What was changed inside keeps its colour at both ends.
+        check(
+            &json!([run("so ", json!({})), run("colour", red())]),
+            "colour",
+            "color",
+            &json!([run("so ", json!({})), run("color", red())]),
+        );
+        // Runs that an edit brings together and that say the same become one.
+        check(
+            &json!([run("one", bold()), run(" two ", json!({})), run("three", bold())]),
+            "** two **",
+            " ",
+            &json!([run("one three", bold())]),
+        );
     }
 }

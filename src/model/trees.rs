@@ -19,6 +19,8 @@ pub struct Node {
     pub file: Option<MirrorPath>,
     /// Since when its file is missing; `None` while it is there or was never there.
     pub missing_since: Option<Timestamp>,
+    /// Where its file was when it was last seen, if it is missing.
+    pub missing_from: Option<MirrorPath>,
     /// The stem of its file name once one was chosen; kept while it still says the title.
     pub stem: Option<String>,
     /// Whether a person has approved what a guard held for it.

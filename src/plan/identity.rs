@@ -53,6 +53,8 @@ pub enum Verdict {
     Copy {
         /// The page named in its front matter.
         of: PageId,
+        /// Where the same file was before, if it was known and has moved.
+        from: Option<MirrorPath>,
     },
     /// Not yet a page.
     New {
@@ -312,7 +314,7 @@ impl<'a> Matching<'a> {
                     None => Verdict::Same(page.clone()),
                 },
                 (None, Some(page)) if self.claimed(s).is_some() || !firsts.contains(&s) => {
-                    Verdict::Copy { of: page.clone() }
+                    Verdict::Copy { of: page.clone(), from }
                 }
                 (None, claims) => Verdict::New { claims: claims.clone(), from },
             }

@@ -75,7 +75,8 @@ fn show(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Same(page) => format!("same {page}"),
         Verdict::Moved { page, from } => format!("moved {page} {from}"),
-        Verdict::Copy { of } => format!("copy {of}"),
+        Verdict::Copy { of, from: None } => format!("copy {of}"),
+        Verdict::Copy { of, from: Some(from) } => format!("copy {of} from {from}"),
         Verdict::New { claims, from } => {
             let claims = claims.as_ref().map(|page| format!(" claims {page}")).unwrap_or_default();
             format!("new{claims}{}", from.as_ref().map(|path| format!(" {path}")).unwrap_or_default())
@@ -249,6 +250,12 @@ fn files_without_a_page_are_followed_too() {
     check("moved while waiting", &["a - 1 - 1"], &[("b 1 - 2", "new a")], "");
     check("gone while waiting", &["a - 1 - 1"], &[], "a");
     check("a copy waiting", &["a A 1 A 1", "b - 2 A 1"], &[("a 1 A 1", "same A"), ("b 2 A 1", "copy A")], "");
+    check(
+        "a waiting copy moves",
+        &["a A 1 A 1", "b - 2 A 1"],
+        &[("a 1 A 1", "same A"), ("d/b 2 A 1", "copy A from b")],
+        "",
+    );
     check(
         "the original of a waiting copy is deleted",
         &["a A 1 A 1", "b - 2 A 1"],

@@ -178,10 +178,13 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
 
     // Parent. The API has no move: a file that a person moved goes back, unless the service agrees with the move. Not
     // at once: whoever swaps two files would find one of them in the way of the second step.
-    let moved_here = match view.local_parent {
+    // A file that lies where it was agreed to lie has not been moved, whatever its folder has come to stand for: a page
+    // whose parent was not visible is at the top until that is.
+    let elsewhere = match view.local_parent {
         Place::Under(parent) => *parent != base.parent && *parent != remote.parent,
         Place::Elsewhere => true,
     };
+    let moved_here = elsewhere && base.path.parent() != file.path.parent();
     if moved_here && view.rests && view.moves == Moves::PutBack {
         return match view.belongs {
             None => Decision::Wait,

@@ -80,7 +80,7 @@ impl Store {
         self.turn()?
             .prepare_cached(
                 "INSERT OR REPLACE INTO pages VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,\
-                 ?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31,?32,?33)",
+                 ?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31,?32,?33,?34)",
             )?
             .execute(params![
                 node.id.as_str(),
@@ -101,6 +101,7 @@ impl Store {
                 base.and_then(|b| b.folder_at.as_ref()).map(MirrorPath::as_str),
                 node.file.as_ref().map(MirrorPath::as_str),
                 node.missing_since.map(|t| t.0),
+                node.missing_from.as_ref().map(MirrorPath::as_str),
                 node.stem,
                 node.approved,
                 node.first_seen.0,
@@ -337,6 +338,7 @@ fn page_of(row: &Row<'_>) -> Result<Node, StoreError> {
         base,
         file: file.as_deref().map(path).transpose()?,
         missing_since: row.get::<_, Option<i64>>("missing_since")?.map(Timestamp),
+        missing_from: row.get::<_, Option<String>>("missing_from")?.as_deref().map(path).transpose()?,
         stem: row.get("stem")?,
         approved: row.get("approved")?,
         first_seen: Timestamp(row.get("first_seen")?),

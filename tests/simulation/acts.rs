@@ -95,7 +95,18 @@ impl Run {
                     // One of several equal files: which of them came back, nobody can tell.
                     self.checks.lose_track();
                 }
-                if is_late {
+                let renamed = self.folder.file(&path).is_none()
+                    && self
+                        .folder
+                        .things
+                        .values()
+                        .any(|thing| held.iter().any(|word| thing.words.contains(word)));
+                if renamed {
+                    // Its file has another name by now: this one is a file of its own.
+                    self.checks.lose_track();
+                }
+                if is_late || self.folder.file(&path).is_some() {
+                    // Whatever has come to its place says something else now, and its own page may have come back.
                     held.iter().for_each(|word| self.ledger.copy(*word));
                     self.checks.lose_track();
                 }
@@ -157,9 +168,13 @@ impl Run {
             self.note_copies(&held);
         }
         // What stands in no file any more was taken away, unless somebody still holds it in hand.
-        let files = self.folder.things.values().map(|thing| thing.bytes.as_slice());
-        let left: BTreeSet<Word> =
-            self.in_hand_texts().chain(files).flat_map(|bytes| stand_ins.words_of(bytes)).collect();
+        // What only a backup names by an id stands nowhere any more: a backup is no page.
+        let (pages, others): (Vec<_>, Vec<_>) =
+            self.folder.things.iter().partition(|(path, _)| path.page_stem().is_some());
+        let pages = pages.into_iter().map(|(_, thing)| thing.bytes.as_slice());
+        let mut left: BTreeSet<Word> =
+            self.in_hand_texts().chain(pages).flat_map(|bytes| stand_ins.words_of(bytes)).collect();
+        left.extend(others.into_iter().flat_map(|(_, thing)| thing.words.iter()));
         // Of two copies, each may be taken away by somebody who sees the other still there.
         let twice = |word: &&Word| !held.contains(word) && self.ledger.may_be_twice(**word);
         let copies: Vec<Word> = taken.iter().filter(twice).copied().collect();
@@ -281,6 +296,7 @@ impl Run {
                     // Who goes on writing in its file has a page of his own when this one comes back.
                     self.service.words_of(id).iter().for_each(|word| self.ledger.copy(*word));
                     self.service.world.app_hide(id, true);
+                    self.checks.disregard(id);
                     self.later(while_ms, Due::Heal(Heal::Show(id.clone())));
                 }
             }

@@ -277,12 +277,15 @@ pub(crate) fn shown_words(content: &[Value], stands_in: &dyn Fn(&str) -> bool) -
     words
 }
 
-/// Every block that the API document does not describe, with all the words in it.
+/// Every block that the API document does not describe, with the words in it; what is nested under it stands in files
+/// by itself.
 pub(crate) fn undescribed(content: &[Value]) -> Vec<(String, Vec<Word>)> {
     let mut found = Vec::new();
     for block in content {
         if !is_documented(block) {
-            let words = words_in(block.to_string().as_bytes());
+            let mut alone = block.clone();
+            alone["children"] = Value::Null;
+            let words = words_in(alone.to_string().as_bytes());
             found.extend(block["id"].as_str().map(|id| (id.to_owned(), words)));
         }
         found.extend(undescribed(block["children"].as_array().map_or(&[][..], Vec::as_slice)));

@@ -146,6 +146,11 @@ impl Checks {
         self.posted.clear();
     }
 
+    /// A page is not shown for a while: whoever needs it meanwhile makes another.
+    pub(crate) fn disregard(&mut self, id: &PageId) {
+        self.posted.retain(|(posted, ..)| posted != id);
+    }
+
     /// A POST was carried out: was it the first for its file? Where a file that moves makes a new page, the old one is
     /// there for a while longer, and an inode that is given to another file says too much (`doubtful`): only the end can tell.
     pub(crate) fn created(

@@ -35,6 +35,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use play::{Broken, Played, play};
 use script::Script;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Seeds of a plain `cargo test`.
 const SEEDS: u64 = 200;
 /// Steps of each.

@@ -289,6 +289,10 @@ impl Run {
         if let Effect::WriteFile { bytes, .. } = &effect {
             self.trace.text(bytes);
         }
+        if let Effect::UpdatePage { content: Some(content), .. } = &effect {
+            self.trace
+                .text(content.iter().map(|block| format!("{}\n", block)).collect::<String>().as_bytes());
+        }
         self.checks.asked(&effect)?;
         let life = self.life;
         if effect.is_request() {

@@ -13,7 +13,7 @@ CREATE TABLE pages (
     remote_presence INTEGER NOT NULL, remote_body BLOB,
     base_parent TEXT, base_title TEXT, base_icon TEXT, base_body BLOB, base_text BLOB, base_front_title TEXT,
     base_path TEXT, base_folder_at TEXT,
-    file TEXT, missing_since INTEGER, stem TEXT, approved INTEGER NOT NULL, first_seen INTEGER NOT NULL,
+    file TEXT, missing_since INTEGER, missing_from TEXT, stem TEXT, approved INTEGER NOT NULL, first_seen INTEGER NOT NULL,
     poll_last INTEGER NOT NULL, poll_life INTEGER NOT NULL, poll_changes REAL NOT NULL,
     poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL,
     parked_why TEXT, parked_local BLOB, parked_remote BLOB,
