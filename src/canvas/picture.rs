@@ -293,11 +293,10 @@ fn text(out: &mut String, element: &Value, kind: &str, area: Area, under: Colour
     }
     let ink = ink_of(element, kind, under);
     out.push_str(&format!(
-        "<text font-size=\"{}\" {ink} text-anchor=\"{anchor}\" xml:space=\"preserve\"{}{}{}{}{}{}>",
+        "<text font-size=\"{}\" {ink} text-anchor=\"{anchor}\" xml:space=\"preserve\"{}{}{}{}{}>",
         number(font.size),
         if font.bold { " font-weight=\"700\"" } else { "" },
         if flag(element, "italic") { " font-style=\"italic\"" } else { "" },
-        if flag(element, "underline") { " text-decoration=\"underline\"" } else { "" },
         if font.spacing == 0.0 {
             String::new()
         } else {
@@ -306,12 +305,14 @@ fn text(out: &mut String, element: &Value, kind: &str, area: Area, under: Colour
         family(element),
         if clip { format!(" clip-path=\"url(#{id})\"") } else { String::new() },
     ));
+    // Not every program draws a line under words whose parent says so.
+    let underline = if flag(element, "underline") { " text-decoration=\"underline\"" } else { "" };
     for (index, words) in lines.iter().enumerate() {
         #[expect(clippy::cast_precision_loss, reason = "lines are few")]
         let baseline = top + index as f64 * line + (line - font.size) / 2.0 + font.size * 0.8;
         if !words.trim().is_empty() {
             out.push_str(&format!(
-                "<tspan x=\"{}\" y=\"{}\">{}</tspan>",
+                "<tspan x=\"{}\" y=\"{}\"{underline}>{}</tspan>",
                 number(at_x),
                 number(baseline),
                 escaped(words)
@@ -389,7 +390,7 @@ fn family(element: &Value) -> String {
     let Some(own) = style_text(element, "fontFamily") else { return String::new() };
     let tame: String = own.chars().filter(|c| c.is_alphanumeric() || " ,-_'".contains(*c)).collect();
     // An odd quote would spoil the fallback after it.
-    let tame = if tame.matches('\'').count() % 2 == 0 { tame } else { tame.replace('\'', "") };
+    let tame = if tame.matches('\'').count().is_multiple_of(2) { tame } else { tame.replace('\'', "") };
     if tame.trim().is_empty() {
         return String::new();
     }

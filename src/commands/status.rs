@@ -50,7 +50,7 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
     } else {
-        human(config, running, &counts, boards, &attention, &conflicts, now, out)?;
+        human(config, running, (&counts, boards), &attention, &conflicts, now, out)?;
     }
     Ok(if needs { Exit::NeedsUser } else { Exit::Done })
 }
@@ -71,8 +71,7 @@ fn age_seconds(at: Option<Timestamp>, now: Timestamp) -> Option<i64> {
 fn human(
     config: &Config,
     running: bool,
-    counts: &StatusCounts,
-    boards: BoardCounts,
+    (counts, boards): (&StatusCounts, BoardCounts),
     attention: &[Attention],
     conflicts: &[Conflict],
     now: Timestamp,

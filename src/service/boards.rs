@@ -92,7 +92,7 @@ pub(super) fn reply(effect: &BoardEffect, data: &[u8]) -> Result<BoardReply, Ser
         }
         BoardEffect::ListElements(_) => {
             check_numbers(data)?;
-            let (elements, skipped) = entries(data, "element", |map| element(map))?;
+            let (elements, skipped) = entries(data, "element", element)?;
             match skipped.into_iter().next() {
                 Some(why) => Err(garbled(why)),
                 None => Ok(BoardReply::Elements(elements)),

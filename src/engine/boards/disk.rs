@@ -168,7 +168,7 @@ impl Engine {
         if let Some(file) = &known
             && file.stamp == stamp
             && (file.hash.is_some() || file.problem.is_some())
-            && !(file.racy && !disk::is_racy(&stamp, looked_at))
+            && (!file.racy || disk::is_racy(&stamp, looked_at))
         {
             return Ok(());
         }

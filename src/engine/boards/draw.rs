@@ -43,11 +43,11 @@ impl Engine {
             let effect = Effect::TrashFile { path: path.clone(), expect: drawn.hash };
             return Ok(Some(on_disk(effect, Purpose::TrashDrawn { path })));
         }
-        if let Some(path) = self.boards.replaced.pop_first() {
-            if let Some(drawn) = self.boards.drawn.get(&path).copied() {
-                let effect = Effect::TrashFile { path: path.clone(), expect: drawn.hash };
-                return Ok(Some(on_disk(effect, Purpose::TrashDrawn { path })));
-            }
+        if let Some(path) = self.boards.replaced.pop_first()
+            && let Some(drawn) = self.boards.drawn.get(&path).copied()
+        {
+            let effect = Effect::TrashFile { path: path.clone(), expect: drawn.hash };
+            return Ok(Some(on_disk(effect, Purpose::TrashDrawn { path })));
         }
         let suspect = self.boards.suspects.iter().find(|path| wanted.contains_key(*path)).cloned();
         if let Some(path) = suspect {

@@ -156,7 +156,7 @@ impl Engine {
                 let mut deck = deck.clone();
                 let second = deck.presence == Presence::Unlisted;
                 deck.presence = Presence::Unlisted;
-                if second && self.boards.lists.held.get(&name).is_none() {
+                if second && !self.boards.lists.held.contains_key(&name) {
                     deck.presence = Presence::Gone;
                     self.slides_gone_with(&deck.seen.id)?;
                 } else if !second {
@@ -260,7 +260,7 @@ impl Engine {
         let held = guard::list_shrank(mirrored, lost, self.settings.pages.max_deletes)
             // One of one board may well have been trashed, if the list has others to show.
             .filter(|_| {
-                !approved && !(is_slides && !listed.is_empty() && lost <= self.settings.pages.max_deletes)
+                !approved && (!is_slides || listed.is_empty() || lost > self.settings.pages.max_deletes)
             });
         self.note_held(name, held.as_deref(), if is_slides { "slide" } else { "whiteboard" });
         let mut again = None;

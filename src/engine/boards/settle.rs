@@ -38,7 +38,11 @@ impl Engine {
         match node.presence {
             Presence::Gone => return self.canvas_gone(&node),
             Presence::Listed => {}
-            Presence::Unlisted | Presence::Hidden => return Ok(None),
+            Presence::Unlisted | Presence::Hidden => {
+                // The lists tell what has become of it.
+                self.boards.wants.remove(canvas);
+                return Ok(None);
+            }
         }
         if node.remote.is_none() || node.file.as_ref().is_some_and(|path| self.is_settling(path)) {
             return Ok(None);

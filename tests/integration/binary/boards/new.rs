@@ -29,9 +29,8 @@ fn a_new_canvas_is_a_whiteboard_with_its_nodes() {
         let daemon = bench.run_canvases();
         fs::create_dir_all(bench.board_file("")).unwrap();
         if let Some(fault) = &fault {
-            for path in ["/whiteboards"] {
-                bench.world().fail_next(Matcher::Route("POST".to_owned(), path.to_owned()), fault.clone());
-            }
+            let route = Matcher::Route("POST".to_owned(), "/whiteboards".to_owned());
+            bench.world().fail_next(route, fault.clone());
         }
         save(
             &bench.board_file("Ideas.canvas"),

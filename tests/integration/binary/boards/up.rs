@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use super::super::bench::save;
 use super::{bench, deck, kick_off};
 
+/// Words of `status`, and the edit that they answer.
+type Case = (&'static str, fn(&mut Vec<Value>));
+
 #[test]
 fn an_edit_of_nodes_is_a_patch_of_each_with_the_changed_fields_only() {
     let (mut board, mut ids) = (None, Vec::new());
@@ -140,7 +143,7 @@ fn what_the_service_would_refuse_is_told_before_any_request() {
     let daemon = bench.run_canvases();
     let path = bench.board_file("Kick-off.canvas");
     let whole = fs::read_to_string(&path).unwrap();
-    let cases: [(&str, fn(&mut Vec<Value>)); 9] = [
+    let cases: [Case; 9] = [
         ("100001", |nodes| nodes[0]["x"] = json!(100_001)),
         ("width 0", |nodes| nodes[0]["width"] = json!(0)),
         ("height -5", |nodes| nodes[1]["height"] = json!(-5)),
@@ -220,7 +223,7 @@ fn what_the_api_cannot_do_is_put_back_and_told() {
     let daemon = bench.run_canvases();
     let path = bench.board_file("Kick-off.canvas");
     let whole = bench.canvas(&path);
-    let cases: [(&str, fn(&mut Vec<Value>)); 4] = [
+    let cases: [Case; 4] = [
         ("whose text the API cannot change", |nodes| nodes[3]["text"] = json!("mine")),
         ("the order is put back", |nodes| nodes.swap(0, 2)),
         ("must stay a text node", |nodes| {
