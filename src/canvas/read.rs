@@ -325,7 +325,9 @@ fn new_element(node: &Value, raw: &str, surface: Surface) -> Result<Fields, Stri
     }
     if let Some(colour) = colour {
         let exact = style.get("color").and_then(Value::as_str).and_then(Colour::css);
-        if !same_colour(Some(colour), exact, "") {
+        // A sticky note is yellow without saying so.
+        let is_usual = exact.is_none() && kind == "sticky" && same_colour(Some(colour), Some(STICKY), "");
+        if !is_usual && !same_colour(Some(colour), exact, "") {
             style.insert("color".to_owned(), json!(colour.hex()));
         }
     }

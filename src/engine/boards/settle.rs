@@ -129,8 +129,13 @@ impl Engine {
             return Ok(self.copy_canvas(node, file, &compared, summary));
         }
         if !compared.sendable.is_empty() {
-            let held =
-                self.area_closed(&self.area_of(node)).or_else(|| self.node_deletions_held(node, &compared));
+            let accident = self.node_deletions_held(node, &compared);
+            if accident.is_some() {
+                // Nor is the file touched: what comes back into it would make the rest look like no accident.
+                self.moment_of(&node.id).held = accident;
+                return Ok(None);
+            }
+            let held = self.area_closed(&self.area_of(node));
             let waits = held.is_some();
             let tick = self.tick;
             let moment = self.moment_of(&node.id);

@@ -125,8 +125,10 @@ impl Bench {
     /// One more pass neither sends nor writes anything.
     #[track_caller]
     pub(super) fn canvases_rest(&self) {
-        let files = self.files();
+        // A daemon that was stopped may still have had a picture to draw, and nothing to send.
         self.forget_requests();
+        self.sync_any();
+        let files = self.files();
         self.sync_any();
         assert_eq!(self.changes(), [], "{}", self.seen());
         for (path, seen) in self.files() {
