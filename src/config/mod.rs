@@ -86,7 +86,8 @@ impl Config {
     /// A config with these places and every default.
     #[must_use]
     pub fn new(base_url: String, root: PathBuf, state_dir: PathBuf) -> Self {
-        let model::Settings { workspaces, requests_per_minute, pages, .. } = model::Settings::default();
+        let model::Settings { workspaces, requests_per_minute, pages, boards, .. } =
+            model::Settings::default();
         Self {
             base_url,
             root,
@@ -95,8 +96,11 @@ impl Config {
             workspaces,
             requests_per_minute,
             pages,
-            whiteboards: Whiteboards { enabled: true },
-            presentations: Presentations { enabled: true, allow_permanent_deletes: false },
+            whiteboards: Whiteboards { enabled: boards.whiteboards },
+            presentations: Presentations {
+                enabled: boards.presentations,
+                allow_permanent_deletes: boards.permanent_deletes,
+            },
             storage: Storage { enabled: true, mode: StorageMode::Backup },
             warnings: Vec::new(),
         }

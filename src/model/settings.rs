@@ -39,7 +39,7 @@ pub struct PageSettings {
 }
 
 /// Settings of whiteboards and presentations (contract section 5, `[whiteboards]` and `[presentations]`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BoardSettings {
     /// Whether whiteboards are mirrored.
     pub whiteboards: bool,
@@ -79,6 +79,18 @@ impl Default for Settings {
             pages: PageSettings::default(),
             boards: BoardSettings::default(),
         }
+    }
+}
+
+impl BoardSettings {
+    /// Neither whiteboards nor presentations nor dashboards.
+    pub const OFF: Self =
+        Self { whiteboards: false, presentations: false, dashboards: false, permanent_deletes: false };
+}
+
+impl Default for BoardSettings {
+    fn default() -> Self {
+        Self { whiteboards: true, presentations: true, dashboards: true, permanent_deletes: false }
     }
 }
 

@@ -449,6 +449,8 @@ impl Run {
         let Some(store) = self.store.take() else { return Ok(()) };
         self.note(format_args!("! the process starts"));
         let settings = Settings {
+            // Pages alone: whiteboards have their own tests.
+            boards: espejo::model::BoardSettings::OFF,
             requests_per_minute: self.scene.budget,
             pages: PageSettings {
                 delete_grace_ms: i64::from(self.scene.grace_ms),

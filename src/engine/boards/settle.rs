@@ -235,7 +235,9 @@ impl Engine {
             return Ok(None);
         }
         self.note_canvas_writing(&node.id, Some(writing))?;
-        let what = if compared.base != compared.remote {
+        let news = |element| !compared.base.contains(element);
+        let fewer = compared.remote.len() < compared.base.len();
+        let what = if fewer || compared.remote.iter().any(news) {
             Wrote::Changes
         } else if local.aliased {
             Wrote::Ids
