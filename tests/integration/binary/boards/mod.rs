@@ -48,12 +48,8 @@ impl Bench {
     /// A canvas file's nodes by id.
     #[track_caller]
     pub(super) fn nodes(&self, path: &std::path::Path) -> BTreeMap<String, Value> {
-        let list = self.canvas(path)["nodes"].clone();
-        let pairs = list
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|node| (node["id"].as_str().unwrap().to_owned(), node.clone()));
+        let list = self.canvas(path)["nodes"].as_array().cloned().unwrap_or_default();
+        let pairs = list.iter().map(|node| (node["id"].as_str().unwrap().to_owned(), node.clone()));
         pairs.collect()
     }
 
