@@ -130,7 +130,76 @@ pub enum Command {
     /// The page holds the service's version; yours stands beside it as `Title.conflict-YYYYMMDD-HHMMSS.md` and is
     /// never synced. Take over what you want to keep, then remove the copy: that settles it.
     #[command(after_help = "Example:  espejo conflicts")]
-    Conflicts,
+    Conflicts {
+        /// Print one JSON value and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Edits that are not at the service yet; or, with --at, a version of a page beside its file
+    ///
+    /// A unified diff: `-` is what the service has (or the version), `+` is what the file has. Formatting that changes no
+    /// meaning is no difference.
+    #[command(
+        after_help = "Examples:\n  espejo diff\n  espejo diff ~/Workspace/Acme/Pages/Roadmap.md --at 14:30"
+    )]
+    Diff {
+        /// Only this file or folder, and what is beneath it
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        path: Option<PathBuf>,
+        /// A version's number or hash from `espejo history`, or a time: 14:30, 2026-05-31, 2h
+        #[arg(long, value_name = "VERSION|TIME", requires = "path")]
+        at: Option<String>,
+    },
+    /// Every version of a page that was seen, from either side, newest first
+    ///
+    /// A line says the version's number, when and where it was seen, its hash, and how many words it added and removed.
+    /// Versions are kept for history_days (config); the newest of each page is always kept.
+    #[command(
+        after_help = "Examples:\n  espejo history ~/Workspace/Acme/Pages/Roadmap.md\n  espejo history ~/Workspace/Acme/Pages/Roadmap.md --json"
+    )]
+    History {
+        /// The page's file; one that is gone can be named as well
+        #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
+        path: PathBuf,
+        /// Print one JSON value and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put a version of a page back into its file; without --at, put back deleted files that are not deleted at the service
+    ///
+    /// The text goes into the file, what the file held is kept in the history, and it then travels like any edit. A page
+    /// that went to the trash comes back as a new page.
+    #[command(
+        after_help = "Examples:\n  espejo restore ~/Workspace/Acme/Pages/Roadmap.md --at 14:30\n  espejo restore ~/Workspace/Acme/Pages/Old"
+    )]
+    Restore {
+        /// The page's file; without --at also folders, and everything when there is none
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        paths: Vec<PathBuf>,
+        /// A version's number or hash from `espejo history`, or a time: 14:30, 2026-05-31, 2h
+        #[arg(long, value_name = "VERSION|TIME", requires = "paths")]
+        at: Option<String>,
+    },
+    /// Take back the last thing that espejo did to a file or to the service
+    ///
+    /// An edit that was sent or carried in is taken out of the file again, and that travels like any edit; what was
+    /// changed since stays. What the API cannot take back is said, with what can be done instead.
+    #[command(after_help = "Examples:\n  espejo undo --dry-run\n  espejo undo")]
+    Undo {
+        /// Say what would be taken back, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Check the mirror against its state and the service, and repair what is missing
+    ///
+    /// Looks at everything as `espejo sync` does. With --deep every stored file is read and compared with the hash that was
+    /// made when it was downloaded; a damaged one goes to the mirror's trash and is fetched again.
+    #[command(after_help = "Examples:\n  espejo verify\n  espejo verify --deep")]
+    Verify {
+        /// Read every stored file, not only its size
+        #[arg(long)]
+        deep: bool,
+    },
     /// Turn blocks into Markdown and back, from stdin to stdout, without config or network
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Convert {
@@ -218,7 +287,15 @@ mod tests {
             ("list a/b --json", Command::List { path: path("a/b"), json: true }),
             ("approve", Command::Approve { paths: vec![] }),
             ("approve a b", Command::Approve { paths: vec!["a".into(), "b".into()] }),
-            ("conflicts", Command::Conflicts),
+            ("conflicts", Command::Conflicts { json: false }),
+            ("diff", Command::Diff { path: None, at: None }),
+            ("diff a --at 7", Command::Diff { path: path("a"), at: Some("7".to_owned()) }),
+            ("history a --json", Command::History { path: "a".into(), json: true }),
+            ("restore", Command::Restore { paths: vec![], at: None }),
+            ("restore a --at 2h", Command::Restore { paths: vec!["a".into()], at: Some("2h".to_owned()) }),
+            ("undo --dry-run", Command::Undo { dry_run: true }),
+            ("verify", Command::Verify { deep: false }),
+            ("verify --deep", Command::Verify { deep: true }),
             ("man", Command::Man),
             ("completions zsh", Command::Completions { shell: clap_complete::Shell::Zsh }),
             ("convert to-markdown", Command::Convert { way: Convert::ToMarkdown { base: None, onto: None } }),

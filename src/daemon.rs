@@ -3,8 +3,10 @@
 //! Everything slow runs beside the loop and comes back as an event. Stopping is a crash with good manners: nothing new
 //! is begun, what is under way gets a few seconds, and correctness never depends on them.
 
+mod download;
 mod pass;
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +19,8 @@ pub use pass::{Pass, PassState, stopped};
 use crate::engine::{Engine, Happening};
 use crate::mirror::Mirror;
 use crate::mirror::watch::Watcher;
-use crate::model::{Effect, EffectId, Event, MirrorPath, Outcome, Request, Timestamp};
-use crate::service::Client;
+use crate::model::{Effect, EffectId, Event, MirrorPath, Outcome, Request, StorageEffect, Timestamp};
+use crate::service::{Client, Downloader};
 use crate::store::StoreError;
 
 /// How long what is under way may take when the daemon stops.
@@ -40,6 +42,8 @@ pub struct Daemon {
     pub engine: Engine,
     /// The edge to the service.
     pub client: Arc<Client>,
+    /// The edge to signed links, which knows no token.
+    pub downloader: Arc<Downloader>,
     /// The edge to the folder.
     pub mirror: Arc<Mirror>,
     /// The time.
@@ -89,6 +93,8 @@ pub enum News {
     Taken,
     /// How far the full pass is; the last one says how it ended.
     Pass(Box<Pass>, PassState),
+    /// What became of a change of a file: done, or one sentence why not.
+    Told(Result<(), String>),
 }
 
 /// A full pass under way, and who waits for it.
@@ -105,14 +111,33 @@ impl Daemon {
     /// [`StoreError`] when the state can no longer be recorded: nothing more may be done then.
     pub async fn run(
         mut self,
+        wishes: mpsc::UnboundedReceiver<Wish>,
+        shutdown: impl Future<Output = ()>,
+        observer: &mut impl Observer,
+    ) -> Result<Ended, StoreError> {
+        let mut under_way = JoinSet::new();
+        let ended = self.turn(&mut under_way, wishes, shutdown, observer).await;
+        match &ended {
+            Ok(_) => self.finish(&mut under_way).await?,
+            // What is under way on disk cannot be called back, and nobody else may write beside it. What becomes of it is
+            // not recorded: the same as after a crash.
+            Err(_) => while under_way.join_next().await.is_some() {},
+        }
+        ended
+    }
+
+    async fn turn(
+        &mut self,
+        under_way: &mut JoinSet<(EffectId, Outcome)>,
         mut wishes: mpsc::UnboundedReceiver<Wish>,
         shutdown: impl Future<Output = ()>,
         observer: &mut impl Observer,
     ) -> Result<Ended, StoreError> {
         let (hints, mut hinted) = mpsc::unbounded_channel();
+        let news = hints.clone();
         let mut watcher = Watch::new(self.mirror.root().to_owned(), hints);
-        let mut under_way = JoinSet::new();
         let mut asked: Option<Asked> = None;
+        let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
         let mut check = tokio::time::interval(WATCH_CHECK);
         check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut trash = tokio::time::interval(TRASH_CHECK);
@@ -120,9 +145,13 @@ impl Daemon {
         tokio::pin!(shutdown);
         let ended = loop {
             while let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
-                self.begin(&mut under_way, id, effect);
+                self.begin(under_way, &news, id, effect);
             }
             let now = (self.clock)();
+            for told in self.engine.take_told() {
+                // In the order in which they were asked for; whoever asked may have gone already.
+                drop(putting.pop_front().map(|news| news.send(News::Told(told))));
+            }
             let happened = self.engine.take_happenings();
             self.follow_pass(&mut asked, &happened, now)?;
             if !observer.turn(&self.engine, &happened, now)? {
@@ -140,23 +169,27 @@ impl Daemon {
                         self.engine.handle(event, (self.clock)())?;
                     }
                 }
-                Some(wish) = wishes.recv() => self.take_up(wish, &mut asked)?,
+                Some(wish) = wishes.recv() => {
+                    if matches!(wish.request, Request::Put(_)) {
+                        putting.push_back(wish.news.clone());
+                    }
+                    self.take_up(wish, &mut asked)?;
+                }
                 _ = check.tick() => {
                     if let Some(event) = watcher.check() {
                         self.engine.handle(event, (self.clock)())?;
                     }
                 }
-                _ = trash.tick() => self.empty_trash(now),
+                _ = trash.tick() => self.empty_trash(self.engine.believed_time()),
                 () = tokio::time::sleep(sleep) => {}
             }
         };
-        self.finish(&mut under_way).await?;
         Ok(ended)
     }
 
     fn take_up(&mut self, wish: Wish, asked: &mut Option<Asked>) -> Result<(), StoreError> {
         let now = (self.clock)();
-        let passes = wish.request == Request::FullPass;
+        let passes = matches!(wish.request, Request::FullPass | Request::Verify { .. });
         self.engine.handle(Event::Asked(wish.request), now)?;
         // Whoever wished may have gone already; so below.
         drop(wish.news.send(News::Taken));
@@ -216,8 +249,22 @@ impl Daemon {
         observer.wakeup().map_or(engine, |wanted| wanted.min(engine))
     }
 
-    fn begin(&self, under_way: &mut JoinSet<(EffectId, Outcome)>, id: EffectId, effect: Effect) {
-        if effect.is_request() {
+    fn begin(
+        &self,
+        under_way: &mut JoinSet<(EffectId, Outcome)>,
+        news: &mpsc::UnboundedSender<Event>,
+        id: EffectId,
+        effect: Effect,
+    ) {
+        if let Effect::Storage(StorageEffect::Download { link, part, size }) = effect {
+            let tools = download::Tools {
+                downloader: Arc::clone(&self.downloader),
+                mirror: Arc::clone(&self.mirror),
+                news: news.clone(),
+            };
+            let order = download::Order { id, link, part, size };
+            under_way.spawn(async move { (id, Outcome::Download(download::fetch(tools, order).await)) });
+        } else if effect.is_request() {
             let client = Arc::clone(&self.client);
             under_way.spawn(async move { (id, Outcome::Service(client.perform(&effect).await)) });
         } else {

@@ -53,12 +53,26 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
         Command::Run => wait(commands::run::run(&load, &variable, bars, terminal, quiet)),
         Command::Sync { dry_run: true } => wait(commands::dry_run::run(&load()?, &variable, &mut out)),
         Command::Sync { dry_run: false } => {
-            wait(commands::sync::run(&load()?, &variable, bars, terminal, quiet, &mut out))
+            let screen = commands::sync::Screen { bars, terminal, quiet };
+            wait(commands::sync::run(&load()?, &variable, screen, &mut out))
+        }
+        Command::Verify { deep } => {
+            let screen = commands::sync::Screen { bars, terminal, quiet };
+            wait(commands::verify::run(&load()?, &variable, screen, *deep, &mut out))
         }
         Command::Status { json } => commands::status::run(&load()?, *json, &mut out),
         Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, &mut out),
         Command::Approve { paths } => wait(commands::approve::run(&load()?, paths, &mut out)),
-        Command::Conflicts => commands::conflicts::run(&load()?, &mut out),
+        Command::Conflicts { json } => commands::conflicts::run(&load()?, *json, &mut out),
+        Command::Diff { path, at } => {
+            let terminal = std::io::stdout().is_terminal();
+            commands::diff::run(&load()?, path.as_deref(), at.as_deref(), terminal, &mut out)
+        }
+        Command::History { path, json } => commands::history::run(&load()?, path, *json, &mut out),
+        Command::Restore { paths, at } => {
+            wait(commands::restore::run(&load()?, paths, at.as_deref(), &mut out))
+        }
+        Command::Undo { dry_run } => wait(commands::undo::run(&load()?, *dry_run, &mut out)),
         Command::Convert { way } => {
             commands::convert::run(way, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
             Ok(Exit::Done)

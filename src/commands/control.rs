@@ -11,13 +11,13 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 
 use crate::daemon::{News, Pass, PassState, Wish};
-use crate::engine::Summary;
-use crate::model::{MirrorPath, Request};
+use crate::engine::{StorageSummary, Summary};
+use crate::model::{ContentHash, MirrorPath, Put, Request};
 use crate::store::Attention;
 
 const FILE: &str = "control";
 /// Longer requests are not ours.
-const LINE_BYTES_MAX: u64 = 1 << 20;
+const LINE_BYTES_MAX: u64 = 1 << 28;
 
 /// What can be asked of a running daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,26 @@ pub enum Ask {
     FullPass,
     /// Look at everything once; answered with [`Step`]s until it has ended.
     Sync,
+    /// Put a text into a file; answered when that is done.
+    Put {
+        /// The file, from the root.
+        path: String,
+        /// The SHA-256 of what it must hold, in hex; none where there must be no file.
+        expect: Option<String>,
+        /// What it shall hold.
+        text: String,
+        /// The body that the text stands for exactly, where that is known.
+        body: Option<Vec<serde_json::Value>>,
+    },
+    /// Give a file another name; answered when that is done.
+    Name {
+        /// The file, from the root.
+        from: String,
+        /// Its name then, from the root.
+        to: String,
+    },
+    /// As a sync, and compare what is on disk with what was downloaded; `true` reads every file.
+    Verify(bool),
 }
 
 /// How far a pass of the daemon is, as a line of its answer.
@@ -44,7 +64,35 @@ pub struct Step {
     attention: Vec<(String, String, String)>,
     sent: u64,
     received: u64,
+    stored: Stored,
     ended: Option<String>,
+}
+
+/// Personal storage in a [`Step`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Stored {
+    files: usize,
+    bytes: u64,
+    listed: usize,
+    listed_bytes: u64,
+    arriving: u64,
+    folders_left: usize,
+    checked: usize,
+}
+
+impl Stored {
+    fn of(summary: &StorageSummary) -> Self {
+        let StorageSummary { files, bytes, listed, listed_bytes, arriving, folders_left, checked, .. } =
+            *summary;
+        Self { files, bytes, listed, listed_bytes, arriving, folders_left, checked }
+    }
+
+    fn tell(&self) -> StorageSummary {
+        let Self { files, bytes, listed, listed_bytes, arriving, folders_left, checked } = *self;
+        let rest = StorageSummary::default();
+        StorageSummary { files, bytes, listed, listed_bytes, arriving, folders_left, checked, ..rest }
+    }
 }
 
 const ENDS: [(&str, PassState); 3] =
@@ -64,6 +112,7 @@ impl Step {
             attention: needs.map(|n| (n.path.clone(), n.reason.clone(), n.action.clone())).collect(),
             sent: pass.sent,
             received: pass.received,
+            stored: Stored::of(&summary.storage),
             ended: ENDS.iter().find(|(_, end)| *end == state).map(|(name, _)| (*name).to_owned()),
         }
     }
@@ -82,6 +131,7 @@ impl Step {
             conflicts: self.conflicts,
             attention: needs.map(|(path, reason, action)| Attention { path, reason, action }).collect(),
             pass_is_over: state == PassState::Over,
+            storage: self.stored.tell(),
             ..Summary::default()
         };
         (pass.sent, pass.received) = (self.sent, self.received);
@@ -143,9 +193,14 @@ async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) ->
     };
     let (news, mut told) = mpsc::unbounded_channel();
     wishes.send(Wish { request, news }).context("the daemon is stopping")?;
+    let waits = matches!(ask, Ask::Sync | Ask::Verify(_) | Ask::Put { .. } | Ask::Name { .. });
     while let Some(one) = told.recv().await {
         match one {
-            News::Taken if ask != Ask::Sync => return Ok(write.write_all(b"ok\n").await?),
+            News::Told(Ok(())) => return Ok(write.write_all(b"ok\n").await?),
+            News::Told(Err(why)) => {
+                return Ok(write.write_all(format!("{}\n", why.replace('\n', " ")).as_bytes()).await?);
+            }
+            News::Taken if !waits => return Ok(write.write_all(b"ok\n").await?),
             News::Taken => {}
             News::Pass(pass, state) => {
                 let line = serde_json::to_string(&Step::of(&pass, state))?;
@@ -163,8 +218,21 @@ fn read_ask(line: &str) -> Result<(Ask, Request)> {
     let ask: Ask = serde_json::from_str(line)?;
     let request = match &ask {
         Ask::FullPass | Ask::Sync => Request::FullPass,
+        Ask::Verify(deep) => Request::Verify { deep: *deep },
         Ask::Approve(paths) => {
             Request::Approve(paths.iter().map(|path| MirrorPath::new(path)).collect::<Result<_, _>>()?)
+        }
+        Ask::Put { path, expect, text, body } => Request::Put(Box::new(Put::Text {
+            path: MirrorPath::new(path)?,
+            expect: expect
+                .as_deref()
+                .map(|hex| ContentHash::from_hex(hex).context("no SHA-256"))
+                .transpose()?,
+            text: text.clone(),
+            body: body.clone(),
+        })),
+        Ask::Name { from, to } => {
+            Request::Put(Box::new(Put::Name { from: MirrorPath::new(from)?, to: MirrorPath::new(to)? }))
         }
     };
     Ok((ask, request))
@@ -175,15 +243,15 @@ fn read_ask(line: &str) -> Result<(Ask, Request)> {
 pub struct Following(BufReader<UnixStream>);
 
 impl Following {
-    /// Asks for a pass; `None` when no daemon listens.
+    /// Asks for a pass (`ask` is [`Ask::Sync`] or [`Ask::Verify`]); `None` when no daemon listens.
     ///
     /// # Errors
     /// One sentence, when it hangs up at once.
-    pub async fn start(state_dir: &Path) -> Result<Option<Self>> {
+    pub async fn start(state_dir: &Path, ask: &Ask) -> Result<Option<Self>> {
         // What else refuses the connection (a stale socket, no permission) shows when the state is opened.
         let Ok(mut stream) = UnixStream::connect(state_dir.join(FILE)).await else { return Ok(None) };
         stream
-            .write_all(format!("{}\n", serde_json::to_string(&Ask::Sync)?).as_bytes())
+            .write_all(format!("{}\n", serde_json::to_string(ask)?).as_bytes())
             .await
             .context("the running espejo hung up; look at its log")?;
         Ok(Some(Self(BufReader::new(stream))))
@@ -222,6 +290,7 @@ pub async fn ask(state_dir: &Path, ask: &Ask) -> Result<()> {
     match reply.trim() {
         "ok" => Ok(()),
         "" => anyhow::bail!("the running espejo hung up; look at its log"),
+        other if matches!(ask, Ask::Put { .. } | Ask::Name { .. }) => anyhow::bail!("{other}"),
         other => anyhow::bail!("the running espejo refuses: {other}"),
     }
 }
@@ -248,6 +317,16 @@ mod tests {
                 ..Summary::default()
             };
             (pass.sent, pass.received) = (8, 9);
+            pass.summary.storage = StorageSummary {
+                files: 10,
+                bytes: 11,
+                listed: 12,
+                listed_bytes: 13,
+                arriving: 14,
+                folders_left: 15,
+                checked: 16,
+                ..StorageSummary::default()
+            };
             let line = serde_json::to_string(&Step::of(&pass, state)).unwrap();
             assert_eq!(line.lines().count(), 1);
             let mut told = Pass::new(0, Timestamp(0));

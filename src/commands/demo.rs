@@ -156,7 +156,7 @@ impl Scratch {
         let token = file("token", TOKEN)?;
         let quoted = |path: &Path| toml::Value::String(path.display().to_string()).to_string();
         let text = format!(
-            "base_url = {:?}\nroot = {}\nstate_dir = {}\ntoken_file = {}\n\n[limits]\nrequests_per_minute = {LIMIT}\n\n[pages]\nsettle_ms = 150\n",
+            "base_url = {:?}\nroot = {}\nstate_dir = {}\ntoken_file = {}\n\n[limits]\nrequests_per_minute = {LIMIT}\n\n[pages]\nsettle_ms = 150\n\n[storage]\nmode = \"two-way\"\n",
             base_url,
             quoted(root),
             quoted(&self.0.join("state")),
@@ -200,7 +200,7 @@ impl Show<'_> {
                 return Ok(());
             }
             self.greeted = true;
-            self.greet(summary.mirrored)?;
+            self.greet(summary.mirrored, summary.storage.files)?;
             return Ok(());
         }
         while let Ok(what) = self.overheard.try_recv() {
@@ -239,17 +239,22 @@ impl Show<'_> {
         writeln!(self.out, "{time}  {} {path}{gap}{what}", output::paint(style, arrow))
     }
 
-    fn greet(&mut self, pages: usize) -> Result<(), Failure> {
+    fn greet(&mut self, pages: usize, files: usize) -> Result<(), Failure> {
         let proposed = proposed(self.root, &std::mem::take(&mut self.pages));
         let file = self.root.join(proposed);
         let folder = output::shell_word(&file.parent().unwrap_or(self.root).display().to_string());
         let name = output::shell_word(&file.file_name().unwrap_or_default().to_string_lossy());
-        writeln!(self.out, "{pages} pages are there. Open another terminal and try:\n")?;
+        writeln!(
+            self.out,
+            "{pages} pages and {files} personal files are there. Open another terminal and try:\n"
+        )?;
+        let hour = self.root.join("Storage/Hora.txt").display().to_string();
         let lines = [
             (format!("cd {folder}"), ""),
             (format!("echo '- [ ] Try espejo' >> {name}"), "one box more in the app"),
             (format!("vim {name}"), "any editor will do"),
             ("echo 'A new page.' > Idea.md".to_owned(), "mkdir, cp, mv and rm work too"),
+            (format!("date > {}", output::shell_word(&hour)), "your personal files, both ways"),
         ];
         let widest =
             lines.iter().filter(|(_, why)| !why.is_empty()).map(|(line, _)| output::columns(line)).max();

@@ -1,5 +1,7 @@
 //! `espejo list`: every mirrored item.
 
+mod stored;
+
 use std::io::Write;
 use std::path::Path;
 
@@ -18,12 +20,13 @@ use crate::store::{CanvasRow, PageRow, ReadOnly, StoreError};
 /// # Errors
 /// One sentence, when the path is not in the mirror or the state cannot be read.
 pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
-    let rows = match ReadOnly::open(&config.state_dir)? {
-        Some(mut state) => all_rows(&mut state)?,
-        None => Vec::new(),
+    let (rows, stored) = match ReadOnly::open(&config.state_dir)? {
+        Some(mut state) => (all_rows(&mut state)?, stored::rows(&state.storage()?)),
+        None => (Vec::new(), Vec::new()),
     };
-    let rows: Vec<CanvasRow> = match path {
-        None => rows,
+    let stored = if config.storage.enabled { stored } else { Vec::new() };
+    let (rows, stored): (Vec<CanvasRow>, Vec<stored::Row>) = match path {
+        None => (rows, stored),
         Some(path) => {
             let Some(place) = place_in(&config.root, path) else {
                 bail!("{} is not in the mirror {}", path.display(), config.root.display());
@@ -33,13 +36,15 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
                 row == place.as_str()
                     || row.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/') || rest == ".md")
             };
-            rows.into_iter()
+            let rows = rows
+                .into_iter()
                 .filter(|row| folder.is_empty() || row.path.as_deref().is_some_and(within))
-                .collect()
+                .collect();
+            (rows, stored.into_iter().filter(|row| folder.is_empty() || row.is_within(&place)).collect())
         }
     };
     if as_json {
-        let all: Vec<_> = rows
+        let mut all: Vec<_> = rows
             .iter()
             .map(|row| {
                 json!({
@@ -53,6 +58,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
                 })
             })
             .collect();
+        all.extend(stored.iter().map(stored::Row::to_json));
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(Exit::Done);
     }
@@ -67,10 +73,13 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
         writeln!(
             out,
             "{}  {:>14}  {}",
-            output::paint(style, &format!("{:<8}", row.state)),
+            output::paint(style, &format!("{:<10}", row.state)),
             output::paint(output::DIM, &format!("{checked:>14}")),
             row.path.as_deref().unwrap_or(&row.title)
         )?;
+    }
+    for row in &stored {
+        row.write(now, out)?;
     }
     Ok(Exit::Done)
 }

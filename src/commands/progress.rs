@@ -5,7 +5,7 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
-use crate::engine::Summary;
+use crate::engine::{StorageSummary, Summary};
 use crate::model::Timestamp;
 
 /// How often a summary is made: it walks all pages.
@@ -22,6 +22,8 @@ pub struct Progress {
     line_at: Timestamp,
     started: Option<Timestamp>,
     last: Option<(usize, usize)>,
+    /// When downloads were first shown, and how many bytes were there then.
+    arrived: Option<(Timestamp, u64)>,
 }
 
 impl Progress {
@@ -42,6 +44,7 @@ impl Progress {
             line_at: Timestamp::default(),
             started: None,
             last: None,
+            arrived: None,
         }
     }
 
@@ -57,6 +60,10 @@ impl Progress {
     /// Shows a summary.
     pub fn show(&mut self, summary: &Summary, now: Timestamp) {
         let started = *self.started.get_or_insert(now);
+        if summary.looked >= summary.listed && is_downloading(&summary.storage) {
+            return self.show_downloads(&summary.storage, now);
+        }
+        self.arrived = None;
         if summary.listed == 0 {
             return;
         }
@@ -92,6 +99,43 @@ impl Progress {
         }
     }
 
+    /// Bytes of stored files and the time left, once the pages are there.
+    fn show_downloads(&mut self, storage: &StorageSummary, now: Timestamp) {
+        let here = storage.bytes + storage.arriving;
+        let (since, first) = *self.arrived.get_or_insert((now, here));
+        let spent = u64::try_from(now.since_ms(since)).unwrap_or(0);
+        let came = here.saturating_sub(first);
+        let left = storage.listed_bytes.saturating_sub(here);
+        let time = match (came, spent) {
+            (1.., 2_000..) => {
+                let ms = u128::from(left) * u128::from(spent) / u128::from(came);
+                format!("{} left", output::duration(i64::try_from(ms).unwrap_or(i64::MAX)))
+            }
+            _ => "time left not known yet".to_owned(),
+        };
+        let more = if storage.folders_left > 0 { "at least " } else { "" };
+        let words = format!(
+            "stored files: {} of {more}{}, {} of {more}{}, {time}",
+            output::grouped(storage.files as u64),
+            output::grouped(storage.listed as u64),
+            output::bytes(here),
+            output::bytes(storage.listed_bytes),
+        );
+        if let Some(bar) = &self.bar {
+            if let Ok(style) = ProgressStyle::with_template("{bar:30.green/dim} {msg}") {
+                bar.set_style(style);
+            }
+            bar.set_length(storage.listed_bytes.max(1));
+            bar.set_position(here);
+            bar.set_message(words);
+        } else if self.lines && now.since_ms(self.line_at) >= LINE_EVERY_MS {
+            if self.line_at.0 > 0 {
+                tracing::info!("{words}");
+            }
+            self.line_at = now;
+        }
+    }
+
     /// Takes the bar away.
     pub fn finish(&mut self) {
         self.lines = false;
@@ -111,4 +155,8 @@ impl Progress {
     pub fn wakeup(&self) -> Option<Duration> {
         self.is_on().then(|| Duration::from_millis(EVERY_MS.unsigned_abs()))
     }
+}
+
+fn is_downloading(storage: &StorageSummary) -> bool {
+    storage.files < storage.listed
 }

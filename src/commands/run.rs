@@ -6,16 +6,21 @@ use std::time::Duration;
 
 use anyhow::Result;
 use indicatif::MultiProgress;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::progress::Progress;
 use super::{control, session};
 use crate::cli::Exit;
 use crate::config::Config;
-use crate::daemon::{Ended, Observer};
+use crate::daemon::{self, Ended, Observer};
 use crate::engine::{Engine, Happening, Summary};
 use crate::model::Timestamp;
 use crate::store::StoreError;
+
+/// How long a state that cannot be written is left alone.
+const PAUSE: Duration = Duration::from_secs(5);
+/// A run this long was not stopped by what stopped the one before it.
+const WELL_AFTER_MS: i64 = 60_000;
 
 /// Runs until told to stop. `load` reads the config; it is called again for SIGHUP.
 ///
@@ -31,13 +36,27 @@ pub async fn run(
     let mut config = load()?;
     let (mut term, mut int, mut hangup) =
         (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?);
+    let clock = daemon::real_clock();
+    // Since when the state could not be written.
+    let mut waits = false;
     loop {
-        let opened = session::open(&config, session::settings(&config), variable)?;
+        let opened = match session::open(&config, session::settings(&config), variable) {
+            Err(error) if waits && error.downcast_ref().is_some_and(StoreError::may_pass) => {
+                if pause(&mut term, &mut int).await {
+                    return Ok(Exit::Done);
+                }
+                continue;
+            }
+            opened => opened?,
+        };
+        let began = clock();
         let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
         let socket = control::listen(&config.state_dir, wishes);
         let mut observer = Watcher::new(Progress::new(bars, terminal, quiet));
         tell_systemd(&[sd_notify::NotifyState::Ready]);
-        tracing::info!("mirroring {} into {}", config.base_url, config.root.display());
+        if !waits {
+            tracing::info!("mirroring {} into {}", config.base_url, config.root.display());
+        }
         let mut again = false;
         let stop = async {
             tokio::select! {
@@ -51,6 +70,21 @@ pub async fn run(
         drop(socket);
         drop(opened.lock);
         debug_assert!(!matches!(ended, Ok(Ended::Satisfied)), "a daemon is never satisfied");
+        if let Err(error) = &ended
+            && error.may_pass()
+        {
+            // One that has run for a while has been well in between.
+            if !waits || clock().since_ms(began) > WELL_AFTER_MS {
+                tracing::error!(
+                    "the state cannot be written: {error}; nothing is done until it can, and nothing is lost"
+                );
+            }
+            waits = true;
+            if pause(&mut term, &mut int).await {
+                return Ok(Exit::Done);
+            }
+            continue;
+        }
         ended?;
         if !again {
             tell_systemd(&[sd_notify::NotifyState::Stopping]);
@@ -66,6 +100,16 @@ pub async fn run(
             Err(error) => tracing::error!("{error:#}; the old config stays in force"),
         }
         tracing::info!("config read again");
+    }
+}
+
+/// Lets some time go by; `true` when told to stop meanwhile.
+async fn pause(term: &mut Signal, int: &mut Signal) -> bool {
+    tell_systemd(&[sd_notify::NotifyState::Watchdog]);
+    tokio::select! {
+        _ = term.recv() => true,
+        _ = int.recv() => true,
+        () = tokio::time::sleep(PAUSE) => false,
     }
 }
 
@@ -130,7 +174,17 @@ impl Observer for Watcher {
                 self.progress.show(&summary, now);
                 if summary.is_settled && summary.listed > 0 {
                     self.progress.finish();
-                    tracing::info!("{} pages mirrored; from now on changes are followed", summary.mirrored);
+                    let stored = match summary.storage.files {
+                        0 => String::new(),
+                        files => format!(
+                            " and {}",
+                            super::output::count(files as u64, "stored file", "stored files")
+                        ),
+                    };
+                    tracing::info!(
+                        "{} pages{stored} mirrored; from now on changes are followed",
+                        summary.mirrored
+                    );
                 }
             }
         }
@@ -145,9 +199,5 @@ impl Observer for Watcher {
 /// Whether a daemon runs with this state.
 #[must_use]
 pub fn is_running(state_dir: &Path) -> bool {
-    state_dir.is_dir()
-        && matches!(
-            crate::mirror::lock::Lock::acquire(state_dir),
-            Err(crate::mirror::lock::LockError::Held { .. })
-        )
+    crate::mirror::lock::Lock::is_held(state_dir)
 }

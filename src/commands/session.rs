@@ -11,9 +11,9 @@ use crate::daemon::{self, Clock, Daemon};
 use crate::engine::Engine;
 use crate::mirror::lock::Lock;
 use crate::mirror::{Mirror, marker};
-use crate::model::{DiskError, Settings};
-use crate::service::{Client, token};
-use crate::store::{Opened, Store};
+use crate::model::{DiskError, Settings, Timestamp};
+use crate::service::{Client, Downloader, token};
+use crate::store::{Attention, Opened, Store};
 
 /// An open session: the daemon's parts, and the lock that keeps a second one out.
 pub struct Session {
@@ -34,8 +34,9 @@ pub fn open(
 ) -> Result<Session> {
     let token = token::find(variable, config.token_file.as_deref())?;
     let client = Arc::new(Client::new(&config.base_url, token)?);
+    let downloader = Arc::new(Downloader::new(&config.base_url)?);
     let lock = Lock::acquire(&config.state_dir)?;
-    let Opened { mut store, set_aside } = Store::open(&config.state_dir)?;
+    let Opened { mut store, set_aside, log_is_gone } = Store::open(&config.state_dir)?;
     if let Some((aside, why)) = set_aside {
         tracing::warn!(
             aside = %aside.display(),
@@ -44,10 +45,37 @@ pub fn open(
     }
     let clock = daemon::real_clock();
     let mirror = open_mirror(&mut store, &config.root, &clock)?;
+    compare_runs(&mut store, &mirror, log_is_gone, clock())?;
     let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
     let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
     let mirror = Arc::new(mirror);
-    Ok(Session { daemon: Daemon { engine, client, mirror, clock, grace_ms, trash_days }, lock })
+    Ok(Session { daemon: Daemon { engine, client, downloader, mirror, clock, grace_ms, trash_days }, lock })
+}
+
+/// The folder and the state, without the service.
+pub struct DiskSession {
+    /// The engine, which does only what it is asked.
+    pub engine: Engine,
+    /// The folder.
+    pub mirror: Mirror,
+    /// The time.
+    pub clock: Clock,
+    /// Held as long as the session lives.
+    pub lock: Lock,
+}
+
+/// Opens a session for changes to files alone. No token is needed for it, and no network.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_disk(config: &Config) -> Result<DiskSession> {
+    let lock = Lock::acquire(&config.state_dir)?;
+    let mut store = Store::open(&config.state_dir)?.store;
+    let clock = daemon::real_clock();
+    let mirror = open_mirror(&mut store, &config.root, &clock)?;
+    let mut engine = Engine::open(store, settings(config), daemon::fresh_seed(), clock())?;
+    engine.do_only_what_is_asked();
+    Ok(DiskSession { engine, mirror, clock, lock })
 }
 
 /// Opens the folder as this state's mirror. The first time, the folder and its marker are made; a folder that has a
@@ -74,6 +102,49 @@ fn open_mirror(store: &mut Store, root: &Path, clock: &Clock) -> Result<Mirror> 
         store.commit()?;
     }
     Ok(mirror)
+}
+
+/// Counts this run in the state and in the folder. Where their counts differ, the one that is behind is an older copy.
+fn compare_runs(store: &mut Store, mirror: &Mirror, log_is_gone: bool, now: Timestamp) -> Result<()> {
+    let count = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok());
+    let (stored, meant) = (count(store.meta("runs")?), count(store.meta("runs_meant")?));
+    let noted = mirror.runs();
+    let tell = |store: &mut Store, reason: &str, action: &str| {
+        tracing::warn!("{reason}");
+        let notice = Attention { path: String::new(), reason: reason.to_owned(), action: action.to_owned() };
+        store.add_notice(&notice, now)
+    };
+    if let (Some(stored), Some(noted)) = (stored, noted) {
+        if noted > stored.max(meant.unwrap_or(0)) || log_is_gone {
+            store.begin_anew()?;
+            let reason = "the state is an older copy than the folder: everything is compared anew, and what is missing \
+                          here is not deleted for it";
+            tell(store, reason, "nothing, if you put a backup of the state back")?;
+        } else if noted < stored {
+            store.distrust_folder()?;
+            store.set_meta("folder_is_old", &now.0.to_string())?;
+            let reason = "the folder is an older copy than the one that was mirrored last: files that went back to an \
+                          earlier version are not sent, and what is missing is not deleted for it";
+            tell(
+                store,
+                reason,
+                "espejo restore brings the files up to date; espejo approve takes them as they are",
+            )?;
+        }
+    } else if log_is_gone {
+        store.begin_anew()?;
+    }
+    let next = stored.max(noted).unwrap_or(0) + 1;
+    // In this order, so that a kill in between is not taken for an older copy of either.
+    store.set_meta("runs_meant", &next.to_string())?;
+    store.commit()?;
+    match mirror.note_runs(next) {
+        Ok(()) => store.set_meta("runs", &next.to_string())?,
+        // No root, no space, no permission: told elsewhere.
+        Err(error) => tracing::debug!(%error, "the run is not noted in the folder"),
+    }
+    store.commit()?;
+    Ok(())
 }
 
 fn fresh_id() -> String {

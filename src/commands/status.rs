@@ -10,8 +10,8 @@ use super::{output, run};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
-use crate::model::Timestamp;
-use crate::store::{Attention, BoardCounts, Conflict, ReadOnly, StatusCounts};
+use crate::model::{StorageMode, Timestamp};
+use crate::store::{Attention, BoardCounts, Conflict, ReadOnly, StatusCounts, StorageCounts};
 
 /// Shows where everything stands. Exit code 3 when something needs the user.
 ///
@@ -20,11 +20,13 @@ use crate::store::{Attention, BoardCounts, Conflict, ReadOnly, StatusCounts};
 pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
     let now = daemon::wall_now();
     let running = run::is_running(&config.state_dir);
-    let (counts, boards, attention, conflicts) = match ReadOnly::open(&config.state_dir)? {
-        Some(mut state) => {
-            (state.counts(now)?, state.board_counts()?, state.attention()?, state.conflicts()?)
-        }
-        None => (StatusCounts::default(), BoardCounts::default(), Vec::new(), Vec::new()),
+    let (counts, boards, storage) = match ReadOnly::open(&config.state_dir)? {
+        Some(mut state) => (state.counts(now)?, state.board_counts()?, state.storage_counts()?),
+        None => (StatusCounts::default(), BoardCounts::default(), StorageCounts::default()),
+    };
+    let (attention, conflicts) = match ReadOnly::open(&config.state_dir)? {
+        Some(state) => (state.attention()?, state.conflicts()?),
+        None => (Vec::new(), Vec::new()),
     };
     let needs = !attention.is_empty() || !conflicts.is_empty();
     let state = if running { "running" } else { "stopped" };
@@ -37,12 +39,14 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
             "whiteboards": { "mirrored": boards.whiteboards },
             "presentations": { "mirrored": boards.presentations, "slides": boards.slides },
             "canvases": { "unmirrored": boards.unmirrored, "pending": boards.pending },
-            "queue": counts.queue,
+            "storage": storage_json(config, &storage),
+            "queue": counts.queue + storage.uploads,
             "conflicts": conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
             "attention": attention.iter().map(|item| json!({
                 "path": item.path, "reason": item.reason, "action": item.action,
             })).collect::<Vec<_>>(),
             "requests_last_minute": counts.requests_last_minute,
+            "history": { "versions": counts.history.versions, "bytes": counts.history.bytes, "days": config.pages.history_days },
             "freshness": {
                 "oldest_check_seconds": age_seconds(counts.oldest_look, now),
                 "median_check_seconds": age_seconds(counts.median_look, now),
@@ -50,9 +54,41 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
     } else {
-        human(config, running, (&counts, boards), &attention, &conflicts, now, out)?;
+        human(config, running, (&counts, boards, &storage), &attention, &conflicts, now, out)?;
     }
     Ok(if needs { Exit::NeedsUser } else { Exit::Done })
+}
+
+fn storage_json(config: &Config, storage: &StorageCounts) -> serde_json::Value {
+    json!({
+        "mode": match (config.storage.enabled, config.storage.mode) {
+            (false, _) | (true, StorageMode::Off) => "off",
+            (true, StorageMode::Backup) => "backup",
+            (true, StorageMode::TwoWay) => "two-way",
+        },
+        "files": storage.files,
+        "bytes": storage.bytes,
+        "folders": storage.folders,
+        "to_come": { "files": storage.missing, "bytes": storage.missing_bytes },
+        "local_only": storage.local_only,
+    })
+}
+
+/// `312 files, 1.2 GB; 188 to come, 2.2 GB; 3 local only`.
+fn storage_words(config: &Config, storage: &StorageCounts) -> String {
+    let mut words = output::count(storage.files, "file", "files");
+    words.push_str(&format!(", {}", output::bytes(storage.bytes)));
+    if storage.missing > 0 {
+        let (files, bytes) = (output::grouped(storage.missing), output::bytes(storage.missing_bytes));
+        words.push_str(&format!("; {files} to come, {bytes}"));
+    }
+    if storage.local_only > 0 {
+        words.push_str(&format!("; {} local only", output::grouped(storage.local_only)));
+    }
+    if config.storage.mode == StorageMode::TwoWay {
+        words.push_str("; both ways");
+    }
+    words
 }
 
 fn conflict_json(conflict: &Conflict) -> serde_json::Value {
@@ -71,7 +107,7 @@ fn age_seconds(at: Option<Timestamp>, now: Timestamp) -> Option<i64> {
 fn human(
     config: &Config,
     running: bool,
-    (counts, boards): (&StatusCounts, BoardCounts),
+    (counts, boards, storage): (&StatusCounts, BoardCounts, &StorageCounts),
     attention: &[Attention],
     conflicts: &[Conflict],
     now: Timestamp,
@@ -81,7 +117,13 @@ fn human(
     let verdict = match (running, needs) {
         (_, 1..) => output::paint(output::ODD, &output::needs(needs)),
         (true, 0)
-            if counts.pending + counts.unmirrored + counts.queue + boards.pending + boards.unmirrored
+            if counts.pending
+                + counts.unmirrored
+                + counts.queue
+                + boards.pending
+                + boards.unmirrored
+                + storage.missing
+                + storage.uploads
                 == 0 =>
         {
             output::paint(output::GOOD, "everything is in step")
@@ -106,6 +148,9 @@ fn human(
         }
         writeln!(out, "  canvases   {line}")?;
     }
+    if config.storage.enabled {
+        writeln!(out, "  storage    {}", storage_words(config, storage))?;
+    }
     let waiting = counts.pending.max(counts.queue) + boards.pending;
     if waiting > 0 {
         writeln!(out, "  waiting    {}", output::count(waiting, "change", "changes"))?;
@@ -119,6 +164,11 @@ fn human(
         "  requests   {} of {} in the last minute",
         counts.requests_last_minute, config.requests_per_minute
     )?;
+    if counts.history.versions > 0 {
+        let versions = output::count(counts.history.versions, "version", "versions");
+        let days = output::count(u64::from(config.pages.history_days), "day", "days");
+        writeln!(out, "  history    {versions} in {}, kept for {days}", output::bytes(counts.history.bytes))?;
+    }
     for item in attention {
         output::need(out, &item.path, &item.reason, &item.action)?;
     }

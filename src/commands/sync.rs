@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use indicatif::MultiProgress;
 use tokio::signal::unix::SignalKind;
 
-use super::control::Following;
+use super::control::{Ask, Following};
 use super::progress::Progress;
 use super::{output, session};
 use crate::cli::Exit;
@@ -18,6 +18,16 @@ use crate::engine::{Engine, Happening};
 use crate::model::{Event, Request, Timestamp};
 use crate::store::StoreError;
 
+/// How a pass is shown while it goes on.
+pub struct Screen<'a> {
+    /// Where bars are drawn.
+    pub bars: &'a MultiProgress,
+    /// Whether stderr is a terminal.
+    pub terminal: bool,
+    /// Whether only what needs the user is said.
+    pub quiet: bool,
+}
+
 /// One full pass.
 ///
 /// # Errors
@@ -25,17 +35,33 @@ use crate::store::StoreError;
 pub async fn run(
     config: &Config,
     variable: &dyn Fn(&str) -> Option<OsString>,
-    bars: &MultiProgress,
-    terminal: bool,
-    quiet: bool,
+    screen: Screen<'_>,
     out: &mut dyn Write,
 ) -> Result<Exit> {
-    let progress = Progress::new(bars, terminal, quiet);
-    let pass = match Following::start(&config.state_dir).await? {
-        Some(following) => follow(config, following, progress).await?,
-        None => make(config, variable, progress).await?,
-    };
+    let quiet = screen.quiet;
+    let pass = pass(config, variable, screen, Request::FullPass).await?;
     conclude(&pass, quiet, out)
+}
+
+/// One full pass of a kind, by the daemon that runs or by this process.
+///
+/// # Errors
+/// One sentence, when a session cannot be opened, the pass cannot be finished, or it is interrupted.
+pub async fn pass(
+    config: &Config,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    screen: Screen<'_>,
+    request: Request,
+) -> Result<Pass> {
+    let progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
+    let ask = match request {
+        Request::Verify { deep } => Ask::Verify(deep),
+        _ => Ask::Sync,
+    };
+    match Following::start(&config.state_dir, &ask).await? {
+        Some(following) => follow(config, following, progress).await,
+        None => make(config, variable, progress, request).await,
+    }
 }
 
 /// A pass of our own.
@@ -43,10 +69,11 @@ async fn make(
     config: &Config,
     variable: &dyn Fn(&str) -> Option<OsString>,
     progress: Progress,
+    request: Request,
 ) -> Result<Pass> {
     let mut opened = session::open(config, session::settings(config), variable)?;
     let now = (opened.daemon.clock)();
-    opened.daemon.engine.handle(Event::Asked(Request::FullPass), now)?;
+    opened.daemon.engine.handle(Event::Asked(request), now)?;
     let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
     let mut watching = Watching { progress, pass: Pass::new(config.pages.delete_grace_ms, now) };
     let ended = opened.daemon.run(wished, interrupted(), &mut watching).await;
@@ -91,8 +118,11 @@ async fn interrupted() {
     }
 }
 
-/// What a pass came to.
-fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
+/// What a pass came to, for a person; what needs them, and the exit code.
+///
+/// # Errors
+/// One sentence, when it could not be finished.
+pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
     let summary = &pass.summary;
     let needs = summary.attention.len() + summary.conflicts;
     if !quiet && summary.pass_is_over {
@@ -119,7 +149,12 @@ fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
 }
 
 fn last_line(pass: &Pass) -> String {
-    let pages = output::count(pass.summary.mirrored as u64, "page", "pages");
+    let mut pages = output::count(pass.summary.mirrored as u64, "page", "pages");
+    let storage = &pass.summary.storage;
+    if storage.listed > 0 {
+        let files = output::count(storage.files as u64, "stored file", "stored files");
+        pages.push_str(&format!(" and {files} ({})", output::bytes(storage.bytes)));
+    }
     if pass.sent + pass.received == 0 {
         return format!("{pages} in step, nothing to do");
     }

@@ -4,8 +4,8 @@ use reqwest::Url;
 
 use super::error::ConfigError;
 use super::reader::{Document, Keys, Located};
-use super::{Presentations, Storage, StorageMode, Whiteboards};
-use crate::model::{Deletes, Moves, PageSettings, Settings};
+use super::{Presentations, Storage, Whiteboards};
+use crate::model::{Deletes, Moves, PageSettings, Settings, StorageMode};
 
 /// Every key there is.
 pub(super) const KEYS: Keys = &[
@@ -26,7 +26,7 @@ pub(super) const KEYS: Keys = &[
     ),
     ("whiteboards", &["enabled"]),
     ("presentations", &["enabled", "allow_permanent_deletes"]),
-    ("storage", &["enabled", "mode"]),
+    ("storage", &["enabled", "mode", "workspace"]),
 ];
 
 /// A config file's contents, typed; paths as written.
@@ -85,6 +85,7 @@ impl FileConfig {
                     [("backup", StorageMode::Backup), ("two-way", StorageMode::TwoWay)],
                     StorageMode::Backup,
                 )?,
+                workspace: document.section("storage").text("workspace")?.map(|name| name.value),
             },
         })
     }

@@ -16,7 +16,7 @@ pub use error::ConfigError;
 use file::FileConfig;
 use places::Places;
 
-use crate::model::{self, PageSettings};
+use crate::model::{self, PageSettings, StorageMode, StorageSettings};
 
 /// The most requests in a minute that the service allows (API document, "Limits").
 const SERVICE_REQUESTS_PER_MINUTE: u32 = 60;
@@ -65,21 +65,14 @@ pub struct Presentations {
 }
 
 /// `[storage]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Storage {
     /// Whether storage files are mirrored.
     pub enabled: bool,
     /// Which way.
     pub mode: StorageMode,
-}
-
-/// Which way storage files go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StorageMode {
-    /// Down only.
-    Backup,
-    /// Down and up.
-    TwoWay,
+    /// Slug, id or name of the workspace that uploads count for; without it, the first that is not frozen.
+    pub workspace: Option<String>,
 }
 
 impl Config {
@@ -101,7 +94,7 @@ impl Config {
                 enabled: boards.presentations,
                 allow_permanent_deletes: boards.permanent_deletes,
             },
-            storage: Storage { enabled: true, mode: StorageMode::Backup },
+            storage: Storage { enabled: true, mode: StorageMode::Backup, workspace: None },
             warnings: Vec::new(),
         }
     }
@@ -154,6 +147,10 @@ impl Config {
                 presentations: self.presentations.enabled,
                 dashboards: self.whiteboards.enabled,
                 permanent_deletes: self.presentations.allow_permanent_deletes,
+            },
+            storage: StorageSettings {
+                mode: if self.storage.enabled { self.storage.mode } else { StorageMode::Off },
+                workspace: self.storage.workspace.clone(),
             },
             ..model::Settings::default()
         }

@@ -50,7 +50,9 @@ fn every_default_is_the_models() {
         "/home/ana/.local/state/espejo".into(),
     );
     assert_eq!(config, expected);
-    assert_eq!(config.settings(), model::Settings::default());
+    // The engine by itself leaves storage alone.
+    let storage = model::StorageSettings { mode: StorageMode::Backup, workspace: None };
+    assert_eq!(config.settings(), model::Settings { storage, ..model::Settings::default() });
 }
 
 #[test]
@@ -79,6 +81,7 @@ allow_permanent_deletes = true
 [storage]
 enabled = false
 mode = "two-way"
+workspace = "equipo"
 "#;
     let config = parse(text).unwrap();
     let expected = Config {
@@ -100,7 +103,7 @@ mode = "two-way"
         },
         whiteboards: Whiteboards { enabled: false },
         presentations: Presentations { enabled: false, allow_permanent_deletes: true },
-        storage: Storage { enabled: false, mode: StorageMode::TwoWay },
+        storage: Storage { enabled: false, mode: StorageMode::TwoWay, workspace: Some("equipo".into()) },
         warnings: Vec::new(),
     };
     assert_eq!(config, expected);
@@ -131,7 +134,7 @@ fn unknown_keys_are_refused_with_line_and_nearest_key() {
         ),
         (
             "[storage]\nxyzzy = 3\n",
-            r#"config.toml line 4: there is no key "xyzzy" in [storage]; there are enabled, mode"#,
+            r#"config.toml line 4: there is no key "xyzzy" in [storage]; there are enabled, mode, workspace"#,
         ),
         ("[page]\n", "config.toml line 3: there is no section [page]; did you mean [pages]?"),
         (
@@ -406,5 +409,6 @@ fn the_example_names_every_key_with_its_default() {
     }
     let mut spelt_out = parse(&uncommented).unwrap();
     assert_eq!(spelt_out.token_file.take().as_deref(), Some(Path::new("/home/ana/.config/espejo/token")));
+    assert_eq!(spelt_out.storage.workspace.take().as_deref(), Some("acme"));
     assert_eq!(spelt_out, as_it_is, "a default in config.example.toml is not the code's");
 }

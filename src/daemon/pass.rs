@@ -51,7 +51,8 @@ impl Pass {
         let went = |way| happened.iter().filter(|happening| happening.way == way).count() as u64;
         self.sent += went(Way::Up);
         self.received += went(Way::Down);
-        let mark = |s: &Summary| (s.looked, s.mirrored, s.pending, s.requests_last_minute, s.listed);
+        let mark =
+            |s: &Summary| (s.looked, s.mirrored, s.pending, s.requests_last_minute, s.listed, s.storage);
         if mark(&summary) != mark(&self.summary) || !happened.is_empty() {
             self.moved_at = now;
         }

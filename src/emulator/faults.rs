@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::http::{Delivery, HttpRequest, HttpResponse};
 use super::rng::Rng;
-use crate::model::PageId;
+use crate::model::{FileId, PageId};
 
 /// One thing that goes wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,8 +77,10 @@ pub enum Matcher {
     Route(String, String),
     /// Requests for this page, whatever the method.
     Page(PageId),
-    /// Requests for lists: of workspaces, of pages.
+    /// Requests for lists: of workspaces, of pages, of a storage folder.
     Lists,
+    /// Downloads from signed links; those of this file where one is named.
+    Downloads(Option<FileId>),
 }
 
 impl Matcher {
@@ -94,9 +96,13 @@ impl Matcher {
                 request.method == "GET"
                     && matches!(
                         request.path.as_str(),
-                        "/workspaces" | "/pages" | "/whiteboards" | "/presentations"
+                        "/workspaces" | "/pages" | "/storage" | "/whiteboards" | "/presentations"
                     )
             }
+            Self::Downloads(file) => request
+                .path
+                .strip_prefix(super::downloads::PREFIX)
+                .is_some_and(|rest| file.as_ref().is_none_or(|file| rest.starts_with(file.as_str()))),
         }
     }
 }
@@ -227,11 +233,15 @@ fn with_data(response: &mut HttpResponse, act: impl FnOnce(&mut Value)) {
 }
 
 /// Works on the answer's `data` where it is a list.
-fn with_list(response: &mut HttpResponse, act: impl FnOnce(&mut Vec<Value>)) {
+fn with_list(response: &mut HttpResponse, act: impl FnMut(&mut Vec<Value>)) {
     with_data(response, |data| {
-        if let Value::Array(list) = data {
-            act(list);
-        }
+        // A storage folder has two lists.
+        let lists = match data {
+            Value::Array(list) => vec![list],
+            Value::Object(map) => map.values_mut().filter_map(Value::as_array_mut).collect(),
+            _ => Vec::new(),
+        };
+        lists.into_iter().for_each(act);
     });
 }
 

@@ -8,6 +8,7 @@
 
 mod app;
 mod canvas;
+mod downloads;
 mod faults;
 mod http;
 mod limit;
@@ -16,16 +17,20 @@ pub mod pages;
 mod rng;
 pub mod sample;
 mod server;
+mod storage;
+mod uploads;
 mod workspaces;
 mod world;
 
 pub use canvas::{PresentationRecord, SlideRecord, WhiteboardRecord};
+pub use downloads::{Contents, DownloadRequest};
 pub use faults::{Fault, Matcher};
 pub use http::{Delivery, HttpRequest, HttpResponse};
 pub use limit::Window;
 pub use log::{LogEntry, RequestLog};
 pub use pages::PageRecord;
 pub use server::{Clock, Server};
+pub use storage::{FileRecord, FolderRecord};
 pub use workspaces::WorkspaceRecord;
 pub use world::{Choices, World};
 

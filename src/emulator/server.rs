@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::downloads::{self, DownloadRequest};
 use super::http::{Delivery, HttpRequest, HttpResponse, Refusal};
 use super::world::World;
 use crate::model::Timestamp;
@@ -60,6 +61,7 @@ impl Server {
         world.set_token(token);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
+        world.set_link_origin(&format!("http://{address}"));
         let world = Arc::new(Mutex::new(world));
         let (stop, stopped) = watch::channel(false);
         let task = tokio::spawn(accept(listener, Arc::clone(&world), clock, stopped));
@@ -164,6 +166,17 @@ async fn respond(
     let Ok(body) = Limited::new(body, REQUEST_LIMIT).collect().await else {
         return into_http(Refusal(413, "The body is too large".to_owned()).into_response());
     };
+    let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    if head.method == hyper::Method::GET && head.uri.path().starts_with(downloads::PREFIX) {
+        let request = DownloadRequest {
+            path: head.uri.path().to_owned(),
+            query: head.uri.query().unwrap_or("").to_owned(),
+            authorization: header("authorization"),
+            range: header("range"),
+        };
+        let response = lock(&world).download(&request, clock());
+        return deliver(response).await;
+    }
     let path = head.uri.path().strip_prefix(PREFIX).filter(|path| path.starts_with('/'));
     let Some(path) = path else {
         return into_http(Refusal(404, "Not found".to_owned()).into_response());
@@ -172,14 +185,14 @@ async fn respond(
         method: head.method.as_str().to_owned(),
         path: path.to_owned(),
         query: head.uri.query().unwrap_or("").to_owned(),
-        authorization: head
-            .headers
-            .get("authorization")
-            .and_then(|value| value.to_str().ok())
-            .map(str::to_owned),
+        authorization: header("authorization"),
         body: body.to_bytes().to_vec(),
     };
     let response = lock(&world).answer(&request, clock());
+    deliver(response).await
+}
+
+async fn deliver(response: HttpResponse) -> io::Result<Response<Answer>> {
     if let Delivery::After(ms) = response.delivery {
         tokio::time::sleep(Duration::from_millis(ms)).await;
     }

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::canvas::{PresentationRecord, WhiteboardRecord};
+use super::downloads::Downloads;
 use super::faults::{Faults, Moment};
 use super::http::{Answered, HttpRequest, HttpResponse, refuse};
 use super::limit::{Limit, Window};
 use super::log::{LogEntry, RequestLog};
 use super::pages::PageRecord;
 use super::rng::Rng;
+use super::storage::Storage;
 use super::workspaces::WorkspaceRecord;
 use crate::model::{BoardId, DeckId, PageId, Timestamp};
 
@@ -28,6 +30,8 @@ pub struct World {
     pub(super) canvases_made: u64,
     /// The caller's own user id.
     pub(super) caller: String,
+    pub(super) storage: Storage,
+    pub(super) downloads: Downloads,
     pub(super) faults: Faults,
     limit: Limit,
     plan_refuses: bool,
@@ -66,6 +70,8 @@ impl World {
             presentations: BTreeMap::new(),
             canvases_made: 0,
             caller: Rng::new(seed ^ 0xca11).uuid(),
+            storage: Storage::default(),
+            downloads: Downloads::default(),
             // A sequence of its own: bad luck must not change the ids.
             faults: Faults::new(seed ^ 0xfa17),
             limit: Limit::new(Some(60), Window::SlidingLog),
@@ -142,7 +148,7 @@ impl World {
                 Ok(()) => match instead {
                     // Nothing is done; what is said instead comes below.
                     Some(_) => HttpResponse::bytes(500, "", Vec::new()),
-                    None => self.route(request).unwrap_or_else(super::http::Refusal::into_response),
+                    None => self.route(request, now).unwrap_or_else(super::http::Refusal::into_response),
                 },
             };
             entry.applied = response.status < 300;
@@ -175,7 +181,7 @@ impl World {
         Ok(())
     }
 
-    fn route(&mut self, request: &HttpRequest) -> Answered {
+    fn route(&mut self, request: &HttpRequest, now: Timestamp) -> Answered {
         let segments: Vec<&str> = request.path.trim_start_matches('/').split('/').collect();
         match (request.method.as_str(), segments.as_slice()) {
             ("GET", ["workspaces"]) => self.list_workspaces(),
@@ -184,6 +190,10 @@ impl World {
             ("GET", ["pages", id]) => self.get_page(id),
             ("PATCH", ["pages", id]) => self.update_page(id, &request.body),
             ("DELETE", ["pages", id]) => self.trash_page(id),
+            ("GET", ["storage"]) => self.list_storage(&request.query),
+            ("POST", ["storage"]) => self.upload_file(&request.body),
+            ("GET", ["storage", id]) => self.get_storage_file(id, now),
+            ("DELETE", ["storage", id]) => self.trash_file(id),
             _ => match self.route_canvas(request, &segments) {
                 Some(answered) => answered,
                 None => refuse(404, "Not found"),

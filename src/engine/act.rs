@@ -3,7 +3,7 @@
 use super::flight::Purpose;
 use super::text::front_is_stale;
 use super::{Engine, Way};
-use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Node, PageId};
+use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Node, PageId, planted};
 use crate::plan::{self, Decision, View};
 use crate::store::{Conflict, StoreError};
 
@@ -15,7 +15,7 @@ type Choice = Option<(Effect, Purpose)>;
 impl Engine {
     /// The next thing to do on disk.
     pub(super) fn next_disk_effect(&mut self) -> Result<Choice, StoreError> {
-        if self.flights.values().any(|flight| !flight.purpose.is_request()) {
+        if self.flights.values().any(|flight| flight.purpose.is_disk()) {
             return Ok(None);
         }
         if let Some(choice) = self.ready.take() {
@@ -24,7 +24,10 @@ impl Engine {
         if let Some(look) = self.next_look_at_disk() {
             return Ok(Some(look));
         }
-        if !self.root.is_ready() {
+        if let Some(asked) = self.next_asked() {
+            return Ok(Some(asked));
+        }
+        if !self.root.is_ready() || self.asked.is_all() {
             return Ok(None);
         }
         for page in self.active.clone() {
@@ -35,7 +38,10 @@ impl Engine {
                 return Ok(Some(choice));
             }
         }
-        self.next_board_disk_effect()
+        if let Some(choice) = self.next_board_disk_effect()? {
+            return Ok(Some(choice));
+        }
+        self.next_storage_act()
     }
 
     /// Decides on one page until nothing more can be done for it at once, or an effect is needed.
@@ -109,6 +115,7 @@ impl Engine {
                     )));
                 }
                 Decision::Relocate { puts_back } => return self.relocate(&node, puts_back),
+                Decision::MoveFolder if planted("folder-left-behind") => return Ok(None),
                 Decision::MoveFolder => match self.move_folder(&node)? {
                     Some(choice) => return Ok(Some(choice)),
                     None => continue,
@@ -173,6 +180,7 @@ impl Engine {
         let Some(file) = self.trees.file_of(node).cloned() else { return Ok(()) };
         let Some(body) = node.remote.body else { return Ok(()) };
         let title = node.remote.title.clone();
+        let waited = self.waited_folder(node, &file.path);
         self.edit_page(&node.id.clone(), |page| {
             page.stem = file.path.page_stem().map(ToOwned::to_owned);
             page.base = Some(Agreed {
@@ -183,7 +191,7 @@ impl Engine {
                 text: file.hash,
                 front_title: file.front_title.clone(),
                 path: file.path.clone(),
-                folder_at: None,
+                folder_at: waited,
             });
         })?;
         self.say(Way::Aside, &file.path, "found in the folder, equal to its page");

@@ -41,6 +41,7 @@ impl Engine {
                 Ok(())
             }
             (Purpose::ReadToCopy { page, path, summary }, Ok(DiskReply::File(look))) => {
+                self.keep_present(&path, &look.bytes)?;
                 self.ready = self.copy_of(&page, &path, &look, summary);
                 Ok(())
             }
@@ -49,6 +50,7 @@ impl Engine {
             }
             (Purpose::WriteCopy { page, copy, beside, text, summary }, Ok(DiskReply::Written(_))) => {
                 self.moment(&page).copied = Some(text);
+                self.copied_was(&page, &copy, text)?;
                 self.record_conflict(&copy, &beside, text, summary)
             }
             (Purpose::SetAside { page, from, to, then_gone }, Ok(DiskReply::Finished)) => {
@@ -61,6 +63,9 @@ impl Engine {
                 self.folder_moved(&page, &from, &to)
             }
             (Purpose::TrashFile { page, path }, Ok(DiskReply::Finished)) => self.file_trashed(&page, &path),
+            (Purpose::ReadAsked, Ok(DiskReply::File(look))) => self.asked_read(Ok(look)),
+            (Purpose::ReadAsked, Err(error)) => self.asked_read(Err(error)),
+            (Purpose::Asked, result) => self.asked_done(result),
             (Purpose::RemoveFolder { path }, Ok(DiskReply::Finished)) => {
                 self.trees.folders.remove(&path);
                 if let Some(up) = path.parent() {

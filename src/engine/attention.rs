@@ -7,11 +7,23 @@ use crate::store::{Attention, StoreError};
 /// How long something that was told once is shown.
 const NOTICE_MS: i64 = 24 * 3_600_000;
 
+/// The list is worked out at most this often while nothing happens.
+const LIST_RESTS_MS: i64 = 1_000;
+
 /// The last list written, so that nothing is written twice.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     shown: Vec<Attention>,
     written: bool,
+    /// When the list was worked out, unless something has happened since.
+    fresh: Option<Timestamp>,
+}
+
+impl Board {
+    /// Something happened that may call for a person, or end such a call.
+    pub(super) fn stir(&mut self) {
+        self.fresh = None;
+    }
 }
 
 /// Where everything stands.
@@ -43,6 +55,8 @@ pub struct Summary {
     pub pass_is_over: bool,
     /// Milliseconds that the pass will still take at the present rate; 0 when it is over.
     pub pass_left_ms: i64,
+    /// Personal storage.
+    pub storage: super::StorageSummary,
 }
 
 impl Engine {
@@ -55,6 +69,11 @@ impl Engine {
     pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
         self.end_adopting()?;
         self.end_adopting_boards()?;
+        // Time alone changes it too: grace times and approvals end.
+        if self.attention.fresh.is_some_and(|at| self.now.since_ms(at) < LIST_RESTS_MS) {
+            return Ok(());
+        }
+        self.attention.fresh = Some(self.now);
         let list = self.needs()?;
         if !self.attention.written || self.attention.shown != list {
             self.store.set_attention(&list, self.now)?;
@@ -172,7 +191,20 @@ impl Engine {
                 need(shown, why, "it is tried again by itself");
             }
         }
-        self.board_needs(&mut |path, reason, action| need(path, reason, action));
+        self.board_needs(&mut |path, reason, action| {
+            list.push(Attention {
+                path: path.to_owned(),
+                reason: reason.to_owned(),
+                action: action.to_owned(),
+            });
+        });
+        self.storage.needs(self.now, &mut |path, reason, action| {
+            list.push(Attention {
+                path: path.to_owned(),
+                reason: reason.to_owned(),
+                action: action.to_owned(),
+            });
+        });
         list.sort();
         list.dedup();
         Ok(list)
@@ -230,6 +262,7 @@ impl Engine {
             && self.root.is_ready()
             && self.watch.is_quiet(self.now)
             && !self.creations_wait();
+        let storage = self.storage.summary(now);
         let boards = self.board_progress();
         let is_settled = is_settled && boards.settled;
         let left = listed - looked + boards.listed - boards.looked;
@@ -245,8 +278,9 @@ impl Engine {
             attention: self.attention.shown.clone(),
             conflicts: self.store.conflicts()?.len(),
             requests_last_minute: self.pace.sent_since(now.plus_ms(-60_000)),
-            is_settled,
-            pass_is_over: is_settled && self.pass_is_over(),
+            is_settled: is_settled && storage.is_settled,
+            pass_is_over: is_settled && self.pass_is_over() && storage.is_settled,
+            storage,
             pass_left_ms: left * 60_000 / i64::from(self.settings.requests_per_minute.max(1)),
         })
     }

@@ -6,7 +6,7 @@ use super::pace::Class;
 use super::{Engine, Way, poll};
 use crate::model::{
     Agreed, Body, Effect, Intent, LocalFile, MirrorPath, Node, PageId, Presence, RemotePage, ServiceError,
-    ServiceReply, Timestamp, WorkspaceId,
+    ServiceReply, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::{Place, naming};
 use crate::store::StoreError;
@@ -194,7 +194,7 @@ impl Engine {
                 };
                 self.page_made(&intent, meta.id, remote, true)
             }
-            Err(error) if error.may_have_happened() => {
+            Err(error) if error.may_have_happened() && !planted("intent-skipped") => {
                 intent.lost = Some((self.now, 0));
                 let (workspace, at) = (intent.workspace.clone(), self.now.plus_ms(LOOK_AFTER_MS[0]));
                 self.list_by(&workspace, at);
@@ -301,6 +301,7 @@ impl Engine {
             moment.seen = tick + 1;
             moment.seen_at = intent.asked_at;
         }
+        self.made_was(&id, &intent.path)?;
         self.say(Way::Up, &intent.path, "new page");
         self.wake_all();
         Ok(())

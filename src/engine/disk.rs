@@ -6,8 +6,8 @@ use super::flight::{Flight, Purpose};
 use super::{Engine, Way};
 use crate::markdown::front_matter;
 use crate::model::{
-    Body, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, LocalFile, MirrorPath, PageId,
-    RootState, Scan, Stamp, Timestamp,
+    Body, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, LocalFile, MirrorPath, Node,
+    PageId, RootState, Scan, Stamp, Timestamp, planted,
 };
 use crate::plan::ignore;
 use crate::store::{Store, StoreError};
@@ -182,8 +182,9 @@ impl Engine {
         if self.root.identity != Some(scan.root_identity) {
             self.root.changed |= self.root.identity.is_some();
             self.root.identity = Some(scan.root_identity);
-            let (device, inode) = scan.root_identity;
-            self.store.set_meta("root_identity", &format!("{device} {inode}"))?;
+            if !self.root.changed {
+                self.accept_root()?;
+            }
         }
         self.root.unreadable =
             scan.unreadable.iter().map(|item| (item.path.clone(), item.why.clone())).collect();
@@ -193,7 +194,27 @@ impl Engine {
         self.identify_if_ready()?;
         self.watch.scan_by(self.next_grace_end());
         self.boards_scanned(&scan, flight.sent_at)?;
+        self.storage.take_scan(&mut super::desk!(self), &scan, flight.sent_at)?;
         self.drop_settled_conflicts(&scan)
+    }
+
+    /// The root is the one it should be: what is missing in it from now on was deleted.
+    pub(super) fn accept_root(&mut self) -> Result<(), StoreError> {
+        self.root.changed = false;
+        match self.root.identity {
+            Some((device, inode)) => self.store.set_meta("root_identity", &format!("{device} {inode}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Another root in which nothing is missing is as good as the one before; otherwise it stays in doubt, also in the
+    /// next run.
+    pub(super) fn settle_root(&mut self) -> Result<(), StoreError> {
+        let is_missing = |node: &Node| node.base.is_some() && node.file.is_none();
+        if self.root.changed && self.watch.is_quiet(self.now) && !self.trees.pages.values().any(is_missing) {
+            self.accept_root()?;
+        }
+        Ok(())
     }
 
     fn take_in_names(&mut self, scan: &Scan) {
@@ -320,6 +341,7 @@ impl Engine {
                     }
                     let approved = file.page.as_ref().and_then(|id| self.trees.pages.get(id));
                     if blank
+                        && !planted("empty-file-sent")
                         && !approved.is_some_and(|node| node.approved)
                         && self.had_words(file.page.as_ref())?
                     {
@@ -338,17 +360,20 @@ impl Engine {
         let is_another =
             |old: &LocalFile| old.stamp.object() != file.stamp.object() || old.claims != file.claims;
         if old.is_some_and(|old| old.page.is_some() && is_another(&old)) {
+            self.saw_file(&file, &look.bytes, false)?;
             self.watch.arrivals.insert(file.path.clone(), file);
             self.watch.identities_due = true;
             return Ok(());
         }
         self.watch.arrivals.remove(&look.path);
+        self.saw_file(&file, &look.bytes, true)?;
         self.save_file(file)?;
         if new {
             self.watch.identities_due = true;
         }
         if let (Some(page), true) = (page, readable) {
             self.interpret(&page, look)?;
+            self.hold_what_went_back(&page)?;
             self.wake(&page);
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! What an effect under way was issued for.
 
 use super::pace::Class;
+use super::storage::Task;
 use crate::model::{ContentHash, Effect, MirrorPath, PageId, Timestamp, WorkspaceId};
 
 /// An effect under way.
@@ -85,6 +86,12 @@ pub(super) enum Purpose {
     RemoveFolder {
         path: MirrorPath,
     },
+    /// A read before a change that a person asked for, and that change.
+    ReadAsked,
+    Asked,
+
+    /// Anything of personal storage.
+    Storage(Task),
 }
 
 /// What a page's file says once it is written.
@@ -112,7 +119,12 @@ impl Purpose {
                 | Self::Create { .. }
                 | Self::Update { .. }
                 | Self::TrashPage { .. }
-        )
+        ) || matches!(self, Self::Storage(task) if task.is_request())
+    }
+
+    /// Whether it has its turn in the line of disk effects.
+    pub(super) fn is_disk(&self) -> bool {
+        !self.is_request() && !matches!(self, Self::Storage(task) if task.is_beside())
     }
 
     /// What a page is being made for has another path.
@@ -147,6 +159,7 @@ impl Purpose {
             Self::ListWorkspaces | Self::ListPages(_) => Class::List,
             Self::Look { class, .. } => *class,
             Self::Board(purpose) => purpose.class(),
+            Self::Storage(task) => task.class(),
             _ => Class::Edit,
         }
     }
@@ -175,5 +188,6 @@ pub(super) fn name_of(effect: &Effect) -> &'static str {
         Effect::Rename { .. } => "rename",
         Effect::TrashFile { .. } => "trash file",
         Effect::RemoveFolder(_) => "remove folder",
+        Effect::Storage(effect) => effect.name(),
     }
 }

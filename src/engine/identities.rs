@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Engine;
 use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
-use crate::model::{LocalFile, MirrorPath, Node, PageId, folder_of};
+use crate::model::{LocalFile, MirrorPath, Node, PageId, folder_of, planted};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
 use crate::store::StoreError;
 
@@ -138,6 +138,7 @@ impl Engine {
                 Verdict::Same(page) => self.bind(&file.path, page, false)?,
                 Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
                 // A copy of another page's file, put where this page's file was, is what this page says now.
+                Verdict::Copy { of, .. } if planted("copy-is-owner") => self.bind(&file.path, of, true)?,
                 Verdict::Copy { of, .. } => match self.missing_from(&file.path) {
                     Some(page) => self.bind(&file.path, &page, true)?,
                     None => self.unbind(&file.path, Some(of.clone()))?,
@@ -215,6 +216,7 @@ impl Engine {
     /// `path` is the file of `page`.
     pub(super) fn bind(&mut self, path: &MirrorPath, page: &PageId, moved: bool) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
+        self.claim_past(path, page)?;
         let Some(node) = self.trees.pages.get(page) else { return self.unbind(path, None) };
         if node.file.as_ref() == Some(path)
             && file.page.as_ref() == Some(page)

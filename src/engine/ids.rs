@@ -2,6 +2,8 @@
 
 use ring::digest::{Context, SHA256};
 
+use crate::model::planted;
+
 /// UUIDs in the form of version 4, from a secret seed and a counter: as unpredictable as the seed, and the same for
 /// the same seed, so that the simulation repeats.
 #[derive(Debug)]
@@ -16,6 +18,9 @@ impl Ids {
     }
 
     pub(super) fn next(&mut self) -> String {
+        if planted("id-reused") {
+            self.count = 0;
+        }
         uuid::Builder::from_random_bytes(self.bytes()).into_uuid().to_string()
     }
 

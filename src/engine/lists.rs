@@ -7,7 +7,7 @@ use super::pace::Class;
 use super::{Engine, poll};
 use crate::model::{
     Effect, MirrorPath, Node, PageId, PageMeta, Presence, RemotePage, ServiceError, ServiceReply, Stamp,
-    Timestamp, Workspace, WorkspaceId, WorkspaceNode,
+    Timestamp, Workspace, WorkspaceId, WorkspaceNode, planted,
 };
 use crate::plan::naming;
 use crate::store::StoreError;
@@ -23,8 +23,12 @@ const RETRY_MS: i64 = 15_000;
 pub(super) struct Lists {
     workspaces_due: Timestamp,
     workspaces_looked: u64,
+    /// Workspaces in the service's order.
+    pub(super) order: Vec<WorkspaceId>,
     pages_due: BTreeMap<WorkspaceId, Timestamp>,
     pages_looked: BTreeMap<WorkspaceId, u64>,
+    /// Before then a list that failed is not asked for again, however much hangs on it.
+    rests_until: BTreeMap<WorkspaceId, Timestamp>,
     /// Why a list could not be taken in, or entries of it.
     pub(super) trouble: BTreeMap<String, String>,
     /// Page files at the last scan, and what espejo itself has done to them since.
@@ -38,7 +42,8 @@ pub(super) struct FullPass {
 }
 
 impl Engine {
-    pub(super) fn begin_full_pass(&mut self) {
+    pub(super) fn begin_full_pass(&mut self, deep: bool) {
+        self.storage.begin_pass(deep, self.tick, self.now);
         self.full_pass = Some(FullPass { since: self.tick });
         self.lists.workspaces_due = self.now;
         for due in self.lists.pages_due.values_mut() {
@@ -49,6 +54,7 @@ impl Engine {
     }
 
     pub(super) fn list_by(&mut self, workspace: &WorkspaceId, at: Timestamp) {
+        let at = self.lists.rests_until.get(workspace).map_or(at, |until| at.max(*until));
         self.lists.pages_due.entry(workspace.clone()).and_modify(|due| *due = (*due).min(at)).or_insert(at);
     }
 
@@ -109,6 +115,7 @@ impl Engine {
         let too_early = self.precedes_pass(flight.tick);
         self.lists.workspaces_due = if too_early { self.now } else { self.now.plus_ms(WORKSPACES_EVERY_MS) };
         self.lists.workspaces_looked = flight.tick;
+        self.lists.order = list.iter().map(|workspace| workspace.id.clone()).collect();
         let chosen = &self.settings.workspaces;
         let list: Vec<Workspace> = list
             .into_iter()
@@ -199,6 +206,8 @@ impl Engine {
             other => {
                 let at = self.now.plus_ms(RETRY_MS);
                 self.lists.pages_due.insert(id.clone(), at);
+                let rests = self.backoff(1);
+                self.lists.rests_until.insert(id.clone(), self.now.plus_ms(rests));
                 self.note_list_trouble(&name, other.err());
                 return Ok(());
             }
@@ -209,6 +218,7 @@ impl Engine {
         let due = if too_early { self.now } else { self.now.plus_ms(every) };
         self.lists.pages_due.insert(id.clone(), due);
         self.lists.pages_looked.insert(id.clone(), flight.tick);
+        self.lists.rests_until.remove(id);
         match skipped.first() {
             Some(why) => {
                 self.lists.trouble.insert(name, format!("{} entries of its page list: {why}", skipped.len()))
@@ -306,7 +316,8 @@ impl Engine {
             self.wake_all();
         }
         for page in missing {
-            self.edit_page(&page, |node| node.remote.presence = Presence::Unlisted)?;
+            let absent = if planted("absence-believed") { Presence::Gone } else { Presence::Unlisted };
+            self.edit_page(&page, |node| node.remote.presence = absent)?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use super::pace::Class;
 use super::{Engine, poll};
 use crate::model::{
     Body, ContentHash, Effect, LastPush, Node, Page, PageId, Presence, ServiceError, ServiceReply, Timestamp,
-    undescribed,
+    planted, undescribed,
 };
 use crate::store::StoreError;
 
@@ -149,6 +149,7 @@ impl Engine {
         self.store.keep_body(&body)?;
         self.learn(&node, &body)?;
         let before = node.remote.clone();
+        let is_new = before.body != Some(body.hash);
         node.remote.title = seen.meta.title;
         node.remote.parent = seen.meta.parent;
         node.remote.icon = seen.meta.icon;
@@ -172,6 +173,10 @@ impl Engine {
             .is_some_and(|parked| parked.remote.is_none() || parked.remote != node.remote.body)
         {
             node.parked = None;
+        }
+        if is_new {
+            self.saw_body(&node, &body)?;
+            self.read_beside(&node);
         }
         self.settle_sent(&mut node)?;
         let overwritten = self.take_in_overwriting(&mut node, before.body);
@@ -203,7 +208,8 @@ impl Engine {
         let Some(push) = node.last_push.clone() else { return false };
         let put_back =
             node.remote.body == Some(push.before) && before == Some(push.after) && push.before != push.after;
-        if !put_back || push.again || self.now.since_ms(push.at) > OVERWRITE_MS {
+        if planted("echo-check-lost") || !put_back || push.again || self.now.since_ms(push.at) > OVERWRITE_MS
+        {
             return false;
         }
         if let Some(base) = &mut node.base {

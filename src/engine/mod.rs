@@ -11,11 +11,13 @@
 
 mod act;
 mod answers;
+mod asked;
 mod attention;
 mod boards;
 mod create;
 mod disk;
 mod flight;
+mod history;
 mod identities;
 mod ids;
 mod lists;
@@ -27,12 +29,16 @@ mod poll;
 mod push;
 mod remove;
 mod service;
+mod shared;
+mod storage;
 mod text;
 mod trees;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use attention::Summary;
+pub use history::WENT_BACK;
+pub use storage::StorageSummary;
 
 use crate::markdown::Allowed;
 use crate::model::{
@@ -70,8 +76,8 @@ pub struct Engine {
     service: service::Health,
     lists: lists::Lists,
     poll_slot: u64,
-    /// Whose turn a look of the background is: pages' or canvases'.
-    board_turn: u8,
+    /// Whose turn a look of the background is: pages', canvases' or storage's.
+    background_turn: u8,
     sent: BTreeMap<PageId, Sent>,
     /// Writes to files that may have been made although nothing says so.
     writing: BTreeMap<PageId, Writing>,
@@ -91,7 +97,28 @@ pub struct Engine {
     attention: attention::Board,
     boards: boards::Boards,
     happened: Vec<Happening>,
+    asked: asked::Asked,
+    keeping: history::Keeping,
+    /// Personal storage, a state machine of its own.
+    storage: storage::Storage,
 }
+
+/// What personal storage is lent for one turn: parts of the engine that it does not own.
+macro_rules! desk {
+    ($engine:ident) => {
+        $crate::engine::storage::Desk {
+            store: &mut $engine.store,
+            settings: &$engine.settings,
+            workspaces: &$engine.trees.workspaces,
+            order: &$engine.lists.order,
+            happened: &mut $engine.happened,
+            ids: &mut $engine.ids,
+            now: $engine.now,
+            tick: $engine.tick,
+        }
+    };
+}
+use desk;
 
 /// What is known of one page in this run only.
 #[derive(Debug, Clone, Default)]
@@ -186,6 +213,8 @@ impl Engine {
         }
         let adopting = store.meta("adopting")?.as_deref() == Some("yes");
         let root_identity = disk::Root::remembered(&store)?;
+        let keeping = history::Keeping::new(&mut store, now)?;
+        let stored = storage::Storage::open(&store, &settings, now)?;
         store.commit()?;
         let active = loaded.pages.keys().cloned().collect();
         let mut engine = Self {
@@ -204,7 +233,7 @@ impl Engine {
             service: service::Health::default(),
             lists: lists::Lists::default(),
             poll_slot: 0,
-            board_turn: 0,
+            background_turn: 0,
             sent,
             writing,
             intents,
@@ -217,13 +246,16 @@ impl Engine {
             attention: attention::Board::default(),
             boards,
             happened: Vec::new(),
+            asked: asked::Asked::default(),
+            keeping,
+            storage: stored,
         };
         engine.clamp_times(now);
         engine.drop_unchosen();
         Ok(engine)
     }
 
-    /// Takes in one event.
+    /// Takes in one event. What needs a person is worked out anew when [`Engine::next_effect`] has nothing more.
     ///
     /// # Errors
     /// [`StoreError`] when what was seen could not be recorded; the driver must stop and start again.
@@ -235,11 +267,17 @@ impl Engine {
                 self.watch.asked = self.now;
                 self.watch.scan_by(self.now);
             }
-            Event::Asked(Request::FullPass) => self.begin_full_pass(),
+            Event::Asked(Request::FullPass) => self.begin_full_pass(false),
+            Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep),
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
+            Event::Asked(Request::Put(put)) => self.put(*put),
             Event::Done { id, outcome } => self.done(id, outcome)?,
+            Event::Storage(event) => {
+                self.storage_event(&event);
+                return Ok(());
+            }
         }
-        self.refresh_attention()?;
+        self.attention.stir();
         self.store.commit()
     }
 
@@ -251,13 +289,18 @@ impl Engine {
         self.advance(now);
         let choice = match self.next_disk_effect()? {
             Some(choice) => Some(choice),
-            None => self.next_request()?,
+            None => match self.next_beside() {
+                Some(choice) => Some(choice),
+                None => self.next_request()?,
+            },
         };
         let Some((effect, purpose)) = choice else {
+            self.tend_history()?;
             self.refresh_attention()?;
             self.store.commit()?;
             return Ok(None);
         };
+        self.attention.stir();
         self.last_effect += 1;
         self.tick += 1;
         let id = EffectId(self.last_effect);
@@ -276,7 +319,7 @@ impl Engine {
     #[must_use]
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.now);
-        let mut at = self.watch.next_due();
+        let mut at = self.watch.next_due().min(self.next_purge());
         if self.may_ask_more() {
             at = at.min(self.next_request_due(now));
         }
@@ -288,6 +331,7 @@ impl Engine {
                 at = at.min(moment.retry_at);
             }
         }
+        at = at.min(self.storage.next_due(now));
         // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass.
         Some(if at <= now { now.plus_ms(1_000) } else { at })
     }
@@ -307,6 +351,7 @@ impl Engine {
     /// Ends a full pass that is over; polling goes on.
     pub fn end_pass(&mut self) {
         self.full_pass = None;
+        self.storage.end_pass();
     }
 
     fn advance(&mut self, now: Timestamp) {
@@ -317,6 +362,9 @@ impl Engine {
     fn done(&mut self, id: EffectId, outcome: Outcome) -> Result<(), StoreError> {
         let Some(flight) = self.flights.remove(&id) else { return Ok(()) };
         self.tick += 1;
+        if let Purpose::Storage(task) = flight.purpose.clone() {
+            return self.storage_done(&flight, id, task, outcome);
+        }
         match outcome {
             Outcome::Disk(result) => self.disk_done(flight, result),
             Outcome::Service(result) => {
@@ -324,6 +372,7 @@ impl Engine {
                 self.store.note_answer(id.0, self.now, self.now.plus_ms(-2 * pace::WINDOW_MS))?;
                 self.service_done(flight, result)
             }
+            Outcome::Download(_) => Ok(()),
         }
     }
 

@@ -72,6 +72,7 @@ impl Engine {
         puts_back: bool,
     ) -> Result<(), StoreError> {
         self.rename_file(from, to)?;
+        self.moved_was(page, from, puts_back)?;
         self.trees.folders.extend(to.parent());
         let Some(file) = self.trees.files.get(to).cloned() else { return Ok(()) };
         self.settle_place(page, &file, Some(from))?;

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::model::Timestamp;
+use crate::model::{Timestamp, planted};
 use crate::store::LogEntry;
 
 /// How long an answered request keeps its slot. The 50 ms are for clocks that are slewed.
@@ -78,7 +78,9 @@ impl Pace {
         if class == Class::Background && !burst {
             at = at.max(self.next_background);
         }
-        let room = i64::from(self.cap(class)) - i64::from(self.reserved) - i64::from(slots);
+        let room = i64::from(planted("limiter-one-over")) + i64::from(self.cap(class))
+            - i64::from(self.reserved)
+            - i64::from(slots);
         let mut frees: Vec<Timestamp> =
             self.log.iter().map(|entry| free_at(*entry, now)).filter(|t| *t > now).collect();
         let over = frees.len() as i64 - room;

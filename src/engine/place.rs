@@ -64,6 +64,18 @@ impl Engine {
             .map(|node| node.id.clone())
     }
 
+    /// The folder that has waited for this page under its name, when its file at `path` got another one: `notes` beside
+    /// `Notes.md`. It follows the file, or it would ask for a page of its own for ever.
+    pub(super) fn waited_folder(&self, node: &Node, path: &MirrorPath) -> Option<MirrorPath> {
+        let folder = path.parent()?.join(node.stem.as_deref()?).ok()?;
+        let waited = node.base.is_none()
+            && folder_of(path).as_ref() != Some(&folder)
+            && self.trees.folders.contains(&folder)
+            && self.trees.agreed_folder(&folder).is_none()
+            && !self.is_anothers(&folder, &node.id);
+        waited.then_some(folder)
+    }
+
     /// The title that a file says, given what was last agreed.
     pub(super) fn title_said(&self, node: &Node, file: &LocalFile) -> String {
         let stem = file.path.page_stem().unwrap_or_default();

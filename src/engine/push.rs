@@ -6,7 +6,7 @@ use super::pace::Class;
 use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
-    Body, ContentHash, Effect, LastPush, Node, PageId, Parked, Sent, ServiceError, ServiceReply,
+    Body, ContentHash, Effect, LastPush, Node, PageId, Parked, Sent, ServiceError, ServiceReply, planted,
     semantically_equal,
 };
 use crate::plan::{evidence, merge};
@@ -29,8 +29,8 @@ impl Engine {
             return Ok(None);
         }
         let moment = self.moment(page).clone();
-        let fresh = moment.seen > moment.wanted && moment.seen > moment.acted;
-        if !fresh || self.now.since_ms(moment.seen_at) > FRESH_MS {
+        let fresh = moment.seen > moment.wanted && moment.seen > moment.acted || planted("stale-plan");
+        if !fresh || self.now.since_ms(moment.seen_at) > FRESH_MS && !planted("stale-plan") {
             self.drop_reservation_only(page);
             let wanted = self.moment(page);
             if wanted.wanted == 0 {
@@ -88,6 +88,7 @@ impl Engine {
         let merged = merge::merge(&base_blocks, &remote, &local.blocks);
         let text = file.hash.unwrap_or(local.hash);
         if let Some(first) = merged.collisions.first()
+            && !planted("collision-without-copy")
             && self.moment(page).copied != Some(text)
             && !self.store.conflicts()?.iter().any(|conflict| conflict.text == text)
         {
@@ -97,6 +98,10 @@ impl Engine {
                 Some((read, Purpose::ReadToCopy { page: page.clone(), path: file.path.clone(), summary }));
             return Ok(None);
         }
+        let merged = match merged.collisions.is_empty() || !planted("collision-keeps-local") {
+            true => merged,
+            false => merge::Merge { blocks: local.blocks.clone(), ..merged },
+        };
         let content = (!semantically_equal(&merged.blocks, &remote)).then_some(merged.blocks);
         if let Some(body) = &content {
             let mut known = remote.clone();
@@ -126,9 +131,14 @@ impl Engine {
             body: body.hash,
             title: title.clone(),
         };
-        self.store.save_sent(&sent)?;
+        if !planted("write-not-noted") {
+            self.store.save_sent(&sent)?;
+        }
         self.sent.insert(page.clone(), sent);
         self.service.wants.remove(page);
+        if planted("base-before-answer") {
+            self.agree_on_local(page, &local, text, title.clone())?;
+        }
         Ok(Some((
             Effect::UpdatePage { id: page.clone(), title, content },
             Purpose::Update { page: page.clone() },
@@ -244,6 +254,9 @@ impl Engine {
 
     /// The body that was sent is at the service: what the file stood for then is the base.
     fn sent_is_in(&mut self, page: &PageId, sent: &Sent) -> Result<(), StoreError> {
+        if let Some(node) = self.trees.pages.get(page).cloned() {
+            self.sent_was(&node, sent)?;
+        }
         self.sent.remove(page);
         self.store.delete_sent(page)?;
         let blocks = self.store.body(sent.local)?.unwrap_or_default();
@@ -282,11 +295,12 @@ impl Engine {
         if !is_in {
             return Ok(());
         }
+        self.sent_was(node, &sent)?;
         if let Some(base) = &mut node.base {
             // A later reading of the file is told apart against the ids that were sent.
             base.body = sent.local;
             base.text = Some(sent.text);
-            if let Some(title) = sent.title.filter(|_| retitled) {
+            if let Some(title) = sent.title.clone().filter(|_| retitled) {
                 base.title = title;
                 if let Some(file) = node.file.as_ref().and_then(|path| self.trees.files.get(path)) {
                     base.front_title.clone_from(&file.front_title);
@@ -295,6 +309,10 @@ impl Engine {
         }
         if let Some(path) = node.file.clone() {
             self.say(Way::Up, &path, "edit sent (its answer was lost and is confirmed now)");
+        }
+        if sent.body != sent.before {
+            let again = self.again(&node.id, &sent);
+            node.last_push = Some(LastPush { before: sent.before, after: seen_hash, at: self.now, again });
         }
         self.moment(&node.id).reading = None;
         Ok(())

@@ -4,13 +4,18 @@ use super::flight::Purpose;
 use super::pace::Class;
 use super::{Engine, Way};
 use crate::model::{
-    Effect, MirrorPath, Node, PageId, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId,
+    Effect, MirrorPath, Node, PageId, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::{self, Decision, guard};
-use crate::store::StoreError;
+use crate::store::{Side, StoreError};
 
 /// An accident that arrives in portions is one accident.
 const RECENT_MS: i64 = 60_000;
+
+/// A page is trashed on looks no older than this, and this much older for each page that goes with it: it may have
+/// waited for approval for days.
+const LOOK_MS: i64 = 60_000;
+const LOOK_EACH_MS: i64 = 10_000;
 
 type Choice = Option<(Effect, Purpose)>;
 
@@ -51,9 +56,14 @@ impl Engine {
                 return Ok(None);
             }
         }
+        let parts = i64::try_from(subtree.len()).unwrap_or(i64::MAX / LOOK_EACH_MS / 2);
         for id in &subtree {
             let moment = self.moment(id).clone();
-            if moment.seen <= moment.missed || moment.seen <= moment.acted {
+            if planted("deletes-unseen") {
+                break;
+            }
+            let oldest = self.now.plus_ms(-(LOOK_MS + LOOK_EACH_MS * parts));
+            if moment.seen <= moment.missed || moment.seen <= moment.acted || moment.seen_at < oldest {
                 let waits = self.is_busy(id) || moment.retry_at > self.now;
                 return Ok(if waits { None } else { self.ask_for(id, Class::Edit, 0) });
             }
@@ -131,6 +141,9 @@ impl Engine {
 
     /// Whether the grace time that began at `since` has ended, and the folder has been scanned after its end.
     fn is_over(&self, since: Option<Timestamp>) -> bool {
+        if planted("no-grace") {
+            return since.is_some();
+        }
         let end = since.map(|since| since.plus_ms(self.settings.pages.delete_grace_ms));
         end.is_some_and(|end| end <= self.now && end <= self.watch.scanned)
     }
@@ -147,6 +160,9 @@ impl Engine {
             ));
         }
         let recent = self.recent_removals(false);
+        if planted("guard-off") {
+            return None;
+        }
         guard::mass_deletion(count, recent, self.trees.mirrored(), self.settings.pages.max_deletes)
     }
 
@@ -190,6 +206,7 @@ impl Engine {
                     self.trees.pages.get(page).and_then(|n| n.base.as_ref()).map(|base| base.path.clone());
                 let subtree = self.trees.subtree(page);
                 for id in &subtree {
+                    self.trashed_was(id, Side::TrashThere, id == page)?;
                     self.note_removal(false);
                     self.forget_page(id)?;
                 }
@@ -242,6 +259,7 @@ impl Engine {
     }
 
     pub(super) fn file_trashed(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
+        self.trashed_was(page, Side::TrashHere, true)?;
         self.forget_file(path)?;
         self.forget_page(page)?;
         self.note_removal(true);
@@ -260,6 +278,7 @@ impl Engine {
         then_gone: bool,
     ) -> Result<(), StoreError> {
         let text = self.forget_file(from)?.and_then(|file| file.hash);
+        self.copied_was(page, to, text.unwrap_or(crate::model::ContentHash([0; 32])))?;
         let why = if then_gone { "the page is gone at the service" } else { "file and page differ" };
         self.record_conflict(to, from, text.unwrap_or(crate::model::ContentHash([0; 32])), why.to_owned())?;
         if then_gone {
@@ -330,10 +349,12 @@ impl Engine {
         self.try_forbidden_again(true)?;
         self.refusals.clear();
         if paths.is_empty() {
-            self.root.changed = false;
+            self.accept_root()?;
+            self.take_folder_as_it_is()?;
             self.root.strays_approved = true;
             self.store.drop_notices(self.now.plus_ms(1))?;
         }
+        self.storage.approve(&mut super::desk!(self), paths)?;
         self.wake_all();
         Ok(())
     }

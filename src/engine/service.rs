@@ -6,7 +6,7 @@ use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::push::NOT_EDITABLE;
 use super::{Engine, REQUESTS_AT_ONCE};
-use crate::model::{Effect, Next, Node, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId};
+use crate::model::{Effect, Next, Node, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted};
 use crate::plan::Decision;
 use crate::store::StoreError;
 
@@ -35,7 +35,7 @@ impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         self.try_forbidden_again(false)?;
-        if !self.may_ask_more() || self.now < self.service.quiet_until {
+        if self.asked.is_all() || !self.may_ask_more() || self.now < self.service.quiet_until {
             return Ok(None);
         }
         if self.service.stopped.is_some() {
@@ -55,6 +55,11 @@ impl Engine {
                 return Ok(Some(choice));
             }
         }
+        if self.root.is_ready()
+            && let Some(choice) = self.next_storage_change()?
+        {
+            return Ok(Some(choice));
+        }
         if self.edits_wait() || self.board_edits_wait() {
             // The little that is left belongs to a person's edit.
             return Ok(None);
@@ -62,12 +67,22 @@ impl Engine {
         if let Some(list) = self.next_list().or_else(|| self.next_board_list()) {
             return Ok(Some(list));
         }
-        // Two looks at pages for each at a canvas, and all of them where the other side has nothing to look at.
-        self.board_turn = (self.board_turn + 1) % 3;
-        if self.board_turn == 0 {
-            return Ok(self.next_board_poll().or_else(|| self.next_poll()));
-        }
-        Ok(self.next_poll().or_else(|| self.next_board_poll()))
+        Ok(self.next_background_look())
+    }
+
+    /// The next look of the background: two at pages for each at a canvas, every fourth of all at storage, and whose turn
+    /// brings nothing leaves it to the others.
+    fn next_background_look(&mut self) -> Option<(Effect, Purpose)> {
+        self.background_turn = (self.background_turn + 1) % 4;
+        let first = match self.background_turn {
+            0 => self.next_storage_look(),
+            2 => self.next_board_poll(),
+            _ => None,
+        };
+        first
+            .or_else(|| self.next_poll())
+            .or_else(|| self.next_board_poll())
+            .or_else(|| self.next_storage_look())
     }
 
     /// After a failure, one request at a time tells whether the service is back.
@@ -155,7 +170,7 @@ impl Engine {
         } else if !self.service.wants.is_empty() || self.creations_wait() {
             self.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100))
         } else {
-            self.next_list_due(now).min(self.next_poll_due(now))
+            self.next_list_due(now).min(self.next_poll_due(now)).min(self.next_storage_look_due(now))
         };
         let at = at.min(self.next_board_due(now));
         at.max(self.service.quiet_until.min(far)).max(self.pace.blocked_until()).min(forbidden)
@@ -191,7 +206,7 @@ impl Engine {
         }
     }
 
-    fn service_answers(&mut self) {
+    pub(super) fn service_answers(&mut self) {
         self.pace.accepted();
         self.service.failures = 0;
         self.service.down = None;
@@ -201,7 +216,7 @@ impl Engine {
         }
     }
 
-    fn service_fails(&mut self, flight: &Flight, error: &ServiceError) {
+    pub(super) fn service_fails(&mut self, flight: &Flight, error: &ServiceError) {
         tracing::debug!(%error, purpose = ?flight.purpose.page(), "request failed");
         match error {
             ServiceError::RateLimited { retry_after_ms } => {
@@ -238,6 +253,9 @@ impl Engine {
 
     /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.
     pub(super) fn backoff(&mut self, failures: u32) -> i64 {
+        if planted("no-back-off") {
+            return 0;
+        }
         let base = (1_000_i64 << failures.saturating_sub(1).min(9)).min(BACKOFF_MAX_MS);
         base + i64::try_from(self.ids.below(base.unsigned_abs() / 4 + 1)).unwrap_or(0)
     }

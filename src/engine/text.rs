@@ -5,7 +5,7 @@ use super::{Engine, Reading, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, Body, ContentHash, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId, Stamp,
-    WorkspaceId, undescribed,
+    WorkspaceId, planted, undescribed,
 };
 use crate::store::{StoreError, Writing};
 
@@ -56,11 +56,17 @@ impl Engine {
             let ids = &mut self.ids;
             let parsed = markdown::parse_taking(split.body, original, &allowed, &mut || ids.next());
             markdown::with_new_ids(&parsed, &mut || ids.next())
+        } else if let Some(blocks) = self.meaning_put_back(text_hash)? {
+            blocks
         } else {
             base.extend(self.stand_ins_from_elsewhere(&node.workspace, split.body, &base)?);
             let ids = &mut self.ids;
             markdown::parse_taking(split.body, base, &allowed, &mut || ids.next())
         };
+        let mut blocks = self.or_as_the_page(&node, split.body, &allowed, blocks)?;
+        if planted("unknown-blocks-dropped") {
+            blocks.retain(|block| undescribed(std::slice::from_ref(block)).is_empty());
+        }
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
         let mut body = Body::of(blocks);
         for known in [node.base.as_ref().map(|base| base.body), node.remote.body].into_iter().flatten() {
@@ -133,8 +139,6 @@ impl Engine {
             self.park(&node.id, "its Markdown cannot be given front matter".to_owned())?;
             return Ok(None);
         };
-        let stem = path.page_stem().map(ToOwned::to_owned);
-        self.edit_page(&node.id, |page| page.stem = stem)?;
         let written = Written {
             text: ContentHash::of(text.as_bytes()),
             body,
@@ -156,7 +160,7 @@ impl Engine {
             return Ok(None);
         };
         let hash = ContentHash::of(&look.bytes);
-        if file.path != look.path || base.text != Some(hash) {
+        if file.path != look.path || base.text != Some(hash) && !planted("splice-over-edit") {
             // The user saved in between: that is an edit first.
             self.take_in_file(look)?;
             return Ok(None);
@@ -215,7 +219,10 @@ impl Engine {
             body: written.body,
             icon: written.icon.clone(),
         };
-        self.store.save_writing(&writing)?;
+        self.keep_replaced(&look.bytes)?;
+        if !planted("splice-not-noted") {
+            self.store.save_writing(&writing)?;
+        }
         self.writing.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
         let effect = Effect::WriteFile {
@@ -256,10 +263,12 @@ impl Engine {
         stamp: Stamp,
     ) -> Result<(), StoreError> {
         self.end_writing(page)?;
-        if !self.trees.pages.contains_key(page) {
+        self.written_was(page, path, &what)?;
+        let Some(node) = self.trees.pages.get(page) else {
             self.watch.scan_by(self.now);
             return Ok(());
-        }
+        };
+        let waited = self.waited_folder(node, path);
         let file = LocalFile {
             path: path.clone(),
             page: Some(page.clone()),
@@ -290,6 +299,7 @@ impl Engine {
                     base.front_title.clone_from(&what.front_title);
                 }
                 None => {
+                    node.stem = path.page_stem().map(ToOwned::to_owned);
                     node.base = Some(Agreed {
                         parent: node.remote.parent.clone(),
                         title: node.remote.title.clone(),
@@ -298,7 +308,7 @@ impl Engine {
                         text: Some(what.text),
                         front_title: what.front_title,
                         path: path.clone(),
-                        folder_at: None,
+                        folder_at: waited,
                     });
                 }
             }

@@ -7,6 +7,11 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Somebody who asks whether the lock is held has it for less than this, and not often.
+const ASKING: Duration = Duration::from_millis(10);
+const ASKERS_MAX: usize = 30;
 
 /// The lock, held until it is dropped or the process ends.
 #[derive(Debug)]
@@ -40,7 +45,15 @@ fn process(pid: Option<u32>) -> String {
 }
 
 impl Lock {
-    /// Takes the lock of `state_dir`, making the directory (mode 0700) where it is missing. Does not wait.
+    /// Whether somebody has the lock of `state_dir`. Others who ask at the same time are not taken for one.
+    #[must_use]
+    pub fn is_held(state_dir: &Path) -> bool {
+        let Ok(file) = File::open(state_dir.join("lock")) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+
+    /// Takes the lock of `state_dir`, making the directory (mode 0700) where it is missing. Waits only as long as somebody
+    /// takes who asks [`Lock::is_held`].
     ///
     /// # Errors
     /// [`LockError::Held`] when another process has it; [`LockError::Io`] when the file cannot be made or locked.
@@ -56,7 +69,15 @@ impl Lock {
             .mode(0o600)
             .open(&path)
             .map_err(io)?;
-        match file.try_lock() {
+        let mut locked = file.try_lock();
+        for _ in 0..ASKERS_MAX {
+            if !matches!(locked, Err(TryLockError::WouldBlock)) {
+                break;
+            }
+            std::thread::sleep(ASKING);
+            locked = file.try_lock();
+        }
+        match locked {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
@@ -89,6 +110,22 @@ mod tests {
         assert!(words.contains(&format!("process {}", std::process::id())), "{words}");
         drop(first);
         Lock::acquire(&state).unwrap();
+    }
+
+    #[test]
+    fn whoever_asks_keeps_nobody_out() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(!Lock::is_held(dir.path()));
+        drop(Lock::acquire(dir.path()).unwrap());
+        std::thread::scope(|scope| {
+            let asking = scope.spawn(|| (0..20_000).filter(|_| Lock::is_held(dir.path())).count());
+            for _ in 0..200 {
+                drop(Lock::acquire(dir.path()).unwrap());
+            }
+            asking.join().unwrap();
+        });
+        let _held = Lock::acquire(dir.path()).unwrap();
+        assert!(Lock::is_held(dir.path()));
     }
 
     #[test]

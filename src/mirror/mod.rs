@@ -15,10 +15,13 @@ mod errors;
 pub mod lock;
 pub mod marker;
 mod moves;
+pub mod part;
 mod read;
 mod recover;
 mod root;
+mod runs;
 mod scan;
+mod storage;
 mod sys;
 pub mod trash;
 pub mod watch;
@@ -33,10 +36,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use act::{Act, Bench, Steps};
+pub use read::peek;
+
 use root::{Place, Root};
 use sys::Abilities;
 
-use crate::model::{DiskError, DiskReply, Effect, MirrorPath, RootState, Timestamp};
+use crate::model::{DiskError, DiskReply, Effect, MirrorPath, RootState, StorageEffect, Timestamp};
 
 /// A folder that is kept in step with a workspace.
 pub struct Mirror {
@@ -46,6 +51,7 @@ pub struct Mirror {
     can: Abilities,
     bench: Mutex<Bench>,
     steps: Steps,
+    lengths: Mutex<part::Lengths>,
 }
 
 impl fmt::Debug for Mirror {
@@ -88,6 +94,7 @@ impl Mirror {
             can: Abilities { one_disk: true, exchange: true, no_replace: true },
             bench: Mutex::new(Bench::default()),
             steps: Steps::default(),
+            lengths: Mutex::new(part::Lengths::new()),
         })
     }
 
@@ -98,6 +105,11 @@ impl Mirror {
     pub fn perform(&self, effect: &Effect) -> Result<DiskReply, DiskError> {
         if matches!(effect, Effect::Scan) {
             return Ok(DiskReply::Scan(self.scan()));
+        }
+        if let Effect::Storage(StorageEffect::Hash(path)) = effect {
+            // It may take minutes, so nothing is held: no act waits for it.
+            let root = self.place.open(&self.id).map_err(|state| self.place.not_ready(&state))?;
+            return storage::hash(&root, path);
         }
         let (root, mut bench) = self.ready().map_err(|state| self.place.not_ready(&state))?;
         let mut act = self.act(&root, &mut bench);
@@ -114,6 +126,7 @@ impl Mirror {
                 moves::trash_file(&mut act, path, *expect).map(|()| DiskReply::Finished)
             }
             Effect::RemoveFolder(path) => moves::remove_folder(&mut act, path).map(|()| DiskReply::Finished),
+            Effect::Storage(effect) => self.perform_storage(&mut act, effect),
             Effect::Scan
             | Effect::ListWorkspaces
             | Effect::ListPages(_)
@@ -134,6 +147,21 @@ impl Mirror {
     pub fn purge_trash(&self, before: Timestamp) -> Result<usize, DiskError> {
         let (root, _bench) = self.ready().map_err(|state| self.place.not_ready(&state))?;
         trash::purge(&root, before)
+    }
+
+    /// How often this mirror has been taken up, as its folder says.
+    #[must_use]
+    pub fn runs(&self) -> Option<u64> {
+        self.ready().ok().and_then(|(root, _bench)| runs::noted(&root))
+    }
+
+    /// Notes in the folder how often it has been taken up.
+    ///
+    /// # Errors
+    /// [`DiskError::RootNotReady`], or what stopped the note.
+    pub fn note_runs(&self, number: u64) -> Result<(), DiskError> {
+        let (root, _bench) = self.ready().map_err(|state| self.place.not_ready(&state))?;
+        runs::note(&root, number)
     }
 
     /// The root's path, its own links resolved as far as it could be found yet. The watcher is started on this.

@@ -6,7 +6,7 @@ use std::io::Read;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 
-use super::root::Root;
+use super::root::{Place, Root};
 use super::sys::{self, Look};
 use super::{errors, is_reserved};
 use crate::model::{ContentHash, DiskError, EntryKind, FileLook, MirrorPath};
@@ -22,6 +22,19 @@ pub(super) fn read(root: &Root, path: &MirrorPath) -> Result<FileLook, DiskError
     let file = sys::open_file_beneath(&root.dir, path.as_str());
     let (bytes, look, _) = whole(file, path)?;
     Ok(FileLook { path: path.clone(), stamp: look.stamp, bytes })
+}
+
+/// What a file in the mirror at `root` holds, for somebody who only looks: beside whoever mirrors, and without its marker.
+///
+/// # Errors
+/// As [`Effect::ReadFile`](crate::model::Effect::ReadFile).
+pub fn peek(root: &std::path::Path, path: &MirrorPath) -> Result<Vec<u8>, DiskError> {
+    if path.is_root() || is_reserved(path) {
+        return Err(DiskError::NotOrdinary(path.clone()));
+    }
+    let place = Place::new(root);
+    let dir = place.open_dir().map_err(|state| place.not_ready(&state))?;
+    whole(sys::open_file_beneath(&dir, path.as_str()), path).map(|(bytes, ..)| bytes)
 }
 
 /// Everything an opened file holds. `Changed` when it was written to meanwhile.

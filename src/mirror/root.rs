@@ -65,7 +65,7 @@ impl Place {
         Ok(root)
     }
 
-    fn open_dir(&self) -> Result<OwnedFd, RootState> {
+    pub(super) fn open_dir(&self) -> Result<OwnedFd, RootState> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::open(self.path(), flags, Mode::empty()).map_err(|error| match error {
             Errno::NOENT | Errno::NOTDIR => RootState::Missing,

@@ -5,8 +5,9 @@
 //! no longer holds.
 
 use super::{
-    Blocks, BoardEffect, BoardReply, ContentHash, DiskError, MirrorPath, Page, PageId, PageMeta,
-    ServiceError, Stamp, Workspace, WorkspaceId,
+    Blocks, BoardEffect, BoardReply, ContentHash, DiskError, DownloadError, Downloaded, MirrorPath, Page,
+    PageId, PageMeta, Put, ServiceError, Stamp, StorageEffect, StorageEvent, StorageReply, StoredReply,
+    Workspace, WorkspaceId,
 };
 
 /// Names one effect from its issue to its answer; never reused within a run.
@@ -74,6 +75,9 @@ pub enum Effect {
     },
     /// Remove a folder that is empty; not an error when it is not.
     RemoveFolder(MirrorPath),
+
+    /// Anything about personal storage.
+    Storage(StorageEffect),
 }
 
 impl Effect {
@@ -89,7 +93,7 @@ impl Effect {
                 | Self::UpdatePage { .. }
                 | Self::TrashPage(_)
                 | Self::Board(_)
-        )
+        ) || matches!(self, Self::Storage(effect) if effect.is_request())
     }
 }
 
@@ -120,6 +124,8 @@ pub enum Event {
     },
     /// A person asked for something.
     Asked(Request),
+    /// Something about personal storage.
+    Storage(StorageEvent),
 }
 
 /// What a person asked for.
@@ -129,6 +135,13 @@ pub enum Request {
     FullPass,
     /// Go on with what a guard held: these paths, or everything when empty.
     Approve(Vec<MirrorPath>),
+    /// Change one file; the answer comes with `Engine::take_told`.
+    Put(Box<Put>),
+    /// As a full pass, and compare what is on disk with what was downloaded; `deep` reads every file.
+    Verify {
+        /// Whether contents are read and not only sizes compared.
+        deep: bool,
+    },
 }
 
 /// How an effect ended.
@@ -138,6 +151,8 @@ pub enum Outcome {
     Service(Result<ServiceReply, ServiceError>),
     /// A look or act in the folder.
     Disk(Result<DiskReply, DiskError>),
+    /// A download.
+    Download(Result<Downloaded, DownloadError>),
 }
 
 /// What the service answered.
@@ -160,6 +175,8 @@ pub enum ServiceReply {
     Trashed,
     /// To [`Effect::Board`].
     Board(BoardReply),
+    /// To a request about storage.
+    Storage(StorageReply),
 }
 
 /// What the folder answered.
@@ -173,6 +190,8 @@ pub enum DiskReply {
     Written(Stamp),
     /// To [`Effect::Rename`], [`Effect::TrashFile`] and [`Effect::RemoveFolder`].
     Finished,
+    /// To an act about storage that has an answer of its own.
+    Storage(StoredReply),
 }
 
 /// A look at the whole mirror.

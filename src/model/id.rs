@@ -71,3 +71,15 @@ id!(
     /// The id of an element of a whiteboard or a slide.
     ElementId
 );
+id!(
+    /// A storage folder's id.
+    FolderId
+);
+id!(
+    /// A storage file's id. Its content has one of its own: [`AttachmentId`].
+    FileId
+);
+id!(
+    /// The id of what a storage file holds.
+    AttachmentId
+);

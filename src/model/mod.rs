@@ -10,8 +10,11 @@ mod hash;
 mod id;
 mod page;
 mod path;
+mod planted;
+mod put;
 mod settings;
 mod stamp;
+mod storage;
 mod time;
 mod tools;
 mod trees;
@@ -28,11 +31,21 @@ pub use effect::{
 };
 pub use failure::{DiskError, Next, ServiceError};
 pub use hash::ContentHash;
-pub use id::{BadId, BoardId, DeckId, ElementId, PageId, SlideId, WorkspaceId};
+pub use id::{
+    AttachmentId, BadId, BoardId, DeckId, ElementId, FileId, FolderId, PageId, SlideId, WorkspaceId,
+};
 pub use page::{Page, PageMeta, Workspace};
 pub use path::{BadPath, MirrorPath};
-pub use settings::{BoardSettings, Deletes, Moves, PageSettings, Settings};
+#[cfg(feature = "planted")]
+pub use planted::plant;
+pub use planted::planted;
+pub use put::Put;
+pub use settings::{BoardSettings, Deletes, Moves, PageSettings, Settings, StorageMode, StorageSettings};
 pub use stamp::Stamp;
+pub use storage::{
+    DownloadError, Downloaded, FileNode, FolderNode, Link, LocalOnly, Part, Seen, StorageEffect,
+    StorageEvent, StorageFile, StorageFolder, StorageListing, StorageReply, StoredFile, StoredReply, Upload,
+};
 pub use time::Timestamp;
 pub use tools::{TOOL_FOLDERS, is_tool_folder};
 pub use trees::{

@@ -15,6 +15,28 @@ pub struct Settings {
     pub pages: PageSettings,
     /// Everything about whiteboards and presentations.
     pub boards: BoardSettings,
+    /// Everything about personal storage.
+    pub storage: StorageSettings,
+}
+
+/// Settings of personal storage (contract section 5, `[storage]`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StorageSettings {
+    /// Whether it is mirrored, and which way.
+    pub mode: StorageMode,
+    /// Slug, id or name of the workspace that uploads count for; `None` for the first that is not frozen.
+    pub workspace: Option<String>,
+}
+
+/// Which way storage files go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StorageMode {
+    /// Neither.
+    Off,
+    /// Down only.
+    Backup,
+    /// Down and up.
+    TwoWay,
 }
 
 /// Settings of pages (contract section 5, `[pages]`).
@@ -78,6 +100,7 @@ impl Default for Settings {
             utc_offset_seconds: 0,
             pages: PageSettings::default(),
             boards: BoardSettings::default(),
+            storage: StorageSettings { mode: StorageMode::Off, workspace: None },
         }
     }
 }

@@ -4,15 +4,23 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Whether `seen` shows anything that changed from `before` to `sent`: then the write that carried `sent` arrived, and
-/// somebody has worked on since. Blocks are compared by id, each with its own content and not its children's.
+/// Whether `seen` shows that the write which changed `before` to `sent` arrived, and somebody has worked on since.
+/// Blocks are compared by id, each with its own content and not its children's.
+///
+/// A block that the write made is proof: nobody else knows its id. Without one, every single change has to be there:
+/// others delete the same line and correct the same slip, and what is taken for written is not written again. The
+/// other mistake is harmless, since a merge does not do twice what both sides did.
 #[must_use]
 pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
     let (before, sent, seen) = (by_id(before), by_id(sent), by_id(seen));
-    let changed = sent.iter().filter(|(id, block)| before.get(*id) != Some(*block));
-    let mut arrived = changed.filter(|(id, block)| seen.get(*id) == Some(*block));
-    let mut removed = before.keys().filter(|id| !sent.contains_key(*id));
-    arrived.next().is_some() || removed.any(|id| !seen.contains_key(id))
+    if sent.keys().any(|id| !before.contains_key(id) && seen.contains_key(id)) {
+        return true;
+    }
+    let mut changed = sent.iter().filter(|(id, block)| before.get(*id) != Some(*block)).peekable();
+    let mut removed = before.keys().filter(|id| !sent.contains_key(*id)).peekable();
+    (changed.peek().is_some() || removed.peek().is_some())
+        && changed.all(|(id, block)| seen.get(id) == Some(block))
+        && removed.all(|id| !seen.contains_key(id))
 }
 
 /// Every block at every level, without its children.
@@ -45,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_or_changed_or_missing_block_is_evidence_and_others_are_not() {
+    fn a_new_block_is_proof_and_otherwise_every_change_has_to_be_there() {
         let before = page(&[("a", "1"), ("b", "2")]);
         let check = |sent: &[(&str, &str)], seen: &[(&str, &str)], expected| {
             assert_eq!(shows_changes(&before, &page(sent), &page(seen)), expected, "{sent:?} {seen:?}");
@@ -55,5 +63,12 @@ mod tests {
         check(&[("a", "1")], &[("a", "1!")], true);
         check(&[("a", "1"), ("b", "2!")], &[("a", "1!"), ("b", "2")], false);
         check(&[("a", "1"), ("b", "2"), ("c", "3")], &[("a", "1!"), ("b", "2")], false);
+        // Somebody else removed the same block, and our other change is not there.
+        check(&[("a", "1!")], &[("a", "1")], false);
+        check(&[("a", "1!"), ("c", "3")], &[("a", "1")], false);
+        check(&[("a", "1!")], &[("a", "1!?")], false);
+        // A block of ours is there, whatever became of the rest.
+        check(&[("a", "1!"), ("c", "3")], &[("c", "3?")], true);
+        check(&[("a", "1"), ("b", "2")], &[("a", "1!"), ("b", "2")], false);
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{ContentHash, MirrorPath, PageId, Stamp};
+use crate::model::{ContentHash, MirrorPath, PageId, Stamp, folder_of};
 
 /// A file as it was known before the look.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +91,7 @@ pub fn identify(known: &[KnownFile], seen: &[SeenFile]) -> Identities {
     matching.at_home(|_, _| true);
     matching.by_object();
     matching.by_content();
+    matching.by_folder();
     matching.finish()
 }
 
@@ -278,6 +279,37 @@ impl<'a> Matching<'a> {
                 if known.stamp.size >= TRIVIAL_BYTES || known.path.name() == file.path.name() {
                     self.pair(*k, *s);
                 }
+            }
+        }
+    }
+
+    /// Files that were replaced in a folder that moved: where their neighbours went under the same names, they went.
+    fn by_folder(&mut self) {
+        let mut moves: BTreeMap<MirrorPath, BTreeSet<MirrorPath>> = BTreeMap::new();
+        for (k, s) in self.seen_of.iter().enumerate().filter_map(|(k, s)| Some((k, (*s)?))) {
+            let (from, to) = (&self.known[k].path, &self.seen[s].path);
+            if from == to {
+                continue;
+            }
+            let up = from.parent().zip(to.parent()).filter(|_| from.name() == to.name());
+            let own = folder_of(from).zip(folder_of(to));
+            for (from, to) in up.into_iter().chain(own).filter(|(from, to)| from != to) {
+                moves.entry(from).or_default().insert(to);
+            }
+        }
+        for k in self.known_order.clone() {
+            if self.seen_of[k].is_some() {
+                continue;
+            }
+            let path = &self.known[k].path;
+            // The deepest folder that is known to have gone to one place.
+            let above = std::iter::successors(path.parent(), MirrorPath::parent);
+            let went = above.filter_map(|from| moves.get(&from).map(|to| (from, to))).next();
+            let Some((from, to)) = went.filter(|(_, to)| to.len() == 1) else { continue };
+            let at = to.first().and_then(|to| path.rebase(&from, to));
+            let Some(s) = at.and_then(|at| self.seen_at.get(&at)).copied() else { continue };
+            if self.known_of[s].is_none() && self.seen[s].claims.is_none() {
+                self.pair(k, s);
             }
         }
     }

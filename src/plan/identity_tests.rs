@@ -251,6 +251,24 @@ fn files_without_a_page_are_followed_too() {
     check("gone while waiting", &["a - 1 - 1"], &[], "a");
     check("a copy waiting", &["a A 1 A 1", "b - 2 A 1"], &[("a 1 A 1", "same A"), ("b 2 A 1", "copy A")], "");
     check(
+        "replaced in a folder that moves with its page's file",
+        &["p.md A 1 A 1", "p/c.md C 2 - 2"],
+        &[("q.md 1 A 1", "moved A p.md"), ("q/c.md 9 - 5", "moved C p/c.md")],
+        "",
+    );
+    check(
+        "replaced in a folder whose other files moved",
+        &["p/a A 1 A 1", "p/d/c C 2 - 2"],
+        &[("q/a 1 A 1", "moved A p/a"), ("q/d/c 9 - 5", "moved C p/d/c")],
+        "",
+    );
+    check(
+        "another's file where a replaced one might have come to",
+        &["p.md A 1 A 1", "p/c.md C 2 - 2"],
+        &[("q.md 1 A 1", "moved A p.md"), ("q/c.md 9 B 5", "new claims B")],
+        "C",
+    );
+    check(
         "a waiting copy moves",
         &["a A 1 A 1", "b - 2 A 1"],
         &[("a 1 A 1", "same A"), ("d/b 2 A 1", "copy A from b")],

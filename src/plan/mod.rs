@@ -5,13 +5,14 @@
 //! the world is looked at and decided on again, so no decision rests on one that has not happened yet.
 
 pub mod evidence;
+pub mod filenames;
 pub mod guard;
 pub mod identity;
 pub mod ignore;
 pub mod merge;
 pub mod naming;
 
-use crate::model::{ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, Presence};
+use crate::model::{ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, Presence, planted};
 
 /// What is known of one page at the moment of deciding.
 #[derive(Debug, Clone, Copy)]
@@ -142,6 +143,7 @@ fn never_compared(view: &View<'_>, file: &LocalFile) -> Decision {
     match view.meaning {
         None => Decision::Read,
         Some(meaning) if Some(meaning) == view.node.remote.body => Decision::Adopt,
+        Some(_) if planted("unequal-adopted") => Decision::Adopt,
         Some(_) => Decision::KeepBoth,
     }
 }
@@ -159,6 +161,9 @@ fn file_is_gone(view: &View<'_>) -> Decision {
 /// Whether the service's page is not what both sides agreed on. Deleting would throw that change away.
 #[must_use]
 pub fn changed_at_the_service(node: &Node) -> bool {
+    if planted("delete-beats-edit") {
+        return false;
+    }
     node.base.as_ref().is_none_or(|base| {
         node.remote.body.is_some_and(|body| body != base.body)
             || node.remote.title != base.title
@@ -220,6 +225,7 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
     // Place.
     match view.belongs {
         None => Decision::Wait,
+        Some(path) if *path != file.path && planted("rename-not-followed") => Decision::AgreeOnPlace,
         Some(_) if view.front_is_stale => Decision::Splice,
         Some(path) if *path != file.path => Decision::Relocate { puts_back: false },
         Some(_) if base.title != remote.title || base.parent != remote.parent || base.path != file.path => {
@@ -229,3 +235,6 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
         Some(_) => Decision::Rest,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -203,10 +203,25 @@ const REPLACED: [(char, char); 9] = [
 
 /// The title as a stem, before it is cut to its room. `sanitize(sanitize(x)) == sanitize(x)`.
 fn sanitize(title: &str) -> String {
-    let title: Vec<char> = title.nfc().collect();
     if title.is_empty() {
         return NAMELESS.to_owned();
     }
+    let mut stem = visible(title);
+    escape_endings(&mut stem);
+    escape_device(&mut stem);
+    // Names that the mirror would not take for a page: marked at the end that makes them so.
+    if stem.starts_with("~$") {
+        stem.insert(0, '_');
+    }
+    if !ignore::is_page_file(&format!("{stem}.md")) || ignore::is_ignored_folder(&stem) {
+        stem.push('_');
+    }
+    stem
+}
+
+/// The text with everything that a file name cannot say shown by something that it can, names of devices aside.
+pub(super) fn visible(title: &str) -> String {
+    let title: Vec<char> = title.nfc().collect();
     let first = title.iter().position(|c| !c.is_whitespace()).unwrap_or(title.len());
     let last = title.iter().rposition(|c| !c.is_whitespace()).unwrap_or(0);
     let mut stem = String::with_capacity(title.len());
@@ -221,15 +236,6 @@ fn sanitize(title: &str) -> String {
         };
         stem.push(put);
         before = Some(put);
-    }
-    escape_endings(&mut stem);
-    escape_device(&mut stem);
-    // Names that the mirror would not take for a page: marked at the end that makes them so.
-    if stem.starts_with("~$") {
-        stem.insert(0, '_');
-    }
-    if !ignore::is_page_file(&format!("{stem}.md")) || ignore::is_ignored_folder(&stem) {
-        stem.push('_');
     }
     stem
 }
@@ -295,7 +301,7 @@ fn escape_endings(stem: &mut String) {
 }
 
 /// `CON`, `nul.txt` and their kind open a device on Windows, whatever follows the first dot.
-fn escape_device(stem: &mut String) {
+pub(super) fn escape_device(stem: &mut String) {
     let base = stem.split('.').next().unwrap_or("").trim_end();
     let upper = base.to_ascii_uppercase();
     let numbered = upper.strip_prefix("COM").or_else(|| upper.strip_prefix("LPT")).is_some_and(|n| {
@@ -308,7 +314,7 @@ fn escape_device(stem: &mut String) {
 }
 
 /// As much of `stem` as fits into `room` bytes, with `…` for what does not.
-fn cut(stem: &str, room: usize) -> String {
+pub(super) fn cut(stem: &str, room: usize) -> String {
     if stem.len() <= room {
         return stem.to_owned();
     }

@@ -51,7 +51,7 @@ pub(super) fn check(base_url: &str) -> Result<Address, String> {
 
 /// Whether a host, as a parsed URL has it, is this computer. `localhost` is made so by the client itself, which does
 /// not ask a name server for it.
-fn is_loopback(host: &str) -> bool {
+pub(super) fn is_loopback(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     match bare {
         Some(six) => six.parse().is_ok_and(|address: Ipv6Addr| address == Ipv6Addr::LOCALHOST),

@@ -55,11 +55,15 @@ pub struct Client {
     http: reqwest::Client,
     base: String,
     token: SecretString,
+    upload: Duration,
 }
 
 /// An idle connection is not used again after this time. Servers close idle ones after 5 s and more, and a request
 /// that is sent into a closing connection counts as lost, which costs a look at best.
 const IDLE: Duration = Duration::from_secs(4);
+
+/// An upload may take this many times as long as another request.
+const UPLOAD_PATIENCE: u32 = 5;
 
 /// What is read of an answer that is no success: the words, not the page around them.
 const ERROR_LIMIT: usize = 64 << 10;
@@ -107,7 +111,7 @@ impl Client {
             builder = builder.tls_certs_only([]);
         }
         let http = builder.build().map_err(|error| ClientError::Tls(reason(error)))?;
-        Ok(Self { http, base: address.base, token })
+        Ok(Self { http, base: address.base, token, upload: timeouts.total * UPLOAD_PATIENCE })
     }
 
     /// Performs one request, once.
@@ -133,6 +137,10 @@ impl Client {
             .header(ACCEPT, HeaderValue::from_static("application/json"));
         if let Some(body) = request.body {
             builder = builder.header(CONTENT_TYPE, HeaderValue::from_static("application/json")).body(body);
+            if matches!(effect, Effect::Storage(_)) {
+                // Four million bytes on a slow line.
+                builder = builder.timeout(self.upload);
+            }
         }
         let answer = match builder.send().await {
             Ok(response) => receive(response, wire::body_limit(effect)).await,
@@ -236,7 +244,7 @@ fn failure(error: reqwest::Error) -> ServiceError {
 }
 
 /// The innermost cause, which is the one that says something; never the URL.
-fn reason(error: reqwest::Error) -> String {
+pub(super) fn reason(error: reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
     }

@@ -7,7 +7,7 @@ use super::text::words;
 use crate::model::{Page, PageId, PageMeta, ServiceError, ServiceReply, Workspace, WorkspaceId};
 
 /// Why a thing cannot be used, as the end of a sentence that begins with the thing.
-type Why = String;
+pub(super) type Why = String;
 
 /// To `GET /workspaces`. A workspace that cannot be read spoils the whole answer: it must not look as if it were gone.
 pub(super) fn workspaces(data: &[u8]) -> Result<ServiceReply, ServiceError> {
@@ -171,7 +171,7 @@ pub(super) fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Result<&'a str
     }
 }
 
-fn optional<'a>(map: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, Why> {
+pub(super) fn optional<'a>(map: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, Why> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(_) => text(map, key).map(Some),

@@ -2,7 +2,7 @@
 //! never tries again, follows nothing, and keeps nothing.
 //!
 //! [`wire`] is pure and is all there is to know about the API's JSON; the simulation joins it to the emulator without
-//! a socket. [`Client`] adds the socket. [`token`] finds the token.
+//! a socket. [`Client`] adds the socket. [`token`] finds the token. [`Downloader`] fetches signed links and never has the token.
 
 pub mod token;
 pub mod wire;
@@ -10,8 +10,11 @@ pub mod wire;
 mod address;
 mod boards;
 mod client;
+mod download;
 mod entry;
 mod parts;
+mod storage;
 mod text;
 
 pub use client::{Client, ClientError, Timeouts};
+pub use download::{Downloader, Incoming};

@@ -9,8 +9,8 @@
 use serde_json::{Value, json};
 
 use super::text::{excerpt, words};
-use super::{boards, entry, parts};
-use crate::model::{Effect, ServiceError, ServiceReply};
+use super::{boards, entry, parts, storage};
+use crate::model::{Effect, ServiceError, ServiceReply, StorageEffect};
 
 /// A request, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct WireAnswer {
 #[must_use]
 pub fn body_limit(effect: &Effect) -> usize {
     match effect {
-        Effect::ListWorkspaces | Effect::ListPages(_) => 64 << 20,
+        Effect::ListWorkspaces | Effect::ListPages(_) | Effect::Storage(StorageEffect::List(_)) => 64 << 20,
         Effect::Board(effect) if boards::is_long(effect) => 64 << 20,
         _ => 16 << 20,
     }
@@ -94,6 +94,7 @@ pub fn request_of(effect: &Effect) -> Option<WireRequest> {
             let body = body.map(|body| body.to_string().into_bytes());
             Some(WireRequest { method, path, query, body })
         }
+        Effect::Storage(effect) => storage::request_of(effect),
         Effect::Scan
         | Effect::ReadFile(_)
         | Effect::WriteFile { .. }
@@ -115,8 +116,22 @@ pub fn read_answer(effect: &Effect, answer: &WireAnswer) -> Result<ServiceReply,
     if answer.body.len() > limit {
         return Err(ServiceError::Garbled(format!("it is longer than {} MiB", limit >> 20)));
     }
-    let data = envelope(answer)?;
+    if matches!(effect, Effect::Storage(StorageEffect::AskLink(_))) {
+        // The words of this answer may be the link: nothing of it is repeated.
+        let data = envelope(answer).map_err(|error| match error {
+            ServiceError::Garbled(_) => {
+                ServiceError::Garbled("the answer with a link is not what it should be".to_owned())
+            }
+            other => other,
+        });
+        return data.and_then(|data| read_data(effect, data));
+    }
+    read_data(effect, envelope(answer)?)
+}
+
+fn read_data(effect: &Effect, data: &[u8]) -> Result<ServiceReply, ServiceError> {
     match effect {
+        Effect::Storage(effect) => storage::read(effect, data),
         Effect::ListWorkspaces => entry::workspaces(data),
         Effect::ListPages(workspace) => entry::pages(data, workspace),
         Effect::FetchPage(id) => entry::page(data, id).map(|page| ServiceReply::Page(Box::new(page))),

@@ -66,7 +66,7 @@ impl ReadOnly {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn graves(&self, path: &MirrorPath) -> Result<Vec<Grave>, StoreError> {
-        self.peek().graves(path)
+        self.store().graves(path)
     }
 
     /// Every whiteboard, presentation and slide, by path.
@@ -74,7 +74,7 @@ impl ReadOnly {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn canvases(&mut self) -> Result<Vec<CanvasRow>, StoreError> {
-        let loaded = self.store().load_boards()?;
+        let loaded = self.store_mut().load_boards()?;
         let there = |presence| presence != Presence::Gone;
         let mut rows: Vec<CanvasRow> = Vec::new();
         for deck in loaded.decks.values().filter(|deck| there(deck.presence)) {

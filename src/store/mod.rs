@@ -4,22 +4,28 @@
 //! engine opens a transaction with its first write of a turn and commits at the turn's end, so that what an effect
 //! rests on is durable before the effect leaves.
 
+mod acts;
 mod board_status;
 mod boards;
+mod history;
 mod open;
 mod queue;
 mod rows;
 mod status;
+mod storage;
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+pub use acts::{Act, ActKind};
 pub use board_status::{BoardCounts, CanvasRow};
 pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
+pub use history::{HistorySize, Side, Version};
 pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;
-pub use status::{PageRow, ReadOnly, StatusCounts};
+pub use status::{PageRow, ReadOnly, StatusCounts, StorageCounts};
+pub use storage::StoredStorage;
 
 /// What can go wrong with the database.
 #[derive(Debug, thiserror::Error)]
@@ -43,11 +49,46 @@ pub enum StoreError {
     Row(&'static str),
 }
 
+impl StoreError {
+    /// Whether it may end by itself or by a person's tidying up: no space, no permission, a disk that is away.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        use rusqlite::ErrorCode;
+        match self {
+            Self::Io(..) => true,
+            Self::Sqlite(error) => matches!(
+                error.sqlite_error_code(),
+                Some(
+                    ErrorCode::DiskFull
+                        | ErrorCode::SystemIoFailure
+                        | ErrorCode::ReadOnly
+                        | ErrorCode::CannotOpen
+                        | ErrorCode::PermissionDenied
+                        | ErrorCode::DatabaseBusy
+                )
+            ),
+            Self::Damaged(..) | Self::Newer(..) | Self::Row(_) => false,
+        }
+    }
+}
+
 /// The database.
 #[derive(Debug)]
 pub struct Store {
     db: Connection,
     in_turn: bool,
+    /// Whether this is the one that writes, which notes its end: a kill leaves the note out.
+    is_held: bool,
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if self.is_held {
+            self.roll_back();
+            // Without the note the next start only looks more closely.
+            drop(self.set_meta("held", "no").and_then(|()| self.commit()));
+        }
+    }
 }
 
 /// How opening went.
@@ -57,6 +98,8 @@ pub struct Opened {
     pub store: Store,
     /// Where a damaged one was set aside, and why, if that was needed.
     pub set_aside: Option<(PathBuf, String)>,
+    /// Whether what was written last is lost: the log beside the database was not there, although nobody closed it.
+    pub log_is_gone: bool,
 }
 
 impl Store {
@@ -75,9 +118,29 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn in_memory() -> Result<Self, StoreError> {
         let db = Connection::open_in_memory()?;
-        let mut store = Self { db, in_turn: false };
+        let mut store = Self { db, in_turn: false, is_held: false };
         open::prepare(&mut store.db, Path::new(":memory:"))?;
         Ok(store)
+    }
+
+    /// This is an older copy of the state than the one that was in use: everything is compared once more before
+    /// anything is made, and what is missing in the folder is not deleted for it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn begin_anew(&mut self) -> Result<(), StoreError> {
+        self.set_meta("adopting", "yes")?;
+        self.distrust_folder()?;
+        self.turn()?.execute("UPDATE workspaces SET listed_at = 0", [])?;
+        Ok(())
+    }
+
+    /// What is missing in the folder may never have been deleted: it is held until a person approves.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn distrust_folder(&mut self) -> Result<(), StoreError> {
+        self.set_meta("root_identity", "0 0")
     }
 
     /// Begins a transaction unless one is open. Every writing method calls it.

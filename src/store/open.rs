@@ -12,23 +12,29 @@ const APPLICATION_ID: i64 = 0x6573_706a;
 /// One step each, never edited once released.
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
 
+/// The version that this espejo writes.
+pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
+
 const FILE: &str = "espejo.sqlite3";
 
 pub(super) fn open(folder: &Path) -> Result<Opened, StoreError> {
     make_private(folder)?;
     let path = folder.join(FILE);
     match open_file(&path) {
-        Ok(store) => Ok(Opened { store, set_aside: None }),
+        Ok((store, log_is_gone)) => Ok(Opened { store, set_aside: None, log_is_gone }),
         Err(error) if is_damage(&error) => {
             let why = error.to_string();
             let aside = set_aside(&path)?;
-            Ok(Opened { store: open_file(&path)?, set_aside: Some((aside, why)) })
+            Ok(Opened { store: open_file(&path)?.0, set_aside: Some((aside, why)), log_is_gone: false })
         }
         Err(error) => Err(error),
     }
 }
 
-fn open_file(path: &Path) -> Result<Store, StoreError> {
+/// The database, and whether its last holder was killed and what it had written last is gone with the log beside it.
+fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
+    let log = PathBuf::from(format!("{}-wal", path.display()));
+    let has_log = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
     // SQLite would make the file readable by everyone; it holds private notes.
     #[cfg(unix)]
     {
@@ -49,21 +55,23 @@ fn open_file(path: &Path) -> Result<Store, StoreError> {
         return Err(StoreError::Damaged(path.to_owned(), verdict));
     }
     prepare(&mut db, path)?;
-    let mut store = Store { db, in_turn: false };
+    let mut store = Store { db, in_turn: false, is_held: true };
+    let log_is_gone = store.meta("held")?.as_deref() == Some("yes") && !has_log;
     // A row that cannot be read is damage too, and is better found now than in the middle of a turn.
-    store.load().map_err(|error| match error {
+    store.load().and_then(|_| store.load_storage().map(drop)).map_err(|error| match error {
         StoreError::Row(_) | StoreError::Sqlite(_) => StoreError::Damaged(path.to_owned(), error.to_string()),
         other => other,
     })?;
-    Ok(store)
+    store.set_meta("held", "yes")?;
+    store.commit()?;
+    Ok((store, log_is_gone))
 }
 
 /// Checks whose database it is and brings it up to this version.
 pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let owner: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    let newest = MIGRATIONS.len() as i64;
-    if version > newest && owner == APPLICATION_ID {
+    if version > NEWEST && owner == APPLICATION_ID {
         return Err(StoreError::Newer(path.to_owned(), version));
     }
     if version != 0 && owner != APPLICATION_ID {

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 
-use super::{Attention, Conflict, Store, StoreError};
+use super::{Attention, Conflict, Store, StoreError, StoredStorage};
 use crate::model::{PageId, Timestamp, WorkspaceId};
 
 /// The state, opened for reading.
 #[derive(Debug)]
-pub struct ReadOnly(Store);
+pub struct ReadOnly(pub(super) Store);
 
 /// Counts that `status` shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +28,27 @@ pub struct StatusCounts {
     pub oldest_look: Option<Timestamp>,
     /// The middle one of all looks.
     pub median_look: Option<Timestamp>,
+    /// What the history takes.
+    pub history: super::HistorySize,
+}
+
+/// Counts of personal storage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StorageCounts {
+    /// Files whose content is here.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files still to come.
+    pub missing: u64,
+    /// Their bytes.
+    pub missing_bytes: u64,
+    /// Folders.
+    pub folders: u64,
+    /// Local files that the service does not have.
+    pub local_only: u64,
+    /// Uploads whose outcome is not known.
+    pub uploads: u64,
 }
 
 /// One mirrored item for `list`.
@@ -62,7 +83,8 @@ impl ReadOnly {
         // The schema comes with its version in one transaction: without a version there are no tables yet.
         match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
             Ok(0) => Ok(None),
-            Ok(_) => Ok(Some(Self(Store { db, in_turn: false }))),
+            Ok(version) if version > super::open::NEWEST => Err(StoreError::Newer(path, version)),
+            Ok(_) => Ok(Some(Self(Store { db, in_turn: false, is_held: false }))),
             Err(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
                     let why =
@@ -74,11 +96,7 @@ impl ReadOnly {
         }
     }
 
-    pub(super) fn peek(&self) -> &Store {
-        &self.0
-    }
-
-    pub(super) fn store(&mut self) -> &mut Store {
+    pub(super) fn store_mut(&mut self) -> &mut Store {
         &mut self.0
     }
 
@@ -88,6 +106,14 @@ impl ReadOnly {
     /// [`StoreError`] when it cannot be read.
     pub fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
         self.0.meta(key)
+    }
+
+    /// All three trees.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn load(&mut self) -> Result<super::Loaded, StoreError> {
+        self.0.load()
     }
 
     /// Copies the state, as it is at this moment, into `folder`.
@@ -144,7 +170,42 @@ impl ReadOnly {
             requests_last_minute: requests.unsigned_abs(),
             oldest_look: looks.first().copied().map(Timestamp),
             median_look: looks.get(looks.len() / 2).copied().map(Timestamp),
+            history: self.0.history_size()?,
         })
+    }
+
+    /// The counts of personal storage.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn storage_counts(&self) -> Result<StorageCounts, StoreError> {
+        const HERE: &str = "base_path IS NOT NULL AND base_attachment = attachment AND base_size = size";
+        let two = |sql: String| -> Result<(u64, u64), StoreError> {
+            let row = self.0.db.prepare_cached(&sql)?.query_row([], |row| {
+                Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))
+            })?;
+            Ok(row)
+        };
+        let files = |filter: &str| {
+            two(format!(
+                "SELECT count(*), coalesce(sum(size), 0) FROM storage_files WHERE replaced_by IS NULL AND {filter}"
+            ))
+        };
+        let (here, bytes) = files(HERE)?;
+        let (missing, missing_bytes) = files(&format!("seen = 0 AND NOT ({HERE})"))?;
+        let (folders, local_only) = two(
+            "SELECT (SELECT count(*) FROM storage_folders WHERE listed), (SELECT count(*) FROM storage_local)".to_owned(),
+        )?;
+        let (uploads, _) = two("SELECT count(*), 0 FROM storage_uploads".to_owned())?;
+        Ok(StorageCounts { files: here, bytes, missing, missing_bytes, folders, local_only, uploads })
+    }
+
+    /// Everything that is remembered of personal storage.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn storage(&self) -> Result<StoredStorage, StoreError> {
+        self.0.load_storage()
     }
 
     /// Every mirrored item, by path.

@@ -165,6 +165,7 @@ impl Run {
         ));
         if done {
             self.ledger.typed(&held);
+            self.checks.fates.filed(&held);
             self.note_copies(&held);
         }
         // What stands in no file any more was taken away, unless somebody still holds it in hand.
@@ -202,6 +203,7 @@ impl Run {
                 let saved = self.service.save(&id, content);
                 if saved {
                     self.checks.worked_on.insert(id.clone());
+                    self.checks.fates.changed_in_app(&id, &mut self.ledger);
                     self.ledger.typed(&words);
                     let still: BTreeSet<Word> = self
                         .service
@@ -217,6 +219,13 @@ impl Run {
                     }
                 }
                 format!("saves {} [{}]: {saved}", self.named(&id), crate::run::listed(&words))
+            }
+            Deed::PutBackInApp(number) => {
+                let found = self.checks.fates.to_put_back(number, &self.service, self.now_ms);
+                let Some((id, content)) = found else { return };
+                let words = all_words(&content);
+                self.service.save(&id, content);
+                format!("puts old text back in {} [{}]", self.named(&id), crate::run::listed(&words))
             }
             Deed::RenameInApp(id, title) => {
                 let line = format!("renames {} to {title:?}", self.named(&id));
@@ -243,6 +252,7 @@ impl Run {
             }
             Deed::TrashInApp(id) => {
                 self.service.world.app_trash(&id);
+                self.checks.fates.was_gone.extend(self.service.trashed());
                 format!("trashes {}", self.named(&id))
             }
             Deed::RestoreInApp(id) => {
@@ -297,6 +307,7 @@ impl Run {
                     self.service.words_of(id).iter().for_each(|word| self.ledger.copy(*word));
                     self.service.world.app_hide(id, true);
                     self.checks.disregard(id);
+                    self.checks.fates.was_gone.extend(self.service.family(id));
                     self.later(while_ms, Due::Heal(Heal::Show(id.clone())));
                 }
             }
@@ -322,6 +333,12 @@ impl Run {
                 self.later(while_ms, Due::Heal(Heal::Root));
             }
             Fault::Suspend => self.suspend(60_000 * i64::from(1 + a % 600)),
+            Fault::ClockStep => {
+                // Forward or back by up to two hours; a running espejo counts on from where it was.
+                let before = std::mem::replace(&mut self.clock_ms, 14_400 * (i64::from(a) - 500));
+                self.clock_jumped |= self.clock_ms > before;
+                self.folder.step_clock(self.now_ms + self.clock_ms);
+            }
             Fault::Overflow => self.tell(Event::HintAll)?,
             Fault::FullPass => self.ask_for_pass()?,
         }
@@ -344,6 +361,7 @@ impl Run {
                         id,
                         outcome: espejo::model::Outcome::Service(Err(error)),
                         looked: None,
+                        asked: None,
                     }
                 }
                 other => other,
@@ -351,7 +369,7 @@ impl Run {
             self.queue.insert((at + asleep_ms, order), due);
         }
         self.now_ms += asleep_ms;
-        self.folder.set_clock(self.now_ms);
+        self.folder.set_clock(self.now_ms + self.clock_ms);
     }
 
     /// Bad luck ends.

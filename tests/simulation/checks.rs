@@ -6,6 +6,7 @@ use std::fmt;
 use espejo::model::{Blocks, Effect, MirrorPath, PageId, semantically_equal};
 
 use crate::blocks::all_words;
+use crate::fates::Fates;
 use crate::folder::Folder;
 use crate::service::Service;
 use crate::users::is_conflict_copy;
@@ -51,6 +52,8 @@ pub(crate) struct Checks {
     pub(crate) writes: u32,
     /// Acts on the disk.
     pub(crate) disk_acts: u32,
+    /// What goes away and what comes back.
+    pub(crate) fates: Fates,
 }
 
 /// A write must follow its look within this time, or it was not made on it.
@@ -103,6 +106,12 @@ impl Checks {
         for (_, look) in self.looks.get_mut(id).into_iter().flatten().filter(|(of, _)| *of == number) {
             look.delivered_ms = Some(now_ms);
         }
+    }
+
+    /// What the engine saw of a page last, and when.
+    pub(crate) fn last_look(&self, id: &PageId) -> Option<(&BTreeSet<Word>, i64)> {
+        let looks = self.looks.get(id)?.iter().rev();
+        looks.filter_map(|(_, look)| Some((&look.words, look.delivered_ms?))).next()
     }
 
     /// A PATCH that was asked at `asked_ms` is about to replace `before` with `after`: does it rest on a look?

@@ -82,6 +82,11 @@ impl Folder {
         self.clock_ns = self.clock_ns.max(now_ms * 1_000_000);
     }
 
+    /// Somebody sets the clock that stamps files, back as well.
+    pub(crate) fn step_clock(&mut self, now_ms: i64) {
+        self.clock_ns = now_ms * 1_000_000;
+    }
+
     /// The file at `path`.
     pub(crate) fn file(&self, path: &MirrorPath) -> Option<&Thing> {
         self.things.get(path).filter(|thing| thing.kind == EntryKind::File)

@@ -10,8 +10,11 @@
 mod acts;
 mod agreement;
 mod blocks;
+#[cfg(feature = "planted")]
+mod bugs;
 mod checks;
 mod disk;
+mod fates;
 mod fidelity;
 mod folder;
 mod luck;

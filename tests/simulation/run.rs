@@ -32,7 +32,7 @@ pub(crate) enum Due {
     /// A request reaches the service.
     Arrive { life: u32, id: EffectId, effect: Effect, asked_ms: i64 },
     /// An answer reaches the engine.
-    Answer { life: u32, id: EffectId, outcome: Outcome, looked: Option<(u64, PageId)> },
+    Answer { life: u32, id: EffectId, outcome: Outcome, looked: Option<(u64, PageId)>, asked: Option<Effect> },
     /// The disk does its next bit.
     Disk { life: u32 },
     /// The watcher says something.
@@ -68,7 +68,15 @@ pub(crate) struct Run {
     pub(crate) ledger: Ledger,
     pub(crate) checks: Checks,
     pub(crate) trace: Trace,
+    /// How many steps of the script have been begun.
+    pub(crate) steps: usize,
     pub(crate) now_ms: i64,
+    /// How far the machine's clock is ahead of the true time.
+    pub(crate) clock_ms: i64,
+    /// Whether the machine's clock was set forward: a process that starts then cannot tell how long the last one is ago.
+    pub(crate) clock_jumped: bool,
+    /// How far the running process's clock is, which it set by the machine's when it started.
+    engine_ms: i64,
     pub(crate) queue: BTreeMap<(i64, u64), Due>,
     /// The process dies after so many more moments.
     pub(crate) dies_in: Option<u32>,
@@ -123,7 +131,11 @@ impl Run {
             ledger,
             checks: Checks::default(),
             trace: Trace::new(loud),
+            steps: 0,
             now_ms: BEGINNING_MS,
+            clock_ms: 0,
+            engine_ms: 0,
+            clock_jumped: false,
             queue: BTreeMap::new(),
             dies_in: None,
             engine: None,
@@ -146,8 +158,8 @@ impl Run {
     pub(crate) fn pass_until(&mut self, until_ms: i64) -> Result<(), Failure> {
         loop {
             let due = self.queue.first_key_value().map_or(i64::MAX, |((at, _), _)| *at);
-            let wake = self.engine.as_ref().and_then(|engine| engine.next_wakeup(Timestamp(self.now_ms)));
-            let wake = wake.map_or(i64::MAX, |at| at.0.max(self.now_ms));
+            let wake = self.engine.as_ref().and_then(|engine| engine.next_wakeup(self.engine_now()));
+            let wake = wake.map_or(i64::MAX, |at| (at.0 - self.engine_ms).max(self.now_ms));
             let next = due.min(wake);
             if next > until_ms {
                 self.set_now(until_ms);
@@ -176,7 +188,12 @@ impl Run {
 
     fn set_now(&mut self, now_ms: i64) {
         self.now_ms = self.now_ms.max(now_ms);
-        self.folder.set_clock(self.now_ms);
+        self.folder.set_clock(self.now_ms + self.clock_ms);
+    }
+
+    /// What the process takes for now.
+    fn engine_now(&self) -> Timestamp {
+        Timestamp(self.now_ms + self.engine_ms)
     }
 
     /// Puts something into the future.
@@ -193,13 +210,17 @@ impl Run {
     fn happen(&mut self, due: Due) -> Result<(), Failure> {
         match due {
             Due::Arrive { life, id, effect, asked_ms } => self.arrive(life, id, &effect, asked_ms)?,
-            Due::Answer { life, id, outcome, looked } if life == self.life => {
+            Due::Answer { life, id, outcome, looked, asked } if life == self.life => {
                 self.note(format_args!("  {} ({})", brief_outcome(&outcome), id.0));
                 if let Outcome::Disk(Ok(DiskReply::File(look))) = &outcome {
                     self.trace.text(&look.bytes);
                 }
                 if let Some((number, page)) = looked {
                     self.checks.delivered(number, &page, self.now_ms);
+                    self.checks.fates.seen(&page, self.now_ms, &mut self.ledger);
+                }
+                if let (Some(effect), Outcome::Service(result)) = (asked, &outcome) {
+                    self.checks.fates.answered(&effect, result.as_ref().err(), self.now_ms);
                 }
                 self.tell(Event::Done { id, outcome })?;
                 self.moment()?;
@@ -237,8 +258,9 @@ impl Run {
 
     /// Tells the engine something, if it is alive to hear it.
     pub(crate) fn tell(&mut self, event: Event) -> Result<(), Failure> {
+        let now = self.engine_now();
         if let Some(engine) = &mut self.engine {
-            engine.handle(event, Timestamp(self.now_ms)).map_err(|error| stopped("handle", &error))?;
+            engine.handle(event, now).map_err(|error| stopped("handle", &error))?;
             self.listen()?;
         }
         Ok(())
@@ -264,16 +286,16 @@ impl Run {
 
     /// Where everything stands, while the process is alive.
     pub(crate) fn summary(&self) -> Result<Option<Summary>, Failure> {
-        let summary = self.engine.as_ref().map(|engine| engine.summary(Timestamp(self.now_ms)));
+        let summary = self.engine.as_ref().map(|engine| engine.summary(self.engine_now()));
         summary.transpose().map_err(|error| stopped("summary", &error))
     }
 
     /// Takes effects from the engine until it has no more.
     pub(crate) fn pump(&mut self) -> Result<(), Failure> {
         for _ in 0..10_000 {
+            let now = self.engine_now();
             let Some(engine) = &mut self.engine else { return Ok(()) };
-            let effect =
-                engine.next_effect(Timestamp(self.now_ms)).map_err(|error| stopped("next_effect", &error))?;
+            let effect = engine.next_effect(now).map_err(|error| stopped("next_effect", &error))?;
             self.listen()?;
             let Some((id, effect)) = effect else { return Ok(()) };
             self.idle_wakes = 0;
@@ -294,6 +316,10 @@ impl Run {
                 .text(content.iter().map(|block| format!("{}\n", block)).collect::<String>().as_bytes());
         }
         self.checks.asked(&effect)?;
+        self.checks.fates.asked(&effect, &self.folder, &self.service, &self.ledger, self.now_ms)?;
+        if let Effect::WriteFile { bytes, .. } = &effect {
+            self.checks.fates.filed(&words_in(bytes));
+        }
         let life = self.life;
         if effect.is_request() {
             let travel =
@@ -310,6 +336,9 @@ impl Run {
     }
 
     fn arrive(&mut self, life: u32, id: EffectId, effect: &Effect, asked_ms: i64) -> Result<(), Failure> {
+        if let Effect::TrashPage(id) = effect {
+            self.before_deletion(id, asked_ms)?;
+        }
         let before = match effect {
             Effect::UpdatePage { id, .. } => self.service.world.page(id).map(|page| page.content.clone()),
             _ => None,
@@ -318,19 +347,16 @@ impl Run {
         if answered.is_false_list {
             self.checks.lose_track();
         }
-        if answered.over_budget {
+        if answered.over_budget && !self.clock_jumped {
             return broken("budget", format!("more than {} requests in a minute", self.scene.budget));
         }
         let mut looked = None;
         if answered.applied {
             match effect {
                 Effect::UpdatePage { id, content: Some(after), .. } => {
-                    self.checks.replaces(
-                        id,
-                        (&before.unwrap_or_default(), after),
-                        asked_ms,
-                        &mut self.ledger,
-                    )?;
+                    let before = before.unwrap_or_default();
+                    self.checks.replaces(id, (&before, after), asked_ms, &mut self.ledger)?;
+                    self.checks.fates.pushed(id, &before, after, self.now_ms);
                 }
                 Effect::CreatePage { .. } => {
                     if let Some(page) = self.service.newest() {
@@ -356,8 +382,24 @@ impl Run {
             }
         }
         let travel = self.luck.between(2, 120) + answered.delay_ms;
-        self.later(travel, Due::Answer { life, id, outcome: Outcome::Service(answered.result), looked });
+        let asked = Some(effect.clone());
+        let outcome = Outcome::Service(answered.result);
+        self.later(travel, Due::Answer { life, id, outcome, looked, asked });
         Ok(())
+    }
+
+    /// A DELETE arrives: is it one that may be?
+    fn before_deletion(&mut self, id: &PageId, asked_ms: i64) -> Result<(), Failure> {
+        let there = self.service.world.page(id).is_some_and(|page| page.trashed.is_none() && !page.hidden);
+        if !there {
+            return Ok(());
+        }
+        let mut fates = std::mem::take(&mut self.checks.fates);
+        let most = PageSettings::default().max_deletes;
+        let look = self.checks.last_look(id);
+        let found = fates.deletes(id, look, (asked_ms, self.now_ms, most), &self.service, &self.ledger);
+        self.checks.fates = fates;
+        found
     }
 
     fn disk_step(&mut self) -> Result<(), Failure> {
@@ -373,7 +415,7 @@ impl Run {
             self.spread_hints();
             let outcome = Outcome::Disk(result);
             let travel = self.luck.between(0, 3);
-            self.later(travel, Due::Answer { life, id, outcome, looked: None });
+            self.later(travel, Due::Answer { life, id, outcome, looked: None, asked: None });
         }
         if !self.disk.is_empty() {
             let pause = if self.luck.chance(5) { self.luck.between(0, 300) } else { self.luck.between(0, 4) };
@@ -414,6 +456,7 @@ impl Run {
     fn die(&mut self) {
         let Some(engine) = self.engine.take() else { return };
         self.note(format_args!("! the process dies"));
+        self.checks.fates.forget_failures();
         self.store = Some(engine.into_store());
         self.passing = false;
         self.crashes += 1;
@@ -459,7 +502,8 @@ impl Run {
             },
             ..Settings::default()
         };
-        let engine = Engine::open(store, settings, self.luck.bytes(), Timestamp(self.now_ms))
+        self.engine_ms = self.clock_ms;
+        let engine = Engine::open(store, settings, self.luck.bytes(), self.engine_now())
             .map_err(|error| stopped("open", &error))?;
         self.engine = Some(engine);
         self.listen()?;
@@ -504,6 +548,7 @@ impl Run {
             Effect::TrashFile { path, expect } => format!("trash {path} if {expect:?}"),
             Effect::RemoveFolder(path) => format!("remove folder {path}"),
             Effect::ListWorkspaces => "list workspaces".to_owned(),
+            Effect::Storage(effect) => effect.name().to_owned(),
         }
     }
 }
@@ -540,6 +585,10 @@ fn brief_outcome(outcome: &Outcome) -> String {
         Outcome::Disk(Ok(DiskReply::Written(_))) => "written".to_owned(),
         Outcome::Disk(Ok(DiskReply::Finished)) => "finished".to_owned(),
         Outcome::Disk(Err(error)) => format!("fails: {error}"),
+        // Storage is switched off here: it has its own tests.
+        Outcome::Service(Ok(ServiceReply::Storage(_)))
+        | Outcome::Disk(Ok(DiskReply::Storage(_)))
+        | Outcome::Download(_) => "storage".to_owned(),
     }
 }
 

@@ -97,6 +97,12 @@ verbs! {
         /// A file that is no page.
         Stray = "stray", 2;
         SettleConflict = "settle-conflict", 4;
+        /// Several files as they were some seconds ago, each removed and written anew, as git does it.
+        Checkout = "checkout", 2;
+        /// A formatter over all files.
+        FormatAll = "format-all", 1;
+        /// Another tool that syncs this folder puts its own copy beside a file.
+        OtherTool = "other-tool", 2;
     }
 }
 
@@ -122,6 +128,8 @@ verbs! {
         Icon = "icon", 3;
         /// An editor that was open all the time and saves what it knew, with one more word.
         StaleEditor = "stale-editor", 1;
+        /// An editor that was open before espejo's last push saves what it had.
+        PutBack = "put-back", 3;
     }
 }
 
@@ -163,6 +171,8 @@ verbs! {
         RootGone = "root-gone", 2;
         /// The machine sleeps.
         Suspend = "suspend", 3;
+        /// The machine's clock is set, forward or back.
+        ClockStep = "clock-step", 2;
         /// The watcher says it lost events.
         Overflow = "overflow", 3;
         /// A person asks for a full pass.

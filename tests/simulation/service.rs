@@ -194,6 +194,18 @@ impl Service {
         }
     }
 
+    /// A page and all that are beneath it, as far as they are active.
+    pub(crate) fn family(&self, id: &PageId) -> Vec<PageId> {
+        let mut family = vec![id.clone()];
+        let mut at = 0;
+        while let Some(parent) = family.get(at).cloned() {
+            at += 1;
+            let beneath = self.active().into_iter().filter(|page| page.parent.as_ref() == Some(&parent));
+            family.extend(beneath.map(|page| page.id.clone()));
+        }
+        family
+    }
+
     /// The page that was made last.
     pub(crate) fn newest(&self) -> Option<PageId> {
         self.world.pages().max_by_key(|page| page.serial).map(|page| page.id.clone())

@@ -28,6 +28,8 @@ pub(crate) enum Deed {
     MakeFolder(MirrorPath),
     Link(MirrorPath),
     SaveInApp(PageId, Blocks),
+    /// An editor that was open before a push saves what it has: of the pages where that can be, the one of this number.
+    PutBackInApp(usize),
     RenameInApp(PageId, String),
     MoveInApp(PageId, Option<PageId>),
     CreateInApp(Option<PageId>, String, Blocks),
@@ -58,7 +60,8 @@ pub(crate) fn is_page_file(path: &MirrorPath) -> bool {
     let mut parts = path.components();
     let in_pages = parts.nth(1) == Some("Pages") && path.components().count() > 2;
     let hidden = path.components().any(|part| part.starts_with('.'));
-    in_pages && !hidden && path.page_stem().is_some() && !is_conflict_copy(path)
+    let is_other_tools = path.name().contains(".sync-conflict-");
+    in_pages && !hidden && path.page_stem().is_some() && !is_conflict_copy(path) && !is_other_tools
 }
 
 /// Whether this is a version that espejo put beside a page.
@@ -297,6 +300,33 @@ pub(crate) fn tree(
             };
             Some(vec![(0, Deed::Write(place.join(name).ok()?, bytes.to_vec()))])
         }
+        Tree::Checkout => {
+            let chosen = files.iter().cycle().skip(usize::try_from(a).ok()?).take(files.len().min(6));
+            let old: Vec<(MirrorPath, Vec<u8>)> =
+                chosen.filter_map(|path| Some((path.clone(), bytes_of(folder, path)?))).collect();
+            let mut pause = luck.between(200, 20_000);
+            let mut plan = Vec::new();
+            for (path, bytes) in old {
+                plan.push((std::mem::take(&mut pause), Deed::Unlink(path.clone())));
+                plan.push((luck.between(0, 4), Deed::WriteBack(path, bytes)));
+            }
+            Some(plan)
+        }
+        Tree::FormatAll => {
+            let formatted = |path: &MirrorPath| {
+                let before = bytes_of(folder, path)?;
+                let mut luck = Luck::new(u64::from(b), 8);
+                let after = text::edited(std::str::from_utf8(&before).ok()?, Edit::Reformat, "", &mut luck)?;
+                Some((gap.min(60), Deed::Write(path.clone(), after.into_bytes())))
+            };
+            Some(files.iter().filter_map(formatted).collect())
+        }
+        Tree::OtherTool => {
+            let from = file?;
+            let name =
+                format!("{}.sync-conflict-20250615-{:06}-ABCDEFG.md", from.page_stem()?, luck.below(240_000));
+            Some(vec![(0, copied(&from, from.parent()?.join(&name).ok()?, folder, ledger)?)])
+        }
         Tree::SettleConflict => {
             let copies: Vec<MirrorPath> =
                 folder.things.keys().filter(|path| is_conflict_copy(path)).cloned().collect();
@@ -335,6 +365,7 @@ pub(crate) fn app(act: App, (a, b): (u32, u32), service: &Service, ledger: &mut 
     let title = |ledger: &mut Ledger, before: &str| format!("{before} {}", ledger.title());
     let only = |one: Deed| Some(vec![(0, one)]);
     match act {
+        App::PutBack => only(Deed::PutBackInApp(usize::try_from(a).ok()?)),
         App::Rename => {
             let title = match luck.below(5) {
                 0 => title(ledger, "Q3/Q4:"),

@@ -55,6 +55,11 @@ impl StandIns {
         self.0.extend(blocks);
     }
 
+    /// Whether a block that stands in files by its id has this word.
+    pub(crate) fn holds(&self, word: Word) -> bool {
+        self.0.values().any(|words| words.contains(&word))
+    }
+
     /// The words in a file, and in the blocks that it names.
     pub(crate) fn words_of(&self, bytes: &[u8]) -> BTreeSet<Word> {
         let mut words: BTreeSet<Word> = words_in(bytes).into_iter().collect();

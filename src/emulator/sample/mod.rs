@@ -3,6 +3,7 @@
 
 mod canvases;
 mod colleague;
+mod files;
 mod notation;
 
 pub use colleague::colleague_step;
@@ -18,7 +19,7 @@ const HOME: &str = include_str!("casa.txt");
 /// The slug of the workspace that the colleagues work in; the other one is the user's own.
 pub const TEAM_SLUG: &str = "taller-mistral";
 
-/// A world with the sample's two workspaces.
+/// A world with the sample's two workspaces, and the user's personal files.
 #[must_use]
 pub fn world(seed: u64) -> World {
     let mut world = World::new(seed);
@@ -31,6 +32,7 @@ pub fn world(seed: u64) -> World {
         make_dashboard(&mut world, &first);
     }
     canvases::fill(&mut world, &workshop);
+    files::fill(&mut world);
     world
 }
 

@@ -17,7 +17,7 @@ mod words;
 
 use serde_json::Value;
 
-use crate::model::Blocks;
+use crate::model::{Blocks, planted};
 
 pub use summary::collision_summary;
 
@@ -63,7 +63,13 @@ fn merge_trees(base: &[Value], remote: &[Value], local: &[Value]) -> Merge {
     let trees = tree::read(base, remote, local);
     let shape = place::shape(&trees);
     let mut builder = Builder { trees: &trees, shape: &shape, collisions: Vec::new() };
-    let blocks = builder.build(&shape.roots);
+    let mut blocks = builder.build(&shape.roots);
+    if planted("merge-drops-insertion") {
+        let is_new = |block: &Value| base.iter().all(|old| old.get("id") != block.get("id"));
+        if let Some(at) = blocks.iter().rposition(is_new) {
+            blocks.remove(at);
+        }
+    }
     Merge { blocks, collisions: builder.collisions }
 }
 

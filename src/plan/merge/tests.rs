@@ -1,6 +1,7 @@
 //! Tests of the merge: stories as tables, in a notation of one line for each block.
 
 mod laws;
+mod seeded;
 mod stories;
 
 use serde_json::{Map, Value, json};

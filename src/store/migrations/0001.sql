@@ -64,6 +64,58 @@ CREATE TABLE notices (path TEXT NOT NULL, reason TEXT NOT NULL, action TEXT NOT 
 -- The limiter's log: one row a request that may still count at the service.
 CREATE TABLE requests (effect INTEGER NOT NULL, sent INTEGER NOT NULL, freed INTEGER);
 
+-- History: every version of a page that was seen. Contents (bodies as JSON, files as bytes) are kept once by SHA-256,
+-- deflated where that makes them smaller.
+CREATE TABLE history_contents (
+    id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, deflated INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+);
+
+-- `page` is null while a new file is no page yet; `body` and `text` name contents; `wrote` is the hash of the text that was
+-- written into the file for `body`.
+CREATE TABLE history_versions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, page TEXT, at INTEGER NOT NULL, side INTEGER NOT NULL,
+    path TEXT, title TEXT NOT NULL, body INTEGER, text INTEGER, sent INTEGER NOT NULL, wrote BLOB
+);
+CREATE INDEX history_by_page ON history_versions (page, number);
+CREATE INDEX history_by_path ON history_versions (path, number);
+CREATE INDEX history_by_body ON history_versions (body);
+CREATE INDEX history_by_text ON history_versions (text);
+
+-- What espejo did, for undo; only the last ones.
+CREATE TABLE history_acts (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind INTEGER NOT NULL, page TEXT,
+    path TEXT NOT NULL, other TEXT, body_before INTEGER, body_after INTEGER, text_before INTEGER,
+    text_after BLOB
+);
+
+-- Texts that a person had put back, each with the body it stands for exactly, colours and ids included.
+CREATE TABLE history_meanings (
+    text BLOB PRIMARY KEY, body INTEGER NOT NULL, at INTEGER NOT NULL
+) WITHOUT ROWID;
+-- Personal storage. A file's hash is made while it is downloaded or uploaded; its stamp is the file system's.
+CREATE TABLE storage_folders (
+    id TEXT PRIMARY KEY, parent TEXT, name TEXT NOT NULL, position REAL NOT NULL, listed INTEGER NOT NULL,
+    stem TEXT, at TEXT, walked_at INTEGER NOT NULL, gap_ms INTEGER NOT NULL, approved INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE storage_files (
+    id TEXT PRIMARY KEY, folder TEXT, attachment TEXT NOT NULL, filename TEXT NOT NULL, size INTEGER NOT NULL,
+    position REAL NOT NULL, seen INTEGER NOT NULL, seen_at INTEGER NOT NULL, stem TEXT, replaced_by TEXT,
+    approved INTEGER NOT NULL,
+    base_attachment TEXT, base_size INTEGER, base_hash BLOB, base_path TEXT,
+    device INTEGER, inode INTEGER, stamp_size INTEGER, modified INTEGER, changed INTEGER, born INTEGER
+) WITHOUT ROWID;
+
+-- Uploads whose outcome is not known: looked for before they are made again.
+CREATE TABLE storage_uploads (
+    path TEXT PRIMARY KEY, folder TEXT, filename TEXT NOT NULL, size INTEGER NOT NULL, hash BLOB NOT NULL,
+    replaces TEXT, asked_at INTEGER NOT NULL, lost_at INTEGER
+) WITHOUT ROWID;
+
+-- Files in the storage folder that the service does not have, for `list`.
+CREATE TABLE storage_local (path TEXT PRIMARY KEY, size INTEGER NOT NULL, why TEXT NOT NULL) WITHOUT ROWID;
+
 -- Whiteboards and presentations. A canvas is a whiteboard (deck is '') or a slide; `own` is its id.
 CREATE TABLE board_decks (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, width REAL NOT NULL, height REAL NOT NULL, presence INTEGER NOT NULL,

@@ -77,9 +77,10 @@ impl Bench {
         let at = |name: &str| self.dir.path().join(name);
         let default =
             |key: &str, line: &str| if pages.contains(key) { String::new() } else { format!("{line}\n") };
+        let storage = if pages.contains("[storage]") { "" } else { "\n[storage]\nenabled = false\n" };
         let text = format!(
             "base_url = {:?}\nroot = {:?}\nstate_dir = {:?}\ntoken_file = {:?}\n\n\
-             [limits]\nrequests_per_minute = {per_minute}\n\n[pages]\n{}{}{pages}\n",
+             [limits]\nrequests_per_minute = {per_minute}\n\n[pages]\n{}{}{pages}\n{storage}",
             self.server.base_url(),
             self.root(),
             self.state(),
@@ -237,12 +238,26 @@ impl Bench {
         self.run_under(&[])
     }
 
+    /// The same, started by another program that gives its arguments on, and then becomes it.
+    pub(super) fn run_beneath(&self, starter: &[&str]) -> Daemon {
+        let inner = self.espejo(&["run"]);
+        let Some((program, words)) = starter.split_first() else { return self.run() };
+        let mut command = Command::new(program);
+        command.args(words).arg(inner.get_program()).args(inner.get_args());
+        command.env_clear().envs(inner.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        self.start(command)
+    }
+
     /// The same with variables in its environment.
     pub(super) fn run_under(&self, environment: &[(&str, &str)]) -> Daemon {
-        let log =
-            OpenOptions::new().create(true).append(true).open(self.dir.path().join("log")).expect("a log");
         let mut command = self.espejo(&["run"]);
         command.envs(environment.iter().copied());
+        self.start(command)
+    }
+
+    fn start(&self, mut command: Command) -> Daemon {
+        let log =
+            OpenOptions::new().create(true).append(true).open(self.dir.path().join("log")).expect("a log");
         if std::env::var_os("ESPEJO_TEST_VERBOSE").is_some() {
             command.arg("-vv");
         }
@@ -409,6 +424,14 @@ impl Daemon {
         });
         assert!(ended, "the daemon does not end");
         status.expect("it has ended")
+    }
+
+    /// The most memory it ever had, in bytes.
+    pub(super) fn peak_memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a peak");
+        let kilobytes: u64 = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number");
+        kilobytes * 1024
     }
 
     pub(super) fn is_running(&mut self) -> bool {

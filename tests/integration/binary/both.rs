@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::agreement::is_conflict_copy;
 use super::bench::{Bench, append, paragraph, save, words};
+use super::down::draws;
 
 fn bench() -> Bench {
     Bench::new(|world, space| {
@@ -106,6 +107,42 @@ fn the_same_words_are_kept_twice_and_told_until_the_copy_is_removed() {
 }
 
 #[test]
+fn one_text_that_collides_again_and_again_is_one_copy_and_conflicts_says_what_it_has() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    for round in 0..3 {
+        // The same words on this side each time, and others on that one.
+        let text = bench.text("One.md");
+        let line = text
+            .lines()
+            .find(|line| line.ends_with("line") && !line.contains("first") && !line.contains("third"));
+        let mine = text.replace(line.unwrap(), "the user's line");
+        let (id, theirs) = (bench.id("One"), format!("the app's {round} line"));
+        let blocks =
+            vec![paragraph("a", "the first line"), paragraph("b", &theirs), paragraph("c", "the third line")];
+        assert!(bench.world().app_edit(&id, blocks));
+        save(&bench.page("One.md"), &mine);
+        bench.until("the app's words stand", || bench.text("One.md").contains(&format!("app's {round}")));
+        bench.until_in_step();
+        assert_eq!(copies(&bench).len(), 1, "{round}: {}", bench.seen());
+    }
+    let told = bench.tell(&["conflicts"]);
+    assert!(
+        told.code == 3 && told.out.contains("first line the [-app's 2-] {+user's+} line the"),
+        "{told:?}"
+    );
+    let told = bench.tell(&["conflicts", "--json"]);
+    let all: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!(all[0]["differences"][0]["copy"], "user's", "{told:?}");
+    // Taken over into the page: nothing is left to take.
+    let text = bench.text("One.md");
+    save(&bench.page("One.md"), &text.replace("app's 2", "app's 2 user's"));
+    let told = bench.tell(&["conflicts"]);
+    assert!(told.out.contains("the page has all that the copy has"), "{told:?}");
+    drop(daemon);
+}
+
+#[test]
 fn an_edit_beats_a_deletion_on_either_side() {
     let bench = bench();
     let daemon = bench.run_in_step();
@@ -164,5 +201,68 @@ fn an_open_editor_that_puts_old_text_back_is_noticed() {
     bench.until("it is sent once more", || words(&bench.content("One")).contains("mine"));
     bench.until_in_step();
     assert!(bench.attention().contains("put its old text back"), "{}", bench.attention());
+    bench.rest(daemon);
+}
+
+#[test]
+fn a_page_edited_on_both_sides_at_once_fifty_times_has_every_edit() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let one = bench.id("One");
+    let file = bench.page("One.md");
+    let mut draw = draws(50);
+    // Somebody in the app changes the page as it is at this moment.
+    let in_the_app = |change: &dyn Fn(&mut Blocks)| {
+        let mut world = bench.world();
+        let mut content = world.page(&one).unwrap().content.clone();
+        change(&mut content);
+        assert!(world.app_edit(&one, content));
+    };
+    let mut all = Vec::new();
+    for n in 0..50 {
+        let (ours, theirs) = (format!("disk{n}x"), format!("app{n}x"));
+        match draw(4) {
+            // The app first: another block of the page.
+            0 => {
+                in_the_app(&|content| {
+                    let text = content[1]["content"][0]["text"].as_str().unwrap().to_owned();
+                    content[1]["content"][0]["text"] = json!(format!("{text} {theirs}"));
+                });
+                append(&file, &format!("\n{ours}\n"));
+            }
+            // The disk first: both ends of one block.
+            1 => {
+                let text = fs::read_to_string(&file).unwrap();
+                save(&file, &text.replace("first line", &format!("first line {ours}")));
+                in_the_app(&|content| {
+                    let text = content[0]["content"][0]["text"].as_str().unwrap().to_owned();
+                    content[0]["content"][0]["text"] = json!(format!("{theirs} {text}"));
+                });
+            }
+            // Both put a block in at one place.
+            2 => {
+                append(&file, &format!("\n{ours}\n"));
+                in_the_app(&|content| content.push(paragraph(&theirs, &theirs)));
+            }
+            // The app once more while the answer to our PATCH is on its way.
+            _ => {
+                bench.forget_requests();
+                append(&file, &format!("\n{ours}\n"));
+                bench.until("it is sent", || bench.writes().iter().any(|line| line.starts_with("PATCH")));
+                in_the_app(&|content| content.insert(0, paragraph(&theirs, &theirs)));
+                in_the_app(&|content| content.swap(0, 1));
+            }
+        }
+        all.extend([ours, theirs]);
+        bench.ask("\"full-pass\"");
+        bench.until("every edit is on both sides", || {
+            let (page, file) = (words(&bench.record(&one).content), bench.text("One.md"));
+            all.iter().all(|word| {
+                page.matches(word.as_str()).count() == 1 && file.matches(word.as_str()).count() == 1
+            })
+        });
+    }
+    bench.until_in_step();
+    assert_eq!(copies(&bench), Vec::<String>::new());
     bench.rest(daemon);
 }

@@ -1,4 +1,4 @@
-//! Killed twenty times at random moments, while files are created, edited, renamed and deleted: in the end both sides
+//! Killed twenty times (or for as long as `ESPEJO_KILL_SECONDS` says) at random moments, while files are created, edited, renamed and deleted: in the end both sides
 //! agree, no page is there twice, and no word is lost.
 //!
 //! What is done comes from a seed; the moments are the machine's. The short pauses here are part of what is tried, not a
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use espejo::emulator::{Fault, Matcher};
 
@@ -19,7 +19,7 @@ use super::state::trashed_files;
 
 const KILLS: usize = 20;
 const PAGES: usize = 60;
-/// More would be an accident in the eyes of the guards.
+/// More in a minute would be an accident in the eyes of the guards.
 const DELETIONS: usize = 8;
 
 struct User<'a> {
@@ -30,6 +30,7 @@ struct User<'a> {
     /// Those of them that were written, and where.
     written: Vec<(String, String)>,
     deletions: usize,
+    may_delete: usize,
 }
 
 impl User<'_> {
@@ -87,7 +88,7 @@ impl User<'_> {
                 let done = fs::rename(&file, &new);
                 self.bench.note(&format!("{} renamed to {}: {done:?}", file.display(), new.display()));
             }
-            11 if self.deletions < DELETIONS => {
+            11 if self.deletions < self.may_delete => {
                 self.deletions += 1;
                 let text = fs::read_to_string(&file).unwrap_or_default();
                 if fs::remove_file(&file).is_ok() {
@@ -119,7 +120,14 @@ impl User<'_> {
     }
 }
 
+/// How long the test goes on after its first kills, in seconds.
+fn more_seconds() -> u64 {
+    std::env::var("ESPEJO_KILL_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
 #[test]
+#[expect(clippy::print_stdout, reason = "whoever asks for more kills wants to know how many")]
+#[expect(clippy::disallowed_methods, reason = "how long another process is tried is a matter of the clock")]
 fn killed_twenty_times_nothing_is_lost_and_nothing_is_doubled() {
     let seed = std::env::var("ESPEJO_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
     let bench = Bench::with("settle_ms = 60\nmax_deletes = 1000", |world, space| {
@@ -137,9 +145,19 @@ fn killed_twenty_times_nothing_is_lost_and_nothing_is_doubled() {
         bench.world().fail_randomly(Matcher::Method(kind.to_owned()), Fault::Delay(30), 500);
         bench.world().fail_randomly(Matcher::Method(kind.to_owned()), Fault::LostAfter, 50);
     }
-    let mut user =
-        User { bench: &bench, draw: Box::new(draws(seed + 1)), words: 0, written: Vec::new(), deletions: 0 };
-    for _ in 0..KILLS {
+    let mut user = User {
+        bench: &bench,
+        draw: Box::new(draws(seed + 1)),
+        words: 0,
+        written: Vec::new(),
+        deletions: 0,
+        may_delete: DELETIONS,
+    };
+    let (begun, goes_on) = (Instant::now(), Duration::from_secs(more_seconds()));
+    let mut kills = 0;
+    while kills < KILLS || begun.elapsed() < goes_on {
+        kills += 1;
+        user.may_delete = DELETIONS * (1 + usize::try_from(begun.elapsed().as_secs() / 60).expect("minutes"));
         let daemon = bench.run();
         for _ in 0..3 + (user.draw)(5) {
             user.act();
@@ -154,7 +172,7 @@ fn killed_twenty_times_nothing_is_lost_and_nothing_is_doubled() {
         }
     }
     bench.world().calm();
-    let written = user.written;
+    let written = std::mem::take(&mut user.written);
     let daemon = bench.run();
     bench.look_again();
     bench.until_in_step();
@@ -194,6 +212,10 @@ fn killed_twenty_times_nothing_is_lost_and_nothing_is_doubled() {
     }
     assert!(written.len() > KILLS, "the test must write: {written:?}");
     bench.rest(daemon);
+    bench.note(&format!("{kills} kills, {} words written, {} deletions", written.len(), user.deletions));
+    let figures = bench.log().lines().last().unwrap_or_default().to_owned();
+    // Only whoever asks for it sees it: the output of tests that pass is swallowed.
+    println!("seed {seed}: {figures}, {} pages, {} requests", records.len(), bench.requests().len());
 }
 
 fn is_a_word(word: &str) -> bool {

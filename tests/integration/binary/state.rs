@@ -245,3 +245,138 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
         }
     }
 }
+
+#[test]
+fn a_log_that_is_gone_and_an_old_copy_of_the_state_double_and_lose_nothing() {
+    side_by_side(["log", "copy"], |how| {
+        let bench = bench();
+        bench.run_in_step().stop();
+        let old = bench.outside("old-state");
+        copy(&bench.state(), &old);
+        let daemon = bench.run_in_step();
+        // Everything that can happen happens, and is agreed on.
+        append(&bench.page("Page 1.md"), "\nedited since\n");
+        save(&bench.page("Mine.md"), "made since\n");
+        save(&bench.page("Page 2/Mine.md"), "made since, below\n");
+        fs::rename(bench.page("Page 3.md"), bench.page("Renamed.md")).unwrap();
+        fs::remove_dir_all(bench.page("Page 4")).unwrap();
+        let (five, below) = (bench.id("Page 5"), bench.id("Page 4"));
+        bench.world().app_edit(&five, vec![paragraph("a", "changed by others")]);
+        bench.until("all is sent", || {
+            ["Mine", "Renamed"]
+                .iter()
+                .all(|title| bench.titled(title).is_some_and(|id| !bench.record(&id).content.is_empty()))
+                && words(&bench.content("Page 1")).contains("edited since")
+                && bench.pages() == 12 * 3 + 3 + 2
+        });
+        bench.look_again();
+        bench.until("all is received", || bench.text("Page 5.md").contains("changed by others"));
+        bench.until_in_step();
+        assert!(!bench.is_trashed(&below));
+        let (files, pages) = (bench.files(), bench.pages());
+        daemon.kill();
+        match how {
+            "log" => fs::remove_file(bench.state().join("espejo.sqlite3-wal")).unwrap(),
+            _ => {
+                fs::remove_dir_all(bench.state()).unwrap();
+                fs::rename(&old, bench.state()).unwrap();
+            }
+        }
+        bench.forget_requests();
+        let told = bench.tell(&["sync"]);
+        assert!(matches!(told.code, 0 | 3), "{how}: {told:?}\n{}", bench.seen());
+        bench.until("it settles", || {
+            bench.tell(&["sync"]);
+            bench.disagreement().is_none()
+        });
+        assert_eq!(bench.pages(), pages, "{how}: {}", bench.seen());
+        let texts = |files: std::collections::BTreeMap<String, super::bench::Seen>| {
+            files
+                .into_iter()
+                .map(|(path, seen)| (path, String::from_utf8(seen.bytes).unwrap()))
+                .collect::<Vec<_>>()
+        };
+        let (before, after) = (texts(files), texts(bench.files()));
+        assert_eq!(after, before, "{how}: {}", bench.seen());
+        bench.rests();
+    });
+}
+
+#[test]
+fn a_newer_state_is_refused_with_a_sentence_and_left_alone() {
+    let bench = bench();
+    bench.sync();
+    let path = bench.state().join("espejo.sqlite3");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.pragma_update(None, "user_version", 99).unwrap();
+    drop(db);
+    let before = fs::read(&path).unwrap();
+    bench.forget_requests();
+    for command in [&["sync"][..], &["run"], &["approve"], &["undo"], &["restore"]] {
+        let told = bench.tell(command);
+        assert_eq!(told.code, 1, "{command:?}: {told:?}");
+        assert!(told.err.contains("newer espejo") && told.err.lines().count() == 1, "{command:?}: {told:?}");
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(bench.requests(), Vec::<String>::new());
+}
+
+#[test]
+fn an_old_copy_of_the_folder_sends_and_deletes_nothing_until_somebody_chooses() {
+    side_by_side(["restore", "approve"], |choice| {
+        let bench = bench();
+        bench.run_in_step().stop();
+        let old = bench.outside("old");
+        copy(&bench.root(), &old);
+        let daemon = bench.run_in_step();
+        let five = bench.id("Page 5");
+        bench.world().app_edit(&five, vec![paragraph("a", "changed by others")]);
+        append(&bench.page("Page 1.md"), "\nedited since\n");
+        for n in 0..3 {
+            save(&bench.page(&format!("Mine {n}.md")), "made since\n");
+        }
+        bench.look_again();
+        bench.until("all is in step", || {
+            bench.text("Page 5.md").contains("changed by others")
+                && words(&bench.content("Page 1")).contains("edited since")
+                && (0..3).all(|n| bench.titled(&format!("Mine {n}")).is_some())
+        });
+        bench.until_in_step();
+        let files = bench.files().into_keys().collect::<Vec<_>>();
+        assert_eq!(daemon.stop().code(), Some(0));
+        fs::remove_dir_all(bench.root()).unwrap();
+        copy(&old, &bench.root());
+        bench.forget_requests();
+        for _ in 0..2 {
+            let told = bench.tell(&["sync"]);
+            assert_eq!(told.code, 3, "{told:?}");
+            assert_eq!(bench.writes(), Vec::<String>::new(), "{}", bench.seen());
+        }
+        let told = bench.attention();
+        assert!(told.contains("the folder is an older copy") && told.contains("Page 5.md"), "{told}");
+        // A real edit goes out all the same.
+        append(&bench.page("Page 6.md"), "\na real edit\n");
+        let told = bench.tell(&["sync", "-vv"]);
+        assert!(
+            words(&bench.content("Page 6")).contains("a real edit"),
+            "{}{}{}",
+            told.out,
+            told.err,
+            bench.seen()
+        );
+        let told = bench.tell(&[choice]);
+        assert_eq!(told.code, 0, "{told:?}");
+        bench.until("it settles", || {
+            bench.tell(&["sync"]);
+            bench.disagreement().is_none()
+        });
+        let taken = choice == "approve";
+        assert_eq!(words(&bench.content("Page 1")).contains("edited since"), !taken, "{}", bench.seen());
+        assert_eq!(words(&bench.content("Page 5")).contains("changed by others"), !taken, "{}", bench.seen());
+        if !taken {
+            assert_eq!(bench.files().into_keys().collect::<Vec<_>>(), files);
+            assert_eq!(bench.writes().len(), 1, "{:?}", bench.writes());
+        }
+        bench.rests();
+    });
+}

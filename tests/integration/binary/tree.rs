@@ -89,6 +89,24 @@ fn a_new_folder_with_files_becomes_a_page_with_subpages() {
 }
 
 #[test]
+fn a_new_folder_whose_name_is_taken_is_one_page_all_the_same() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    // `notes` beside `Notes.md`: other systems would have them share a name.
+    fs::create_dir(bench.page("notes")).unwrap();
+    save(&bench.page("notes/Inside.md"), "in a folder of its own\n");
+    bench.until("the file is a page", || bench.titled("Inside").is_some());
+    bench.until_in_step();
+    bench.look_again();
+    bench.until_in_step();
+    assert_eq!(bench.count("notes"), 1, "{}", bench.seen());
+    assert_eq!(bench.record(&bench.id("Inside")).parent, Some(bench.id("notes")));
+    assert_eq!(words(&bench.content("Inside")), "in a folder of its own\n");
+    bench.rest(daemon);
+}
+
+#[test]
 fn a_renamed_file_is_a_renamed_page() {
     let bench = bench("");
     let daemon = bench.run_in_step();

@@ -22,7 +22,7 @@ struct Story {
 }
 
 /// One act: what, and three numbers that say where.
-type Act = (u8, u16, u16, u16);
+pub(super) type Act = (u8, u16, u16, u16);
 
 const MOVES: std::ops::Range<u8> = 6..9;
 
@@ -40,13 +40,13 @@ fn words_of(value: &Value, words: &mut Vec<String>) {
     }
 }
 
-fn words(blocks: &[Value]) -> BTreeSet<String> {
+pub(super) fn words(blocks: &[Value]) -> BTreeSet<String> {
     let mut words = Vec::new();
     blocks.iter().for_each(|block| words_of(block, &mut words));
     words.into_iter().collect()
 }
 
-fn text_block(id: &str, words: &[String]) -> Value {
+pub(super) fn text_block(id: &str, words: &[String]) -> Value {
     let content = if words.is_empty() { json!([]) } else { json!([run(&words.join(" "), &json!({}))]) };
     json!({"id": id, "type": "paragraph", "props": {"textColor": "default"}, "content": content, "children": []})
 }
@@ -109,7 +109,7 @@ fn pick(blocks: &[Value], number: u16) -> Option<Vec<usize>> {
 }
 
 /// Does one thing to a page; new words and ids start with `who`.
-fn act(blocks: &mut Vec<Value>, who: &str, number: usize, (kind, a, b, c): Act) {
+pub(super) fn act(blocks: &mut Vec<Value>, who: &str, number: usize, (kind, a, b, c): Act) {
     let new = format!("{who}{number}");
     let Some(way) = pick(blocks, a) else {
         blocks.push(text_block(&new, &[format!("{new}w")]));
@@ -219,7 +219,7 @@ fn stories_with(shared: usize) -> impl Strategy<Value = Story> {
 }
 
 /// Every block by its id, without what is nested in it, and the id of its parent.
-fn index(blocks: &[Value]) -> BTreeMap<String, (Value, Option<String>)> {
+pub(super) fn index(blocks: &[Value]) -> BTreeMap<String, (Value, Option<String>)> {
     fn walk(blocks: &[Value], parent: Option<&str>, found: &mut BTreeMap<String, (Value, Option<String>)>) {
         for block in blocks {
             let mut own = block.clone();

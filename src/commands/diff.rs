@@ -1,0 +1,139 @@
+//! `espejo diff`: what is in the files and not yet at the service, or a version beside the file, as a unified diff.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use super::output;
+use super::past::{Past, base_path};
+use crate::cli::Exit;
+use crate::config::Config;
+use crate::daemon;
+use crate::markdown;
+use crate::model::{ContentHash, MirrorPath, Node};
+
+/// Shows the difference.
+///
+/// # Errors
+/// One sentence, when a path or a version is not known, or something cannot be read.
+pub fn run(
+    config: &Config,
+    path: Option<&Path>,
+    at: Option<&str>,
+    terminal: bool,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let past = Past::open(config)?;
+    let place = path.map(|path| past.place(path)).transpose()?;
+    let mut page = Page { out, terminal };
+    match (place, at) {
+        (None, Some(_)) => bail!("--at needs a PATH: the page whose version is meant"),
+        (Some(place), Some(at)) => {
+            let versions = past.versions(&place)?;
+            let version = past.find(&versions, at, &place, daemon::wall_now())?;
+            let here = past.page_at(&place).and_then(base_path).cloned().unwrap_or(place);
+            let present = past.present(&here)?;
+            let old = past.as_file(version, present.as_ref())?;
+            let new = present.map(|present| present.text);
+            let name = format!("{here} (#{})", version.number);
+            page.show(&name, Some(&old), here.as_str(), new.as_deref())?;
+        }
+        (place, None) => unsent(config, &past, place.as_ref(), &mut page)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Every edit that the service does not have, at a place or anywhere.
+fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &mut Page<'_>) -> Result<()> {
+    let folder = place.and_then(crate::model::folder_of);
+    let wanted = |path: &MirrorPath| {
+        place.is_none_or(|place| {
+            path.is_within(place) || folder.as_ref().is_some_and(|folder| path.is_within(folder))
+        })
+    };
+    let mut nodes: Vec<&Node> = past.loaded.pages.values().filter(|node| node.base.is_some()).collect();
+    nodes.sort_by_key(|node| base_path(node));
+    for node in nodes {
+        let (Some(base), Some(path)) = (&node.base, base_path(node)) else { continue };
+        if !wanted(path) {
+            continue;
+        }
+        let bytes = match crate::mirror::peek(&config.root, path) {
+            Ok(bytes) => bytes,
+            Err(crate::model::DiskError::Missing(_)) => {
+                let old = past.agreed_text(node)?.unwrap_or_default();
+                page.show(path.as_str(), Some(&old), path.as_str(), None)?;
+                continue;
+            }
+            Err(error) => {
+                page.say(&format!("{error}"))?;
+                continue;
+            }
+        };
+        if base.path != *path {
+            page.say(&format!("renamed: {} is {path} now", base.path))?;
+        }
+        if base.text == Some(ContentHash::of(&bytes)) {
+            continue;
+        }
+        if std::str::from_utf8(&bytes).is_err() {
+            page.say(&format!("{path} is not UTF-8 text: it is not sent"))?;
+            continue;
+        }
+        let Some(present) = past.present(path)? else { continue };
+        let agreed = past.body(base.body)?;
+        // What the text would be had nobody edited it: formatting that means nothing new is no difference.
+        let old = present.front().to_owned() + &markdown::patch(present.body(), &present.blocks, &agreed);
+        page.show(path.as_str(), Some(&old), path.as_str(), Some(&present.text))?;
+    }
+    for file in past.loaded.files.values().filter(|file| file.page.is_none() && wanted(&file.path)) {
+        if let Ok(bytes) = crate::mirror::peek(&config.root, &file.path) {
+            let text = String::from_utf8_lossy(&bytes);
+            page.show(file.path.as_str(), None, file.path.as_str(), Some(&text))?;
+        }
+    }
+    Ok(())
+}
+
+/// Where differences are shown.
+struct Page<'a> {
+    out: &'a mut dyn Write,
+    terminal: bool,
+}
+
+impl Page<'_> {
+    fn say(&mut self, line: &str) -> Result<()> {
+        Ok(writeln!(self.out, "{}", output::paint(output::ODD, line))?)
+    }
+
+    /// One file's difference; nothing when there is none.
+    fn show(&mut self, old_name: &str, old: Option<&str>, new_name: &str, new: Option<&str>) -> Result<()> {
+        if old == new {
+            return Ok(());
+        }
+        let name = |side: &str, name: &str, text: Option<&str>| match text {
+            Some(_) => format!("{side}/{name}"),
+            None => "/dev/null".to_owned(),
+        };
+        let (old_name, new_name) = (name("a", old_name, old), name("b", new_name, new));
+        let diff = similar::TextDiff::from_lines(old.unwrap_or_default(), new.unwrap_or_default());
+        let text = diff.unified_diff().context_radius(3).header(&old_name, &new_name).to_string();
+        for (at, line) in text.split_inclusive('\n').enumerate() {
+            if !self.terminal {
+                self.out.write_all(line.as_bytes())?;
+                continue;
+            }
+            let line = line.strip_suffix('\n').unwrap_or(line);
+            let style = match line.as_bytes().first() {
+                _ if at < 2 => output::NAME,
+                Some(b'+') => output::GOOD,
+                Some(b'-') => output::BAD,
+                Some(b'@') => output::DIM,
+                _ => anstyle::Style::new(),
+            };
+            writeln!(self.out, "{}", output::paint(style, line))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! The stored files and folders of `espejo list`, with their sizes.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::rfc3339;
+use crate::commands::output;
+use crate::model::{FileNode, FolderNode, MirrorPath, Seen, Timestamp};
+use crate::store::StoredStorage;
+
+/// One line.
+pub(super) struct Row {
+    kind: &'static str,
+    id: Option<String>,
+    path: Option<MirrorPath>,
+    title: String,
+    size: Option<u64>,
+    state: &'static str,
+    checked_at: Option<Timestamp>,
+    why: Option<String>,
+}
+
+/// Every folder and file, by path.
+pub(super) fn rows(stored: &StoredStorage) -> Vec<Row> {
+    let mut rows: Vec<Row> = stored.folders.values().map(of_folder).collect();
+    rows.extend(
+        stored.files.values().filter(|node| node.replaced_by.is_none()).map(|node| of_file(stored, node)),
+    );
+    rows.extend(stored.local_only.values().map(|item| {
+        let sent = stored.uploads.contains_key(&item.path);
+        Row {
+            kind: "file",
+            id: None,
+            path: Some(item.path.clone()),
+            title: item.path.name().to_owned(),
+            size: Some(item.size),
+            state: if sent { "sending" } else { "local only" },
+            checked_at: None,
+            why: Some(item.why.clone()).filter(|why| !why.is_empty()),
+        }
+    }));
+    rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
+    rows
+}
+
+fn of_folder(node: &FolderNode) -> Row {
+    Row {
+        kind: "folder",
+        id: Some(node.remote.id.to_string()),
+        path: node.at.clone(),
+        title: node.remote.name.clone(),
+        size: None,
+        state: match (node.listed, node.at.is_some()) {
+            (true, true) => "synced",
+            (true, false) => "incoming",
+            (false, _) => "leaving",
+        },
+        checked_at: Some(node.walked_at).filter(|at| at.0 > 0),
+        why: None,
+    }
+}
+
+fn of_file(stored: &StoredStorage, node: &FileNode) -> Row {
+    let current = node
+        .base
+        .as_ref()
+        .is_some_and(|base| base.attachment == node.remote.attachment && base.size == node.remote.size);
+    // Where it is, or will be.
+    let coming = || {
+        let folder = match &node.remote.folder {
+            None => MirrorPath::new("Storage").ok(),
+            Some(id) => stored.folders.get(id).and_then(|folder| folder.at.clone()),
+        };
+        folder.and_then(|folder| folder.join(node.stem.as_deref()?).ok())
+    };
+    Row {
+        kind: "file",
+        id: Some(node.remote.id.to_string()),
+        path: node.base.as_ref().map(|base| base.path.clone()).or_else(coming),
+        title: node.remote.filename.clone(),
+        size: Some(node.remote.size),
+        state: match (node.seen, current) {
+            (Seen::Listed, true) => "synced",
+            (Seen::Listed, false) => "incoming",
+            _ => "leaving",
+        },
+        checked_at: Some(node.seen_at).filter(|at| at.0 > 0),
+        why: None,
+    }
+}
+
+impl Row {
+    pub(super) fn is_within(&self, place: &MirrorPath) -> bool {
+        self.path.as_ref().is_some_and(|path| path.is_within(place))
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let mut value = json!({
+            "kind": self.kind,
+            "id": self.id,
+            "workspace_id": null,
+            "path": self.path.as_ref().map(MirrorPath::as_str),
+            "title": self.title,
+            "state": self.state,
+            "checked_at": self.checked_at.map(rfc3339),
+        });
+        if let Some(size) = self.size {
+            value["size_bytes"] = json!(size);
+        }
+        if let Some(why) = &self.why {
+            value["why"] = json!(why);
+        }
+        value
+    }
+
+    pub(super) fn write(&self, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+        let style = match self.state {
+            "synced" => output::GOOD,
+            _ => output::ODD,
+        };
+        let checked = self.checked_at.map_or_else(|| "never".to_owned(), |at| output::ago(now.since_ms(at)));
+        let shown = self.path.as_ref().map_or(self.title.as_str(), MirrorPath::as_str);
+        let size = self.size.map_or_else(String::new, |size| format!("  {}", output::bytes(size)));
+        let end = if self.kind == "folder" { "/" } else { "" };
+        writeln!(
+            out,
+            "{}  {}  {}{end}{}",
+            output::paint(style, &format!("{:<10}", self.state)),
+            output::paint(output::DIM, &format!("{checked:>14}")),
+            crate::logging::escape(shown),
+            output::paint(output::DIM, &size),
+        )
+    }
+}

@@ -1,0 +1,356 @@
+//! Pages as they are and as they were: what `history`, `diff`, `restore` and `undo` share. It reads the state and the
+//! files, beside a daemon or without one, and changes nothing.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use super::when;
+use crate::config::Config;
+use crate::daemon::{self, place_in};
+use crate::markdown::{self, Allowed, front_matter};
+use crate::mirror;
+use crate::model::{Blocks, ContentHash, DiskError, MirrorPath, Node, Put, Timestamp};
+use crate::plan::naming;
+use crate::store::{Loaded, ReadOnly, Side, Store, Version};
+
+/// The state, and the folder it is about.
+pub struct Past<'a> {
+    config: &'a Config,
+    state: ReadOnly,
+    /// The three trees.
+    pub loaded: Loaded,
+}
+
+/// A page's file as it is now.
+pub struct Present {
+    /// What names its bytes.
+    pub hash: ContentHash,
+    /// All of it.
+    pub text: String,
+    /// What it stands for.
+    pub blocks: Blocks,
+}
+
+impl Present {
+    /// The Markdown, without the front matter.
+    #[must_use]
+    pub fn body(&self) -> &str {
+        front_matter::split(&self.text).map_or(&self.text, |split| split.body)
+    }
+
+    /// The front matter, as it stands.
+    #[must_use]
+    pub fn front(&self) -> &str {
+        &self.text[..self.text.len() - self.body().len()]
+    }
+}
+
+impl<'a> Past<'a> {
+    /// Opens the state.
+    ///
+    /// # Errors
+    /// One sentence, when there is none or it cannot be read.
+    pub fn open(config: &'a Config) -> Result<Self> {
+        let Some(mut state) = ReadOnly::open(&config.state_dir)? else {
+            bail!("there is no mirror yet: run espejo sync or espejo run first");
+        };
+        let loaded = state.load()?;
+        Ok(Self { config, state, loaded })
+    }
+
+    /// The store, for reading.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        self.state.store()
+    }
+
+    /// What a person typed, as a page's place in the mirror; `.md` may be left out.
+    ///
+    /// # Errors
+    /// One sentence, when it is not in the mirror.
+    pub fn place(&self, typed: &Path) -> Result<MirrorPath> {
+        let root = &self.config.root;
+        let Some(place) = place_in(root, typed).filter(|place| !place.is_root()) else {
+            bail!("{} is not in the mirror {}", typed.display(), root.display());
+        };
+        let with_ending = place.parent().and_then(|up| up.join(&format!("{}.md", place.name())).ok());
+        match with_ending {
+            Some(page) if place.page_stem().is_none() => {
+                let known = self.page_at(&page).is_some() || !self.store().versions_at(&page)?.is_empty();
+                Ok(if known { page } else { place })
+            }
+            _ => Ok(place),
+        }
+    }
+
+    /// The page whose file is here, or was when it was last seen.
+    #[must_use]
+    pub fn page_at(&self, place: &MirrorPath) -> Option<&Node> {
+        let nodes = || self.loaded.pages.values();
+        nodes()
+            .find(|node| node.file.as_ref() == Some(place))
+            .or_else(|| nodes().find(|node| node.file.is_none() && base_path(node) == Some(place)))
+    }
+
+    /// Every version of what is, or was, at a place, oldest first.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn versions(&self, place: &MirrorPath) -> Result<Vec<Version>> {
+        let here = self.page_at(place).map(|node| node.id.clone());
+        let at_place = self.store().versions_at(place)?;
+        let mut pages: BTreeSet<_> = at_place.iter().filter_map(|version| version.page.clone()).collect();
+        if here.is_some() {
+            // Whatever stood here and lives elsewhere now is not meant.
+            pages.retain(|id| !self.loaded.pages.contains_key(id));
+            pages.extend(here);
+        }
+        let mut all: Vec<Version> = at_place.into_iter().filter(|version| version.page.is_none()).collect();
+        for page in pages {
+            all.extend(self.store().versions_of(&page)?);
+        }
+        all.sort_by_key(|version| version.number);
+        Ok(all)
+    }
+
+    /// The version that a person means: by number, by hash, or as it was at a time.
+    ///
+    /// # Errors
+    /// One sentence, when there is none, or more than one.
+    pub fn find<'v>(
+        &self,
+        versions: &'v [Version],
+        at: &str,
+        place: &MirrorPath,
+        now: Timestamp,
+    ) -> Result<&'v Version> {
+        let Some(oldest) = versions.first() else {
+            bail!("the history has no version of {place}");
+        };
+        let typed = at.trim();
+        let by_number = typed.strip_prefix('#').unwrap_or(typed).parse::<i64>().ok();
+        if let Some(found) = versions.iter().find(|version| Some(version.number) == by_number) {
+            return Ok(found);
+        }
+        let hex = typed.to_ascii_lowercase();
+        if hex.len() >= 4 && hex.chars().all(|c| c.is_ascii_hexdigit()) {
+            let named = |version: &&Version| name_of(version).to_hex().starts_with(&hex);
+            let mut found = versions.iter().rev().filter(named);
+            if let Some(first) = found.next() {
+                if found.any(|other| name_of(other) != name_of(first)) {
+                    bail!("{typed} names more than one version of {place}; write more of it");
+                }
+                return Ok(first);
+            }
+        }
+        let Some(moment) = when::parse(typed, now) else {
+            bail!(
+                "{typed:?} is no version of {place} and no time; espejo history lists the versions, and a time is \
+                 like 14:30, 2026-05-31, \"2026-05-31 14:30\" or 2h"
+            );
+        };
+        match versions.iter().rev().find(|version| version.at <= moment) {
+            Some(found) => Ok(found),
+            None => bail!("the oldest version of {place} is of {}", when::local(oldest.at)),
+        }
+    }
+
+    /// A page's file as it is now; `None` where there is none.
+    ///
+    /// # Errors
+    /// One sentence, when it cannot be read or is no text.
+    pub fn present(&self, place: &MirrorPath) -> Result<Option<Present>> {
+        let bytes = match mirror::peek(&self.config.root, place) {
+            Ok(bytes) => bytes,
+            Err(DiskError::Missing(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let hash = ContentHash::of(&bytes);
+        let text = String::from_utf8(bytes)
+            .map_err(|_| anyhow::anyhow!("{place} is not UTF-8 text; mend it, or move it away"))?;
+        let node = self.page_at(place);
+        let blocks = self.meaning(node, &text, hash)?;
+        Ok(Some(Present { hash, text, blocks }))
+    }
+
+    /// What a text stands for as the file of a page.
+    fn meaning(&self, node: Option<&Node>, text: &str, hash: ContentHash) -> Result<Blocks> {
+        let base = node.and_then(|node| node.base.as_ref());
+        if let Some(base) = base
+            && base.text == Some(hash)
+        {
+            return self.body(base.body);
+        }
+        if let Some(json) = self.store().meaning_of(hash)? {
+            return Ok(serde_json::from_slice(&json)?);
+        }
+        let body = front_matter::split(text).map_or(text, |split| split.body);
+        let mut known = base.map(|base| self.body(base.body)).transpose()?.unwrap_or_default();
+        let mut allowed = Allowed::named(&self.config.pages.blocks);
+        if let Some(node) = node {
+            let stand_ins = self.store().stand_ins(&node.workspace)?;
+            allowed.learn(&stand_ins);
+            // Blocks that stand in the text as one line each, and are not on the page any more.
+            let is_shown = |block: &&serde_json::Value| {
+                block["id"].as_str().is_some_and(|id| {
+                    body.contains(&format!(" {id} -->")) && !known.iter().any(|own| own["id"] == id)
+                })
+            };
+            let shown: Blocks = stand_ins.iter().filter(is_shown).cloned().collect();
+            known.extend(shown);
+        }
+        Ok(markdown::parse_taking(body, known, &allowed, &mut new_id))
+    }
+
+    /// A body that the state has.
+    ///
+    /// # Errors
+    /// When it is not there, or cannot be read.
+    pub fn body(&self, hash: ContentHash) -> Result<Blocks> {
+        if let Some(json) = self.store().content(hash)? {
+            return Ok(serde_json::from_slice(&json)?);
+        }
+        self.store().body(hash)?.context("a version of the page is missing from the state")
+    }
+
+    /// The file's text of a version, where it was read from a file.
+    ///
+    /// # Errors
+    /// When it cannot be read or is no text.
+    pub fn text(&self, version: &Version) -> Result<Option<String>> {
+        let Some(hash) = version.text else { return Ok(None) };
+        let Some(bytes) = self.store().content(hash)? else { return Ok(None) };
+        let text = String::from_utf8(bytes);
+        Ok(Some(text.map_err(|_| anyhow::anyhow!("version #{} is not UTF-8 text", version.number))?))
+    }
+
+    /// The words that a version says, in order, whichever side it comes from.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn words(&self, version: &Version) -> Result<Vec<String>> {
+        if let Some(body) = version.body {
+            return Ok(words_of(&self.body(body)?));
+        }
+        let Some(hash) = version.text else { return Ok(Vec::new()) };
+        // A file that held no text still has a past.
+        let Ok(text) = String::from_utf8(self.store().content(hash)?.unwrap_or_default()) else {
+            return Ok(Vec::new());
+        };
+        let body = front_matter::split(&text).map_or(text.as_str(), |split| split.body);
+        Ok(words_of(&markdown::parse(body, &[], &Allowed::all(), &mut String::new)))
+    }
+
+    /// A version as the text of a file: with the lines of `present` wherever it says the same.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn as_file(&self, version: &Version, present: Option<&Present>) -> Result<String> {
+        if let Some(text) = self.text(version)? {
+            return Ok(text);
+        }
+        let Some(body) = version.body else { bail!("version #{} holds nothing", version.number) };
+        let blocks = self.body(body)?;
+        Ok(match present {
+            Some(present) => {
+                present.front().to_owned() + &markdown::patch(present.body(), &present.blocks, &blocks)
+            }
+            None => markdown::render(&blocks).text,
+        })
+    }
+
+    /// What puts a version into the file at `place`, where the page that it is of has its file, or had it.
+    ///
+    /// # Errors
+    /// One sentence, when the version cannot be a page's text.
+    pub fn put(&self, version: &Version, place: &MirrorPath, present: Option<&Present>) -> Result<Put> {
+        let node = self.page_at(place);
+        let mut text = self.as_file(version, present)?;
+        let mut body = version.body.map(|body| self.body(body)).transpose()?;
+        if let (None, Some(old)) = (node, &body) {
+            // A new page has blocks of its own: the trashed one may come back in the app.
+            let new = markdown::with_new_ids(old, &mut new_id);
+            let start = front_matter::split(&text).map_or(0, |split| split.body_start);
+            text = text[..start].to_owned() + &markdown::patch(&text[start..], old, &new);
+            body = Some(new);
+        }
+        let front = |text: &str, id: Option<&str>, title: Option<&str>, icon: Option<&str>| {
+            front_matter::set(text, id, title, icon)
+                .map_err(|error| anyhow::anyhow!("version #{}: {error}", version.number))
+        };
+        let said = |text: &str| Some(front_matter::split(text).ok()?.front.unwrap_or_default());
+        let title = said_title(place, &version.title);
+        let text = match (present.and_then(|present| said(&present.text)), node) {
+            // Which page it is, and what it is called, stays as it is now.
+            (Some(now), _) => front(&text, now.id.as_deref(), now.title.as_deref(), now.icon.as_deref())?,
+            (None, Some(node)) => {
+                let title = said_title(place, &node.remote.title);
+                front(&text, Some(node.id.as_str()), title, node.remote.icon.as_deref())?
+            }
+            (None, None) => front(&text, None, title, None)?,
+        };
+        Ok(Put::Text { path: place.clone(), expect: present.map(|present| present.hash), text, body })
+    }
+
+    /// The text that a page's file held when both sides last agreed.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn agreed_text(&self, node: &Node) -> Result<Option<String>> {
+        let Some(base) = &node.base else { return Ok(None) };
+        if let Some(bytes) = base.text.map(|hash| self.store().content(hash)).transpose()?.flatten() {
+            return Ok(String::from_utf8(bytes).ok());
+        }
+        let text = markdown::render(&self.body(base.body)?).text;
+        let title = base.front_title.as_deref().or(said_title(&base.path, &base.title));
+        Ok(front_matter::set(&text, Some(node.id.as_str()), title, base.icon.as_deref()).ok())
+    }
+}
+
+/// Where a page's file is, or was when both sides last agreed.
+#[must_use]
+pub fn base_path(node: &Node) -> Option<&MirrorPath> {
+    node.file.as_ref().or(node.base.as_ref().map(|base| &base.path))
+}
+
+/// The title that the front matter must say because the name cannot.
+fn said_title<'t>(place: &MirrorPath, title: &'t str) -> Option<&'t str> {
+    let says = place.page_stem().is_some_and(|stem| naming::still_says(stem, title));
+    (!says).then_some(title)
+}
+
+/// What a version is called: the hash of its text, or of its body.
+#[must_use]
+pub fn name_of(version: &Version) -> ContentHash {
+    let file = version.text.filter(|_| version.side != Side::Service);
+    file.or(version.body).unwrap_or(ContentHash([0; 32]))
+}
+
+/// The words of blocks, in order.
+#[must_use]
+pub fn words_of(blocks: &[serde_json::Value]) -> Vec<String> {
+    fn walk(value: &serde_json::Value, words: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Array(items) => items.iter().for_each(|item| walk(item, words)),
+            serde_json::Value::Object(map) => {
+                if let Some(text) = map.get("text").and_then(serde_json::Value::as_str) {
+                    words.extend(text.split_whitespace().map(str::to_owned));
+                }
+                map.iter().filter(|(key, _)| *key != "props").for_each(|(_, value)| walk(value, words));
+            }
+            _ => {}
+        }
+    }
+    let mut words = Vec::new();
+    blocks.iter().for_each(|block| walk(block, &mut words));
+    words
+}
+
+/// An id for a new block.
+pub fn new_id() -> String {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&daemon::fresh_seed()[..16]);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+}

@@ -1,0 +1,129 @@
+//! `espejo restore`: puts a version of a page back into its file, or undoes here what a guard holds.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+use super::past::{Past, base_path};
+use super::{output, put, when};
+use crate::cli::Exit;
+use crate::config::Config;
+use crate::daemon;
+use crate::engine::WENT_BACK;
+use crate::model::{MirrorPath, Node, Put};
+use crate::store::Version;
+
+/// Restores.
+///
+/// # Errors
+/// One sentence, when there is nothing to restore or it cannot be written.
+pub async fn run(config: &Config, paths: &[PathBuf], at: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
+    let past = Past::open(config)?;
+    let places = paths.iter().map(|path| past.place(path)).collect::<Result<Vec<MirrorPath>>>()?;
+    match (places.as_slice(), at) {
+        ([place], Some(at)) => version(config, &past, place, at, out).await,
+        (_, Some(_)) => bail!("--at needs one PATH: the page whose version is meant"),
+        (places, None) => held(config, &past, places, out).await,
+    }
+}
+
+/// Puts one version back.
+async fn version(
+    config: &Config,
+    past: &Past<'_>,
+    place: &MirrorPath,
+    at: &str,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let versions = past.versions(place)?;
+    let version = past.find(&versions, at, place, daemon::wall_now())?;
+    let node = past.page_at(place).or_else(|| past.loaded.pages.get(version.page.as_ref()?));
+    let here = node.and_then(base_path).or(version.path.as_ref()).unwrap_or(place).clone();
+    let present = past.present(&here)?;
+    let put = past.put(version, &here, present.as_ref())?;
+    if let (Put::Text { text, .. }, Some(present)) = (&put, &present)
+        && *text == present.text
+    {
+        writeln!(out, "{here} is as it was already")?;
+        return Ok(Exit::Done);
+    }
+    let is_new = node.is_none() && present.is_none();
+    let running = put::carry_out(config, put).await?;
+    writeln!(out, "{} is as it was {}", output::paint(output::NAME, here.as_str()), was(version))?;
+    if is_new {
+        writeln!(out, "  its page is gone at the service: it comes back as a new page, with a new id")?;
+    } else if present.is_some() {
+        writeln!(out, "  what it held before is kept: espejo undo puts it back, espejo history lists it")?;
+    }
+    writeln!(out, "  {}", then(running))?;
+    Ok(Exit::Done)
+}
+
+fn was(version: &Version) -> String {
+    format!("on {} (#{})", when::local(version.at), version.number)
+}
+
+/// What becomes of a change to a file.
+pub(super) fn then(running: bool) -> &'static str {
+    if running {
+        "the running espejo takes it to the service like any edit"
+    } else {
+        "the next espejo sync or espejo run takes it to the service like any edit"
+    }
+}
+
+/// Puts back the files that were deleted, and not yet at the service, and those that cannot be pages as they are.
+async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut dyn Write) -> Result<Exit> {
+    let mut nodes: Vec<(&MirrorPath, &Node)> = past
+        .loaded
+        .pages
+        .values()
+        .filter(|node| {
+            let file = node.file.as_ref().and_then(|path| past.loaded.files.get(path));
+            let went_back = node.parked.as_ref().is_some_and(|parked| parked.why == WENT_BACK);
+            let is_odd = went_back || file.is_some_and(|file| file.problem.is_some());
+            node.base.is_some() && (node.file.is_none() || is_odd)
+        })
+        .filter_map(|node| Some((base_path(node)?, node)))
+        .filter(|(path, _)| places.is_empty() || places.iter().any(|place| covers(place, path)))
+        .collect();
+    nodes.sort_by_key(|(path, _)| *path);
+    if nodes.is_empty() {
+        match places {
+            [] => bail!("nothing is held that could be put back; espejo status says what is"),
+            [place, ..] => bail!(
+                "nothing is held at {place}; to put an older version back name it: espejo history {0}, then \
+                 espejo restore {0} --at NUMBER",
+                output::shell_word(&config.root.join(place.as_str()).to_string_lossy())
+            ),
+        }
+    }
+    let (mut back, mut running) = (0, false);
+    for (path, node) in nodes {
+        let expect = match crate::mirror::peek(&config.root, path) {
+            Ok(bytes) => Some(crate::model::ContentHash::of(&bytes)),
+            Err(crate::model::DiskError::Missing(_)) => None,
+            Err(error) => bail!("{error}"),
+        };
+        if node.file.is_none() && expect.is_some() {
+            // It has come back by itself.
+            continue;
+        }
+        let Some(text) = past.agreed_text(node)? else { continue };
+        running = put::carry_out(config, Put::Text { path: path.clone(), expect, text, body: None }).await?;
+        back += 1;
+        writeln!(out, "{} is back", output::paint(output::NAME, path.as_str()))?;
+    }
+    if back == 0 {
+        writeln!(out, "everything is back already")?;
+    } else if !running {
+        writeln!(out, "  the next espejo sync or espejo run takes note of it")?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Whether `place` is the page at `path`, or above it.
+fn covers(place: &MirrorPath, path: &MirrorPath) -> bool {
+    path.is_within(place) || crate::model::folder_of(place).is_some_and(|folder| path.is_within(&folder))
+}

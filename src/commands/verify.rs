@@ -1,0 +1,43 @@
+//! `espejo verify`: a full pass that also compares stored files with what was downloaded, and repairs what is missing.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use anyhow::Result;
+
+use super::output;
+use super::sync::{self, Screen};
+use crate::cli::Exit;
+use crate::config::Config;
+use crate::model::Request;
+
+/// Checks the mirror. Exit code 3 when something needs the user.
+///
+/// # Errors
+/// One sentence, when the check cannot be made or finished.
+pub async fn run(
+    config: &Config,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    screen: Screen<'_>,
+    deep: bool,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let quiet = screen.quiet;
+    let pass = sync::pass(config, variable, screen, Request::Verify { deep }).await?;
+    if !quiet && pass.summary.pass_is_over {
+        writeln!(out, "{}", words(&pass.summary, deep))?;
+    }
+    sync::conclude(&pass, true, out)
+}
+
+fn words(summary: &crate::engine::Summary, deep: bool) -> String {
+    let storage = &summary.storage;
+    let mut words = output::count(summary.mirrored as u64, "page", "pages");
+    words.push_str(" compared with the service");
+    if storage.listed > 0 {
+        let files = output::count(storage.files as u64, "stored file", "stored files");
+        words.push_str(&format!("; {files} there, {}", output::bytes(storage.bytes)));
+        words.push_str(if deep { ", every byte compared" } else { ", by size and time (--deep reads them)" });
+    }
+    words
+}

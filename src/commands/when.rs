@@ -1,0 +1,89 @@
+//! Moments as people write and read them, in the time zone of the machine.
+
+use jiff::tz::TimeZone;
+use jiff::{Span, SpanRelativeTo, civil};
+
+use crate::model::Timestamp;
+
+/// A moment in the past that a person wrote: `14:30` (today, or yesterday when that is still to come), `2026-05-31` (the
+/// end of that day), `2026-05-31 14:30`, with a zone `2026-05-31T14:30:00Z`, or how long ago: `2h`, `3 days ago`.
+#[must_use]
+pub fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
+    parse_in(text, now, &TimeZone::system())
+}
+
+fn parse_in(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let text = text.trim();
+    let here = jiff::Timestamp::from_millisecond(now.0).ok()?.to_zoned(zone.clone());
+    let told = |zoned: jiff::Zoned| Some(Timestamp(zoned.timestamp().as_millisecond()));
+    if let Ok(moment) = text.parse::<jiff::Timestamp>() {
+        return Some(Timestamp(moment.as_millisecond()));
+    }
+    if let Ok(time) = text.parse::<civil::Time>() {
+        let today = here.date().to_datetime(time).to_zoned(zone.clone()).ok()?;
+        let past = if today > here { here.yesterday().ok()?.with().time(time).build().ok()? } else { today };
+        // A minute is meant to its end, as a day is.
+        return told(past.saturating_add(rest_of(text)));
+    }
+    if let Ok(date) = text.parse::<civil::Date>()
+        && !text.contains(':')
+    {
+        return told(
+            date.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.saturating_sub(Span::new().milliseconds(1)),
+        );
+    }
+    if let Ok(moment) = text.parse::<civil::DateTime>() {
+        return told(moment.to_zoned(zone.clone()).ok()?.saturating_add(rest_of(text)));
+    }
+    let span: Span = text.parse().ok()?;
+    let ago = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?.unsigned_abs();
+    Some(now.plus_ms(-i64::try_from(ago.as_millis()).ok()?))
+}
+
+/// What is left of the minute or second that was written.
+fn rest_of(text: &str) -> Span {
+    let ms = if text.contains('.') {
+        0
+    } else if text.matches(':').count() >= 2 {
+        999
+    } else {
+        59_999
+    };
+    Span::new().milliseconds(ms)
+}
+
+/// A moment as people read it here: `2026-05-31 14:30:05`.
+#[must_use]
+pub fn local(at: Timestamp) -> String {
+    let moment = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_understood_as_people_write_them() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        let at = |text: &str| Timestamp(text.parse::<jiff::Timestamp>().unwrap().as_millisecond());
+        let now = at("2026-05-31T12:00:00Z");
+        for (text, expected) in [
+            ("2026-05-31T10:30:00Z", Some("2026-05-31T10:30:00Z")),
+            ("2026-05-31 10:30", Some("2026-05-31T08:30:59.999Z")),
+            ("2026-05-31 10:30:07", Some("2026-05-31T08:30:07.999Z")),
+            ("2026-05-30", Some("2026-05-30T21:59:59.999Z")),
+            ("10:30", Some("2026-05-31T08:30:59.999Z")),
+            ("23:15", Some("2026-05-30T21:15:59.999Z")),
+            ("2h", Some("2026-05-31T10:00:00Z")),
+            ("90 minutes ago", Some("2026-05-31T10:30:00Z")),
+            ("3 days", Some("2026-05-28T12:00:00Z")),
+            ("2 weeks ago", Some("2026-05-17T12:00:00Z")),
+            ("tomorrow-ish", None),
+            ("", None),
+            ("25:00", None),
+        ] {
+            assert_eq!(parse_in(text, now, &zone), expected.map(at), "{text}");
+        }
+    }
+}

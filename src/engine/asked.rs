@@ -1,0 +1,155 @@
+//! What a person asks espejo to do to a file, done as they would do it: looked at, kept, replaced only if it is what they
+//! saw. What follows from it follows as from any edit of theirs.
+
+use std::collections::VecDeque;
+
+use super::Engine;
+use super::flight::Purpose;
+use super::history::Detail;
+use crate::model::{
+    Body, ContentHash, DiskError, DiskReply, Effect, Expect, FileLook, MirrorPath, PageId, Put,
+};
+use crate::plan::ignore;
+use crate::store::{ActKind, StoreError};
+
+/// What was asked for and is not done yet, in order, and what became of the rest.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    waiting: VecDeque<Put>,
+    /// What the file held that is being replaced.
+    before: Option<ContentHash>,
+    told: Vec<Result<(), String>>,
+    only: bool,
+}
+
+impl Asked {
+    /// Whether nothing else is to be done in this run.
+    pub(super) fn is_all(&self) -> bool {
+        self.only
+    }
+}
+
+impl Engine {
+    /// From now on only what is asked for is done, and no request is made.
+    pub fn do_only_what_is_asked(&mut self) {
+        self.asked.only = true;
+    }
+
+    /// What became of each [`Put`] since the last call, in the order in which they were asked for: done, or one
+    /// sentence why not.
+    pub fn take_told(&mut self) -> Vec<Result<(), String>> {
+        std::mem::take(&mut self.asked.told)
+    }
+
+    pub(super) fn put(&mut self, put: Put) {
+        self.asked.waiting.push_back(put);
+        self.watch.scan_by(self.now);
+    }
+
+    pub(super) fn next_asked(&mut self) -> Option<(Effect, Purpose)> {
+        if let Some(Err(why)) = &self.root.state {
+            let why = format!("nothing is written: {why}");
+            for _ in self.asked.waiting.drain(..) {
+                self.asked.told.push(Err(why.clone()));
+            }
+        }
+        if !self.root.is_ready() {
+            return None;
+        }
+        while let Some(put) = self.asked.waiting.front() {
+            let names = match put {
+                Put::Text { path, .. } => vec![path],
+                Put::Name { from, to } => vec![from, to],
+            };
+            if let Some(odd) = names.into_iter().find(|path| !ignore::is_page_file(path.name())) {
+                let why = format!("{odd} is no page's file");
+                self.tell_asked(Err(why));
+                continue;
+            }
+            return Some(match put {
+                Put::Text { path, .. } => (Effect::ReadFile(path.clone()), Purpose::ReadAsked),
+                Put::Name { from, to } => {
+                    (Effect::Rename { from: from.clone(), to: to.clone() }, Purpose::Asked)
+                }
+            });
+        }
+        None
+    }
+
+    fn tell_asked(&mut self, what: Result<(), String>) {
+        self.asked.waiting.pop_front();
+        self.asked.before = None;
+        self.asked.told.push(what);
+        // A person's change like any other: a scan sees it.
+        self.watch.scan_by(self.now);
+    }
+
+    /// The file as it is now, before a text is put into it.
+    pub(super) fn asked_read(&mut self, result: Result<FileLook, DiskError>) -> Result<(), StoreError> {
+        let Some(Put::Text { path, expect, text, body }) = self.asked.waiting.front().cloned() else {
+            return Ok(());
+        };
+        let hash = ContentHash::of(text.as_bytes());
+        let write = match (result, expect) {
+            (Ok(look), _) if look.bytes == text.as_bytes() => {
+                self.tell_asked(Ok(()));
+                return Ok(());
+            }
+            (Ok(look), Some(expect)) if ContentHash::of(&look.bytes) == expect => {
+                self.take_in_file(&look)?;
+                self.keep_present(&path, &look.bytes)?;
+                self.store.keep_for_undo(&look.bytes)?;
+                self.asked.before = Some(expect);
+                Expect::Content(expect)
+            }
+            (Err(DiskError::Missing(_)), None) => Expect::Absent,
+            (Ok(_), Some(_)) => {
+                self.tell_asked(Err(format!("{path} was changed in this moment; look at it and try again")));
+                return Ok(());
+            }
+            (Ok(_), None) => {
+                self.tell_asked(Err(format!("{path} exists already")));
+                return Ok(());
+            }
+            (Err(error), _) => {
+                self.tell_asked(Err(error.to_string()));
+                return Ok(());
+            }
+        };
+        if let Some(blocks) = body {
+            self.store.keep_meaning(hash, Body::json(&blocks).as_bytes(), self.now)?;
+        }
+        let effect = Effect::WriteFile { path, bytes: text.into_bytes(), expect: write };
+        self.ready = Some((effect, Purpose::Asked));
+        Ok(())
+    }
+
+    /// The change itself has ended.
+    pub(super) fn asked_done(&mut self, result: Result<DiskReply, DiskError>) -> Result<(), StoreError> {
+        let Some(put) = self.asked.waiting.front().cloned() else { return Ok(()) };
+        if let Err(error) = result {
+            self.disk_failed(put.path(), &error);
+            self.tell_asked(Err(error.to_string()));
+            return Ok(());
+        }
+        match &put {
+            Put::Text { path, text, .. } => {
+                let texts = (self.asked.before, Some(ContentHash::of(text.as_bytes())));
+                let page = self.page_of(path);
+                let more = Detail { texts, ..Detail::default() };
+                self.note_act(path.clone(), page.as_ref(), ActKind::Restored, more)?;
+            }
+            Put::Name { from, to } => {
+                let page = self.page_of(from);
+                let more = Detail { other: Some(from.to_string()), ..Detail::default() };
+                self.note_act(to.clone(), page.as_ref(), ActKind::NamedBack, more)?;
+            }
+        }
+        self.tell_asked(Ok(()));
+        Ok(())
+    }
+
+    fn page_of(&self, path: &MirrorPath) -> Option<PageId> {
+        self.trees.files.get(path).and_then(|file| file.page.clone())
+    }
+}

@@ -1,0 +1,86 @@
+//! Where the pages' part of the engine and personal storage meet: whose turn it is, and whose an answer is.
+
+use super::flight::{Flight, Purpose};
+use super::storage::Task;
+use super::{Engine, desk, pace};
+use crate::model::{DiskError, Effect, EffectId, Outcome, StorageEvent, Timestamp};
+use crate::store::StoreError;
+
+type Choice = Option<(Effect, Purpose)>;
+
+fn purpose((effect, task): (Effect, Task)) -> (Effect, Purpose) {
+    (effect, Purpose::Storage(task))
+}
+
+impl Engine {
+    pub(super) fn next_storage_act(&mut self) -> Result<Choice, StoreError> {
+        Ok(self.storage.next_disk(&mut desk!(self))?.map(purpose))
+    }
+
+    pub(super) fn next_beside(&mut self) -> Choice {
+        if !self.root.is_ready() || self.asked.is_all() {
+            return None;
+        }
+        self.storage.next_beside(&mut desk!(self)).map(purpose)
+    }
+
+    pub(super) fn next_storage_change(&mut self) -> Result<Choice, StoreError> {
+        Ok(self.storage.next_change(&mut desk!(self), &self.pace)?.map(purpose))
+    }
+
+    pub(super) fn next_storage_look(&mut self) -> Choice {
+        if !self.root.is_ready() {
+            return None;
+        }
+        self.storage.next_look(&mut desk!(self), &self.pace).map(purpose)
+    }
+
+    pub(super) fn next_storage_look_due(&self, now: Timestamp) -> Timestamp {
+        if self.root.is_ready() && self.storage.wants_look(now) {
+            // Four downloads at once may be what it waits for: they tell when they end.
+            self.pace.earliest(self.storage.look_class(), 1, false, now).max(now.plus_ms(50))
+        } else {
+            self.storage.next_due(now)
+        }
+    }
+
+    pub(super) fn storage_done(
+        &mut self,
+        flight: &Flight,
+        id: EffectId,
+        task: Task,
+        outcome: Outcome,
+    ) -> Result<(), StoreError> {
+        match &outcome {
+            Outcome::Service(result) => {
+                self.pace.answered(id.0, self.now);
+                self.store.note_answer(id.0, self.now, self.now.plus_ms(-2 * pace::WINDOW_MS))?;
+                match result {
+                    Ok(_) => self.service_answers(),
+                    Err(error) => self.service_fails(flight, error),
+                }
+            }
+            Outcome::Disk(Err(DiskError::RootNotReady(why))) => self.root_is_lost(why),
+            _ => {}
+        }
+        self.storage.done(&mut desk!(self), task, (flight.tick, flight.sent_at), outcome)?;
+        if self.storage.take_wants_scan() {
+            self.watch.scan_by(self.now);
+        }
+        Ok(())
+    }
+
+    fn root_is_lost(&mut self, why: &str) {
+        self.root.state = Some(Err(why.to_owned()));
+        self.watch.scan_by(self.now.plus_ms(10_000));
+    }
+
+    pub(super) fn storage_event(&mut self, event: &StorageEvent) {
+        let StorageEvent::Progress { id, .. } = event;
+        let task = self.flights.get(id).and_then(|flight| match &flight.purpose {
+            Purpose::Storage(task) => Some(task),
+            _ => None,
+        });
+        self.storage.happened(task, event);
+    }
+}

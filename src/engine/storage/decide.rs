@@ -1,0 +1,195 @@
+//! What to do about one stored file: a pure comparison of what the service shows, what was agreed, and what is on disk.
+
+use crate::model::{Seen, StorageMode};
+
+/// The next act of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// Everything is as it should be.
+    Rest,
+    /// Nothing can be done until something else happens.
+    Wait,
+    /// It is nowhere any more.
+    Forget,
+    /// It left its list: it is asked for by itself.
+    Confirm,
+    /// Its content is to be fetched.
+    Fetch,
+    /// Its content is here and goes to its place.
+    Place,
+    /// It has another name or folder at the service.
+    Move,
+    /// A local edit is kept beside, and the service's version fetched.
+    SetAside,
+    /// It left the service, or is damaged: the file goes to the mirror's trash.
+    Discard,
+    /// What was agreed is no longer here: it is fetched anew.
+    LetGo,
+    /// It left here: it goes to the service's trash.
+    TrashThere,
+}
+
+/// What is in a file's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Here {
+    /// Not known, or about to be.
+    Unclear,
+    /// What was agreed.
+    Same,
+    /// Nothing, for longer than the grace time.
+    Missing,
+    /// Something else, at rest.
+    Changed,
+    /// The same by its looks, and other bytes.
+    Damaged,
+}
+
+/// One file, as [`decide`] sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct View {
+    pub(super) mode: StorageMode,
+    pub(super) seen: Seen,
+    /// Something was agreed on.
+    pub(super) agreed: bool,
+    pub(super) here: Here,
+    /// The service holds another content than was agreed.
+    pub(super) renewed: bool,
+    /// The content that the service holds is here, whole.
+    pub(super) fetched: bool,
+    /// What is here may be that content: a kill came between its placing and the note of it.
+    pub(super) perhaps_placed: bool,
+    /// The place on disk is another than the agreed one.
+    pub(super) displaced: bool,
+    /// A guard holds what left the service.
+    pub(super) held: bool,
+    /// A guard holds what left here, or it may have been renamed.
+    pub(super) kept: bool,
+    /// An upload of ours took its place; `true` when that one has been seen there.
+    pub(super) replaced: Option<bool>,
+}
+
+pub(super) fn decide(view: &View) -> Decision {
+    if let Some(replacement_is_there) = view.replaced {
+        return match (view.seen, replacement_is_there) {
+            (Seen::Gone | Seen::Unlisted, _) => Decision::Forget,
+            (Seen::Listed, true) => Decision::TrashThere,
+            (Seen::Listed, false) => Decision::Wait,
+        };
+    }
+    match view.seen {
+        Seen::Gone | Seen::Unlisted if !view.agreed => Decision::Forget,
+        Seen::Gone => match view.here {
+            Here::Unclear => Decision::Wait,
+            // An edit beats a deletion: the file stays, as one of the user's own.
+            Here::Missing | Here::Changed => Decision::Forget,
+            Here::Same | Here::Damaged if view.held => Decision::Wait,
+            Here::Same | Here::Damaged => Decision::Discard,
+        },
+        Seen::Unlisted if view.held => Decision::Wait,
+        Seen::Unlisted => Decision::Confirm,
+        Seen::Listed if !view.agreed => content(view),
+        Seen::Listed => match (view.here, view.mode) {
+            (Here::Unclear, _) => Decision::Wait,
+            (Here::Same, _) if view.renewed => content(view),
+            (Here::Same, _) if view.displaced => Decision::Move,
+            (Here::Same, _) => Decision::Rest,
+            (Here::Damaged, _) => Decision::Discard,
+            (Here::Changed, _) if view.perhaps_placed => content(view),
+            (Here::Changed, StorageMode::TwoWay) if !view.renewed => Decision::Wait,
+            (Here::Changed, _) => Decision::SetAside,
+            (Here::Missing, StorageMode::TwoWay) if view.renewed => Decision::LetGo,
+            (Here::Missing, StorageMode::TwoWay) if view.kept => Decision::Wait,
+            (Here::Missing, StorageMode::TwoWay) => Decision::TrashThere,
+            (Here::Missing, _) => Decision::LetGo,
+        },
+    }
+}
+
+fn content(view: &View) -> Decision {
+    if view.fetched { Decision::Place } else { Decision::Fetch }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REST: View = View {
+        mode: StorageMode::Backup,
+        seen: Seen::Listed,
+        agreed: true,
+        here: Here::Same,
+        renewed: false,
+        fetched: false,
+        perhaps_placed: false,
+        displaced: false,
+        held: false,
+        kept: false,
+        replaced: None,
+    };
+    const BOTH: View = View { mode: StorageMode::TwoWay, ..REST };
+
+    #[test]
+    fn every_difference_has_its_act() {
+        let check = |view: View, expected: Decision| assert_eq!(decide(&view), expected, "{view:?}");
+        check(REST, Decision::Rest);
+        check(View { agreed: false, ..REST }, Decision::Fetch);
+        check(View { agreed: false, fetched: true, ..REST }, Decision::Place);
+        check(View { renewed: true, ..REST }, Decision::Fetch);
+        check(View { renewed: true, fetched: true, ..REST }, Decision::Place);
+        check(View { displaced: true, ..REST }, Decision::Move);
+        check(View { here: Here::Missing, ..REST }, Decision::LetGo);
+        check(View { here: Here::Changed, ..REST }, Decision::SetAside);
+        check(View { here: Here::Changed, renewed: true, perhaps_placed: true, ..REST }, Decision::Fetch);
+        check(View { here: Here::Changed, ..BOTH }, Decision::Wait);
+        check(View { here: Here::Changed, renewed: true, ..BOTH }, Decision::SetAside);
+        check(View { here: Here::Missing, ..BOTH }, Decision::TrashThere);
+        check(View { here: Here::Missing, kept: true, ..BOTH }, Decision::Wait);
+        check(View { here: Here::Missing, renewed: true, ..BOTH }, Decision::LetGo);
+        check(View { here: Here::Damaged, ..BOTH }, Decision::Discard);
+        check(View { seen: Seen::Unlisted, ..REST }, Decision::Confirm);
+        check(View { seen: Seen::Unlisted, held: true, ..REST }, Decision::Wait);
+        check(View { seen: Seen::Gone, ..REST }, Decision::Discard);
+        check(View { seen: Seen::Gone, held: true, ..REST }, Decision::Wait);
+        check(View { seen: Seen::Gone, here: Here::Changed, ..REST }, Decision::Forget);
+        check(View { replaced: Some(false), agreed: false, ..BOTH }, Decision::Wait);
+        check(View { replaced: Some(true), agreed: false, ..BOTH }, Decision::TrashThere);
+    }
+
+    #[test]
+    fn nothing_is_taken_away_on_either_side_without_an_agreement_or_from_what_is_unclear() {
+        let bools = [false, true];
+        for mode in [StorageMode::Backup, StorageMode::TwoWay] {
+            for seen in [Seen::Listed, Seen::Unlisted, Seen::Gone] {
+                for here in [Here::Unclear, Here::Same, Here::Missing, Here::Changed, Here::Damaged] {
+                    for bits in 0..64_usize {
+                        let bit = |n: usize| bools[bits >> n & 1];
+                        let view = View {
+                            mode,
+                            seen,
+                            here,
+                            agreed: bit(0),
+                            renewed: bit(1),
+                            fetched: bit(2),
+                            perhaps_placed: bit(1) && bit(3),
+                            displaced: bit(3),
+                            held: bit(4),
+                            kept: bit(5),
+                            replaced: None,
+                        };
+                        let decision = decide(&view);
+                        let takes = matches!(decision, Decision::Discard | Decision::TrashThere);
+                        assert!(!takes || view.agreed && here != Here::Unclear, "{view:?}");
+                        assert!(decision != Decision::TrashThere || mode == StorageMode::TwoWay, "{view:?}");
+                        assert!(decision != Decision::Discard || here != Here::Changed, "{view:?}");
+                        assert!(
+                            decision != Decision::Discard
+                                || seen == Seen::Gone && !view.held
+                                || here == Here::Damaged,
+                            "{view:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}

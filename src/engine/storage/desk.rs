@@ -1,0 +1,48 @@
+//! What storage is lent of the engine for one turn: the store, the time, and a place to say what happened.
+
+use std::collections::BTreeMap;
+
+use crate::engine::ids::Ids;
+use crate::engine::{Happening, Way};
+use crate::model::{MirrorPath, Settings, Timestamp, WorkspaceId, WorkspaceNode};
+use crate::store::{Attention, Store, StoreError};
+
+const BACKOFF_MAX_MS: i64 = 300_000;
+
+/// What storage is lent for one turn.
+pub(in crate::engine) struct Desk<'a> {
+    pub(in crate::engine) store: &'a mut Store,
+    pub(in crate::engine) settings: &'a Settings,
+    pub(in crate::engine) workspaces: &'a BTreeMap<WorkspaceId, WorkspaceNode>,
+    /// Their ids in the service's order, once a list came.
+    pub(in crate::engine) order: &'a [WorkspaceId],
+    pub(in crate::engine) happened: &'a mut Vec<Happening>,
+    pub(in crate::engine) ids: &'a mut Ids,
+    pub(in crate::engine) now: Timestamp,
+    pub(in crate::engine) tick: u64,
+}
+
+impl Desk<'_> {
+    pub(super) fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
+        let what = what.into();
+        tracing::info!(path = %path, ?way, "{what}");
+        self.happened.push(Happening { way, path: path.to_string(), what });
+    }
+
+    pub(super) fn notice(
+        &mut self,
+        path: &MirrorPath,
+        reason: String,
+        action: &str,
+    ) -> Result<(), StoreError> {
+        let notice = Attention { path: path.to_string(), reason, action: action.to_owned() };
+        self.store.add_notice(&notice, self.now)
+    }
+
+    /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.
+    pub(super) fn later(&mut self, failures: u32) -> Timestamp {
+        let base = (1_000_i64 << failures.saturating_sub(1).min(9)).min(BACKOFF_MAX_MS);
+        let jitter = i64::try_from(self.ids.below(base.unsigned_abs() / 4 + 1)).unwrap_or(0);
+        self.now.plus_ms(base + jitter)
+    }
+}

@@ -1,0 +1,434 @@
+//! Acts in the folder: folders made, moved and removed, files placed, moved, kept beside and taken away.
+
+use super::decide::{Decision, Here, View, decide};
+use super::names::storage_root;
+use super::{Desk, Fetched, Storage, Task, effect, local::Local};
+use crate::engine::Way;
+use crate::engine::place::wall_time;
+use crate::model::{
+    DiskError, DiskReply, Effect, FileId, FileNode, FolderId, MirrorPath, Part, Seen, StorageEffect,
+    StorageMode, StoredFile, StoredReply, Timestamp,
+};
+use crate::plan::{filenames, naming::fold};
+use crate::store::StoreError;
+
+type Choice = Option<(Effect, Task)>;
+
+impl Storage {
+    /// The folder that is not where it should be, if any; those above go first.
+    pub(super) fn next_act_on_folders(&mut self, desk: &mut Desk<'_>) -> Result<Choice, StoreError> {
+        if !self.folders_active || self.sight.at.0 == 0 || self.folders_retry_at > desk.now {
+            return Ok(None);
+        }
+        if !self.root_made {
+            if self.walks.get(&None).is_none_or(|walk| walk.looked == 0) {
+                return Ok(None);
+            }
+            let path = storage_root();
+            let task = Task::MakeFolder { folder: None, path: path.clone() };
+            return Ok(Some((effect(StorageEffect::MakeFolder(path)), task)));
+        }
+        if !self.swept && self.all_walked_since(0) {
+            self.swept = true;
+            let keep = self
+                .files
+                .values()
+                .map(|node| Part::of(&node.remote.id, &node.remote.attachment, node.remote.size));
+            return Ok(Some((effect(StorageEffect::Sweep(keep.collect())), Task::Sweep)));
+        }
+        let parents: std::collections::BTreeSet<Option<FolderId>> = self
+            .folders
+            .values()
+            .filter(|node| node.listed && node.stem.is_none())
+            .map(|node| node.remote.parent.clone())
+            .collect();
+        for parent in parents {
+            self.choose_names(desk, parent.as_ref())?;
+        }
+        for id in self.folders.keys().cloned().collect::<Vec<_>>() {
+            if let Some(choice) = self.act_on_folder(desk, &id)? {
+                return Ok(Some(choice));
+            }
+        }
+        self.folders_active = false;
+        Ok(None)
+    }
+
+    fn act_on_folder(&mut self, desk: &mut Desk<'_>, id: &FolderId) -> Result<Choice, StoreError> {
+        let Some(node) = self.folders.get(id).cloned() else { return Ok(None) };
+        if !node.listed {
+            let empty = !self.files.values().any(|file| file.remote.folder.as_ref() == Some(id))
+                && !self.folders.values().any(|inner| inner.remote.parent.as_ref() == Some(id));
+            let parent = node.remote.parent.as_ref();
+            let parent_is_gone = parent.is_some_and(|up| self.folders.get(up).is_none_or(|up| !up.listed));
+            let looked = self.walks.get(&node.remote.parent).map_or(0, |walk| walk.looked);
+            let again = parent_is_gone || looked > self.folders_missed.get(id).copied().unwrap_or(0);
+            if !empty || !again {
+                return Ok(None);
+            }
+            let Some(path) = node.at else {
+                self.forget_folder(desk, id)?;
+                return Ok(None);
+            };
+            let task = Task::RemoveFolder { folder: id.clone(), path: path.clone() };
+            return Ok(Some((Effect::RemoveFolder(path), task)));
+        }
+        let Some(wanted) = self.wanted_folder(&node) else { return Ok(None) };
+        let make = || {
+            let task = Task::MakeFolder { folder: Some(id.clone()), path: wanted.clone() };
+            Some((effect(StorageEffect::MakeFolder(wanted.clone())), task))
+        };
+        Ok(match &node.at {
+            None => make(),
+            Some(at) if *at == wanted => {
+                // A folder that somebody removed comes back with what is in it; where both ways are wanted, what is in it goes.
+                let gone = !self.sight.folders.contains(at) && !self.made.contains(at);
+                if gone && self.mode == StorageMode::Backup { make() } else { None }
+            }
+            Some(at) if self.sight.folders.contains(at) || self.made.contains(at) => {
+                let task = Task::RenameFolder { folder: id.clone(), from: at.clone(), to: wanted.clone() };
+                Some((Effect::Rename { from: at.clone(), to: wanted.clone() }, task))
+            }
+            Some(_) => make(),
+        })
+    }
+
+    fn forget_folder(&mut self, desk: &mut Desk<'_>, id: &FolderId) -> Result<(), StoreError> {
+        self.folders.remove(id);
+        self.walks.remove(&Some(id.clone()));
+        self.folders_missed.remove(id);
+        desk.store.delete_storage_folder(id)
+    }
+
+    /// The next file for which something can be done on disk. What is wanted of the service is noted on the way.
+    pub(super) fn next_act_on_files(&mut self, desk: &mut Desk<'_>) -> Result<Choice, StoreError> {
+        if self.sight.at.0 == 0 {
+            return Ok(None);
+        }
+        for id in self.active.iter().cloned().collect::<Vec<_>>() {
+            if self.is_busy(&id) || self.moments.get(&id).is_some_and(|m| m.act_at > desk.now) {
+                continue;
+            }
+            if let Some(choice) = self.act_on_file(desk, &id)? {
+                return Ok(Some(choice));
+            }
+        }
+        Ok(None)
+    }
+
+    fn act_on_file(&mut self, desk: &mut Desk<'_>, id: &FileId) -> Result<Choice, StoreError> {
+        let Some(mut node) = self.files.get(id).cloned() else {
+            self.active.remove(id);
+            self.wants.remove(id);
+            return Ok(None);
+        };
+        if node.stem.is_none() && node.seen == Seen::Listed {
+            self.choose_names(desk, node.remote.folder.as_ref())?;
+            node = self.files.get(id).cloned().unwrap_or(node);
+        }
+        let (view, again_at) = self.view(desk, &node);
+        let decision = decide(&view);
+        tracing::trace!(file = %id, ?decision, "decided");
+        self.wants.remove(id);
+        match decision {
+            Decision::Rest | Decision::Wait => {
+                match again_at {
+                    Some(at) => self.moment(id).act_at = at,
+                    None => {
+                        self.active.remove(id);
+                    }
+                }
+                Ok(None)
+            }
+            Decision::Confirm | Decision::Fetch | Decision::TrashThere => {
+                self.wants.insert(id.clone(), decision);
+                self.active.remove(id);
+                Ok(None)
+            }
+            Decision::Forget => {
+                self.forget_file(desk, id)?;
+                self.wake_in(node.remote.folder.as_ref());
+                Ok(None)
+            }
+            Decision::LetGo => {
+                self.edit_file(desk, id, |node| node.base = None)?;
+                let moment = self.moment(id);
+                moment.local = Local::Unknown;
+                moment.damaged = false;
+                Ok(None)
+            }
+            Decision::Place => Ok(self.place(&node)),
+            Decision::Move => Ok(self.move_file(&node)),
+            Decision::SetAside => Ok(self.set_aside(desk, &node)),
+            Decision::Discard => Ok(node.base.map(|base| {
+                let task = Task::Discard { file: id.clone(), path: base.path.clone() };
+                (effect(StorageEffect::Discard { path: base.path, expect: base.stamp }), task)
+            })),
+        }
+    }
+
+    /// What is known of a file, and when time alone may change it.
+    pub(super) fn view(&self, desk: &Desk<'_>, node: &FileNode) -> (View, Option<Timestamp>) {
+        let id = &node.remote.id;
+        let (here, again_at) = match &node.base {
+            Some(_) => self.here(desk, node),
+            None => (Here::Unclear, None),
+        };
+        let fetched = self.moments.get(id).and_then(|moment| moment.fetched.as_ref());
+        let is_current = |fetched: &Fetched| {
+            fetched.attachment == node.remote.attachment && fetched.size == node.remote.size
+        };
+        let base = node.base.as_ref();
+        let wanted = self.wanted_file(node);
+        let displaced = base.is_some_and(|base| wanted.as_ref().is_some_and(|wanted| *wanted != base.path));
+        let renewed = base
+            .is_some_and(|base| base.attachment != node.remote.attachment || base.size != node.remote.size);
+        let moment = self.moments.get(id);
+        let perhaps_placed = renewed
+            && moment.is_some_and(|moment| {
+                matches!(moment.local, Local::Changed(stamp) if stamp.size == node.remote.size)
+                    && moment.compared.as_ref() != Some(&node.remote.attachment)
+            });
+        let view = View {
+            mode: self.mode,
+            perhaps_placed,
+            seen: node.seen,
+            agreed: base.is_some(),
+            here,
+            renewed,
+            fetched: fetched.is_some_and(is_current) && !self.may_be_lost_upload(node),
+            displaced,
+            held: self.is_held_back(node),
+            // Looked for only where it matters: it compares with everything that is here.
+            kept: self.mode == StorageMode::TwoWay && here == Here::Missing && self.is_kept(node),
+            replaced: node.replaced_by.as_ref().map(|new| self.is_seen_there(new)),
+        };
+        (view, again_at)
+    }
+
+    fn place(&mut self, node: &FileNode) -> Choice {
+        let id = &node.remote.id;
+        let to = match &node.base {
+            Some(base) => base.path.clone(),
+            None => match self.wanted_file(node) {
+                Some(wanted) => wanted,
+                // Its folder is still to be made, or its name to become free.
+                None => {
+                    self.active.remove(id);
+                    return None;
+                }
+            },
+        };
+        let content = self.moments.get(id)?.fetched.clone()?;
+        let part = Part::of(id, &content.attachment, content.size);
+        let instead_of = node.base.as_ref().map(|base| base.stamp);
+        let place = StorageEffect::Place { part, hash: content.hash, to: to.clone(), instead_of };
+        Some((effect(place), Task::Place { file: id.clone(), to, content, replaces: instead_of.is_some() }))
+    }
+
+    fn move_file(&self, node: &FileNode) -> Choice {
+        let (from, to) = (node.base.as_ref()?.path.clone(), self.wanted_file(node)?);
+        let task = Task::Rename { file: node.remote.id.clone(), from: from.clone(), to: to.clone() };
+        Some((Effect::Rename { from, to }, task))
+    }
+
+    fn set_aside(&self, desk: &Desk<'_>, node: &FileNode) -> Choice {
+        let from = node.base.as_ref()?.path.clone();
+        let folder = from.parent()?;
+        let there = |key: &str| {
+            let in_folder = |path: &&MirrorPath| path.parent().as_ref() == Some(&folder);
+            self.sight
+                .files
+                .keys()
+                .chain(&self.occupied)
+                .filter(in_folder)
+                .any(|path| fold(path.name()) == key)
+        };
+        let when = wall_time(desk.now, desk.settings.utc_offset_seconds);
+        let to = folder.join(&filenames::conflict_copy(from.name(), when, &there)).ok()?;
+        let task = Task::SetAside { file: node.remote.id.clone(), from: from.clone(), to: to.clone() };
+        Some((Effect::Rename { from, to }, task))
+    }
+
+    pub(super) fn act_done(
+        &mut self,
+        desk: &mut Desk<'_>,
+        task: Task,
+        reply: DiskReply,
+    ) -> Result<(), StoreError> {
+        self.folders_failed = 0;
+        match (task, reply) {
+            (Task::MakeFolder { folder: None, .. }, _) => {
+                self.root_made = true;
+                self.wake_all();
+            }
+            (Task::MakeFolder { folder: Some(folder), path }, _) => {
+                self.made.insert(path.clone());
+                self.edit_folder(desk, &folder, |node| node.at = Some(path))?;
+                self.wake_in(Some(&folder));
+            }
+            (Task::RemoveFolder { folder, .. }, _) => {
+                self.folders_active = true;
+                self.forget_folder(desk, &folder)?;
+            }
+            (Task::RenameFolder { folder, from, to }, _) => self.folder_moved(desk, &folder, &from, &to)?,
+            (Task::Rename { file, from, to }, _) => {
+                desk.say(Way::Down, &to, format!("moved from {from}"));
+                self.sight_moved(&from, &to);
+                self.edit_file(desk, &file, |node| {
+                    if let Some(base) = &mut node.base {
+                        base.path = to;
+                    }
+                })?;
+                let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
+                self.wake_in(folder.as_ref());
+            }
+            (Task::SetAside { file, from, to }, _) => {
+                desk.say(Way::Aside, &from, format!("your version is kept as {}", to.name()));
+                self.sight_moved(&from, &to);
+                self.edit_file(desk, &file, |node| node.base = None)?;
+                let now = desk.now;
+                let moment = self.moment(&file);
+                moment.local = Local::Unknown;
+                moment.set_aside_at = Some(now);
+            }
+            (Task::Place { file, to, content, replaces }, DiskReply::Storage(StoredReply::Placed(stamp))) => {
+                let what = if replaces { "new version" } else { "downloaded" };
+                desk.say(Way::Down, &to, what);
+                self.occupied.remove(&to);
+                self.sight.files.insert(to.clone(), stamp);
+                self.is_no_stray(desk, &to)?;
+                let Fetched { attachment, size, hash } = content;
+                let base = StoredFile { attachment, size, hash, path: to, stamp };
+                self.edit_file(desk, &file, |node| node.base = Some(base))?;
+                let tick = desk.tick;
+                let moment = self.moment(&file);
+                moment.local = Local::Same;
+                moment.fetched = None;
+                moment.damaged = false;
+                moment.checked = tick;
+                moment.got = 0;
+            }
+            (Task::Discard { file, path }, _) => {
+                self.sight.files.remove(&path);
+                let damaged = self.moments.get(&file).is_some_and(|moment| moment.damaged);
+                if damaged {
+                    self.moment(&file).damaged = false;
+                    self.moment(&file).local = Local::Unknown;
+                    return self.edit_file(desk, &file, |node| node.base = None);
+                }
+                desk.say(Way::Down, &path, "left the service: moved to the mirror's trash");
+                self.removals.push((desk.now, true));
+                let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
+                self.forget_file(desk, &file)?;
+                self.wake_in(folder.as_ref());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn sight_moved(&mut self, from: &MirrorPath, to: &MirrorPath) {
+        if let Some(stamp) = self.sight.files.remove(from) {
+            self.sight.files.insert(to.clone(), stamp);
+        }
+    }
+
+    fn folder_moved(
+        &mut self,
+        desk: &mut Desk<'_>,
+        folder: &FolderId,
+        from: &MirrorPath,
+        to: &MirrorPath,
+    ) -> Result<(), StoreError> {
+        desk.say(Way::Down, to, format!("folder moved from {from}"));
+        self.made.insert(to.clone());
+        self.edit_folder(desk, folder, |node| node.at = Some(to.clone()))?;
+        for id in self.folders.keys().cloned().collect::<Vec<_>>() {
+            self.edit_folder(desk, &id, |node| {
+                node.at = node.at.as_ref().map(|at| at.rebase(from, to).unwrap_or_else(|| at.clone()));
+            })?;
+        }
+        for id in self.files.keys().cloned().collect::<Vec<_>>() {
+            self.edit_file(desk, &id, |node| {
+                if let Some(base) = &mut node.base
+                    && let Some(path) = base.path.rebase(from, to)
+                {
+                    base.path = path;
+                }
+            })?;
+        }
+        let inside: Vec<MirrorPath> =
+            self.sight.files.keys().filter(|path| path.is_within(from)).cloned().collect();
+        for path in inside {
+            if let Some(new) = path.rebase(from, to) {
+                self.sight_moved(&path, &new);
+            }
+        }
+        let folders: Vec<MirrorPath> =
+            self.sight.folders.iter().filter(|path| path.is_within(from)).cloned().collect();
+        for path in folders {
+            self.sight.folders.remove(&path);
+            self.sight.folders.extend(path.rebase(from, to));
+        }
+        self.wake_all();
+        Ok(())
+    }
+
+    pub(super) fn act_failed(
+        &mut self,
+        desk: &mut Desk<'_>,
+        task: &Task,
+        error: &DiskError,
+    ) -> Result<(), StoreError> {
+        tracing::debug!(?task, %error, "an act on disk was refused");
+        match (task, error) {
+            (
+                Task::MakeFolder { folder: Some(folder), path: to } | Task::RenameFolder { folder, to, .. },
+                DiskError::Exists(at),
+            ) if at == to => {
+                self.is_occupied(to);
+                self.edit_folder(desk, folder, |node| node.stem = None)?;
+            }
+            (
+                Task::Place { file, to, replaces: false, .. } | Task::Rename { file, to, .. },
+                DiskError::Exists(_),
+            ) => {
+                self.is_occupied(to);
+                self.edit_file(desk, file, |node| node.stem = None)?;
+            }
+            (Task::Place { file, content, replaces: true, .. }, DiskError::Changed(_)) => {
+                self.moment(file).compared = Some(content.attachment.clone());
+            }
+            (Task::Place { file, .. }, DiskError::Missing(_)) => {
+                // The temporary file is gone: somebody tidied up. It is fetched again.
+                self.moment(file).fetched = None;
+            }
+            _ => {}
+        }
+        self.wants_scan |= matches!(error, DiskError::Changed(_) | DiskError::Missing(_));
+        match task.file().cloned() {
+            Some(file) => {
+                let moment = self.moment(&file);
+                moment.failures += 1;
+                let quick =
+                    matches!(error, DiskError::Exists(_) | DiskError::Changed(_) | DiskError::Missing(_));
+                moment.act_at = if quick && moment.failures < 4 {
+                    desk.now.plus_ms(100)
+                } else {
+                    desk.later(moment.failures)
+                };
+                if !quick || moment.failures >= 4 {
+                    moment.trouble = Some(error.to_string());
+                }
+            }
+            None => {
+                self.folders_failed += 1;
+                self.folders_retry_at =
+                    if self.folders_failed < 4 { desk.now } else { desk.later(self.folders_failed) };
+                self.folders_trouble = (self.folders_failed >= 4).then(|| error.to_string());
+            }
+        }
+        Ok(())
+    }
+}

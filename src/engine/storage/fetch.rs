@@ -1,0 +1,246 @@
+//! Links and downloads: a link is asked for just before it is used, several downloads run at once, and each failure has its
+//! own patience.
+
+use super::decide::Decision;
+use super::{Desk, Fetched, Rests, Storage, Task, effect};
+use crate::model::{
+    AttachmentId, DiskError, DownloadError, Downloaded, Effect, FileId, Part, Seen, ServiceError,
+    ServiceReply, StorageEffect, StorageReply, Timestamp,
+};
+use crate::store::StoreError;
+
+/// Downloads at once, links under way counted in.
+const AT_ONCE: usize = 4;
+/// A link that ends this soon is not begun with.
+const LINK_MARGIN_MS: i64 = 15_000;
+/// A file that left its list is asked for by itself this much later, at the earliest.
+const SECOND_LOOK_MS: i64 = 5_000;
+/// What is shown by itself and not listed is looked at again this much later.
+const HIDDEN_RETRY_MS: i64 = 600_000;
+/// Failures in a row before a person is told.
+const PATIENCE: u32 = 4;
+
+impl Storage {
+    fn fetching(&self) -> usize {
+        let both = |task: &&Task| matches!(task, Task::Download { .. } | Task::Link(_));
+        self.under_way.iter().filter(both).count()
+    }
+
+    /// A download whose link is at hand.
+    pub(super) fn next_download(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+        if !Rests::over(self.rests.disk.as_ref(), desk.now) || self.fetching() >= AT_ONCE {
+            return None;
+        }
+        let linked = self.moments.iter().find(|(id, moment)| {
+            moment.link.as_ref().is_some_and(|(_, until)| *until > desk.now)
+                && moment.retry_at <= desk.now
+                && !self.is_unsettled(id)
+                && self.wants.get(*id) == Some(&Decision::Fetch)
+        });
+        let (id, link) = linked.and_then(|(id, moment)| Some((id.clone(), moment.link.clone()?.0)))?;
+        let remote = &self.files.get(&id)?.remote;
+        let part = Part::of(&id, &remote.attachment, remote.size);
+        let task =
+            Task::Download { file: id.clone(), attachment: remote.attachment.clone(), size: remote.size };
+        Some((effect(StorageEffect::Download { link, part, size: remote.size }), task))
+    }
+
+    /// Lists and links take turns, so that files come early and the number of them is known soon.
+    pub(super) fn next_walk_or_link(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+        self.turn = !self.turn;
+        let walk = self.next_folder(desk.now).filter(|folder| {
+            // Polling rests during a pass: it has an end.
+            let since = self.pass.map_or(u64::MAX, |pass| pass.since);
+            self.walks.get(folder).is_some_and(|walk| walk.wanted || walk.looked <= since)
+        });
+        match (walk, self.turn) {
+            (Some(folder), true) => Some(self.walk(folder)),
+            (folder, _) => self.next_link(desk).or_else(|| folder.map(|folder| self.walk(folder))),
+        }
+    }
+
+    /// The next file whose link is asked for: those of one folder together, in the service's order.
+    fn next_link(&self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+        // A link is asked for when it can be used.
+        let linked = self.wants.iter().filter(|(id, decision)| {
+            let link = self.moments.get(*id).and_then(|moment| moment.link.as_ref());
+            **decision == Decision::Fetch
+                && !self.is_busy(id)
+                && link.is_some_and(|(_, until)| *until > desk.now)
+        });
+        let full = self.fetching() + linked.count() >= AT_ONCE;
+        if full || !Rests::over(self.rests.disk.as_ref(), desk.now) {
+            return None;
+        }
+        let mut best: Option<(&FileId, (Option<&_>, f64))> = None;
+        for (id, decision) in &self.wants {
+            if *decision != Decision::Fetch || self.is_unsettled(id) {
+                continue;
+            }
+            let Some(node) = self.files.get(id) else { continue };
+            let moment = self.moments.get(id);
+            let linked =
+                moment.and_then(|moment| moment.link.as_ref()).is_some_and(|(_, until)| *until > desk.now);
+            if linked || moment.is_some_and(|moment| moment.retry_at > desk.now) {
+                continue;
+            }
+            let key = (node.remote.folder.as_ref(), node.remote.position);
+            if best
+                .as_ref()
+                .is_none_or(|(_, least)| key.0.cmp(&least.0).then(key.1.total_cmp(&least.1)).is_lt())
+            {
+                best = Some((id, key));
+            }
+        }
+        best.map(|(id, _)| (effect(StorageEffect::AskLink(id.clone())), Task::Link(id.clone())))
+    }
+
+    /// A second look at a file that left its list.
+    pub(super) fn next_confirmation(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+        let id = self.wants.iter().find_map(|(id, decision)| {
+            let moment = self.moments.get(id);
+            let due = moment.is_none_or(|moment| {
+                moment.retry_at <= desk.now && moment.missed_at.plus_ms(SECOND_LOOK_MS) <= desk.now
+            });
+            let folder = self.files.get(id).and_then(|node| node.remote.folder.as_ref());
+            let folder_is_gone = folder.filter(|id| self.folders.get(*id).is_none_or(|node| !node.listed));
+            // It may have moved with its folder, which another list will show.
+            let looked_round = folder_is_gone
+                .is_none_or(|id| self.all_walked_since(self.folders_missed.get(id).copied().unwrap_or(0)));
+            (*decision == Decision::Confirm && due && looked_round && !self.is_unsettled(id))
+                .then(|| id.clone())
+        })?;
+        Some((effect(StorageEffect::AskLink(id.clone())), Task::Link(id)))
+    }
+
+    pub(super) fn link_answered(
+        &mut self,
+        desk: &mut Desk<'_>,
+        id: &FileId,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let now = desk.now;
+        let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
+        match result {
+            Ok(ServiceReply::Storage(StorageReply::Link { file, link, good_for_ms })) if file.id == *id => {
+                let position = node.remote.position;
+                let elsewhere = node.remote.folder != file.folder;
+                let home = file.folder.clone();
+                let home_is_listed =
+                    home.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|f| f.listed));
+                self.take_in_file(desk, &crate::model::StorageFile { position, ..file })?;
+                if node.seen != Seen::Listed {
+                    if elsewhere || home_is_listed {
+                        self.edit_file(desk, id, |node| {
+                            node.seen = Seen::Listed;
+                            node.seen_at = now;
+                        })?;
+                        self.walk_by(home.as_ref(), now);
+                    }
+                    // Lists and single looks that contradict each other are not asked without end.
+                    self.moment(id).retry_at = now.plus_ms(HIDDEN_RETRY_MS);
+                    self.moment(id).hidden = true;
+                }
+                let moment = self.moment(id);
+                moment.link = Some((link, now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000))));
+                if node.seen == Seen::Listed {
+                    moment.retry_at = Timestamp::default();
+                }
+                Ok(())
+            }
+            Err(ServiceError::NotFound(_)) => {
+                // In its list and not there by itself: without stored content, perhaps. Only out of its list is it gone.
+                if node.seen == Seen::Listed {
+                    let moment = self.moment(id);
+                    moment.failures += 1;
+                    moment.trouble = Some("the service lists it, but has no content for it".to_owned());
+                    moment.retry_at = desk.later(moment.failures + 5);
+                    self.walk_by(node.remote.folder.as_ref(), now);
+                    return Ok(());
+                }
+                self.edit_file(desk, id, |node| {
+                    node.seen = Seen::Gone;
+                    node.seen_at = now;
+                })
+            }
+            other => {
+                let moment = self.moment(id);
+                moment.failures += 1;
+                moment.retry_at = desk.later(moment.failures);
+                if moment.failures >= PATIENCE
+                    && let Err(error) = other
+                {
+                    moment.trouble = Some(format!("no link for it: {error}"));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn downloaded(
+        &mut self,
+        desk: &mut Desk<'_>,
+        id: &FileId,
+        attachment: &AttachmentId,
+        size: u64,
+        result: Result<Downloaded, DownloadError>,
+    ) -> Result<(), StoreError> {
+        let Some(remote) = self.files.get(id).map(|node| node.remote.clone()) else { return Ok(()) };
+        if remote.attachment != *attachment || remote.size != size {
+            return Ok(());
+        }
+        if let Err(DownloadError::Disk(error @ DiskError::Full(..))) = &result {
+            self.rests.disk = Some((desk.now.plus_ms(60_000), error.to_string()));
+        }
+        let moment = self.moment(id);
+        match result {
+            Ok(Downloaded { hash }) => {
+                moment.fetched = Some(Fetched { attachment: attachment.clone(), size, hash });
+                moment.link = None;
+                moment.failures = 0;
+                moment.refused_links = 0;
+                moment.trouble = None;
+                moment.got = size;
+                return self.settle_lost_upload(desk, id, hash);
+            }
+            Err(DownloadError::Refused(_)) => {
+                moment.link = None;
+                moment.refused_links += 1;
+                if moment.refused_links >= PATIENCE {
+                    moment.failures += 1;
+                    moment.retry_at = desk.later(moment.failures + 3);
+                }
+            }
+            Err(DownloadError::WrongSize { .. }) => {
+                moment.link = None;
+                moment.got = 0;
+                moment.failures += 1;
+                moment.retry_at = desk.later(moment.failures + 2);
+                self.walk_by(remote.folder.as_ref(), desk.now);
+            }
+            Err(DownloadError::BadLink(_)) => {
+                moment.link = None;
+                moment.failures += 1;
+                moment.retry_at = desk.later(moment.failures + 3);
+            }
+            Err(DownloadError::Broken { got, .. }) => {
+                // What came is kept: as long as something does, it goes on soon.
+                let came = got > moment.got_before;
+                (moment.got, moment.got_before) = (got, got);
+                moment.failures = if came { 1 } else { moment.failures + 1 };
+                moment.retry_at = desk.later(moment.failures);
+            }
+            Err(DownloadError::Disk(_)) => {
+                moment.failures += 1;
+                moment.retry_at = desk.later(moment.failures);
+            }
+        }
+        let moment = self.moment(id);
+        if let Err(error) = result
+            && moment.failures >= PATIENCE
+        {
+            moment.trouble = Some(format!("it cannot be downloaded: {error}"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! What looks like an accident: more leaving at once than a person removes by hand, or a folder that is suddenly empty.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::local::Local;
+use super::{Desk, Storage};
+use crate::model::{FileId, FileNode, FolderId, Seen};
+use crate::plan::guard;
+
+/// Removals this recent count together with what is about to go.
+const RECENT_MS: i64 = 600_000;
+
+/// Why what left one side stays on the other.
+#[derive(Debug, Default)]
+pub(super) struct Guards {
+    /// Files that left the service.
+    pub(super) leaving: Option<String>,
+    /// Folders whose lists are suddenly empty.
+    pub(super) emptied: BTreeSet<Option<FolderId>>,
+    /// Files that left the folder here.
+    pub(super) missing: Option<String>,
+}
+
+impl Storage {
+    /// Looks at everything once; asked for before files are decided on.
+    pub(super) fn refresh_guards(&mut self, desk: &Desk<'_>) {
+        if !std::mem::take(&mut self.guards_are_old) {
+            return;
+        }
+        self.removals.retain(|(at, _)| desk.now.since_ms(*at) < RECENT_MS);
+        let recent = |there: bool| self.removals.iter().filter(|(_, down)| *down == there).count();
+        let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
+        // How many left a folder, and whether it still shows anything.
+        let mut folders: BTreeMap<Option<&FolderId>, (usize, bool)> = BTreeMap::new();
+        for node in self.folders.values() {
+            folders.entry(node.remote.parent.as_ref()).or_default().1 |= node.listed;
+        }
+        for node in self.files.values() {
+            let folder = folders.entry(node.remote.folder.as_ref()).or_default();
+            folder.1 |= node.seen == Seen::Listed;
+            mirrored += usize::from(node.base.is_some());
+            if self.is_leaving(node) && !node.approved {
+                leaving += 1;
+                folder.0 += 1;
+            }
+            let here = self.moments.get(&node.remote.id).map(|moment| moment.local);
+            if matches!(here, Some(Local::Missing(_))) && node.seen == Seen::Listed && !node.approved {
+                missing += 1;
+            }
+        }
+        let is_listed =
+            |id: Option<&FolderId>| id.is_none_or(|id| self.folders.get(id).is_some_and(|f| f.listed));
+        let emptied: BTreeSet<Option<FolderId>> = folders
+            .into_iter()
+            .filter(|(id, (left, shows))| {
+                // One file may well have been the last one; of the root it may not be believed.
+                is_listed(*id) && !*shows && *left >= if id.is_some() { 2 } else { 1 }
+            })
+            .map(|(id, _)| id.cloned())
+            .collect();
+        let most = desk.settings.pages.max_deletes;
+        let gone = recent(true);
+        self.guards = Guards {
+            leaving: guard::list_shrank(mirrored + gone, leaving + gone, most)
+                .filter(|_| leaving > 0)
+                .map(|_| format!("{leaving} of {mirrored} stored files left the service's lists at once")),
+            emptied,
+            missing: guard::mass_deletion(missing, recent(false), mirrored, most)
+                .map(|_| format!("{missing} of {mirrored} stored files are gone from the folder")),
+        };
+    }
+
+    /// Whether a file that was agreed on is no longer listed.
+    pub(super) fn is_leaving(&self, node: &FileNode) -> bool {
+        node.base.is_some() && node.seen != Seen::Listed && node.replaced_by.is_none()
+    }
+
+    /// Whether a guard keeps a file that left the service.
+    pub(super) fn is_held_back(&self, node: &FileNode) -> bool {
+        self.is_leaving(node)
+            && !node.approved
+            && (self.guards.leaving.is_some() || self.guards.emptied.contains(&node.remote.folder))
+    }
+
+    pub(super) fn is_missing_here(&self, file: &FileId) -> bool {
+        self.moments.get(file).is_some_and(|moment| matches!(moment.local, Local::Missing(_)))
+    }
+
+    /// Whether a file that left here stays at the service: a guard holds it, or it has another name here and is not there
+    /// under that one yet.
+    pub(super) fn is_kept(&self, node: &FileNode) -> bool {
+        (self.guards.missing.is_some() && !node.approved) || self.renamed_to(node).is_some()
+    }
+
+    pub(super) fn is_seen_there(&self, file: &FileId) -> bool {
+        self.files.get(file).is_some_and(|node| {
+            let walked = self.walks.get(&node.remote.folder).map_or(0, |walk| walk.looked);
+            node.seen == Seen::Listed && walked > self.acted(file)
+        })
+    }
+}

@@ -1,0 +1,289 @@
+//! What the scan found in the storage folder: which files are as they were agreed, which are not, and which are nobody's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::decide::Here;
+use super::names::storage_root;
+use super::send::Candidate;
+use super::{Desk, Storage, Task, effect, rested_ms};
+use crate::model::{
+    ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath, Scan,
+    Stamp, StorageEffect, StorageMode, StoredReply, Timestamp,
+};
+use crate::plan::filenames;
+use crate::store::StoreError;
+
+/// A file that was kept beside once is given this long to come to rest before it is kept beside again.
+const AGAIN_MS: i64 = 60_000;
+const AGAIN_WITHIN_MS: i64 = 3_600_000;
+/// A new file may be empty because it has only just been made.
+const NEW_EMPTY_MS: i64 = 2_000;
+
+/// The last scan, as far as it is about storage.
+#[derive(Debug, Default)]
+pub(super) struct Sight {
+    pub(super) files: BTreeMap<MirrorPath, Stamp>,
+    pub(super) folders: BTreeSet<MirrorPath>,
+    /// What could not be looked at.
+    unreadable: Vec<MirrorPath>,
+    /// When it was asked for; 0 before the first.
+    pub(super) at: Timestamp,
+}
+
+/// What the last scan found in a file's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Local {
+    /// No scan yet, or it could not be looked at.
+    #[default]
+    Unknown,
+    /// As agreed.
+    Same,
+    /// Nothing, since then.
+    Missing(Timestamp),
+    /// Another stamp and the same size: it is to be hashed.
+    Suspect(Stamp),
+    /// Other bytes.
+    Changed(Stamp),
+    /// A folder or a link stands there.
+    Odd,
+}
+
+impl Storage {
+    pub(in crate::engine) fn take_scan(
+        &mut self,
+        desk: &mut Desk<'_>,
+        scan: &Scan,
+        looked_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        if !self.is_on() {
+            return Ok(());
+        }
+        let root = storage_root();
+        let mut sight = Sight { at: looked_at, ..Sight::default() };
+        let mut odd = BTreeSet::new();
+        for entry in scan.entries.iter().filter(|entry| entry.path.is_within(&root)) {
+            match entry.kind {
+                EntryKind::File => {
+                    sight.files.insert(entry.path.clone(), entry.stamp);
+                }
+                EntryKind::Folder => {
+                    sight.folders.insert(entry.path.clone());
+                }
+                EntryKind::Other => {
+                    odd.insert(entry.path.clone());
+                }
+            }
+        }
+        sight.unreadable = scan.unreadable.iter().map(|item| item.path.clone()).collect();
+        self.sight = sight;
+        self.made.clear();
+        self.guards_are_old = true;
+        self.root_made &= self.sight.folders.contains(&root);
+        self.folders_active = true;
+        self.occupied.retain(|path| {
+            self.sight.files.contains_key(path) || self.sight.folders.contains(path) || odd.contains(path)
+        });
+        let known: Vec<(FileId, Local)> = self
+            .files
+            .values()
+            .filter(|node| node.base.is_some())
+            .map(|node| (node.remote.id.clone(), self.local_now(node, &odd, desk.now)))
+            .collect();
+        for (id, now) in known {
+            let moment = self.moment(&id);
+            if moment.local != now {
+                moment.local = now;
+                if matches!(now, Local::Missing(_) | Local::Changed(_) | Local::Suspect(_)) {
+                    moment.retry_at = Timestamp::default();
+                }
+                self.active.insert(id.clone());
+            }
+            if now == Local::Same {
+                self.edit_file(desk, &id, |node| node.approved &= node.seen != crate::model::Seen::Listed)?;
+            }
+        }
+        self.take_in_strays(desk)
+    }
+
+    fn local_now(&self, node: &FileNode, odd: &BTreeSet<MirrorPath>, now: Timestamp) -> Local {
+        let before = self.moments.get(&node.remote.id).map(|moment| moment.local).unwrap_or_default();
+        let Some(base) = &node.base else { return Local::Unknown };
+        match self.sight.files.get(&base.path) {
+            Some(stamp) if *stamp == base.stamp => Local::Same,
+            Some(stamp) if stamp.size != base.size || before == Local::Changed(*stamp) => {
+                Local::Changed(*stamp)
+            }
+            Some(stamp) => Local::Suspect(*stamp),
+            None if self.sight.folders.contains(&base.path) || odd.contains(&base.path) => Local::Odd,
+            None if self.sight.unreadable.iter().any(|path| base.path.is_within(path) || path.is_root()) => {
+                Local::Unknown
+            }
+            None => match before {
+                Local::Missing(since) => Local::Missing(since),
+                _ => Local::Missing(now),
+            },
+        }
+    }
+
+    /// What [`super::decide`] is told of a file's place; the second value is when that may be more.
+    pub(super) fn here(&self, desk: &Desk<'_>, node: &FileNode) -> (Here, Option<Timestamp>) {
+        let Some(moment) = self.moments.get(&node.remote.id) else { return (Here::Unclear, None) };
+        let from =
+            |at: Timestamp, here| if at <= desk.now { (here, None) } else { (Here::Unclear, Some(at)) };
+        match moment.local {
+            Local::Unknown | Local::Odd | Local::Suspect(_) => (Here::Unclear, None),
+            Local::Same if moment.damaged => (Here::Damaged, None),
+            Local::Same => (Here::Same, None),
+            Local::Missing(since) => from(since.plus_ms(desk.settings.pages.delete_grace_ms), Here::Missing),
+            Local::Changed(stamp) => {
+                let again = moment.set_aside_at.is_some_and(|at| desk.now.since_ms(at) < AGAIN_WITHIN_MS);
+                let quiet = if again && self.mode == StorageMode::Backup {
+                    AGAIN_MS
+                } else {
+                    desk.settings.pages.settle_ms
+                };
+                from(
+                    Timestamp(stamp.modified_ns / 1_000_000).plus_ms(quiet).min(desk.now.plus_ms(quiet)),
+                    Here::Changed,
+                )
+            }
+        }
+    }
+
+    /// Files that are none of the service's: listed as local only, and sent where both ways are wanted.
+    fn take_in_strays(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
+        let ours: BTreeMap<&MirrorPath, &FileNode> =
+            self.files.values().filter_map(|node| Some((&node.base.as_ref()?.path, node))).collect();
+        let mut strays: BTreeMap<MirrorPath, (Stamp, Option<FileId>)> = BTreeMap::new();
+        for (path, stamp) in &self.sight.files {
+            match ours.get(path) {
+                None => {
+                    strays.insert(path.clone(), (*stamp, None));
+                }
+                Some(node) => {
+                    let id = &node.remote.id;
+                    let local = self.moments.get(id).map(|moment| moment.local).unwrap_or_default();
+                    if matches!(local, Local::Changed(_)) && self.mode == StorageMode::TwoWay {
+                        strays.insert(path.clone(), (*stamp, Some(id.clone())));
+                    }
+                }
+            }
+        }
+        let mut candidates = BTreeMap::new();
+        for (path, (stamp, replaces)) in &strays {
+            if self.mode != StorageMode::TwoWay || filenames::is_leftover(path.name()) {
+                continue;
+            }
+            let old =
+                self.candidates.remove(path).filter(|old| old.stamp == *stamp && old.replaces == *replaces);
+            candidates.insert(path.clone(), old.unwrap_or_else(|| Candidate::new(*stamp, replaces.clone())));
+        }
+        self.candidates = candidates;
+        self.judge_candidates(desk);
+        let mut list = BTreeMap::new();
+        for (path, (stamp, replaces)) in strays {
+            let leftover = filenames::is_leftover(path.name()) && !filenames::is_conflict_copy(path.name());
+            if replaces.is_none() && !leftover {
+                let why = self.candidates.get(&path).and_then(|candidate| candidate.refused.as_ref());
+                let why = why.map_or_else(String::new, |(why, _)| why.clone());
+                list.insert(path.clone(), LocalOnly { path, size: stamp.size, why });
+            }
+        }
+        self.write_local_only(desk, list)
+    }
+
+    pub(super) fn write_local_only(
+        &mut self,
+        desk: &mut Desk<'_>,
+        list: BTreeMap<MirrorPath, LocalOnly>,
+    ) -> Result<(), StoreError> {
+        for path in self.local_only.keys().filter(|path| !list.contains_key(*path)) {
+            desk.store.delete_local_only(path)?;
+        }
+        for (path, item) in &list {
+            if self.local_only.get(path) != Some(item) {
+                desk.store.save_local_only(item)?;
+            }
+        }
+        self.local_only = list;
+        Ok(())
+    }
+
+    /// A file to be hashed: one that may have changed, or one that a deep check has not come to yet.
+    pub(super) fn next_hash(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+        if self.under_way.iter().any(|task| matches!(task, Task::Hash { .. })) {
+            return None;
+        }
+        let deep = self.pass.filter(|pass| pass.deep).map(|pass| pass.since);
+        let settle_ms = desk.settings.pages.settle_ms;
+        let node = self.files.values().find(|node| {
+            let Some(moment) = self.moments.get(&node.remote.id) else { return false };
+            let due = match moment.local {
+                Local::Suspect(stamp) => rested_ms(&stamp, desk.now) >= settle_ms,
+                Local::Same => deep.is_some_and(|since| moment.checked <= since) && !moment.damaged,
+                _ => false,
+            };
+            due && moment.retry_at <= desk.now && !self.is_busy(&node.remote.id) && node.base.is_some()
+        })?;
+        let path = node.base.as_ref()?.path.clone();
+        let task = Task::Hash { file: node.remote.id.clone(), path: path.clone() };
+        Some((effect(StorageEffect::Hash(path)), task))
+    }
+
+    pub(super) fn hashed(
+        &mut self,
+        desk: &mut Desk<'_>,
+        id: &FileId,
+        path: &MirrorPath,
+        result: Result<DiskReply, DiskError>,
+    ) -> Result<(), StoreError> {
+        let Some(base) =
+            self.files.get(id).and_then(|node| node.base.clone()).filter(|base| base.path == *path)
+        else {
+            return Ok(());
+        };
+        let (tick, later) = (desk.tick, desk.now.plus_ms(desk.settings.pages.settle_ms.max(1_000)));
+        let moment = self.moment(id);
+        let (stamp, hash): (Stamp, ContentHash) = match result {
+            Ok(DiskReply::Storage(StoredReply::Hashed(stamp, hash))) => (stamp, hash),
+            Ok(_) => return Ok(()),
+            Err(DiskError::Changed(_) | DiskError::Missing(_)) => {
+                moment.retry_at = later;
+                return Ok(());
+            }
+            Err(error) => {
+                moment.retry_at = desk.now.plus_ms(60_000);
+                moment.checked = tick;
+                moment.trouble = Some(format!("it cannot be read: {error}"));
+                return Ok(());
+            }
+        };
+        moment.checked = tick;
+        if hash == base.hash {
+            moment.local = Local::Same;
+            return self.edit_file(desk, id, |node| {
+                if let Some(base) = &mut node.base {
+                    base.stamp = stamp;
+                }
+            });
+        }
+        if stamp == base.stamp {
+            moment.damaged = true;
+            return desk.notice(
+                path,
+                "its bytes changed on disk without being written to: it is fetched again, and the damaged file is \
+                 kept in the mirror's trash"
+                    .to_owned(),
+                "check the disk",
+            );
+        }
+        moment.local = Local::Changed(stamp);
+        self.take_in_strays(desk)
+    }
+
+    /// How long a new local file must rest before it is sent.
+    pub(super) fn quiet_ms(desk: &Desk<'_>, stamp: &Stamp) -> i64 {
+        let settle = desk.settings.pages.settle_ms;
+        if stamp.size == 0 { settle.max(NEW_EMPTY_MS) } else { settle }
+    }
+}

@@ -1,0 +1,493 @@
+//! Personal storage: a state machine of its own beside the pages', with its own rows and its own effects. It shares the
+//! limiter, the scan of the folder and the line of disk effects with them, and always asks after them.
+//!
+//! For each file it remembers what the service last showed (`remote`), what both sides agreed on (`base`), and what the
+//! last scan found in its place. [`decide`] compares the three; what differs becomes one act at a time for each file. Folders
+//! are walked one list at a time; a list that lacks something is a reason to ask, no more.
+//!
+//! Deliberately absent: links in the store, downloads that count against the limit, and any deletion on either side that a
+//! complete look and an agreed base do not call for.
+
+mod decide;
+mod desk;
+mod disk;
+mod fetch;
+mod guards;
+mod local;
+mod names;
+mod report;
+mod send;
+mod task;
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) use desk::Desk;
+pub use report::StorageSummary;
+use task::Fetched;
+pub(super) use task::Task;
+
+use super::pace::{Class, Pace};
+use crate::model::{
+    AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, LocalOnly,
+    MirrorPath, Outcome, Seen, ServiceError, ServiceReply, Settings, Stamp, StorageEffect, StorageEvent,
+    StorageMode, Timestamp, Upload,
+};
+use crate::store::{Store, StoreError};
+
+/// The folder in the mirror.
+const FOLDER: &str = "Storage";
+/// Lists and links under way at once: a person's edit finds a free line.
+const LOOKS_AT_ONCE: usize = 3;
+/// After a 403, a direction is tried again this much later.
+const FORBIDDEN_RETRY_MS: i64 = 600_000;
+
+/// The state machine.
+#[derive(Debug)]
+pub(super) struct Storage {
+    mode: StorageMode,
+    folders: BTreeMap<FolderId, FolderNode>,
+    files: BTreeMap<FileId, FileNode>,
+    uploads: BTreeMap<MirrorPath, Upload>,
+    local_only: BTreeMap<MirrorPath, LocalOnly>,
+
+    walks: BTreeMap<Option<FolderId>, walk::Walk>,
+    moments: BTreeMap<FileId, Moment>,
+    /// Files whose next act is not known to be nothing.
+    active: BTreeSet<FileId>,
+    /// Some folder may not be where it should be.
+    folders_active: bool,
+    sight: local::Sight,
+    candidates: BTreeMap<MirrorPath, send::Candidate>,
+    /// Names that turned out to be taken by something else.
+    occupied: BTreeSet<MirrorPath>,
+    under_way: Vec<Task>,
+    /// What files want of the service, by their last decision.
+    wants: BTreeMap<FileId, decide::Decision>,
+    /// Whose turn it is: a list's, or a link's.
+    turn: bool,
+    guards: guards::Guards,
+    guards_are_old: bool,
+    rests: Rests,
+    /// When files were removed here because they had left the service, or there because they had left here.
+    removals: Vec<(Timestamp, bool)>,
+    pass: Option<Pass>,
+    swept: bool,
+    root_made: bool,
+    /// Folders made or moved since the last scan.
+    made: BTreeSet<MirrorPath>,
+    /// When a list first lacked a folder, as a tick.
+    folders_missed: BTreeMap<FolderId, u64>,
+    folders_failed: u32,
+    folders_retry_at: Timestamp,
+    folders_trouble: Option<String>,
+    /// A scan may show what an act stumbled over.
+    wants_scan: bool,
+    /// A file that was read and goes up next.
+    ready: Option<send::Ready>,
+    /// What uploads under way were read from.
+    sent_stamps: BTreeMap<MirrorPath, Stamp>,
+    /// Files that were trashed at the service, and when, as a tick.
+    trashed: BTreeMap<FileId, u64>,
+    no_workspace: bool,
+}
+
+/// What is known of one file in this run only.
+#[derive(Debug, Clone, Default)]
+struct Moment {
+    local: local::Local,
+    /// When its last act ended.
+    acted: u64,
+    /// When a list first lacked it.
+    missed_at: Timestamp,
+    failures: u32,
+    retry_at: Timestamp,
+    /// Why it does not get on, once that has been so for a while.
+    trouble: Option<String>,
+    link: Option<(Link, Timestamp)>,
+    /// A link was just asked for and is refused: not to be asked for again at once.
+    refused_links: u32,
+    /// How much of a download is there.
+    got: u64,
+    got_before: u64,
+    /// Until then nothing is done with it on disk.
+    act_at: Timestamp,
+    /// Shown by itself, and in no list.
+    hidden: bool,
+    fetched: Option<Fetched>,
+    /// When a changed file of this name was last kept beside.
+    set_aside_at: Option<Timestamp>,
+    /// Its content was found to differ from what was downloaded, without any sign of an edit.
+    damaged: bool,
+    /// The content at the service that was found to differ from what is in the file's place.
+    compared: Option<AttachmentId>,
+    checked: u64,
+}
+
+/// Directions that rest after a refusal: until when, and why.
+#[derive(Debug, Default)]
+struct Rests {
+    reading: Option<(Timestamp, String)>,
+    sending: Option<(Timestamp, String)>,
+    trashing: Option<(Timestamp, String)>,
+    /// Nothing more can be written.
+    disk: Option<(Timestamp, String)>,
+}
+
+impl Rests {
+    fn over(rest: Option<&(Timestamp, String)>, now: Timestamp) -> bool {
+        rest.is_none_or(|(until, _)| *until <= now)
+    }
+}
+
+/// A full pass: everything is walked once after its beginning.
+#[derive(Debug, Clone, Copy)]
+struct Pass {
+    since: u64,
+    /// Every file on disk is read and compared.
+    deep: bool,
+}
+
+impl Storage {
+    pub(super) fn open(store: &Store, settings: &Settings, now: Timestamp) -> Result<Self, StoreError> {
+        let loaded = store.load_storage()?;
+        let mode = settings.storage.mode;
+        let mut storage = Self {
+            mode,
+            folders: loaded.folders,
+            files: loaded.files,
+            uploads: loaded.uploads,
+            local_only: loaded.local_only,
+            walks: BTreeMap::new(),
+            moments: BTreeMap::new(),
+            active: BTreeSet::new(),
+            folders_active: true,
+            sight: local::Sight::default(),
+            candidates: BTreeMap::new(),
+            occupied: BTreeSet::new(),
+            under_way: Vec::new(),
+            wants: BTreeMap::new(),
+            turn: false,
+            guards: guards::Guards::default(),
+            guards_are_old: true,
+            rests: Rests::default(),
+            removals: Vec::new(),
+            pass: None,
+            swept: false,
+            root_made: false,
+            made: BTreeSet::new(),
+            folders_missed: BTreeMap::new(),
+            folders_failed: 0,
+            folders_retry_at: Timestamp::default(),
+            folders_trouble: None,
+            wants_scan: false,
+            ready: None,
+            sent_stamps: BTreeMap::new(),
+            trashed: BTreeMap::new(),
+            no_workspace: false,
+        };
+        // An upload that an earlier run asked for may have been carried out: the same case as a lost answer.
+        for upload in storage.uploads.values_mut().filter(|upload| upload.lost_at.is_none()) {
+            upload.lost_at = Some(now);
+        }
+        storage.active = storage.files.keys().cloned().collect();
+        storage.plan_walks(now);
+        Ok(storage)
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.mode != StorageMode::Off
+    }
+
+    pub(super) fn begin_pass(&mut self, deep: bool, tick: u64, now: Timestamp) {
+        self.pass = Some(Pass { since: tick, deep });
+        for walk in self.walks.values_mut() {
+            walk.due = now;
+        }
+        self.rests = Rests::default();
+        self.wake_all();
+    }
+
+    pub(super) fn end_pass(&mut self) {
+        self.pass = None;
+    }
+
+    /// The next thing to do that runs beside everything else: a download, or the hash of a file.
+    pub(super) fn next_beside(&mut self, desk: &mut Desk<'_>) -> Option<(Effect, Task)> {
+        if !self.is_on() {
+            return None;
+        }
+        let choice = self.next_hash(desk).or_else(|| self.next_download(desk))?;
+        Some(self.issue(choice))
+    }
+
+    /// The next thing to do on disk, in the line of the pages' effects.
+    pub(super) fn next_disk(&mut self, desk: &mut Desk<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
+        if !self.is_on() {
+            return Ok(None);
+        }
+        self.refresh_guards(desk);
+        self.no_workspace = self.mode == StorageMode::TwoWay && Self::upload_workspace(desk).is_none();
+        let choice = match self.next_act_on_folders(desk)? {
+            Some(choice) => Some(choice),
+            None => match self.next_act_on_files(desk)? {
+                Some(choice) => Some(choice),
+                None => self.next_read(desk),
+            },
+        };
+        Ok(choice.map(|choice| self.issue(choice)))
+    }
+
+    /// The next request that a person's change waits for: an upload, or a file for the trash.
+    pub(super) fn next_change(
+        &mut self,
+        desk: &mut Desk<'_>,
+        pace: &Pace,
+    ) -> Result<Option<(Effect, Task)>, StoreError> {
+        if self.mode != StorageMode::TwoWay || !pace.allows(Class::Edit, 1, false, desk.now) {
+            return Ok(None);
+        }
+        let choice = match self.next_upload(desk)? {
+            Some(choice) => Some(choice),
+            None => self.next_trash(desk),
+        };
+        Ok(choice.map(|choice| self.issue(choice)))
+    }
+
+    /// The next look at the service.
+    pub(super) fn next_look(&mut self, desk: &mut Desk<'_>, pace: &Pace) -> Option<(Effect, Task)> {
+        let looks =
+            self.under_way.iter().filter(|task| matches!(task, Task::Walk(_) | Task::Link(_))).count();
+        if !self.is_on() || looks >= LOOKS_AT_ONCE || !Rests::over(self.rests.reading.as_ref(), desk.now) {
+            return None;
+        }
+        let burst = self.looks_left(desk.now) <= pace.background_room(desk.now) as usize;
+        if !pace.allows(self.look_class(), 1, burst, desk.now) {
+            return None;
+        }
+        let choice = self.next_confirmation(desk).or_else(|| self.next_walk_or_link(desk))?;
+        Some(self.issue(choice))
+    }
+
+    pub(super) fn look_class(&self) -> Class {
+        if self.pass.is_some() { Class::Asked } else { Class::Background }
+    }
+
+    fn issue(&mut self, (effect, task): (Effect, Task)) -> (Effect, Task) {
+        self.under_way.push(task.clone());
+        (effect, task)
+    }
+
+    /// Takes in how an effect ended.
+    pub(super) fn done(
+        &mut self,
+        desk: &mut Desk<'_>,
+        task: Task,
+        (tick, sent_at): (u64, Timestamp),
+        outcome: Outcome,
+    ) -> Result<(), StoreError> {
+        self.guards_are_old = true;
+        if let Some(at) = self.under_way.iter().position(|other| *other == task) {
+            self.under_way.swap_remove(at);
+        }
+        if let Some(file) = task.file().cloned() {
+            // What it wanted was wanted before this was known.
+            self.wants.remove(&file);
+            self.active.insert(file);
+        }
+        match (task, outcome) {
+            (Task::Download { file, attachment, size }, Outcome::Download(result)) => {
+                self.downloaded(desk, &file, &attachment, size, result)
+            }
+            (task, Outcome::Disk(result)) => self.disk_done(desk, task, result),
+            (task, Outcome::Service(result)) => self.service_done(desk, task, (tick, sent_at), result),
+            (task, _) => {
+                tracing::error!(?task, "an answer that fits no question");
+                Ok(())
+            }
+        }
+    }
+
+    fn service_done(
+        &mut self,
+        desk: &mut Desk<'_>,
+        task: Task,
+        asked: (u64, Timestamp),
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        if let Err(ServiceError::Forbidden(why)) = &result {
+            let rest = Some((desk.now.plus_ms(FORBIDDEN_RETRY_MS), why.clone()));
+            match task {
+                Task::Upload(_) => self.rests.sending = rest,
+                Task::Trash(_) => self.rests.trashing = rest,
+                _ => self.rests.reading = rest,
+            }
+        } else if result.is_ok() {
+            match task {
+                Task::Upload(_) => self.rests.sending = None,
+                Task::Trash(_) => self.rests.trashing = None,
+                _ => self.rests.reading = None,
+            }
+        }
+        match task {
+            Task::Walk(folder) => self.walked(desk, folder, asked, result),
+            Task::Link(file) => self.link_answered(desk, &file, result),
+            Task::Upload(path) => self.uploaded(desk, &path, result),
+            Task::Trash(file) => self.trashed(desk, &file, result),
+            _ => Ok(()),
+        }
+    }
+
+    fn disk_done(
+        &mut self,
+        desk: &mut Desk<'_>,
+        task: Task,
+        result: Result<DiskReply, DiskError>,
+    ) -> Result<(), StoreError> {
+        if let Err(error @ DiskError::Full(..)) = &result {
+            self.rests.disk = Some((desk.now.plus_ms(60_000), error.to_string()));
+        }
+        if let Some(file) = task.file() {
+            let tick = desk.tick;
+            self.moment(&file.clone()).acted = tick;
+        }
+        match (task, result) {
+            (Task::Hash { file, path }, result) => self.hashed(desk, &file, &path, result),
+            (Task::Read(path), result) => self.read_to_send(desk, &path, result),
+            (task, Ok(reply)) => self.act_done(desk, task, reply),
+            (task, Err(error)) => self.act_failed(desk, &task, &error),
+        }
+    }
+
+    /// Takes in something that happened without being asked for.
+    pub(super) fn happened(&mut self, file: Option<&Task>, event: &StorageEvent) {
+        let StorageEvent::Progress { got, .. } = event;
+        if let Some(Task::Download { file, .. }) = file {
+            let file = file.clone();
+            self.moment(&file).got = *got;
+        }
+    }
+
+    /// Lets through what guards hold.
+    pub(super) fn approve(&mut self, desk: &mut Desk<'_>, paths: &[MirrorPath]) -> Result<(), StoreError> {
+        let named = |path: &MirrorPath| paths.is_empty() || paths.iter().any(|asked| path.is_within(asked));
+        let ids: Vec<FileId> = self
+            .files
+            .values()
+            .filter(|node| node.base.as_ref().is_some_and(|base| named(&base.path)))
+            // Without a scan nobody knows what is missing here: the first one tells what is not.
+            .filter(|node| {
+                self.is_leaving(node) || self.sight.at.0 == 0 || self.is_missing_here(&node.remote.id)
+            })
+            .map(|node| node.remote.id.clone())
+            .collect();
+        for id in ids {
+            let hidden = self.moments.get(&id).is_some_and(|moment| moment.hidden);
+            self.edit_file(desk, &id, |node| {
+                node.approved = true;
+                if hidden && node.seen == Seen::Unlisted {
+                    node.seen = Seen::Gone;
+                }
+            })?;
+        }
+        let folders: Vec<FolderId> = self
+            .folders
+            .values()
+            .filter(|node| !node.listed && node.at.as_ref().is_none_or(named))
+            .map(|node| node.remote.id.clone())
+            .collect();
+        for id in folders {
+            self.edit_folder(desk, &id, |node| node.approved = true)?;
+        }
+        self.rests = Rests::default();
+        for candidate in self.candidates.values_mut() {
+            candidate.refused = None;
+            candidate.retry_at = desk.now;
+        }
+        for moment in self.moments.values_mut() {
+            moment.retry_at = desk.now;
+            moment.act_at = desk.now;
+            moment.hidden = false;
+        }
+        self.guards_are_old = true;
+        self.wake_all();
+        Ok(())
+    }
+
+    /// Whether an act stumbled over something that a scan would show.
+    pub(super) fn take_wants_scan(&mut self) -> bool {
+        std::mem::take(&mut self.wants_scan)
+    }
+
+    fn moment(&mut self, file: &FileId) -> &mut Moment {
+        self.moments.entry(file.clone()).or_default()
+    }
+
+    /// After something in a folder changed, what else is in it is asked again: names depend on each other.
+    fn wake_in(&mut self, folder: Option<&FolderId>) {
+        let inside = self.files.values().filter(|node| node.remote.folder.as_ref() == folder);
+        self.active.extend(inside.map(|node| node.remote.id.clone()));
+        self.folders_active = true;
+    }
+
+    fn wake_all(&mut self) {
+        self.active.extend(self.files.keys().cloned());
+        self.folders_active = true;
+    }
+
+    /// Whether something of this file is under way, or it is to be decided on anew.
+    fn is_unsettled(&self, file: &FileId) -> bool {
+        self.active.contains(file) || self.is_busy(file)
+    }
+
+    fn is_busy(&self, file: &FileId) -> bool {
+        self.under_way.iter().any(|task| task.file() == Some(file))
+    }
+
+    fn edit_file(
+        &mut self,
+        desk: &mut Desk<'_>,
+        id: &FileId,
+        edit: impl FnOnce(&mut FileNode),
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.files.get_mut(id) else { return Ok(()) };
+        let before = node.clone();
+        edit(node);
+        if *node == before {
+            return Ok(());
+        }
+        self.active.insert(id.clone());
+        desk.store.save_storage_file(node)
+    }
+
+    fn edit_folder(
+        &mut self,
+        desk: &mut Desk<'_>,
+        id: &FolderId,
+        edit: impl FnOnce(&mut FolderNode),
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.folders.get_mut(id) else { return Ok(()) };
+        let before = node.clone();
+        edit(node);
+        self.folders_active = true;
+        if *node == before { Ok(()) } else { desk.store.save_storage_folder(node) }
+    }
+
+    fn forget_file(&mut self, desk: &mut Desk<'_>, id: &FileId) -> Result<(), StoreError> {
+        self.files.remove(id);
+        self.moments.remove(id);
+        self.active.remove(id);
+        self.wants.remove(id);
+        self.guards_are_old = true;
+        desk.store.delete_storage_file(id)
+    }
+}
+
+/// An effect of storage.
+fn effect(effect: StorageEffect) -> Effect {
+    Effect::Storage(effect)
+}
+
+fn rested_ms(stamp: &Stamp, looked_at: Timestamp) -> i64 {
+    looked_at.0.saturating_sub(stamp.modified_ns / 1_000_000)
+}

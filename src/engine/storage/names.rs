@@ -1,0 +1,120 @@
+//! Where files and folders belong on disk: names are chosen once and kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Desk, FOLDER, Storage};
+use crate::model::{FileId, FileNode, FolderId, FolderNode, MirrorPath, Seen};
+use crate::plan::filenames;
+use crate::plan::naming::fold;
+use crate::store::StoreError;
+
+/// The most bytes of a path that every system takes with a name added to it.
+const PATH_MOST: usize = 3_500;
+
+pub(super) fn storage_root() -> MirrorPath {
+    MirrorPath::new(FOLDER).unwrap_or_else(|_| MirrorPath::root())
+}
+
+impl Storage {
+    /// Where what is in a folder is on disk now; `None` while the folder is not there.
+    pub(super) fn place_of(&self, folder: Option<&FolderId>) -> Option<MirrorPath> {
+        match folder {
+            None => self.root_made.then(storage_root),
+            Some(id) => self.folders.get(id).and_then(|node| node.at.clone()),
+        }
+    }
+
+    /// Which folder a place on disk is; the outer `None` when it is none of the service's.
+    pub(super) fn folder_at(&self, place: &MirrorPath) -> Option<Option<FolderId>> {
+        if *place == storage_root() {
+            return Some(None);
+        }
+        self.folders
+            .values()
+            .find(|node| node.listed && node.at.as_ref() == Some(place))
+            .map(|node| Some(node.remote.id.clone()))
+    }
+
+    pub(super) fn wanted_file(&self, node: &FileNode) -> Option<MirrorPath> {
+        self.place_of(node.remote.folder.as_ref())?.join(node.stem.as_deref()?).ok()
+    }
+
+    pub(super) fn wanted_folder(&self, node: &FolderNode) -> Option<MirrorPath> {
+        let place = self.place_of(node.remote.parent.as_ref())?;
+        // A folder within itself is nowhere.
+        if node.at.as_ref().is_some_and(|at| place.is_within(at)) || place.as_str().len() > PATH_MOST {
+            return None;
+        }
+        place.join(node.stem.as_deref()?).ok()
+    }
+
+    /// Names whatever in `folder` has no name yet, in the service's order. A name that something on its way out still has is
+    /// waited for.
+    pub(super) fn choose_names(
+        &mut self,
+        desk: &mut Desk<'_>,
+        folder: Option<&FolderId>,
+    ) -> Result<(), StoreError> {
+        let mut taken: BTreeSet<String> = BTreeSet::new();
+        let mut leaving: BTreeSet<String> = BTreeSet::new();
+        let mut nameless_files: Vec<(f64, FileId, String)> = Vec::new();
+        let mut nameless_folders: Vec<(f64, FolderId, String)> = Vec::new();
+        for node in self.files.values().filter(|node| node.remote.folder.as_ref() == folder) {
+            match &node.stem {
+                _ if node.replaced_by.is_some() => {}
+                Some(stem) if node.seen == Seen::Listed || self.is_held_back(node) => {
+                    taken.insert(fold(stem));
+                }
+                Some(stem) => {
+                    leaving.insert(fold(stem));
+                }
+                None if node.seen == Seen::Listed => {
+                    let remote = &node.remote;
+                    nameless_files.push((remote.position, remote.id.clone(), remote.filename.clone()));
+                }
+                None => {}
+            }
+        }
+        for node in self.folders.values().filter(|node| node.remote.parent.as_ref() == folder) {
+            match &node.stem {
+                Some(stem) => {
+                    taken.insert(fold(stem));
+                }
+                None if node.listed => {
+                    let remote = &node.remote;
+                    nameless_folders.push((remote.position, remote.id.clone(), remote.name.clone()));
+                }
+                None => {}
+            }
+        }
+        if let Some(place) = self.place_of(folder) {
+            let there = self.occupied.iter().filter(|path| path.parent().as_ref() == Some(&place));
+            taken.extend(there.map(|path| fold(path.name())));
+        }
+        nameless_folders.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+        nameless_files.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+        // Many of one name: each goes on counting where the one before it stopped.
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for (_, id, name) in nameless_files {
+            let count = counts.entry(fold(&name)).or_insert(1);
+            let (stem, at) = filenames::choose_from(&name, false, *count, &|key| taken.contains(key));
+            *count = at;
+            if leaving.contains(&fold(&stem)) {
+                continue;
+            }
+            taken.insert(fold(&stem));
+            self.edit_file(desk, &id, |node| node.stem = Some(stem))?;
+        }
+        for (_, id, name) in nameless_folders {
+            let stem = filenames::choose(&name, true, &|key| taken.contains(key));
+            taken.insert(fold(&stem));
+            self.edit_folder(desk, &id, |node| node.stem = Some(stem))?;
+        }
+        Ok(())
+    }
+
+    /// The name turned out to be taken by something that is not ours.
+    pub(super) fn is_occupied(&mut self, path: &MirrorPath) {
+        self.occupied.insert(path.clone());
+    }
+}

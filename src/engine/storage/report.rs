@@ -1,0 +1,287 @@
+//! What needs a person, and the numbers that say how far storage is.
+
+use super::decide::Decision;
+use super::local::Local;
+use super::{Rests, Storage};
+use crate::model::{FileNode, MirrorPath, Seen, StorageMode, Timestamp};
+use crate::plan::filenames;
+
+/// Where storage stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StorageSummary {
+    /// Files whose content is here.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files that the service lists.
+    pub listed: usize,
+    /// Their bytes.
+    pub listed_bytes: u64,
+    /// Bytes of downloads under way.
+    pub arriving: u64,
+    /// Folders that are still to be listed in this pass (or ever, without one).
+    pub folders_left: usize,
+    /// Files that wait to be sent, or to go to the service's trash.
+    pub sending: usize,
+    /// Whether nothing is left to do but to poll and to wait for a person.
+    pub is_settled: bool,
+    /// Files whose bytes were compared in a deep check that is under way.
+    pub checked: usize,
+}
+
+impl Storage {
+    pub(super) fn is_troubled(&self, node: &FileNode) -> bool {
+        self.moments.get(&node.remote.id).is_some_and(|moment| moment.trouble.is_some() || moment.hidden)
+    }
+
+    pub(in crate::engine) fn summary(&self, now: Timestamp) -> StorageSummary {
+        let mut summary = StorageSummary::default();
+        if !self.is_on() {
+            return StorageSummary { is_settled: true, ..summary };
+        }
+        let deep = self.pass.filter(|pass| pass.deep).map(|pass| pass.since);
+        for node in self.files.values() {
+            let moment = self.moments.get(&node.remote.id);
+            if node.seen == Seen::Listed && node.replaced_by.is_none() {
+                summary.listed += 1;
+                summary.listed_bytes += node.remote.size;
+            }
+            if let Some(base) = &node.base {
+                let current = base.attachment == node.remote.attachment && base.size == node.remote.size;
+                if current && node.seen == Seen::Listed {
+                    summary.files += 1;
+                    summary.bytes += base.size;
+                    let checked =
+                        deep.is_some_and(|since| moment.is_some_and(|moment| moment.checked > since));
+                    summary.checked += usize::from(checked);
+                }
+            }
+            summary.arriving += moment.map_or(0, |moment| moment.got);
+        }
+        summary.folders_left = self.unwalked();
+        let candidates = self.candidates.values().filter(|candidate| candidate.refused.is_none()).count();
+        let leaving = self.wants.values().filter(|decision| **decision == Decision::TrashThere).count();
+        summary.sending = if self.mode == StorageMode::TwoWay { candidates + leaving } else { 0 };
+        summary.is_settled = self.is_settled(now, &summary);
+        summary
+    }
+
+    fn is_settled(&self, now: Timestamp, summary: &StorageSummary) -> bool {
+        if !Rests::over(self.rests.reading.as_ref(), now) {
+            return self.under_way.is_empty();
+        }
+        let waits = |id| self.files.get(id).is_none_or(|node| self.is_troubled(node));
+        let disk_is_full = !Rests::over(self.rests.disk.as_ref(), now);
+        let sending_rests = !Rests::over(self.rests.sending.as_ref(), now);
+        let trashing_rests = !Rests::over(self.rests.trashing.as_ref(), now);
+        let wanted = self.wants.iter().any(|(id, decision)| {
+            let rests = match decision {
+                Decision::Fetch => disk_is_full,
+                Decision::TrashThere => trashing_rests,
+                _ => false,
+            };
+            !rests && !waits(id)
+        });
+        let to_check = self.pass.is_some_and(|pass| pass.deep)
+            && self.files.values().any(|node| {
+                let moment = self.moments.get(&node.remote.id);
+                let since = self.pass.map_or(0, |pass| pass.since);
+                moment.is_some_and(|moment| moment.local == Local::Same && moment.checked <= since)
+            });
+        let suspects = self
+            .moments
+            .values()
+            .any(|moment| matches!(moment.local, Local::Suspect(_)) && moment.trouble.is_none());
+        self.under_way.is_empty()
+            && self.sight.at.0 > 0
+            && summary.folders_left == 0
+            && (!self.folders_active || self.folders_trouble.is_some())
+            && self.active.iter().all(waits)
+            && !wanted
+            && !suspects
+            && !to_check
+            && self.ready.is_none()
+            && (self.mode != StorageMode::TwoWay
+                || sending_rests
+                || summary.sending == 0
+                || self.no_workspace)
+            && self.uploads.values().all(|upload| upload.lost_at.is_none())
+    }
+
+    /// Requests that wait: lists and links.
+    pub(super) fn looks_left(&self, now: Timestamp) -> usize {
+        let links = self.wants.values().filter(|decision| **decision != Decision::TrashThere).count();
+        links + self.walks.values().filter(|walk| walk.due <= now).count()
+    }
+
+    /// When something may be possible that is not now.
+    pub(in crate::engine) fn next_due(&self, now: Timestamp) -> Timestamp {
+        let far = now.plus_ms(3_600_000);
+        if !self.is_on() {
+            return far;
+        }
+        let walks = self.walks.values().map(|walk| walk.due);
+        let acts = self.active.iter().filter_map(|id| Some(self.moments.get(id)?.act_at));
+        let retries = self.wants.keys().filter_map(|id| Some(self.moments.get(id)?.retry_at));
+        let candidates = self
+            .candidates
+            .values()
+            .filter(|candidate| self.mode == StorageMode::TwoWay && candidate.refused.is_none());
+        let candidates = candidates.map(|candidate| {
+            candidate.retry_at.max(Timestamp(candidate.stamp.modified_ns / 1_000_000).plus_ms(2_000))
+        });
+        let suspects = self.moments.values().filter_map(|moment| match moment.local {
+            Local::Suspect(stamp) => {
+                Some(Timestamp(stamp.modified_ns / 1_000_000).plus_ms(1_000).max(moment.retry_at))
+            }
+            _ => None,
+        });
+        let confirmations = self.wants.iter().filter(|(_, decision)| **decision == Decision::Confirm);
+        let confirmations =
+            confirmations.filter_map(|(id, _)| Some(self.moments.get(id)?.missed_at.plus_ms(5_000)));
+        let all = walks.chain(acts).chain(retries).chain(candidates).chain(suspects).chain(confirmations);
+        // What is due already waits for an answer or a permit, not for time.
+        all.filter(|at| *at > now).fold(far, Timestamp::min)
+    }
+
+    /// Whether something waits for nothing but a permit.
+    pub(in crate::engine) fn wants_look(&self, now: Timestamp) -> bool {
+        self.is_on()
+            && Rests::over(self.rests.reading.as_ref(), now)
+            && (self.walks.values().any(|walk| walk.due <= now)
+                || self.wants.iter().any(|(id, decision)| {
+                    *decision != Decision::TrashThere
+                        && self.moments.get(id).is_none_or(|moment| moment.retry_at <= now)
+                }))
+    }
+
+    /// Tells each thing that needs a person: its place, why, and what mends it.
+    pub(in crate::engine) fn needs(&self, now: Timestamp, tell: &mut dyn FnMut(&str, &str, &str)) {
+        if !self.is_on() {
+            return;
+        }
+        let rests = [
+            (&self.rests.reading, "stored files are not looked at: the service forbids it"),
+            (&self.rests.sending, "stored files are not uploaded: the service forbids it"),
+            (&self.rests.trashing, "stored files are not moved to the service's trash: it forbids it"),
+        ];
+        for (rest, what) in rests {
+            if let Some((_, why)) = rest {
+                tell(
+                    super::FOLDER,
+                    &format!("{what}: {why}"),
+                    "check the plan and the token's scopes; it is tried again by itself",
+                );
+            }
+        }
+        if let Some((until, why)) = &self.rests.disk
+            && *until > now
+        {
+            tell(super::FOLDER, &format!("downloads wait: {why}"), "make room; they go on by themselves");
+        }
+        if let Some(why) = &self.folders_trouble {
+            tell(
+                super::FOLDER,
+                &format!("a folder cannot be made or moved: {why}"),
+                "it is tried again by itself",
+            );
+        }
+        if let Some(why) = &self.guards.leaving {
+            tell(
+                super::FOLDER,
+                &format!("no stored file is removed here: {why}"),
+                "look in the app; then espejo approve removes them, and access regained keeps them",
+            );
+        }
+        for folder in self.guards.emptied.iter().filter(|_| self.guards.leaving.is_none()) {
+            let place = self.place_of(folder.as_ref()).unwrap_or_else(super::names::storage_root);
+            tell(
+                place.as_str(),
+                "the service suddenly shows nothing in it: its files stay",
+                "look in the app; then espejo approve removes them, and access regained keeps them",
+            );
+        }
+        if let (Some(why), StorageMode::TwoWay) = (&self.guards.missing, self.mode) {
+            tell(
+                super::FOLDER,
+                &format!("nothing is moved to the service's trash: {why}"),
+                "bring the files back, or run espejo approve",
+            );
+        }
+        if self.mode == StorageMode::TwoWay && self.no_workspace {
+            tell(
+                super::FOLDER,
+                "nothing is uploaded: there is no workspace to count it for",
+                "name one that is not frozen as workspace in [storage]",
+            );
+        }
+        for (folder, walk) in &self.walks {
+            if let Some(why) = &walk.trouble {
+                let place = self.place_of(folder.as_ref()).unwrap_or_else(super::names::storage_root);
+                tell(
+                    place.as_str(),
+                    &format!("not all of it can be listed: {why}"),
+                    "nothing is removed; tell the service's operator if it stays",
+                );
+            }
+        }
+        for node in self.files.values() {
+            self.need_of(node, tell);
+        }
+        for (path, candidate) in &self.candidates {
+            if let Some((why, mend)) = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay)
+            {
+                tell(path.as_str(), &format!("not uploaded: {why}"), mend);
+            }
+        }
+        for path in self.local_only.keys().filter(|path| filenames::is_conflict_copy(path.name())) {
+            tell(
+                path.as_str(),
+                "your version of a stored file, kept beside the service's one and not sent",
+                "take over what you need, then remove it (it may be sent under a name of its own where mode = \"two-way\")",
+            );
+        }
+    }
+
+    fn need_of(&self, node: &FileNode, tell: &mut dyn FnMut(&str, &str, &str)) {
+        let Some(moment) = self.moments.get(&node.remote.id) else { return };
+        let quiet = moment.trouble.is_none()
+            && !moment.hidden
+            && !matches!(moment.local, Local::Odd | Local::Missing(_));
+        if quiet {
+            return;
+        }
+        let path = node.base.as_ref().map(|base| base.path.clone()).or_else(|| self.wanted_file(node));
+        let shown = path.as_ref().map_or(node.remote.filename.as_str(), MirrorPath::as_str);
+        if let Some(why) = &moment.trouble {
+            tell(shown, why, "it is tried again by itself");
+        }
+        if moment.hidden && node.base.is_some() && node.seen != Seen::Listed {
+            tell(
+                shown,
+                "the service no longer lists it, but still shows it: the file stays",
+                "espejo approve removes the file",
+            );
+        }
+        if moment.local == Local::Odd {
+            tell(
+                shown,
+                "something that is no file stands in its place",
+                "move that away; the file is fetched again",
+            );
+        }
+        if let (Local::Missing(_), StorageMode::TwoWay) = (moment.local, self.mode)
+            && let Some(to) = self.renamed_to(node)
+            && let Some((why, _)) = self.candidates.get(&to).and_then(|candidate| candidate.refused.as_ref())
+        {
+            tell(
+                shown,
+                &format!(
+                    "it is {} here now, which is not uploaded ({why}): the service keeps it under its old name",
+                    to.name()
+                ),
+                "rename it in the app too, or give it its old name back",
+            );
+        }
+    }
+}

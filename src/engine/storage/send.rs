@@ -1,0 +1,482 @@
+//! The way up, where both ways are wanted: new and changed files are uploaded, what left here goes to the service's trash.
+//!
+//! The API can neither rename nor change a file. A changed file is uploaded as a new one, and the old one goes only when a
+//! list shows the new one; a renamed file is a new one and one that left. What the service would not take is told before
+//! it is asked for.
+
+use super::decide::Decision;
+use super::local::Local;
+use super::names::storage_root;
+use super::{Desk, Rests, Storage, Task, effect, rested_ms};
+use crate::engine::Way;
+use crate::model::{
+    ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, MirrorPath, Seen, ServiceError,
+    ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile, Timestamp,
+    Upload, WorkspaceId, WorkspaceNode,
+};
+use crate::plan::filenames;
+use crate::store::StoreError;
+
+/// An upload whose answer was lost may still be carried out for so long.
+const LOST_MS: i64 = 10_000;
+/// What the service refused is tried again after this, in case there is room by now.
+const REFUSED_RETRY_MS: i64 = 3_600_000;
+
+/// A local file that the service does not have as it is.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub(super) stamp: Stamp,
+    /// The file whose newer content it is.
+    pub(super) replaces: Option<FileId>,
+    /// Why it is not sent, and what mends it.
+    pub(super) refused: Option<(String, &'static str)>,
+    /// The refusal is the service's own, and so stays until it is tried again.
+    by_service: bool,
+    pub(super) retry_at: Timestamp,
+    failures: u32,
+}
+
+/// A file that was read and goes next.
+#[derive(Debug)]
+pub(super) struct Ready {
+    path: MirrorPath,
+    stamp: Stamp,
+    bytes: Vec<u8>,
+}
+
+impl Candidate {
+    pub(super) fn new(stamp: Stamp, replaces: Option<FileId>) -> Self {
+        Self {
+            stamp,
+            replaces,
+            refused: None,
+            by_service: false,
+            retry_at: Timestamp::default(),
+            failures: 0,
+        }
+    }
+}
+
+impl Storage {
+    /// Says of each candidate why it is not sent, before anything is asked.
+    pub(super) fn judge_candidates(&mut self, desk: &Desk<'_>) {
+        for path in self.candidates.keys().cloned().collect::<Vec<_>>() {
+            let place = path.parent().and_then(|folder| self.folder_at(&folder));
+            let Some(candidate) = self.candidates.get_mut(&path) else { continue };
+            if candidate.by_service {
+                if candidate.retry_at > desk.now {
+                    continue;
+                }
+                candidate.by_service = false;
+            }
+            candidate.refused = match place {
+                None => Some((
+                    "its folder is not at the service, and the API cannot make folders".to_owned(),
+                    "make the folder in the app; the file is sent as soon as it is there",
+                )),
+                Some(_) => filenames::refusal(path.name(), candidate.stamp.size),
+            };
+        }
+    }
+
+    /// The workspace that uploads count for.
+    pub(super) fn upload_workspace(desk: &Desk<'_>) -> Option<WorkspaceId> {
+        let chosen = desk.settings.storage.workspace.as_deref();
+        let place = |node: &&WorkspaceNode| {
+            desk.order.iter().position(|id| *id == node.seen.id).unwrap_or(usize::MAX)
+        };
+        let may = desk.workspaces.values().filter(|node| node.present && !node.seen.frozen);
+        let mut all: Vec<&WorkspaceNode> = may.collect();
+        all.sort_by_key(place);
+        let mut all = all.into_iter();
+        let found = match chosen {
+            Some(name) => all.find(|node| {
+                [node.seen.slug.as_str(), node.seen.name.as_str(), node.seen.id.as_str()].contains(&name)
+            }),
+            None => all.next(),
+        };
+        found.map(|node| node.seen.id.clone())
+    }
+
+    /// A candidate whose turn it is, to be read.
+    pub(super) fn next_read(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+        let may = self.mode == StorageMode::TwoWay
+            && self.ready.is_none()
+            && Rests::over(self.rests.sending.as_ref(), desk.now)
+            && !self.under_way.iter().any(|task| matches!(task, Task::Read(_) | Task::Upload(_)))
+            && Self::upload_workspace(desk).is_some();
+        if !may {
+            return None;
+        }
+        self.judge_candidates(desk);
+        let due: Vec<MirrorPath> = self
+            .candidates
+            .iter()
+            .filter_map(|(path, candidate)| {
+                let due = candidate.refused.is_none()
+                    && candidate.retry_at <= desk.now
+                    && rested_ms(&candidate.stamp, desk.now) >= Self::quiet_ms(desk, &candidate.stamp)
+                    && !self.uploads.contains_key(path)
+                    && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
+                due.then(|| path.clone())
+            })
+            .collect();
+        // What the service has in the folder is looked at first.
+        let path = due.into_iter().find(|path| {
+            let folder = path.parent().and_then(|folder| self.folder_at(&folder));
+            folder.is_some_and(|folder| self.is_walked(folder.as_ref(), desk.now)) && !self.is_awaited(path)
+        })?;
+        Some((Effect::ReadFile(path.clone()), Task::Read(path)))
+    }
+
+    /// Whether the service still has what was agreed: only then is a local change newer.
+    fn is_as_agreed_there(&self, id: &FileId) -> bool {
+        self.files.get(id).is_some_and(|node| {
+            let same = |base: &StoredFile| {
+                base.attachment == node.remote.attachment && base.size == node.remote.size
+            };
+            node.seen == Seen::Listed && node.base.as_ref().is_some_and(same)
+        })
+    }
+
+    /// Whether something that the service shows may turn out to be this very file: it is compared first.
+    fn is_awaited(&self, path: &MirrorPath) -> bool {
+        self.files.values().any(|node| {
+            node.seen == Seen::Listed
+                && node.base.is_none()
+                && node.replaced_by.is_none()
+                && self.wanted_file(node).as_ref() == Some(path)
+        })
+    }
+
+    pub(super) fn read_to_send(
+        &mut self,
+        desk: &Desk<'_>,
+        path: &MirrorPath,
+        result: Result<DiskReply, DiskError>,
+    ) -> Result<(), StoreError> {
+        match result {
+            Ok(DiskReply::File(look)) => {
+                if self.candidates.get(path).is_some_and(|candidate| candidate.stamp == look.stamp) {
+                    self.ready = Some(Ready { path: path.clone(), stamp: look.stamp, bytes: look.bytes });
+                } else {
+                    self.wants_scan = true;
+                }
+            }
+            _ => {
+                self.wants_scan = true;
+                if let Some(candidate) = self.candidates.get_mut(path) {
+                    candidate.retry_at = desk.now.plus_ms(2_000);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The upload of what was just read. It is noted before it leaves.
+    pub(super) fn next_upload(&mut self, desk: &mut Desk<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
+        let Some(ready) = self.ready.take() else { return Ok(None) };
+        let Some(workspace) = Self::upload_workspace(desk) else { return Ok(None) };
+        let place = ready.path.parent().and_then(|folder| self.folder_at(&folder));
+        let (Some(folder), Some(candidate)) = (place, self.candidates.get(&ready.path)) else {
+            return Ok(None);
+        };
+        let replaced = candidate.replaces.as_ref().and_then(|id| self.files.get(id));
+        // What was only shown in another way on disk keeps the name that the service knows.
+        let filename = match replaced.filter(|node| node.stem.as_deref() == Some(ready.path.name())) {
+            Some(node) => node.remote.filename.clone(),
+            None => ready.path.name().to_owned(),
+        };
+        let upload = Upload {
+            path: ready.path.clone(),
+            folder: folder.clone(),
+            filename: filename.clone(),
+            size: ready.bytes.len() as u64,
+            hash: ContentHash::of(&ready.bytes),
+            replaces: candidate.replaces.clone(),
+            asked_at: desk.now,
+            lost_at: None,
+        };
+        desk.store.save_upload(&upload)?;
+        self.uploads.insert(upload.path.clone(), upload);
+        self.sent_stamps.insert(ready.path.clone(), ready.stamp);
+        let effect = effect(StorageEffect::Upload { workspace, folder, filename, bytes: ready.bytes });
+        Ok(Some((effect, Task::Upload(ready.path))))
+    }
+
+    pub(super) fn uploaded(
+        &mut self,
+        desk: &mut Desk<'_>,
+        path: &MirrorPath,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let Some(mut upload) = self.uploads.get(path).cloned() else { return Ok(()) };
+        let error = match result {
+            Ok(ServiceReply::Storage(StorageReply::Uploaded(file))) if file.size == upload.size => {
+                return self.settle_upload(desk, &upload, &file);
+            }
+            // It took something else than was sent: whatever it is, it is looked at like anything new.
+            Ok(_) => ServiceError::Garbled("the service tells another size than was sent".to_owned()),
+            Err(error) => error,
+        };
+        if error.may_have_happened() {
+            upload.lost_at = Some(desk.now);
+            desk.store.save_upload(&upload)?;
+            self.walk_by(upload.folder.as_ref(), desk.now.plus_ms(1_000));
+            self.uploads.insert(path.clone(), upload);
+            return Ok(());
+        }
+        self.uploads.remove(path);
+        desk.store.delete_upload(path)?;
+        if let Some(candidate) = self.candidates.get_mut(path) {
+            candidate.failures += 1;
+            match &error {
+                ServiceError::Rejected { message, .. } => {
+                    candidate.refused = Some((
+                        format!("the service refuses it: {message}"),
+                        "mend that, or change the file; it is tried again every hour",
+                    ));
+                    candidate.by_service = true;
+                    candidate.retry_at = desk.now.plus_ms(REFUSED_RETRY_MS);
+                }
+                _ => candidate.retry_at = desk.later(candidate.failures + 1),
+            }
+        }
+        if matches!(error, ServiceError::NotFound(_)) {
+            // The folder is gone, or in the trash: the lists will say so.
+            self.walk_everything_by(desk.now);
+        }
+        self.refresh_local_only(desk)
+    }
+
+    fn refresh_local_only(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
+        let mut list = self.local_only.clone();
+        for (path, item) in &mut list {
+            let why = self.candidates.get(path).and_then(|candidate| candidate.refused.as_ref());
+            item.why = why.map_or_else(String::new, |(why, _)| why.clone());
+        }
+        self.write_local_only(desk, list)
+    }
+
+    /// The service has what was sent: it is a file like any other from here on.
+    fn settle_upload(
+        &mut self,
+        desk: &mut Desk<'_>,
+        upload: &Upload,
+        file: &StorageFile,
+    ) -> Result<(), StoreError> {
+        let now = desk.now;
+        let stamp = self.sent_stamps.remove(&upload.path).unwrap_or_default();
+        let same_name = file.filename == upload.filename && file.folder == upload.folder;
+        let node = FileNode {
+            remote: file.clone(),
+            seen: Seen::Listed,
+            seen_at: now,
+            stem: same_name.then(|| upload.path.name().to_owned()),
+            base: Some(StoredFile {
+                attachment: file.attachment.clone(),
+                size: upload.size,
+                hash: upload.hash,
+                path: upload.path.clone(),
+                stamp,
+            }),
+            replaced_by: None,
+            approved: false,
+        };
+        desk.store.save_storage_file(&node)?;
+        desk.store.delete_upload(&upload.path)?;
+        self.uploads.remove(&upload.path);
+        self.candidates.remove(&upload.path);
+        let replaced = upload.replaces.as_ref().filter(|old| {
+            self.files
+                .get(*old)
+                .and_then(|node| Some(node.base.as_ref()?.path == upload.path))
+                .unwrap_or(false)
+        });
+        if let Some(old) = replaced.cloned() {
+            // If somebody gave the old one new content meanwhile, that is nobody's to throw away.
+            let untouched = self.files.get(&old).is_some_and(|node| {
+                node.base.as_ref().is_some_and(|base| base.attachment == node.remote.attachment)
+            });
+            self.edit_file(desk, &old, |node| {
+                node.base = None;
+                if untouched {
+                    node.replaced_by = Some(file.id.clone());
+                } else {
+                    node.stem = None;
+                }
+            })?;
+            self.moment(&old).local = Local::Unknown;
+        }
+        self.files.insert(file.id.clone(), node);
+        self.active.insert(file.id.clone());
+        let tick = desk.tick;
+        let moment = self.moment(&file.id);
+        moment.acted = tick;
+        moment.checked = tick;
+        moment.fetched = None;
+        moment.local = if stamp == Stamp::default() { Local::Unknown } else { Local::Same };
+        self.guards_are_old = true;
+        self.walk_by(file.folder.as_ref(), now);
+        self.wants_scan = true;
+        let what = if upload.replaces.is_some() { "new version uploaded" } else { "uploaded" };
+        desk.say(Way::Up, &upload.path, what);
+        self.wake_all();
+        self.is_no_stray(desk, &upload.path)
+    }
+
+    /// A local file turned out to be one of the service's.
+    pub(super) fn is_no_stray(&mut self, desk: &mut Desk<'_>, path: &MirrorPath) -> Result<(), StoreError> {
+        self.candidates.remove(path);
+        if self.local_only.remove(path).is_some() {
+            desk.store.delete_local_only(path)?;
+        }
+        Ok(())
+    }
+
+    /// A list of the folder that a lost upload went to: what looks like it is fetched and compared; when nothing does, and
+    /// the list is young enough, the upload was never carried out.
+    pub(super) fn look_for_lost_uploads(
+        &mut self,
+        desk: &mut Desk<'_>,
+        folder: Option<&FolderId>,
+        asked_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let lost: Vec<(MirrorPath, Timestamp)> = self
+            .uploads
+            .values()
+            .filter(|upload| upload.folder.as_ref() == folder)
+            .filter_map(|upload| Some((upload.path.clone(), upload.lost_at?)))
+            .collect();
+        for (path, lost_at) in lost {
+            let sought = self
+                .uploads
+                .get(&path)
+                .is_some_and(|upload| self.files.values().any(|node| looks_like(node, upload)));
+            if sought {
+                continue;
+            }
+            if asked_at < lost_at.plus_ms(LOST_MS) {
+                self.walk_by(folder, lost_at.plus_ms(LOST_MS));
+                continue;
+            }
+            self.uploads.remove(&path);
+            self.sent_stamps.remove(&path);
+            desk.store.delete_upload(&path)?;
+        }
+        Ok(())
+    }
+
+    /// What was just downloaded may be what an upload without an answer sent.
+    pub(super) fn settle_lost_upload(
+        &mut self,
+        desk: &mut Desk<'_>,
+        id: &FileId,
+        hash: ContentHash,
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
+        let found =
+            self.uploads.values().find(|upload| looks_like(&node, upload) && upload.hash == hash).cloned();
+        let Some(upload) = found else { return Ok(()) };
+        self.settle_upload(desk, &upload, &node.remote)
+    }
+
+    /// Whether a file may turn out to be what a lost upload sent: its place waits for the comparison.
+    pub(super) fn may_be_lost_upload(&self, node: &FileNode) -> bool {
+        self.uploads.values().any(|upload| looks_like(node, upload))
+    }
+
+    /// The next file that left here, or was replaced by an upload, for the service's trash.
+    pub(super) fn next_trash(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+        if !Rests::over(self.rests.trashing.as_ref(), desk.now) {
+            return None;
+        }
+        let ready: Vec<FileId> = self
+            .wants
+            .iter()
+            .filter_map(|(id, decision)| {
+                let due = self.moments.get(id).is_none_or(|moment| moment.retry_at <= desk.now);
+                let ready = *decision == Decision::TrashThere && due && !self.is_unsettled(id);
+                ready.then(|| id.clone())
+            })
+            .collect();
+        let id = ready.into_iter().find(|id| {
+            let folder = self.files.get(id).and_then(|node| node.remote.folder.clone());
+            self.is_walked(folder.as_ref(), desk.now)
+        })?;
+        // The world may have changed since it was decided.
+        let node = self.files.get(&id)?;
+        if super::decide::decide(&self.view(desk, node).0) != Decision::TrashThere {
+            self.wants.remove(&id);
+            self.active.insert(id);
+            return None;
+        }
+        Some((effect(StorageEffect::Trash(id.clone())), Task::Trash(id)))
+    }
+
+    pub(super) fn trashed(
+        &mut self,
+        desk: &mut Desk<'_>,
+        id: &FileId,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
+        match result {
+            Ok(_) | Err(ServiceError::NotFound(_)) => {
+                if let Some(base) = &node.base {
+                    desk.say(Way::Up, &base.path, "moved to the service's trash");
+                    self.removals.push((desk.now, false));
+                } else if let Some(new) = node.replaced_by.as_ref().and_then(|new| self.files.get(new)) {
+                    let path = new.base.as_ref().map_or_else(storage_root, |base| base.path.clone());
+                    desk.say(Way::Up, &path, "the older version is in the service's trash");
+                }
+                // A list that was asked for before this still shows it.
+                self.trashed.insert(id.clone(), desk.tick);
+                self.guards_are_old = true;
+                self.forget_file(desk, id)
+            }
+            Err(error) => {
+                if error.may_have_happened() {
+                    self.walk_by(node.remote.folder.as_ref(), desk.now);
+                }
+                let moment = self.moment(id);
+                moment.failures += 1;
+                moment.retry_at = desk.later(moment.failures);
+                if moment.failures >= 3 {
+                    moment.trouble = Some(format!("it cannot be moved to the service's trash: {error}"));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Where a file that left its place seems to have gone, while it is not at the service under its new name.
+    pub(super) fn renamed_to(&self, node: &FileNode) -> Option<MirrorPath> {
+        let base = node.base.as_ref()?;
+        let object = base.stamp.object();
+        let is_it = |stamp: &Stamp| stamp.object() == object && stamp.size == base.size;
+        let path = self
+            .sight
+            .files
+            .iter()
+            .find(|(path, stamp)| **path != base.path && is_it(stamp))
+            .map(|(path, _)| path)?;
+        let there = self.files.values().any(|other| {
+            other.base.as_ref().is_some_and(|theirs| theirs.path == *path)
+                && self.is_seen_there(&other.remote.id)
+        });
+        (!there).then(|| path.clone())
+    }
+}
+
+fn looks_like(node: &FileNode, upload: &Upload) -> bool {
+    node.seen == Seen::Listed
+        && node.base.is_none()
+        && node.replaced_by.is_none()
+        && upload.lost_at.is_some()
+        && node.remote.folder == upload.folder
+        && node.remote.size == upload.size
+        && (node.remote.filename == upload.filename
+            || node.remote.filename == filenames::as_stored(&upload.filename))
+        && upload.replaces.as_ref() != Some(&node.remote.id)
+}

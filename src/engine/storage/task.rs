@@ -1,0 +1,100 @@
+//! What an effect of storage was issued for, with what its answer needs. It decides nothing.
+
+use crate::engine::pace::Class;
+use crate::model::{AttachmentId, ContentHash, FileId, FolderId, MirrorPath};
+
+/// What an effect of storage was issued for.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::engine) enum Task {
+    Walk(Option<FolderId>),
+    /// A link, or the certainty that the file is not there.
+    Link(FileId),
+    Upload(MirrorPath),
+    Trash(FileId),
+
+    Download {
+        file: FileId,
+        attachment: AttachmentId,
+        size: u64,
+    },
+    Hash {
+        file: FileId,
+        path: MirrorPath,
+    },
+
+    MakeFolder {
+        folder: Option<FolderId>,
+        path: MirrorPath,
+    },
+    RemoveFolder {
+        folder: FolderId,
+        path: MirrorPath,
+    },
+    RenameFolder {
+        folder: FolderId,
+        from: MirrorPath,
+        to: MirrorPath,
+    },
+    Rename {
+        file: FileId,
+        from: MirrorPath,
+        to: MirrorPath,
+    },
+    SetAside {
+        file: FileId,
+        from: MirrorPath,
+        to: MirrorPath,
+    },
+    Place {
+        file: FileId,
+        to: MirrorPath,
+        content: Fetched,
+        replaces: bool,
+    },
+    Discard {
+        file: FileId,
+        path: MirrorPath,
+    },
+    Read(MirrorPath),
+    Sweep,
+}
+
+/// What a finished download holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine) struct Fetched {
+    pub(super) attachment: AttachmentId,
+    pub(super) size: u64,
+    pub(super) hash: ContentHash,
+}
+
+impl Task {
+    pub(in crate::engine) fn is_request(&self) -> bool {
+        matches!(self, Self::Walk(_) | Self::Link(_) | Self::Upload(_) | Self::Trash(_))
+    }
+
+    /// Whether it neither costs a permit nor touches what a scan sees: it runs beside everything else.
+    pub(in crate::engine) fn is_beside(&self) -> bool {
+        matches!(self, Self::Download { .. } | Self::Hash { .. })
+    }
+
+    pub(in crate::engine) fn class(&self) -> Class {
+        match self {
+            Self::Upload(_) | Self::Trash(_) => Class::Edit,
+            _ => Class::Background,
+        }
+    }
+
+    pub(super) fn file(&self) -> Option<&FileId> {
+        match self {
+            Self::Link(file)
+            | Self::Trash(file)
+            | Self::Download { file, .. }
+            | Self::Hash { file, .. }
+            | Self::Rename { file, .. }
+            | Self::SetAside { file, .. }
+            | Self::Place { file, .. }
+            | Self::Discard { file, .. } => Some(file),
+            _ => None,
+        }
+    }
+}

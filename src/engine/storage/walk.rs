@@ -1,0 +1,353 @@
+//! Walking the service's folders: which one next, and what a list says. Nothing is gone because one list lacks it.
+
+use super::{Desk, Storage, Task, effect};
+use crate::model::{
+    Effect, FileId, FileNode, FolderId, FolderNode, Seen, ServiceError, ServiceReply, StorageEffect,
+    StorageFile, StorageFolder, StorageListing, StorageReply, Timestamp,
+};
+use crate::store::StoreError;
+
+/// A folder in which something changed is listed again this soon; each list without news doubles the time.
+const GAP_MS: i64 = 60_000;
+const GAP_MAX_MS: i64 = 900_000;
+/// With many folders: each at most once in this time for each of them, so that walks take ten requests a minute at most.
+const GAP_EACH_MS: i64 = 6_000;
+
+/// What is known of a folder's lists in this run only.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Walk {
+    /// When it wants to be listed.
+    pub(super) due: Timestamp,
+    /// When the last list that was answered was asked for, as a tick; 0 for never.
+    pub(super) looked: u64,
+    pub(super) gap_ms: i64,
+    failures: u32,
+    /// Something waits for its next list, whether it has been listed in this pass or not.
+    pub(super) wanted: bool,
+    /// Why it cannot be listed, or entries of it.
+    pub(super) trouble: Option<String>,
+}
+
+impl Storage {
+    /// Folders are listed again where they were left off; the root at once.
+    pub(super) fn plan_walks(&mut self, now: Timestamp) {
+        self.walks.insert(None, Walk { due: now, gap_ms: GAP_MS, ..Walk::default() });
+        for (id, node) in &self.folders {
+            let due = if node.walked_at.0 == 0 {
+                now
+            } else {
+                node.walked_at.plus_ms(node.gap_ms).min(now.plus_ms(node.gap_ms))
+            };
+            self.walks.insert(Some(id.clone()), Walk { due, gap_ms: node.gap_ms, ..Walk::default() });
+        }
+    }
+
+    /// Which folder is listed next: the one that has been due for longest, the root before all.
+    pub(super) fn next_folder(&self, now: Timestamp) -> Option<Option<FolderId>> {
+        self.walks
+            .iter()
+            .filter(|(folder, walk)| {
+                walk.due <= now
+                    && folder.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed))
+                    && !self.under_way.contains(&Task::Walk((*folder).clone()))
+            })
+            .min_by_key(|(folder, walk)| (folder.is_some(), walk.due))
+            .map(|(folder, _)| folder.clone())
+    }
+
+    pub(super) fn walk(&self, folder: Option<FolderId>) -> (Effect, Task) {
+        (effect(StorageEffect::List(folder.clone())), Task::Walk(folder))
+    }
+
+    /// Whether a folder has been listed in this run; if not, it is listed soon.
+    pub(super) fn is_walked(&mut self, folder: Option<&FolderId>, now: Timestamp) -> bool {
+        let Some(walk) = self.walks.get(&folder.cloned()) else { return false };
+        if walk.looked == 0 && !walk.wanted {
+            self.walk_by(folder, now);
+        }
+        self.walks.get(&folder.cloned()).is_some_and(|walk| walk.looked > 0)
+    }
+
+    /// Folders that have not been listed yet since the pass began (or ever, without one).
+    pub(super) fn unwalked(&self) -> usize {
+        let since = self.pass.map_or(0, |pass| pass.since);
+        self.walks
+            .iter()
+            .filter(|(folder, walk)| {
+                let listed =
+                    folder.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed));
+                let known = self.pass.is_none()
+                    && folder
+                        .as_ref()
+                        .is_some_and(|id| self.folders.get(id).is_some_and(|node| node.walked_at.0 > 0));
+                listed && (walk.wanted || walk.looked <= since && !known)
+            })
+            .count()
+    }
+
+    /// Whether every folder has been listed by a look that was asked for after `tick`.
+    pub(super) fn all_walked_since(&self, tick: u64) -> bool {
+        self.walks
+            .iter()
+            .filter(|(folder, _)| {
+                folder.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed))
+            })
+            .all(|(_, walk)| walk.looked > tick)
+    }
+
+    pub(super) fn walk_by(&mut self, folder: Option<&FolderId>, at: Timestamp) {
+        if let Some(walk) = self.walks.get_mut(&folder.cloned()) {
+            // Polling is put off for it, too: it may be asked for later than it was due.
+            walk.due = if walk.wanted { walk.due.min(at) } else { at };
+            walk.wanted = true;
+        }
+    }
+
+    pub(super) fn walk_everything_by(&mut self, at: Timestamp) {
+        for walk in self.walks.values_mut() {
+            walk.due = walk.due.min(at);
+            walk.wanted = true;
+        }
+    }
+
+    pub(super) fn walked(
+        &mut self,
+        desk: &mut Desk<'_>,
+        folder: Option<FolderId>,
+        (tick, asked_at): (u64, Timestamp),
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let listing = match result {
+            Ok(ServiceReply::Storage(StorageReply::Listing(listing))) => listing,
+            other => {
+                let walk = self.walks.entry(folder).or_default();
+                walk.failures += 1;
+                walk.due = desk.later(walk.failures + 3);
+                if let Some(error) = other.err().filter(|error| error.next() == crate::model::Next::Park) {
+                    walk.trouble = Some(error.to_string());
+                }
+                return Ok(());
+            }
+        };
+        let changed = self.take_in(desk, folder.as_ref(), tick, &listing)?;
+        let folders = i64::try_from(self.walks.len()).unwrap_or(i64::MAX);
+        let passed_over = self.pass.is_some_and(|pass| tick <= pass.since);
+        let walk = self.walks.entry(folder.clone()).or_default();
+        walk.failures = 0;
+        walk.wanted = false;
+        walk.looked = tick;
+        walk.trouble = listing.skipped.first().map(|why| format!("{} entries: {why}", listing.skipped.len()));
+        walk.gap_ms = if changed { GAP_MS } else { (walk.gap_ms.max(GAP_MS / 2) * 2).min(GAP_MAX_MS) };
+        let gap_ms = walk.gap_ms.max(folders.saturating_mul(GAP_EACH_MS).min(86_400_000));
+        walk.due = if passed_over { desk.now } else { desk.now.plus_ms(gap_ms) };
+        if let Some(id) = &folder {
+            let now = desk.now;
+            self.edit_folder(desk, id, |node| {
+                node.walked_at = now;
+                node.gap_ms = gap_ms;
+            })?;
+        }
+        self.folders_active = true;
+        self.look_for_lost_uploads(desk, folder.as_ref(), asked_at)
+    }
+
+    /// Whether anything in the list was new.
+    fn take_in(
+        &mut self,
+        desk: &mut Desk<'_>,
+        folder: Option<&FolderId>,
+        tick: u64,
+        listing: &StorageListing,
+    ) -> Result<bool, StoreError> {
+        let mut changed = false;
+        for inner in &listing.folders {
+            changed |= self.folder_listed(desk, inner)?;
+        }
+        for file in &listing.files {
+            changed |= self.file_listed(desk, file, tick)?;
+        }
+        if listing.skipped.is_empty() {
+            changed |= self.take_in_absences(desk, folder, tick, listing)?;
+        }
+        Ok(changed)
+    }
+
+    fn folder_listed(&mut self, desk: &mut Desk<'_>, seen: &StorageFolder) -> Result<bool, StoreError> {
+        let Some(node) = self.folders.get(&seen.id) else {
+            let node = FolderNode {
+                remote: seen.clone(),
+                listed: true,
+                stem: None,
+                at: None,
+                walked_at: Timestamp::default(),
+                gap_ms: GAP_MS,
+                approved: false,
+            };
+            desk.store.save_storage_folder(&node)?;
+            self.folders.insert(seen.id.clone(), node);
+            let walk = Walk { due: desk.now, gap_ms: GAP_MS, ..Walk::default() };
+            self.walks.insert(Some(seen.id.clone()), walk);
+            return Ok(true);
+        };
+        let back = !node.listed;
+        let moved = node.remote.parent != seen.parent || node.remote.name != seen.name;
+        if back {
+            self.walk_by(Some(&seen.id), desk.now);
+        }
+        self.edit_folder(desk, &seen.id, |node| {
+            if node.remote.name != seen.name || node.remote.parent != seen.parent {
+                node.stem = None;
+            }
+            node.remote = seen.clone();
+            node.listed = true;
+            node.approved = false;
+        })?;
+        if moved {
+            self.wake_all();
+        }
+        Ok(back || moved)
+    }
+
+    fn file_listed(
+        &mut self,
+        desk: &mut Desk<'_>,
+        seen: &StorageFile,
+        tick: u64,
+    ) -> Result<bool, StoreError> {
+        let now = desk.now;
+        if self.trashed.get(&seen.id).is_some_and(|at| *at > tick) {
+            return Ok(false);
+        }
+        let Some(node) = self.files.get(&seen.id) else {
+            let node = FileNode {
+                remote: seen.clone(),
+                seen: Seen::Listed,
+                seen_at: now,
+                stem: None,
+                base: None,
+                replaced_by: None,
+                approved: false,
+            };
+            desk.store.save_storage_file(&node)?;
+            self.files.insert(seen.id.clone(), node);
+            self.active.insert(seen.id.clone());
+            return Ok(true);
+        };
+        if self.acted(&seen.id) > tick {
+            return Ok(false);
+        }
+        let changed = node.remote != *seen || node.seen != Seen::Listed;
+        let back = node.seen != Seen::Listed;
+        let left = node.remote.folder.clone();
+        if let Some(moment) = self.moments.get_mut(&seen.id) {
+            moment.hidden = false;
+            if back {
+                moment.retry_at = Timestamp::default();
+            }
+        }
+        if left != seen.folder {
+            self.wake_in(left.as_ref());
+        }
+        self.take_in_file(desk, seen)?;
+        self.edit_file(desk, &seen.id, |node| {
+            // Approved was that it leaves; what left here is approved until it is back here.
+            node.approved &= node.seen == Seen::Listed;
+            node.seen = Seen::Listed;
+            node.seen_at = now;
+        })?;
+        if changed {
+            // What stands in the way of another file may be gone now.
+            self.wake_in(seen.folder.as_ref());
+        }
+        Ok(changed)
+    }
+
+    /// What the service shows of a file, wherever it shows it.
+    pub(super) fn take_in_file(&mut self, desk: &mut Desk<'_>, seen: &StorageFile) -> Result<(), StoreError> {
+        let moment = self.moments.get_mut(&seen.id);
+        let old = self.files.get(&seen.id).map(|node| (node.remote.attachment.clone(), node.remote.size));
+        if let Some(moment) = moment.filter(|_| old != Some((seen.attachment.clone(), seen.size))) {
+            moment.link = None;
+            moment.fetched = None;
+            moment.got = 0;
+            moment.failures = 0;
+            moment.retry_at = Timestamp::default();
+            moment.trouble = None;
+        }
+        self.edit_file(desk, &seen.id, |node| {
+            if node.remote.filename != seen.filename || node.remote.folder != seen.folder {
+                node.stem = None;
+            }
+            node.remote = seen.clone();
+        })
+    }
+
+    fn take_in_absences(
+        &mut self,
+        desk: &mut Desk<'_>,
+        folder: Option<&FolderId>,
+        tick: u64,
+        listing: &StorageListing,
+    ) -> Result<bool, StoreError> {
+        let files: Vec<FileId> = self
+            .files
+            .values()
+            .filter(|node| node.remote.folder.as_ref() == folder && node.seen == Seen::Listed)
+            .map(|node| node.remote.id.clone())
+            .filter(|id| self.acted(id) < tick && !listing.files.iter().any(|file| file.id == *id))
+            .collect();
+        let folders: Vec<FolderId> = self
+            .folders
+            .values()
+            .filter(|node| node.remote.parent.as_ref() == folder && node.listed)
+            .map(|node| node.remote.id.clone())
+            .filter(|id| !listing.folders.iter().any(|inner| inner.id == *id))
+            .collect();
+        for id in &files {
+            self.edit_file(desk, id, |node| node.seen = Seen::Unlisted)?;
+            let now = desk.now;
+            self.moment(id).missed_at = now;
+        }
+        for id in &folders {
+            self.edit_folder(desk, id, |node| node.listed = false)?;
+            self.folders_missed.insert(id.clone(), tick);
+            self.lose_sight_of(desk, id, tick)?;
+        }
+        if files.len() + folders.len() > 1 || !folders.is_empty() {
+            // They may have moved to another folder, which then shows them.
+            self.walk_everything_by(desk.now);
+        }
+        Ok(!files.is_empty() || !folders.is_empty())
+    }
+
+    /// A folder that is listed no more takes what is in it along: each file is asked for by itself before anything is done.
+    fn lose_sight_of(&mut self, desk: &mut Desk<'_>, folder: &FolderId, tick: u64) -> Result<(), StoreError> {
+        let files: Vec<FileId> = self
+            .files
+            .values()
+            .filter(|node| node.remote.folder.as_ref() == Some(folder) && node.seen == Seen::Listed)
+            .map(|node| node.remote.id.clone())
+            .collect();
+        for id in files {
+            self.edit_file(desk, &id, |node| node.seen = Seen::Unlisted)?;
+            let now = desk.now;
+            self.moment(&id).missed_at = now;
+        }
+        let inner: Vec<FolderId> = self
+            .folders
+            .values()
+            .filter(|node| node.remote.parent.as_ref() == Some(folder) && node.listed)
+            .map(|node| node.remote.id.clone())
+            .collect();
+        for id in inner {
+            self.edit_folder(desk, &id, |node| node.listed = false)?;
+            self.folders_missed.insert(id.clone(), tick);
+            self.lose_sight_of(desk, &id, tick)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn acted(&self, file: &FileId) -> u64 {
+        self.moments.get(file).map_or(0, |moment| moment.acted)
+    }
+}

@@ -1,0 +1,39 @@
+//! How often this mirror was taken up, noted in `.espejo/runs` beside the state's own count. Where the two differ, one of them
+//! is an older copy: a backup that was put back.
+
+use std::fs::File;
+use std::io::Read;
+
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+
+use super::root::{Root, own_path};
+use super::{errors, read, sys};
+use crate::model::DiskError;
+
+const FILE: &str = "runs";
+const PART: &str = "runs.new";
+
+/// The number that is noted; `None` where there is none that could be understood.
+pub(super) fn noted(root: &Root) -> Option<u64> {
+    let mut text = String::new();
+    let file = sys::open_file(&root.own, FILE).ok()?;
+    File::from(file).take(64).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+/// Notes a number, whole or not at all.
+pub(super) fn note(root: &Root, number: u64) -> Result<(), DiskError> {
+    let write = || {
+        match rustix::fs::unlinkat(&root.own, PART, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error),
+        }
+        let file = sys::create_file(&root.own, PART, 0o600)?;
+        read::write_all(&file, format!("{number}\n").as_bytes())?;
+        sys::sync_file(&file)?;
+        rustix::fs::renameat(&root.own, PART, &root.own, FILE)?;
+        sys::sync_folder(&root.own)
+    };
+    write().map_err(|error| errors::failed(&own_path(FILE), error))
+}

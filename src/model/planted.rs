@@ -1,0 +1,28 @@
+//! Bugs that can be planted in the deciding parts, to see that the tests see them. Without the feature `planted` there
+//! are none, and the compiler leaves nothing of the questions asked here. `docs/guarantees.md` lists them.
+
+/// Whether the bug of this name is planted in this thread.
+#[cfg(not(feature = "planted"))]
+#[must_use]
+#[inline(always)]
+pub const fn planted(_bug: &str) -> bool {
+    false
+}
+
+#[cfg(feature = "planted")]
+thread_local! {
+    static PLANTED: std::cell::Cell<&'static str> = const { std::cell::Cell::new("") };
+}
+
+/// Whether the bug of this name is planted in this thread.
+#[cfg(feature = "planted")]
+#[must_use]
+pub fn planted(bug: &str) -> bool {
+    PLANTED.get() == bug
+}
+
+/// Plants one bug in this thread, instead of the one before; `""` plants none.
+#[cfg(feature = "planted")]
+pub fn plant(bug: &'static str) {
+    PLANTED.set(bug);
+}

@@ -1,0 +1,207 @@
+//! Signed links: plain GETs without a token, by a client that never had one. It does not try again and writes nothing:
+//! whoever asks gets the bytes as they come.
+//!
+//! A link is followed over https only, or over plain http on this computer when the service itself is there (the demo).
+//! Redirects are followed a few times under the same rule, without a `Referer`, so that a signed address is told to nobody.
+//! No error holds an address.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_RANGE, HeaderValue, RANGE};
+use reqwest::{StatusCode, Url};
+
+use super::address;
+use super::client::{ClientError, reason};
+use crate::model::{DownloadError, Link};
+
+/// Object stores redirect once at most; more is somebody's mistake.
+const REDIRECTS_MAX: usize = 5;
+const CONNECT: Duration = Duration::from_secs(10);
+/// For the next bytes. There is no limit for the whole: a large file takes as long as it takes.
+const READ: Duration = Duration::from_secs(30);
+
+/// The client of signed links.
+pub struct Downloader {
+    http: reqwest::Client,
+    plain: bool,
+}
+
+/// The bytes behind a link, as they come.
+pub struct Incoming {
+    response: reqwest::Response,
+    /// Where in the file they begin: where they were asked for, or 0 when the server begins anew.
+    pub from: u64,
+    /// How many the whole file has, where the server tells.
+    pub whole: Option<u64>,
+}
+
+impl Downloader {
+    /// A client for the links of the service at `base_url`.
+    ///
+    /// # Errors
+    /// [`ClientError`], each a sentence for the user.
+    pub fn new(base_url: &str) -> Result<Self, ClientError> {
+        let address = address::check(base_url).map_err(ClientError::Address)?;
+        let _installed_before = rustls::crypto::ring::default_provider().install_default();
+        let plain = address.plain;
+        let policy = reqwest::redirect::Policy::custom(move |attempt| {
+            if attempt.previous().len() > REDIRECTS_MAX || refusal(attempt.url(), plain).is_some() {
+                attempt.stop()
+            } else {
+                attempt.follow()
+            }
+        });
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("espejo/", env!("CARGO_PKG_VERSION")))
+            .redirect(policy)
+            .referer(false)
+            .retry(reqwest::retry::never())
+            .no_gzip()
+            .connect_timeout(CONNECT)
+            .read_timeout(READ)
+            .https_only(!plain);
+        if address.loopback {
+            let here = [(Ipv4Addr::LOCALHOST, 0).into(), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
+            builder = builder.no_proxy().resolve_to_addrs("localhost", &here);
+        }
+        if address.plain {
+            builder = builder.tls_certs_only([]);
+        }
+        let http = builder.build().map_err(|error| ClientError::Tls(reason(error)))?;
+        Ok(Self { http, plain })
+    }
+
+    /// Begins a download of a file of `size` bytes, from byte `from` on where the server can.
+    ///
+    /// # Errors
+    /// [`DownloadError`]; nothing has been read of the body then.
+    pub async fn open(&self, link: &Link, from: u64, size: u64) -> Result<Incoming, DownloadError> {
+        let url =
+            Url::parse(link.expose()).map_err(|_| DownloadError::BadLink("it is no address".to_owned()))?;
+        if let Some(why) = refusal(&url, self.plain) {
+            return Err(DownloadError::BadLink(why));
+        }
+        // What is stored may be compressed itself; what comes must be the stored bytes.
+        let mut builder = self.http.get(url).header(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        if from > 0 {
+            builder = builder.header(RANGE, format!("bytes={from}-"));
+        }
+        let response = builder.send().await.map_err(|error| broken(reason(error)))?;
+        let status = response.status();
+        match status {
+            StatusCode::OK => {
+                let whole = response.content_length();
+                told_size(whole, size)?;
+                Ok(Incoming { response, from: 0, whole })
+            }
+            StatusCode::PARTIAL_CONTENT => {
+                let range = response.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok());
+                let (begins, whole) = range
+                    .and_then(content_range)
+                    .ok_or_else(|| broken("the server sent a part without saying which"))?;
+                told_size(whole, size)?;
+                if begins != from {
+                    return Err(broken("the server sent another part than was asked for"));
+                }
+                Ok(Incoming { response, from, whole })
+            }
+            // Nothing from here on: what is on disk is not a beginning of this file.
+            StatusCode::RANGE_NOT_SATISFIABLE => Err(DownloadError::WrongSize { got: from, size }),
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
+                Err(broken(format!("the server answered with status {}", status.as_u16())))
+            }
+            _ if status.is_redirection() => Err(DownloadError::BadLink("it leads elsewhere".to_owned())),
+            _ if status.is_client_error() => Err(DownloadError::Refused(status.as_u16())),
+            _ => Err(broken(format!("the server failed with status {}", status.as_u16()))),
+        }
+    }
+}
+
+impl fmt::Debug for Downloader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Downloader").finish_non_exhaustive()
+    }
+}
+
+impl Incoming {
+    /// The next bytes; `None` at the end.
+    ///
+    /// # Errors
+    /// [`DownloadError::Broken`] when the answer breaks off.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, DownloadError> {
+        self.response.chunk().await.map_err(|error| broken(reason(error)))
+    }
+}
+
+impl fmt::Debug for Incoming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Incoming").field("from", &self.from).finish_non_exhaustive()
+    }
+}
+
+/// How much is here is known to whoever writes it down.
+fn broken(why: impl Into<String>) -> DownloadError {
+    DownloadError::Broken { why: why.into(), got: 0 }
+}
+
+fn told_size(whole: Option<u64>, size: u64) -> Result<(), DownloadError> {
+    match whole {
+        Some(got) if got != size => Err(DownloadError::WrongSize { got, size }),
+        _ => Ok(()),
+    }
+}
+
+/// Why an address is not gone to.
+fn refusal(url: &Url, plain: bool) -> Option<String> {
+    let host = url.host_str().unwrap_or("");
+    if host.is_empty() {
+        return Some("it names no host".to_owned());
+    }
+    match url.scheme() {
+        "https" => None,
+        "http" if plain && address::is_loopback(host) => None,
+        "http" => Some("it is plain http, which would show the file to everyone on the way".to_owned()),
+        _ => Some("it is no https address".to_owned()),
+    }
+}
+
+/// `bytes 5-9/10` or `bytes 5-9/*`.
+fn content_range(value: &str) -> Option<(u64, Option<u64>)> {
+    let (range, whole) = value.trim().strip_prefix("bytes ")?.split_once('/')?;
+    let (begins, _) = range.split_once('-')?;
+    let whole = if whole.trim() == "*" { None } else { Some(whole.trim().parse().ok()?) };
+    Some((begins.trim().parse().ok()?, whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_lead_only_where_nobody_listens() {
+        let check = |text: &str, plain: bool, goes: bool| {
+            assert_eq!(refusal(&Url::parse(text).unwrap(), plain).is_none(), goes, "{text}");
+        };
+        check("https://files.example/x?sig=1", false, true);
+        check("https://files.example/x?sig=1", true, true);
+        check("http://files.example/x", false, false);
+        check("http://files.example/x", true, false);
+        check("http://127.0.0.1:80/x", true, true);
+        check("http://127.0.0.1:80/x", false, false);
+        check("http://169.254.169.254/x", true, false);
+        check("file:///etc/passwd", true, false);
+        check("data:text/plain,x", true, false);
+    }
+
+    #[test]
+    fn ranges_are_read() {
+        assert_eq!(content_range("bytes 5-9/10"), Some((5, Some(10))));
+        assert_eq!(content_range("bytes 0-9/*"), Some((0, None)));
+        for bad in ["", "bytes */10", "bytes 5-9", "items 5-9/10", "bytes x-9/10"] {
+            assert_eq!(content_range(bad), None, "{bad}");
+        }
+    }
+}

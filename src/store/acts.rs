@@ -1,0 +1,177 @@
+//! What espejo did to the disk and to the service, for undo: the last few acts, each with what was before it.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::rows::optional_page;
+use super::{Store, StoreError};
+use crate::model::{Body, ContentHash, MirrorPath, PageId, Timestamp};
+
+/// How many acts are remembered. Undo takes back the last; the others are there to be looked at.
+const KEPT: i64 = 200;
+
+/// What an act was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActKind {
+    /// A page's body was sent.
+    Sent,
+    /// A page's title was sent; `other` is the title before.
+    Retitled,
+    /// A page was made for a file.
+    Made,
+    /// A page (with its subpages) went to the service's trash.
+    TrashedThere,
+    /// A file was written for a page that had none.
+    Written,
+    /// A change at the service was carried into a file.
+    Updated,
+    /// A file was renamed because its page was; `other` is the path before.
+    Renamed,
+    /// A file that had been moved was put back; `other` is where it had been moved to.
+    PutBack,
+    /// A file went to the mirror's trash because its page was gone.
+    TrashedHere,
+    /// A conflict copy was made; `other` is its path.
+    Copied,
+    /// A person had a text put into a file.
+    Restored,
+    /// A person had a file's old name put back; `other` is the path before.
+    NamedBack,
+}
+
+const KINDS: [ActKind; 12] = [
+    ActKind::Sent,
+    ActKind::Retitled,
+    ActKind::Made,
+    ActKind::TrashedThere,
+    ActKind::Written,
+    ActKind::Updated,
+    ActKind::Renamed,
+    ActKind::PutBack,
+    ActKind::TrashedHere,
+    ActKind::Copied,
+    ActKind::Restored,
+    ActKind::NamedBack,
+];
+
+/// One act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Act {
+    /// Its number, rising.
+    pub number: i64,
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub kind: ActKind,
+    /// On which page.
+    pub page: Option<PageId>,
+    /// The page's file then.
+    pub path: MirrorPath,
+    /// As [`ActKind`] says.
+    pub other: Option<String>,
+    /// The body before it.
+    pub body_before: Option<ContentHash>,
+    /// The body after it.
+    pub body_after: Option<ContentHash>,
+    /// The file's bytes before it; [`Store::content`] has them.
+    pub text_before: Option<ContentHash>,
+    /// The file's bytes after it: whether they are still there says whether somebody has been at it since.
+    pub text_after: Option<ContentHash>,
+}
+
+impl Store {
+    /// Notes an act. A text before it must have been kept, or it will not be known.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn add_act(&mut self, act: &Act) -> Result<(), StoreError> {
+        let before = self.keep_body_content(act.body_before)?;
+        let after = self.keep_body_content(act.body_after)?;
+        let text = self.keep_or_find(None, act.text_before)?;
+        let kind = KINDS.iter().position(|kind| *kind == act.kind).unwrap_or(0);
+        let db = self.turn()?;
+        db.prepare_cached(
+            "INSERT INTO history_acts (at, kind, page, path, other, body_before, body_after,
+             text_before, text_after) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+        )?
+        .execute(params![
+            act.at.0,
+            i64::try_from(kind).unwrap_or(0),
+            act.page.as_ref().map(PageId::as_str),
+            act.path.as_str(),
+            act.other,
+            before,
+            after,
+            text,
+            act.text_after.map(|hash| hash.0),
+        ])?;
+        let last = db.last_insert_rowid();
+        let mut query = db.prepare_cached(
+            "DELETE FROM history_acts WHERE number <= ?1 RETURNING body_before, body_after, text_before",
+        )?;
+        let gone: Vec<[Option<i64>; 3]> = query
+            .query_map([last - KEPT], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?
+            .collect::<Result<_, _>>()?;
+        drop(query);
+        self.drop_orphans(&gone.into_iter().flatten().flatten().collect::<Vec<_>>())
+    }
+
+    fn keep_body_content(&mut self, hash: Option<ContentHash>) -> Result<Option<i64>, StoreError> {
+        let Some(hash) = hash else { return Ok(None) };
+        if let Some(id) = self.content_id(hash)? {
+            return Ok(Some(id));
+        }
+        let Some(blocks) = self.body(hash)? else { return Ok(None) };
+        self.keep_content(Body::json(&blocks).as_bytes()).map(Some)
+    }
+
+    /// The last act.
+    ///
+    /// # Errors
+    /// [`StoreError`] when its row cannot be read.
+    pub fn last_act(&self) -> Result<Option<Act>, StoreError> {
+        let sql = "SELECT a.number, a.at, a.kind, a.page, a.path, a.other, b.hash AS body_before,
+            c.hash AS body_after, t.hash AS text_before, a.text_after FROM history_acts a
+            LEFT JOIN history_contents b ON b.id = a.body_before
+            LEFT JOIN history_contents c ON c.id = a.body_after
+            LEFT JOIN history_contents t ON t.id = a.text_before
+            ORDER BY a.number DESC LIMIT 1";
+        let damaged = || StoreError::Row("note of an act");
+        let mut query = self.db.prepare_cached(sql)?;
+        let mut rows = query.query_and_then([], |row| {
+            let hash = |column| -> Result<Option<ContentHash>, StoreError> {
+                let bytes: Option<Vec<u8>> = row.get(column)?;
+                bytes.map(|bytes| ContentHash::from_slice(&bytes).ok_or_else(damaged)).transpose()
+            };
+            let kind = usize::try_from(row.get::<_, i64>("kind")?).ok().and_then(|at| KINDS.get(at));
+            Ok(Act {
+                number: row.get("number")?,
+                at: Timestamp(row.get("at")?),
+                kind: *kind.ok_or_else(damaged)?,
+                page: optional_page(row, "page")?,
+                path: MirrorPath::new(&row.get::<_, String>("path")?).map_err(|_| damaged())?,
+                other: row.get("other")?,
+                body_before: hash("body_before")?,
+                body_after: hash("body_after")?,
+                text_before: hash("text_before")?,
+                text_after: hash("text_after")?,
+            })
+        })?;
+        rows.next().transpose()
+    }
+
+    /// The page that has its file at a path, or had it there when both sides last agreed.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn page_at(&self, path: &MirrorPath) -> Result<Option<PageId>, StoreError> {
+        let id: Option<String> = self
+            .db
+            .prepare_cached(
+                "SELECT id FROM pages WHERE file = ?1 OR (file IS NULL AND base_path = ?1)
+                 ORDER BY file IS NULL LIMIT 1",
+            )?
+            .query_row([path.as_str()], |row| row.get(0))
+            .optional()?;
+        id.as_deref().map(super::rows::page_id).transpose()
+    }
+}

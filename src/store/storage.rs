@@ -1,0 +1,299 @@
+//! Rows of personal storage: folders, files, uploads in doubt, and local files that the service does not have.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Row, params};
+
+use super::rows::{path, stamp_from, stamp_values};
+use super::{Store, StoreError};
+use crate::model::{
+    AttachmentId, ContentHash, FileId, FileNode, FolderId, FolderNode, LocalOnly, MirrorPath, Seen,
+    StorageFile, StorageFolder, StoredFile, Timestamp, Upload,
+};
+
+/// Personal storage as it was when last committed.
+#[derive(Debug, Default)]
+pub struct StoredStorage {
+    /// Folders by id.
+    pub folders: BTreeMap<FolderId, FolderNode>,
+    /// Files by id.
+    pub files: BTreeMap<FileId, FileNode>,
+    /// Uploads in doubt, by local path.
+    pub uploads: BTreeMap<MirrorPath, Upload>,
+    /// Local files that the service does not have, by path.
+    pub local_only: BTreeMap<MirrorPath, LocalOnly>,
+}
+
+impl Store {
+    /// Reads all of storage.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn load_storage(&self) -> Result<StoredStorage, StoreError> {
+        let mut loaded = StoredStorage::default();
+        let mut query = self.db.prepare_cached("SELECT * FROM storage_folders")?;
+        for row in query.query_and_then([], folder_of)? {
+            let node = row?;
+            loaded.folders.insert(node.remote.id.clone(), node);
+        }
+        let mut query = self.db.prepare_cached("SELECT * FROM storage_files")?;
+        for row in query.query_and_then([], file_of)? {
+            let node = row?;
+            loaded.files.insert(node.remote.id.clone(), node);
+        }
+        let mut query = self.db.prepare_cached("SELECT * FROM storage_uploads")?;
+        for row in query.query_and_then([], upload_of)? {
+            let upload = row?;
+            loaded.uploads.insert(upload.path.clone(), upload);
+        }
+        let mut query = self.db.prepare_cached("SELECT path, size, why FROM storage_local")?;
+        let rows = query.query_and_then([], |row| {
+            let size: i64 = row.get(1)?;
+            Ok::<_, StoreError>(LocalOnly {
+                path: path(&row.get::<_, String>(0)?)?,
+                size: size.unsigned_abs(),
+                why: row.get(2)?,
+            })
+        })?;
+        for row in rows {
+            let item = row?;
+            loaded.local_only.insert(item.path.clone(), item);
+        }
+        Ok(loaded)
+    }
+
+    /// Writes one folder.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_storage_folder(&mut self, node: &FolderNode) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO storage_folders VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")?
+            .execute(params![
+                node.remote.id.as_str(),
+                node.remote.parent.as_ref().map(FolderId::as_str),
+                node.remote.name,
+                node.remote.position,
+                node.listed,
+                node.stem,
+                node.at.as_ref().map(MirrorPath::as_str),
+                node.walked_at.0,
+                node.gap_ms,
+                node.approved,
+            ])?;
+        Ok(())
+    }
+
+    /// Forgets one folder.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_storage_folder(&mut self, id: &FolderId) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM storage_folders WHERE id = ?1")?.execute([id.as_str()])?;
+        Ok(())
+    }
+
+    /// Writes one file.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_storage_file(&mut self, node: &FileNode) -> Result<(), StoreError> {
+        let base = node.base.as_ref();
+        let stamp = base.map(|base| stamp_values(base.stamp));
+        let part = |i: usize| stamp.map(|stamp| stamp[i]);
+        self.turn()?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO storage_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,\
+                 ?16,?17,?18,?19,?20,?21)",
+            )?
+            .execute(params![
+                node.remote.id.as_str(),
+                node.remote.folder.as_ref().map(FolderId::as_str),
+                node.remote.attachment.as_str(),
+                node.remote.filename,
+                number(node.remote.size),
+                node.remote.position,
+                seen_number(node.seen),
+                node.seen_at.0,
+                node.stem,
+                node.replaced_by.as_ref().map(FileId::as_str),
+                node.approved,
+                base.map(|base| base.attachment.as_str()),
+                base.map(|base| number(base.size)),
+                base.map(|base| base.hash.0),
+                base.map(|base| base.path.as_str()),
+                part(0),
+                part(1),
+                part(2),
+                part(3),
+                part(4),
+                part(5),
+            ])?;
+        Ok(())
+    }
+
+    /// Forgets one file.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_storage_file(&mut self, id: &FileId) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM storage_files WHERE id = ?1")?.execute([id.as_str()])?;
+        Ok(())
+    }
+
+    /// Remembers an upload before it is sent.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_upload(&mut self, upload: &Upload) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO storage_uploads VALUES (?1,?2,?3,?4,?5,?6,?7,?8)")?
+            .execute(params![
+                upload.path.as_str(),
+                upload.folder.as_ref().map(FolderId::as_str),
+                upload.filename,
+                number(upload.size),
+                upload.hash.0,
+                upload.replaces.as_ref().map(FileId::as_str),
+                upload.asked_at.0,
+                upload.lost_at.map(|at| at.0),
+            ])?;
+        Ok(())
+    }
+
+    /// Forgets an upload that is settled.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_upload(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("DELETE FROM storage_uploads WHERE path = ?1")?
+            .execute([path.as_str()])?;
+        Ok(())
+    }
+
+    /// Writes down a local file that the service does not have.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_local_only(&mut self, item: &LocalOnly) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO storage_local VALUES (?1,?2,?3)")?
+            .execute(params![item.path.as_str(), number(item.size), item.why])?;
+        Ok(())
+    }
+
+    /// Takes back what [`Store::save_local_only`] wrote.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_local_only(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM storage_local WHERE path = ?1")?.execute([path.as_str()])?;
+        Ok(())
+    }
+}
+
+/// SQLite's integers are signed; no file is that large.
+fn number(size: u64) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}
+
+fn seen_number(seen: Seen) -> i64 {
+    match seen {
+        Seen::Listed => 0,
+        Seen::Unlisted => 1,
+        Seen::Gone => 2,
+    }
+}
+
+fn folder_id(text: &str) -> Result<FolderId, StoreError> {
+    FolderId::new(text).map_err(|_| StoreError::Row("storage folder"))
+}
+
+fn file_id(text: &str) -> Result<FileId, StoreError> {
+    FileId::new(text).map_err(|_| StoreError::Row("storage file"))
+}
+
+fn optional<T>(
+    row: &Row<'_>,
+    column: &str,
+    read: impl Fn(&str) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    row.get::<_, Option<String>>(column)?.as_deref().map(read).transpose()
+}
+
+fn content_hash(row: &Row<'_>, column: &str) -> Result<ContentHash, StoreError> {
+    ContentHash::from_slice(&row.get::<_, Vec<u8>>(column)?).ok_or(StoreError::Row("hash"))
+}
+
+fn folder_of(row: &Row<'_>) -> Result<FolderNode, StoreError> {
+    Ok(FolderNode {
+        remote: StorageFolder {
+            id: folder_id(&row.get::<_, String>("id")?)?,
+            parent: optional(row, "parent", folder_id)?,
+            name: row.get("name")?,
+            position: row.get("position")?,
+        },
+        listed: row.get("listed")?,
+        stem: row.get("stem")?,
+        at: optional(row, "at", path)?,
+        walked_at: Timestamp(row.get("walked_at")?),
+        gap_ms: row.get("gap_ms")?,
+        approved: row.get("approved")?,
+    })
+}
+
+fn file_of(row: &Row<'_>) -> Result<FileNode, StoreError> {
+    let attachment = |text: &str| AttachmentId::new(text).map_err(|_| StoreError::Row("storage file"));
+    let base = match optional(row, "base_path", path)? {
+        None => None,
+        Some(path) => Some(StoredFile {
+            attachment: attachment(&row.get::<_, String>("base_attachment")?)?,
+            size: row.get::<_, i64>("base_size")?.unsigned_abs(),
+            hash: content_hash(row, "base_hash")?,
+            path,
+            stamp: stamp_from([
+                row.get("device")?,
+                row.get("inode")?,
+                row.get("stamp_size")?,
+                row.get("modified")?,
+                row.get("changed")?,
+                row.get("born")?,
+            ]),
+        }),
+    };
+    Ok(FileNode {
+        remote: StorageFile {
+            id: file_id(&row.get::<_, String>("id")?)?,
+            folder: optional(row, "folder", folder_id)?,
+            attachment: attachment(&row.get::<_, String>("attachment")?)?,
+            filename: row.get("filename")?,
+            size: row.get::<_, i64>("size")?.unsigned_abs(),
+            position: row.get("position")?,
+        },
+        seen: match row.get::<_, i64>("seen")? {
+            0 => Seen::Listed,
+            1 => Seen::Unlisted,
+            2 => Seen::Gone,
+            _ => return Err(StoreError::Row("storage file")),
+        },
+        seen_at: Timestamp(row.get("seen_at")?),
+        stem: row.get("stem")?,
+        base,
+        replaced_by: optional(row, "replaced_by", file_id)?,
+        approved: row.get("approved")?,
+    })
+}
+
+fn upload_of(row: &Row<'_>) -> Result<Upload, StoreError> {
+    Ok(Upload {
+        path: path(&row.get::<_, String>("path")?)?,
+        folder: optional(row, "folder", folder_id)?,
+        filename: row.get("filename")?,
+        size: row.get::<_, i64>("size")?.unsigned_abs(),
+        hash: content_hash(row, "hash")?,
+        replaces: optional(row, "replaces", file_id)?,
+        asked_at: Timestamp(row.get("asked_at")?),
+        lost_at: row.get::<_, Option<i64>>("lost_at")?.map(Timestamp),
+    })
+}

@@ -1,0 +1,300 @@
+//! Personal storage both ways: what a person does to local files, and what of it the API can do.
+
+use std::fs::{self, File};
+use std::io::Write;
+
+use espejo::emulator::{Fault, FileRecord, Matcher};
+use serde_json::Value;
+
+use super::bench::Bench;
+use super::storage::{bytes, files, stored, text};
+
+const BOTH: &str = "[storage]\nmode = \"two-way\"";
+
+fn write(bench: &Bench, path: &str, text: &[u8]) {
+    let path = stored(bench, path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    File::create(path).unwrap().write_all(text).unwrap();
+}
+
+/// What the service shows, as `name: content`, sorted.
+fn there(bench: &Bench) -> Vec<String> {
+    let world = bench.world();
+    let shown = |file: &&FileRecord| world.storage_shows(&file.id);
+    let line = |file: &FileRecord| format!("{}: {}", file.filename, String::from_utf8_lossy(&file.bytes()));
+    let mut all: Vec<String> = world.storage_files().filter(shown).map(line).collect();
+    all.sort();
+    all
+}
+
+fn in_trash(bench: &Bench) -> usize {
+    bench.world().storage_files().filter(|file| file.trashed).count()
+}
+
+fn uploads(bench: &Bench) -> usize {
+    bench.writes().iter().filter(|line| **line == "POST /storage").count()
+}
+
+fn docs_and_three() -> Bench {
+    Bench::with(BOTH, |world, _| {
+        let docs = world.app_make_folder(None, "Docs");
+        for name in ["a.txt", "b.txt", "c.txt"] {
+            world.app_put_file(Some(&docs), name, bytes(name));
+        }
+        for n in 0..9 {
+            world.app_put_file(None, &format!("{n}.pdf"), bytes("pdf"));
+        }
+    })
+}
+
+#[test]
+fn a_new_file_is_uploaded_once_and_a_second_sync_sends_nothing() {
+    let bench = docs_and_three();
+    bench.sync();
+    assert_eq!(bench.writes(), Vec::<String>::new(), "what came down does not go up");
+    write(&bench, "Docs/new.txt", b"words");
+    write(&bench, "empty.txt", b"");
+    write(&bench, "~draft.tmp", b"an editor's own");
+    bench.sync();
+    let shown = there(&bench);
+    assert!(shown.contains(&"new.txt: words".into()) && shown.contains(&"empty.txt: ".into()), "{shown:?}");
+    assert_eq!((uploads(&bench), bench.writes().len()), (2, 2));
+    bench.forget_requests();
+    let before = files(&bench.root().join("Storage"));
+    bench.sync();
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    assert_eq!(bench.world().downloads().entries().len(), 12, "nothing that went up comes down");
+    assert_eq!(files(&bench.root().join("Storage")), before);
+}
+
+#[test]
+fn a_changed_file_is_uploaded_and_the_old_one_trashed_after_the_new_one_is_seen() {
+    let bench = docs_and_three();
+    bench.sync();
+    write(&bench, "Docs/a.txt", b"a.txt, longer");
+    bench.sync();
+    let shown = there(&bench);
+    assert!(
+        shown.contains(&"a.txt: a.txt, longer".into()) && !shown.contains(&"a.txt: a.txt".into()),
+        "{shown:?}"
+    );
+    assert_eq!((shown.len(), in_trash(&bench)), (12, 1));
+    let log = bench.requests();
+    let at = |what: &str| log.iter().position(|line| line.starts_with(what)).unwrap();
+    let seen =
+        log.iter().enumerate().any(|(n, line)| n > at("POST") && n < at("DELETE") && line == "GET /storage");
+    assert!(seen, "{log:?}");
+    assert_eq!(files(&stored(&bench, "Docs")).len(), 3);
+    assert_eq!(text(&bench, "Docs/a.txt"), "a.txt, longer");
+    // A touch, and a save of the same bytes, send nothing.
+    bench.forget_requests();
+    write(&bench, "Docs/a.txt", b"a.txt, longer");
+    bench.sync();
+    assert_eq!(bench.writes(), Vec::<String>::new());
+}
+
+#[test]
+fn a_deleted_file_is_trashed_and_many_wait_for_approval() {
+    let bench = docs_and_three();
+    bench.sync();
+    fs::remove_file(stored(&bench, "Docs/b.txt")).unwrap();
+    bench.sync();
+    assert_eq!((there(&bench).len(), in_trash(&bench)), (11, 1));
+    assert!(!stored(&bench, "Docs/b.txt").exists());
+    fs::remove_dir_all(stored(&bench, "Docs")).unwrap();
+    for n in 0..5 {
+        fs::remove_file(stored(&bench, &format!("{n}.pdf"))).unwrap();
+    }
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    assert_eq!(in_trash(&bench), 1, "{}", bench.seen());
+    assert!(bench.attention().contains("nothing is moved to the service's trash"), "{}", bench.attention());
+    assert_eq!(bench.tell(&["approve"]).code, 0);
+    bench.tell(&["sync"]);
+    assert_eq!((there(&bench).len(), in_trash(&bench)), (4, 8), "{}", bench.seen());
+}
+
+#[test]
+fn a_renamed_file_is_a_new_one_and_the_old_one_goes_after_it() {
+    let bench = docs_and_three();
+    bench.sync();
+    fs::rename(stored(&bench, "Docs/a.txt"), stored(&bench, "Docs/z.txt")).unwrap();
+    bench.sync();
+    let shown = there(&bench);
+    assert!(shown.contains(&"z.txt: a.txt".into()) && !shown.contains(&"a.txt: a.txt".into()), "{shown:?}");
+    assert_eq!((shown.len(), in_trash(&bench), uploads(&bench)), (12, 1, 1));
+    // What cannot be uploaded again is not trashed under its old name.
+    fs::rename(stored(&bench, "Docs/b.txt"), stored(&bench, "Docs/b.html")).unwrap();
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    assert_eq!(in_trash(&bench), 1);
+    assert!(bench.attention().contains("the service keeps it under its old name"), "{}", bench.attention());
+    fs::rename(stored(&bench, "Docs/b.html"), stored(&bench, "Docs/b.txt")).unwrap();
+    bench.sync();
+    assert_eq!(bench.attention(), "");
+}
+
+#[test]
+fn what_the_service_would_not_take_is_told_before_it_is_asked() {
+    let bench = docs_and_three();
+    bench.sync();
+    write(&bench, "page.html", b"<p>");
+    write(&bench, "tool.sh", b"#!/bin/sh");
+    write(&bench, "drawing.svg", b"<svg/>");
+    write(&bench, "large.dat", &vec![7; 3 * 1024 * 1024 + 1]);
+    write(&bench, "fits.dat", &vec![7; 3 * 1024 * 1024]);
+    write(&bench, "Mine/inside.txt", b"waits");
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    assert_eq!(uploads(&bench), 1, "{:?}", bench.writes());
+    let attention = bench.attention();
+    for (place, why) in [
+        ("page.html", ".html"),
+        ("tool.sh", ".sh"),
+        ("drawing.svg", ".svg"),
+        ("large.dat", "the API takes 3 MB"),
+        ("Mine/inside.txt", "the API cannot make folders"),
+    ] {
+        let line = attention.lines().find(|line| line.starts_with(&format!("Storage/{place}:")));
+        assert!(line.is_some_and(|line| line.contains(why)), "{place} {why}: {attention}");
+    }
+    // Each goes as soon as it can: the folder was made in the app, the large file cut, the page packed.
+    bench.world().app_make_folder(None, "Mine");
+    write(&bench, "large.dat", b"small now");
+    fs::rename(stored(&bench, "page.html"), stored(&bench, "page.txt")).unwrap();
+    fs::remove_file(stored(&bench, "tool.sh")).unwrap();
+    fs::remove_file(stored(&bench, "drawing.svg")).unwrap();
+    bench.sync();
+    let shown = there(&bench);
+    for line in ["inside.txt: waits", "large.dat: small now", "page.txt: <p>"] {
+        assert!(shown.contains(&line.into()), "{line}: {shown:?}");
+    }
+    assert!(stored(&bench, "Mine/inside.txt").exists() && !stored(&bench, "Mine (2)").exists());
+}
+
+#[test]
+fn an_upload_whose_answer_is_lost_is_made_once() {
+    let faults = [
+        (Fault::LostAfter, 1),
+        (Fault::StatusAfter(500), 1),
+        (Fault::Cut, 1),
+        (Fault::LostBefore, 2),
+        (Fault::Status { status: 503, retry_after: None }, 2),
+    ];
+    for (fault, posts) in faults {
+        let bench = docs_and_three();
+        bench.sync();
+        write(&bench, "Docs/new.txt", b"words");
+        write(&bench, "Docs/a.txt", b"a.txt, longer");
+        bench.world().fail_next(Matcher::Route("POST".into(), "/storage".into()), fault.clone());
+        bench.sync();
+        let shown = there(&bench);
+        assert_eq!(shown.len(), 13, "{fault:?}: {shown:?}");
+        assert!(
+            shown.contains(&"new.txt: words".into()) && shown.contains(&"a.txt: a.txt, longer".into()),
+            "{shown:?}"
+        );
+        assert_eq!(uploads(&bench), posts + 1, "{fault:?}");
+        assert_eq!(files(&stored(&bench, "Docs")).len(), 4, "{}", bench.seen());
+        bench.forget_requests();
+        bench.sync();
+        assert_eq!(bench.writes(), Vec::<String>::new(), "{fault:?}");
+    }
+}
+
+#[test]
+fn a_kill_between_an_upload_and_its_answer_makes_no_second_file() {
+    let bench = docs_and_three();
+    bench.sync();
+    write(&bench, "Docs/new.txt", b"words");
+    bench.world().fail_next(Matcher::Route("POST".into(), "/storage".into()), Fault::Delay(60_000));
+    let daemon = bench.run();
+    bench.until("the file is there", || there(&bench).contains(&"new.txt: words".into()));
+    daemon.kill();
+    bench.sync();
+    assert_eq!((there(&bench).len(), uploads(&bench)), (13, 1));
+}
+
+#[test]
+fn a_lost_state_uploads_nothing_twice_and_keeps_what_differs() {
+    let bench = docs_and_three();
+    bench.sync();
+    write(&bench, "Docs/a.txt", b"changed while nobody looked");
+    fs::remove_dir_all(bench.state()).unwrap();
+    bench.forget_requests();
+    bench.tell(&["sync"]);
+    let shown = there(&bench);
+    assert!(shown.contains(&"a.txt: a.txt".into()), "{shown:?}");
+    assert!(shown.contains(&"a.txt: changed while nobody looked".into()), "{shown:?}");
+    assert_eq!((shown.len(), in_trash(&bench), uploads(&bench)), (13, 0, 1));
+    let found = files(&stored(&bench, "Docs"));
+    assert_eq!(found.len(), 4, "{:?}", found.keys());
+}
+
+#[test]
+fn both_sides_changed_keeps_both() {
+    let bench = docs_and_three();
+    bench.sync();
+    let id = bench.world().storage_files().find(|file| file.filename == "a.txt").unwrap().id.clone();
+    bench.world().app_replace_file(&id, bytes("theirs, new"));
+    write(&bench, "Docs/a.txt", b"mine, new");
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    assert_eq!(text(&bench, "Docs/a.txt"), "theirs, new");
+    let found = files(&stored(&bench, "Docs"));
+    assert!(
+        found.iter().any(|(name, held)| name.starts_with("a.conflict-") && held == b"mine, new"),
+        "{found:?}"
+    );
+    assert_eq!(uploads(&bench), 0);
+    // Gone here, renewed there: the new one comes.
+    fs::remove_file(stored(&bench, "Docs/b.txt")).unwrap();
+    let id = bench.world().storage_files().find(|file| file.filename == "b.txt").unwrap().id.clone();
+    bench.world().app_replace_file(&id, bytes("renewed"));
+    bench.tell(&["sync"]);
+    assert_eq!(text(&bench, "Docs/b.txt"), "renewed");
+    assert_eq!(in_trash(&bench), 0);
+}
+
+#[test]
+fn a_refusal_rests_its_own_direction_only() {
+    let bench = docs_and_three();
+    bench.sync();
+    bench.world().set_scope("storage:write", false);
+    write(&bench, "Docs/new.txt", b"words");
+    fs::remove_file(stored(&bench, "Docs/b.txt")).unwrap();
+    let id = bench.world().storage_files().find(|file| file.filename == "a.txt").unwrap().id.clone();
+    bench.world().app_replace_file(&id, bytes("newer"));
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    assert!(
+        bench.attention().contains("stored files are not uploaded: the service forbids it"),
+        "{}",
+        bench.attention()
+    );
+    assert_eq!(text(&bench, "Docs/a.txt"), "newer");
+    assert_eq!(in_trash(&bench), 1);
+    bench.world().set_scope("storage:write", true);
+    bench.world().set_storage_room(Some(0));
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    assert!(bench.attention().contains("does not fit the plan's storage"), "{}", bench.attention());
+    bench.world().set_storage_room(None);
+    bench.tell(&["approve"]);
+    bench.sync();
+    assert!(there(&bench).contains(&"new.txt: words".into()));
+}
+
+#[test]
+fn uploads_count_for_the_chosen_workspace() {
+    for (line, expected) in [("", "equipo"), ("\nworkspace = \"otro\"", "otro")] {
+        let mut spaces = Vec::new();
+        let bench = Bench::with(&format!("{BOTH}{line}"), |world, first| {
+            spaces.push(("equipo", first.clone()));
+            for (name, slug) in [("Aaa", "aaa"), ("Otro", "otro"), ("Zzz", "zzz")] {
+                spaces.push((slug, world.add_workspace(name, slug)));
+            }
+        });
+        write(&bench, "new.txt", b"words");
+        bench.tell(&["sync"]);
+        let body: Value = bench.world().log().writes().next().expect("an upload").json();
+        let name = spaces.iter().find(|(_, id)| body["workspace_id"] == id.as_str()).map(|(name, _)| *name);
+        assert_eq!(name, Some(expected), "{line:?}");
+    }
+}

@@ -1,0 +1,78 @@
+//! Bugs planted one at a time: each must be caught by a promise that the simulation checks. With the feature `planted`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use espejo::model::plant;
+
+use crate::play::play;
+use crate::{drawn, number};
+
+/// Every planted bug, and what it does.
+const BUGS: &[(&str, &str)] = &[
+    ("delete-beats-edit", "a deleted file takes its page along although the page was changed in the app"),
+    ("deletes-unseen", "a DELETE is sent without a look at the page before"),
+    ("no-grace", "a missing or moved file is acted on at once"),
+    ("guard-off", "any number of deletions goes through"),
+    ("absence-believed", "a page that a list lacks counts as gone without a look"),
+    ("stale-plan", "a PATCH is planned on an old look"),
+    ("base-before-answer", "an edit counts as agreed before its answer has come"),
+    ("write-not-noted", "a PATCH leaves before it is noted in the store"),
+    ("splice-not-noted", "a write to a page's file leaves before it is noted in the store"),
+    ("intent-skipped", "a POST whose answer was lost is forgotten"),
+    ("echo-check-lost", "old text that an open editor puts back is taken for an edit"),
+    ("no-back-off", "what failed is tried again at once"),
+    ("limiter-one-over", "one request too many in a minute"),
+    ("merge-drops-insertion", "a block that one side added is left out of a merge"),
+    ("collision-without-copy", "the local version of a collision is kept nowhere"),
+    ("collision-keeps-local", "the service's version of a collision is overwritten"),
+    ("unequal-adopted", "a file and a page that differ count as equal when they first meet"),
+    ("splice-over-edit", "a change from the service goes over an edit that was not read yet"),
+    ("empty-file-sent", "a file that was emptied empties its page"),
+    ("unknown-blocks-dropped", "blocks that the API does not describe get lost on the way through a file"),
+    ("id-reused", "new blocks get one id"),
+    ("copy-is-owner", "a copy of a file counts as the page's file"),
+    ("rename-not-followed", "a new title or place at the service is noted, and the file stays"),
+    ("folder-left-behind", "a renamed page leaves the folder of its subpages behind"),
+];
+
+/// Seeds to try for each; the slowest bug is found long before.
+const SEEDS: u64 = 6_000;
+
+#[test]
+fn every_planted_bug_is_caught() {
+    let seeds = number("ESPEJO_SEEDS").unwrap_or(SEEDS);
+    let steps = usize::try_from(number("ESPEJO_STEPS").unwrap_or(crate::STEPS)).unwrap();
+    let only = std::env::var("ESPEJO_BUG").ok();
+    let mut missed = Vec::new();
+    for (bug, what) in BUGS.iter().filter(|(bug, _)| only.as_ref().is_none_or(|only| only == bug)) {
+        let (next, caught) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    plant(bug);
+                    loop {
+                        let seed = next.fetch_add(1, Ordering::Relaxed);
+                        if seed >= seeds.min(caught.load(Ordering::Relaxed)) {
+                            break;
+                        }
+                        if play(&drawn(seed, steps), false).is_err() {
+                            caught.fetch_min(seed, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        let seed = caught.into_inner();
+        if seed == u64::MAX {
+            println!("{bug}: not caught in {seeds} seeds: {what}");
+            missed.push(*bug);
+            continue;
+        }
+        plant(bug);
+        let broken = play(&drawn(seed, steps), false).expect_err("the same seed fails twice");
+        plant("");
+        assert!(play(&drawn(seed, steps), false).is_ok(), "seed {seed} fails without {bug}");
+        println!("{bug}: seed {seed}, step {} of {steps}: {}", broken.step, broken.failure);
+    }
+    assert!(missed.is_empty(), "not caught: {missed:?}");
+}

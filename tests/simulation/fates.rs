@@ -1,0 +1,218 @@
+//! The promises about what goes away and what comes back: deletions on either side, retries, and old text that an open
+//! editor puts over a push.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espejo::model::{Blocks, Effect, PageId, ServiceError};
+
+use crate::blocks::all_words;
+use crate::checks::{Failure, broken};
+use crate::folder::Folder;
+use crate::service::Service;
+use crate::words::{Ledger, Word};
+
+/// A DELETE rests on looks at most this old, and on older ones by this much for each page that goes with it: looks at
+/// many take their time.
+const LOOK_TO_DELETE_MS: (i64, i64) = (75_000, 12_000);
+/// Deletions within this time are one deletion.
+const TOGETHER_MS: i64 = 60_000;
+/// What failed is not asked again sooner.
+const PATIENCE_MS: i64 = 400;
+/// For this long after a push espejo promises to notice that its opposite was put back.
+const PUT_BACK_MS: i64 = 590_000;
+
+/// What was pushed to a page last.
+#[derive(Debug)]
+struct Push {
+    before: Blocks,
+    after: Blocks,
+    at_ms: i64,
+    /// The words that went with the text that was put back over it, until that has been looked at.
+    put_back: Option<BTreeSet<Word>>,
+    again: bool,
+}
+
+/// What these checks remember.
+#[derive(Debug, Default)]
+pub(crate) struct Fates {
+    /// Words that stood in a file at some time.
+    filed: BTreeSet<Word>,
+    /// Pages that were in the trash or hidden at some time.
+    pub(crate) was_gone: BTreeSet<PageId>,
+    trashed: Vec<(i64, usize)>,
+    is_approved: bool,
+    failed: BTreeMap<String, i64>,
+    pushes: BTreeMap<PageId, Push>,
+}
+
+impl Fates {
+    /// These words stand in a file now.
+    pub(crate) fn filed(&mut self, words: &[Word]) {
+        self.filed.extend(words);
+    }
+
+    /// A person lets all deletions through that wait; from now on any number may go.
+    pub(crate) fn approved(&mut self) {
+        self.is_approved = true;
+    }
+
+    /// An answer came: what failed needs a rest.
+    pub(crate) fn answered(&mut self, effect: &Effect, error: Option<&ServiceError>, now_ms: i64) {
+        let key = key_of(effect);
+        match error {
+            Some(ServiceError::Unreachable(_) | ServiceError::Lost(_) | ServiceError::Server { .. }) => {
+                self.failed.insert(key, now_ms);
+            }
+            _ => drop(self.failed.remove(&key)),
+        }
+    }
+
+    /// A new process remembers no failures.
+    pub(crate) fn forget_failures(&mut self) {
+        self.failed.clear();
+    }
+
+    /// The engine asks for an effect.
+    pub(crate) fn asked(
+        &mut self,
+        effect: &Effect,
+        folder: &Folder,
+        service: &Service,
+        ledger: &Ledger,
+        now_ms: i64,
+    ) -> Result<(), Failure> {
+        if effect.is_request()
+            && let Some(at) = self.failed.get(&key_of(effect)).filter(|at| now_ms - **at < PATIENCE_MS)
+        {
+            return broken(
+                "calm",
+                format!("{} asked again {} ms after it failed", key_of(effect), now_ms - at),
+            );
+        }
+        if let Effect::UpdatePage { id, content: Some(content), .. } = effect {
+            let there = service.world.page(id).map_or(&[][..], |page| &page.content);
+            let is_ours = |id: &&str| ids_of(there).iter().filter(|known| *known == id).count() < 2;
+            let mut seen = BTreeSet::new();
+            if let Some(id) = ids_of(content).into_iter().filter(is_ours).find(|id| !seen.insert(*id)) {
+                return broken("loadable", format!("the block id {id} twice in {effect:?}"));
+            }
+        }
+        if let Effect::TrashFile { path, .. } = effect
+            && let Some(file) = folder.file(path)
+        {
+            let own = |word: &&Word| !ledger.may_be_twice(**word) && !ledger.may_vanish(**word);
+            let words: Vec<Word> = file.words.iter().filter(own).copied().collect();
+            let whole = |id: &&PageId| words.iter().all(|word| service.words_of(id).contains(word));
+            let there = service.active().into_iter().map(|page| &page.id).find(whole);
+            if let Some(id) = there.filter(|id| !words.is_empty() && !self.was_gone.contains(*id)) {
+                return broken("absence", format!("{path} is trashed, and its page {id} was never gone"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A DELETE is about to be carried out: `look` is what the engine saw of the page last, and when.
+    pub(crate) fn deletes(
+        &mut self,
+        id: &PageId,
+        look: Option<(&BTreeSet<Word>, i64)>,
+        (asked_ms, now_ms, most): (i64, i64, usize),
+        service: &Service,
+        ledger: &Ledger,
+    ) -> Result<(), Failure> {
+        let Some((seen, at_ms)) = look else {
+            return broken("guard", format!("a DELETE of {id} without a look at it"));
+        };
+        let family = service.family(id);
+        let parts = i64::try_from(family.len()).unwrap_or(i64::MAX);
+        let oldest = LOOK_TO_DELETE_MS.0 + LOOK_TO_DELETE_MS.1 * parts;
+        if asked_ms - at_ms > oldest {
+            return broken(
+                "guard",
+                format!("a DELETE of {id}, {} ms after the look at it", asked_ms - at_ms),
+            );
+        }
+        let stand_ins = service.stand_ins();
+        let only_there = |word: &&Word| {
+            !self.filed.contains(word) && !stand_ins.holds(**word) && !ledger.may_vanish(**word)
+        };
+        if let Some(word) = seen.iter().find(only_there) {
+            return broken(
+                "edit beats deletion",
+                format!("{id} is deleted with {word}, which no file has had"),
+            );
+        }
+        self.trashed.retain(|(when, _)| now_ms - when < TOGETHER_MS);
+        self.trashed.push((now_ms, family.len()));
+        let sum: usize = self.trashed.iter().map(|(_, pages)| pages).sum();
+        if sum > most && !self.is_approved {
+            return broken("guard", format!("{sum} pages deleted within a minute, and nobody approved it"));
+        }
+        Ok(())
+    }
+
+    /// A PATCH replaced a page's content.
+    pub(crate) fn pushed(&mut self, id: &PageId, before: &Blocks, after: &Blocks, at_ms: i64) {
+        let again = self.pushes.get(id).is_some_and(|push| push.put_back.is_some() || push.again);
+        let push = Push { before: before.clone(), after: after.clone(), at_ms, put_back: None, again };
+        self.pushes.insert(id.clone(), push);
+    }
+
+    /// The content that an editor which was open before the last push to some page still has, if it may save it now
+    /// and be noticed.
+    pub(crate) fn to_put_back(
+        &mut self,
+        number: usize,
+        service: &Service,
+        now_ms: i64,
+    ) -> Option<(PageId, Blocks)> {
+        let fits = |(id, push): &(&PageId, &mut Push)| {
+            let page = service.world.page(id);
+            !push.again
+                && now_ms - push.at_ms < PUT_BACK_MS / 2
+                && page.is_some_and(|page| page.trashed.is_none() && page.content == push.after)
+        };
+        let mut pushes: Vec<(&PageId, &mut Push)> = self.pushes.iter_mut().filter(fits).collect();
+        let count = pushes.len().max(1);
+        let (id, push) = pushes.get_mut(number % count)?;
+        let kept: BTreeSet<Word> = all_words(&push.before).into_iter().collect();
+        push.put_back =
+            Some(all_words(&push.after).into_iter().filter(|word| !kept.contains(word)).collect());
+        Some(((*id).clone(), push.before.clone()))
+    }
+
+    /// Somebody changed a page in the app: what was put back in it before can no longer be told.
+    pub(crate) fn changed_in_app(&mut self, id: &PageId, ledger: &mut Ledger) {
+        let words = self.pushes.get_mut(id).and_then(|push| push.put_back.take());
+        words.into_iter().flatten().for_each(|word| ledger.forget(word));
+    }
+
+    /// The engine has seen a page: in time, if old text was put back in it?
+    pub(crate) fn seen(&mut self, id: &PageId, now_ms: i64, ledger: &mut Ledger) {
+        if self.pushes.get(id).is_some_and(|push| now_ms - push.at_ms > PUT_BACK_MS) {
+            self.changed_in_app(id, ledger);
+        }
+    }
+}
+
+/// What tells one request from another.
+fn key_of(effect: &Effect) -> String {
+    match effect {
+        Effect::FetchPage(id) => format!("GET {id}"),
+        Effect::UpdatePage { id, .. } => format!("PATCH {id}"),
+        Effect::TrashPage(id) => format!("DELETE {id}"),
+        Effect::CreatePage { parent, title, .. } => format!("POST {title:?} under {parent:?}"),
+        Effect::ListPages(workspace) => format!("the pages of {workspace}"),
+        _ => "the workspaces".to_owned(),
+    }
+}
+
+fn ids_of(content: &[serde_json::Value]) -> Vec<&str> {
+    content
+        .iter()
+        .flat_map(|block| {
+            let nested = ids_of(block["children"].as_array().map_or(&[][..], Vec::as_slice));
+            block["id"].as_str().into_iter().chain(nested)
+        })
+        .collect()
+}
