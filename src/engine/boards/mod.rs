@@ -29,6 +29,8 @@ use crate::model::{
 };
 use crate::store::{CanvasWriting, Drawn, LoadedBoards, StoreError};
 
+pub(super) use place::is_canvas_name;
+
 pub(super) type Choice = Option<(Effect, super::Purpose)>;
 
 /// What is remembered and what is known of this run.

@@ -32,7 +32,7 @@ pub(super) fn stem_of(path: &MirrorPath) -> &str {
 }
 
 /// Whether a file of this name is a canvas that is kept in step: no conflict copy, nothing that a program left behind.
-pub(super) fn is_canvas_name(name: &str) -> bool {
+pub(in super::super) fn is_canvas_name(name: &str) -> bool {
     let stem = name.strip_suffix(ENDING).unwrap_or("");
     !stem.is_empty()
         && !ignore::is_ignored(name)

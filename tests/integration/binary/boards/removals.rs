@@ -34,12 +34,9 @@ fn a_removed_sticky_is_deleted_and_kept_and_a_removed_image_comes_back() {
     assert_eq!(graves[0].element["style"], json!({ "fontSize": 18 }));
     drop(store);
     // It comes back as a new node, as it was.
-    let config = espejo::config::Config::load(Some(&bench.outside("config.toml")), &|_| None).unwrap();
-    let id =
-        espejo::store::ReadOnly::open(&bench.state()).unwrap().unwrap().meta("mirror_id").unwrap().unwrap();
-    let mirror = espejo::mirror::Mirror::open(&bench.root(), &id, false).unwrap();
-    let back = espejo::commands::revive::run(&config, &mirror, &place, espejo::model::Timestamp(0)).unwrap();
-    assert_eq!(back, 1);
+    let told = bench.tell(&["restore", path.to_str().unwrap()]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(told.out.starts_with("1 deleted node is back in "), "{told:?}");
     bench.sync_any();
     let all = bench.elements(&board);
     let again = all.iter().find(|element| element["content"] == "one").expect("it is back");
