@@ -1,6 +1,8 @@
 //! `espejo sync --dry-run`: the real engine on a copy of the state, with the real looks; every act is written down and
 //! answered as if it had been done, so that what follows from it is shown too.
 
+mod boards;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
@@ -54,6 +56,7 @@ pub async fn run(
                 Effect::ListWorkspaces | Effect::ListPages(_) | Effect::FetchPage(_) => {
                     Outcome::Service(client.perform(&effect).await)
                 }
+                Effect::Board(look) if !look.is_write() => Outcome::Service(client.perform(&effect).await),
                 Effect::Scan if first => {
                     let scan = Scan { root: RootState::Ready, ..Scan::default() };
                     Outcome::Disk(Ok(DiskReply::Scan(stored.shown(scan))))
@@ -114,6 +117,7 @@ fn line_of(act: &Effect) -> Option<String> {
             _ => format!("up    update page {id}"),
         },
         Effect::TrashPage(id) => format!("up    trash page {id}"),
+        Effect::Board(effect) => boards::line_of(effect),
         Effect::WriteFile { path, .. } => format!("down  write {path}"),
         Effect::Rename { from, to } => format!("down  rename {from} to {to}"),
         Effect::TrashFile { path, .. } => format!("down  move {path} to .espejo/trash"),
@@ -149,6 +153,7 @@ fn pretend(act: &Effect, number: u64) -> Outcome {
             Err(error) => Outcome::Service(Err(crate::model::ServiceError::Garbled(error.to_string()))),
         },
         Effect::TrashPage(_) => Outcome::Service(Ok(ServiceReply::Trashed)),
+        Effect::Board(effect) => Outcome::Service(boards::pretend(effect, number).map(ServiceReply::Board)),
         Effect::WriteFile { bytes, .. } => {
             let stamp = Stamp { size: bytes.len() as u64, inode: number, ..Stamp::default() };
             Outcome::Disk(Ok(DiskReply::Written(stamp)))

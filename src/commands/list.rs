@@ -13,7 +13,7 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
 use crate::model::Timestamp;
-use crate::store::{PageRow, ReadOnly};
+use crate::store::{CanvasRow, PageRow, ReadOnly, StoreError};
 
 /// Lists what is mirrored at `path`, or everything.
 ///
@@ -21,11 +21,11 @@ use crate::store::{PageRow, ReadOnly};
 /// One sentence, when the path is not in the mirror or the state cannot be read.
 pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
     let (rows, stored) = match ReadOnly::open(&config.state_dir)? {
-        Some(mut state) => (state.pages()?, stored::rows(&state.storage()?)),
+        Some(mut state) => (all_rows(&mut state)?, stored::rows(&state.storage()?)),
         None => (Vec::new(), Vec::new()),
     };
     let stored = if config.storage.enabled { stored } else { Vec::new() };
-    let (rows, stored): (Vec<PageRow>, Vec<stored::Row>) = match path {
+    let (rows, stored): (Vec<CanvasRow>, Vec<stored::Row>) = match path {
         None => (rows, stored),
         Some(path) => {
             let Some(place) = place_in(&config.root, path) else {
@@ -48,9 +48,9 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
             .iter()
             .map(|row| {
                 json!({
-                    "kind": "page",
-                    "id": row.id.as_ref().map(|id| id.as_str()),
-                    "workspace_id": row.workspace.as_ref().map(|id| id.as_str()),
+                    "kind": row.kind,
+                    "id": row.id,
+                    "workspace_id": row.workspace,
                     "path": row.path,
                     "title": row.title,
                     "state": row.state,
@@ -82,6 +82,23 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
         row.write(now, out)?;
     }
     Ok(Exit::Done)
+}
+
+/// Pages, whiteboards, presentations and slides, by path.
+fn all_rows(state: &mut ReadOnly) -> Result<Vec<CanvasRow>, StoreError> {
+    let page = |row: PageRow| CanvasRow {
+        kind: "page",
+        id: row.id.map(|id| id.to_string()),
+        workspace: row.workspace.map(|id| id.to_string()),
+        path: row.path,
+        title: row.title,
+        state: row.state,
+        checked_at: row.checked_at,
+    };
+    let mut rows: Vec<CanvasRow> = state.pages()?.into_iter().map(page).collect();
+    rows.extend(state.canvases()?);
+    rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
+    Ok(rows)
 }
 
 /// A moment as text that sorts and that every program reads.

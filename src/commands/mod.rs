@@ -17,6 +17,7 @@ pub mod past;
 pub mod progress;
 pub mod put;
 pub mod restore;
+pub mod revive;
 pub mod run;
 pub mod session;
 pub mod status;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 
 use super::past::{Past, base_path};
-use super::{output, put, when};
+use super::{output, put, revive, when};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
@@ -21,6 +21,11 @@ use crate::store::Version;
 pub async fn run(config: &Config, paths: &[PathBuf], at: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
     let past = Past::open(config)?;
     let places = paths.iter().map(|path| past.place(path)).collect::<Result<Vec<MirrorPath>>>()?;
+    if let [place] = places.as_slice()
+        && place.name().ends_with(".canvas")
+    {
+        return revive::run(config, place, at, out).await;
+    }
     match (places.as_slice(), at) {
         ([place], Some(at)) => version(config, &past, place, at, out).await,
         (_, Some(_)) => bail!("--at needs one PATH: the page whose version is meant"),

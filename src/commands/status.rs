@@ -11,7 +11,7 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
 use crate::model::{StorageMode, Timestamp};
-use crate::store::{Attention, Conflict, ReadOnly, StatusCounts, StorageCounts};
+use crate::store::{Attention, BoardCounts, Conflict, ReadOnly, StatusCounts, StorageCounts};
 
 /// Shows where everything stands. Exit code 3 when something needs the user.
 ///
@@ -20,9 +20,13 @@ use crate::store::{Attention, Conflict, ReadOnly, StatusCounts, StorageCounts};
 pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
     let now = daemon::wall_now();
     let running = run::is_running(&config.state_dir);
-    let (counts, storage, attention, conflicts) = match ReadOnly::open(&config.state_dir)? {
-        Some(state) => (state.counts(now)?, state.storage_counts()?, state.attention()?, state.conflicts()?),
-        None => (StatusCounts::default(), StorageCounts::default(), Vec::new(), Vec::new()),
+    let (counts, boards, storage) = match ReadOnly::open(&config.state_dir)? {
+        Some(mut state) => (state.counts(now)?, state.board_counts()?, state.storage_counts()?),
+        None => (StatusCounts::default(), BoardCounts::default(), StorageCounts::default()),
+    };
+    let (attention, conflicts) = match ReadOnly::open(&config.state_dir)? {
+        Some(state) => (state.attention()?, state.conflicts()?),
+        None => (Vec::new(), Vec::new()),
     };
     let needs = !attention.is_empty() || !conflicts.is_empty();
     let state = if running { "running" } else { "stopped" };
@@ -32,6 +36,9 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
             "root": config.root.display().to_string(),
             "state_dir": config.state_dir.display().to_string(),
             "pages": { "mirrored": counts.mirrored, "unmirrored": counts.unmirrored, "pending": counts.pending },
+            "whiteboards": { "mirrored": boards.whiteboards },
+            "presentations": { "mirrored": boards.presentations, "slides": boards.slides },
+            "canvases": { "unmirrored": boards.unmirrored, "pending": boards.pending },
             "storage": storage_json(config, &storage),
             "queue": counts.queue + storage.uploads,
             "conflicts": conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
@@ -47,7 +54,7 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
     } else {
-        human(config, running, (&counts, &storage), &attention, &conflicts, now, out)?;
+        human(config, running, (&counts, boards, &storage), &attention, &conflicts, now, out)?;
     }
     Ok(if needs { Exit::NeedsUser } else { Exit::Done })
 }
@@ -100,7 +107,7 @@ fn age_seconds(at: Option<Timestamp>, now: Timestamp) -> Option<i64> {
 fn human(
     config: &Config,
     running: bool,
-    (counts, storage): (&StatusCounts, &StorageCounts),
+    (counts, boards, storage): (&StatusCounts, BoardCounts, &StorageCounts),
     attention: &[Attention],
     conflicts: &[Conflict],
     now: Timestamp,
@@ -110,7 +117,14 @@ fn human(
     let verdict = match (running, needs) {
         (_, 1..) => output::paint(output::ODD, &output::needs(needs)),
         (true, 0)
-            if counts.pending + counts.unmirrored + counts.queue + storage.missing + storage.uploads == 0 =>
+            if counts.pending
+                + counts.unmirrored
+                + counts.queue
+                + boards.pending
+                + boards.unmirrored
+                + storage.missing
+                + storage.uploads
+                == 0 =>
         {
             output::paint(output::GOOD, "everything is in step")
         }
@@ -125,15 +139,21 @@ fn human(
         pages.push_str(&format!(", {} to come", output::grouped(counts.unmirrored)));
     }
     writeln!(out, "  pages      {pages}")?;
+    if boards.whiteboards + boards.slides + boards.unmirrored > 0 {
+        let mut line = output::count(boards.whiteboards, "whiteboard", "whiteboards");
+        line.push_str(&format!(", {}", output::count(boards.presentations, "presentation", "presentations")));
+        line.push_str(&format!(" with {}", output::count(boards.slides, "slide", "slides")));
+        if boards.unmirrored > 0 {
+            line.push_str(&format!("; {} to come", output::grouped(boards.unmirrored)));
+        }
+        writeln!(out, "  canvases   {line}")?;
+    }
     if config.storage.enabled {
         writeln!(out, "  storage    {}", storage_words(config, storage))?;
     }
-    if counts.pending + counts.queue > 0 {
-        writeln!(
-            out,
-            "  waiting    {}",
-            output::count(counts.pending.max(counts.queue), "change", "changes")
-        )?;
+    let waiting = counts.pending.max(counts.queue) + boards.pending;
+    if waiting > 0 {
+        writeln!(out, "  waiting    {}", output::count(waiting, "change", "changes"))?;
     }
     if let (Some(oldest), Some(median)) = (counts.oldest_look, counts.median_look) {
         let (median, oldest) = (output::ago(now.since_ms(median)), output::ago(now.since_ms(oldest)));

@@ -79,7 +79,8 @@ impl Config {
     /// A config with these places and every default.
     #[must_use]
     pub fn new(base_url: String, root: PathBuf, state_dir: PathBuf) -> Self {
-        let model::Settings { workspaces, requests_per_minute, pages, .. } = model::Settings::default();
+        let model::Settings { workspaces, requests_per_minute, pages, boards, .. } =
+            model::Settings::default();
         Self {
             base_url,
             root,
@@ -88,8 +89,11 @@ impl Config {
             workspaces,
             requests_per_minute,
             pages,
-            whiteboards: Whiteboards { enabled: true },
-            presentations: Presentations { enabled: true, allow_permanent_deletes: false },
+            whiteboards: Whiteboards { enabled: boards.whiteboards },
+            presentations: Presentations {
+                enabled: boards.presentations,
+                allow_permanent_deletes: boards.permanent_deletes,
+            },
             storage: Storage { enabled: true, mode: StorageMode::Backup, workspace: None },
             warnings: Vec::new(),
         }
@@ -138,6 +142,12 @@ impl Config {
             workspaces: self.workspaces.clone(),
             requests_per_minute: self.requests_per_minute,
             pages: self.pages.clone(),
+            boards: model::BoardSettings {
+                whiteboards: self.whiteboards.enabled,
+                presentations: self.presentations.enabled,
+                dashboards: self.whiteboards.enabled,
+                permanent_deletes: self.presentations.allow_permanent_deletes,
+            },
             storage: StorageSettings {
                 mode: if self.storage.enabled { self.storage.mode } else { StorageMode::Off },
                 workspace: self.storage.workspace.clone(),

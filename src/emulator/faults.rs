@@ -94,7 +94,10 @@ impl Matcher {
             Self::Page(id) => request.path.strip_prefix("/pages/") == Some(id.as_str()),
             Self::Lists => {
                 request.method == "GET"
-                    && matches!(request.path.as_str(), "/workspaces" | "/pages" | "/storage")
+                    && matches!(
+                        request.path.as_str(),
+                        "/workspaces" | "/pages" | "/storage" | "/whiteboards" | "/presentations"
+                    )
             }
             Self::Downloads(file) => request
                 .path

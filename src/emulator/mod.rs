@@ -7,6 +7,7 @@
 //! the client is not repeated here.
 
 mod app;
+mod canvas;
 mod downloads;
 mod faults;
 mod http;
@@ -21,6 +22,7 @@ mod uploads;
 mod workspaces;
 mod world;
 
+pub use canvas::{PresentationRecord, SlideRecord, WhiteboardRecord};
 pub use downloads::{Contents, DownloadRequest};
 pub use faults::{Fault, Matcher};
 pub use http::{Delivery, HttpRequest, HttpResponse};

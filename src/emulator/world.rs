@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::canvas::{PresentationRecord, WhiteboardRecord};
 use super::downloads::Downloads;
 use super::faults::{Faults, Moment};
 use super::http::{Answered, HttpRequest, HttpResponse, refuse};
@@ -11,7 +12,7 @@ use super::pages::PageRecord;
 use super::rng::Rng;
 use super::storage::Storage;
 use super::workspaces::WorkspaceRecord;
-use crate::model::{PageId, Timestamp};
+use crate::model::{BoardId, DeckId, PageId, Timestamp};
 
 /// The service as one caller sees it.
 #[derive(Debug, Clone)]
@@ -23,6 +24,12 @@ pub struct World {
     pub(super) pages: BTreeMap<PageId, PageRecord>,
     /// How many pages were ever made: the order among equal positions.
     pub(super) pages_made: u64,
+    pub(super) whiteboards: BTreeMap<BoardId, WhiteboardRecord>,
+    pub(super) presentations: BTreeMap<DeckId, PresentationRecord>,
+    /// How many whiteboards and presentations were ever made.
+    pub(super) canvases_made: u64,
+    /// The caller's own user id.
+    pub(super) caller: String,
     pub(super) storage: Storage,
     pub(super) downloads: Downloads,
     pub(super) faults: Faults,
@@ -59,6 +66,10 @@ impl World {
             workspaces: Vec::new(),
             pages: BTreeMap::new(),
             pages_made: 0,
+            whiteboards: BTreeMap::new(),
+            presentations: BTreeMap::new(),
+            canvases_made: 0,
+            caller: Rng::new(seed ^ 0xca11).uuid(),
             storage: Storage::default(),
             downloads: Downloads::default(),
             // A sequence of its own: bad luck must not change the ids.
@@ -183,7 +194,10 @@ impl World {
             ("POST", ["storage"]) => self.upload_file(&request.body),
             ("GET", ["storage", id]) => self.get_storage_file(id, now),
             ("DELETE", ["storage", id]) => self.trash_file(id),
-            _ => refuse(404, "Not found"),
+            _ => match self.route_canvas(request, &segments) {
+                Some(answered) => answered,
+                None => refuse(404, "Not found"),
+            },
         }
     }
 }

@@ -38,6 +38,9 @@ impl Engine {
                 return Ok(Some(choice));
             }
         }
+        if let Some(choice) = self.next_board_disk_effect()? {
+            return Ok(Some(choice));
+        }
         self.next_storage_act()
     }
 

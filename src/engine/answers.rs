@@ -24,6 +24,9 @@ impl Engine {
                 }
             }
         }
+        if let Purpose::Board(purpose) = flight.purpose.clone() {
+            return self.board_disk_done(&flight, *purpose, result);
+        }
         match (flight.purpose.clone(), result) {
             (Purpose::Scan, Ok(DiskReply::Scan(scan))) => self.scan_done(&flight, scan),
             (Purpose::Scan, Err(error)) => {

@@ -61,7 +61,9 @@ impl Engine {
                 Put::Text { path, .. } => vec![path],
                 Put::Name { from, to } => vec![from, to],
             };
-            if let Some(odd) = names.into_iter().find(|path| !ignore::is_page_file(path.name())) {
+            if let Some(odd) =
+                names.into_iter().find(|path| !ignore::is_page_file(path.name()) && !is_canvas(path))
+            {
                 let why = format!("{odd} is no page's file");
                 self.tell_asked(Err(why));
                 continue;
@@ -96,10 +98,12 @@ impl Engine {
                 return Ok(());
             }
             (Ok(look), Some(expect)) if ContentHash::of(&look.bytes) == expect => {
-                self.take_in_file(&look)?;
-                self.keep_present(&path, &look.bytes)?;
-                self.store.keep_for_undo(&look.bytes)?;
-                self.asked.before = Some(expect);
+                if !is_canvas(&path) {
+                    self.take_in_file(&look)?;
+                    self.keep_present(&path, &look.bytes)?;
+                    self.store.keep_for_undo(&look.bytes)?;
+                    self.asked.before = Some(expect);
+                }
                 Expect::Content(expect)
             }
             (Err(DiskError::Missing(_)), None) => Expect::Absent,
@@ -133,6 +137,8 @@ impl Engine {
             return Ok(());
         }
         match &put {
+            // Canvases have no history of versions: what was deleted of them is kept by itself.
+            _ if is_canvas(put.path()) => {}
             Put::Text { path, text, .. } => {
                 let texts = (self.asked.before, Some(ContentHash::of(text.as_bytes())));
                 let page = self.page_of(path);
@@ -152,4 +158,9 @@ impl Engine {
     fn page_of(&self, path: &MirrorPath) -> Option<PageId> {
         self.trees.files.get(path).and_then(|file| file.page.clone())
     }
+}
+
+/// Whether a path is, by its name, a canvas file's.
+fn is_canvas(path: &MirrorPath) -> bool {
+    super::boards::is_canvas_name(path.name())
 }

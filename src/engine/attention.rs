@@ -35,6 +35,12 @@ pub struct Summary {
     pub listed: usize,
     /// Pages whose body has been looked at in this full pass (or ever, without one).
     pub looked: usize,
+    /// Whiteboards and slides whose file and elements have agreed.
+    pub canvases: usize,
+    /// Whiteboards and slides that the service lists.
+    pub canvases_listed: usize,
+    /// Whiteboards and slides that have been looked at in this full pass (or ever, without one).
+    pub canvases_looked: usize,
     /// Edits, new files and deletions on their way.
     pub pending: usize,
     /// What needs a person.
@@ -62,6 +68,7 @@ impl Engine {
     /// Writes the list of what needs a person when it has changed.
     pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
         self.end_adopting()?;
+        self.end_adopting_boards()?;
         // Time alone changes it too: grace times and approvals end.
         if self.attention.fresh.is_some_and(|at| self.now.since_ms(at) < LIST_RESTS_MS) {
             return Ok(());
@@ -184,6 +191,13 @@ impl Engine {
                 need(shown, why, "it is tried again by itself");
             }
         }
+        self.board_needs(&mut |path, reason, action| {
+            list.push(Attention {
+                path: path.to_owned(),
+                reason: reason.to_owned(),
+                action: action.to_owned(),
+            });
+        });
         self.storage.needs(self.now, &mut |path, reason, action| {
             list.push(Attention {
                 path: path.to_owned(),
@@ -249,12 +263,18 @@ impl Engine {
             && self.watch.is_quiet(self.now)
             && !self.creations_wait();
         let storage = self.storage.summary(now);
-        let left = i64::try_from(listed - looked).unwrap_or(0);
+        let boards = self.board_progress();
+        let is_settled = is_settled && boards.settled;
+        let left = listed - looked + boards.listed - boards.looked;
+        let left = i64::try_from(left).unwrap_or(0);
         Ok(Summary {
             mirrored: self.trees.mirrored(),
             listed,
             looked,
-            pending,
+            pending: pending + boards.pending,
+            canvases: boards.mirrored,
+            canvases_listed: boards.listed,
+            canvases_looked: boards.looked,
             attention: self.attention.shown.clone(),
             conflicts: self.store.conflicts()?.len(),
             requests_last_minute: self.pace.sent_since(now.plus_ms(-60_000)),

@@ -193,6 +193,7 @@ impl Engine {
         self.watch.identities_due = true;
         self.identify_if_ready()?;
         self.watch.scan_by(self.next_grace_end());
+        self.boards_scanned(&scan, flight.sent_at)?;
         self.storage.take_scan(&mut super::desk!(self), &scan, flight.sent_at)?;
         self.drop_settled_conflicts(&scan)
     }
@@ -453,11 +454,11 @@ fn root_problem(state: &RootState) -> String {
     }
 }
 
-fn is_racy(stamp: &Stamp, looked_at: Timestamp) -> bool {
+pub(super) fn is_racy(stamp: &Stamp, looked_at: Timestamp) -> bool {
     rested_ms(stamp, looked_at) < RACY_MS
 }
 
 /// Milliseconds since a file was last written.
-fn rested_ms(stamp: &Stamp, looked_at: Timestamp) -> i64 {
+pub(super) fn rested_ms(stamp: &Stamp, looked_at: Timestamp) -> i64 {
     looked_at.0.saturating_sub(stamp.modified_ns / 1_000_000)
 }

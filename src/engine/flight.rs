@@ -36,6 +36,8 @@ pub(super) enum Purpose {
     Read {
         path: MirrorPath,
     },
+    /// Anything about whiteboards and presentations.
+    Board(Box<super::boards::Purpose>),
     /// A read whose bytes are then changed by [`super::act`] and written back.
     ReadToSplice {
         page: PageId,
@@ -106,6 +108,9 @@ pub(super) struct Written {
 
 impl Purpose {
     pub(super) fn is_request(&self) -> bool {
+        if let Self::Board(purpose) = self {
+            return purpose.is_request();
+        }
         matches!(
             self,
             Self::ListWorkspaces
@@ -153,6 +158,7 @@ impl Purpose {
         match self {
             Self::ListWorkspaces | Self::ListPages(_) => Class::List,
             Self::Look { class, .. } => *class,
+            Self::Board(purpose) => purpose.class(),
             Self::Storage(task) => task.class(),
             _ => Class::Edit,
         }
@@ -175,6 +181,7 @@ pub(super) fn name_of(effect: &Effect) -> &'static str {
         Effect::CreatePage { .. } => "create page",
         Effect::UpdatePage { .. } => "update page",
         Effect::TrashPage(_) => "trash page",
+        Effect::Board(_) => "whiteboards or presentations",
         Effect::Scan => "scan",
         Effect::ReadFile(_) => "read file",
         Effect::WriteFile { .. } => "write file",

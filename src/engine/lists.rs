@@ -50,6 +50,7 @@ impl Engine {
         for due in self.lists.pages_due.values_mut() {
             *due = self.now;
         }
+        self.begin_board_pass();
         self.watch.scan_by(self.now);
     }
 
@@ -346,7 +347,7 @@ impl Engine {
     }
 
     /// Whether a full pass has been asked for since a look that was issued at `tick`.
-    fn precedes_pass(&self, tick: u64) -> bool {
+    pub(super) fn precedes_pass(&self, tick: u64) -> bool {
         self.full_pass.as_ref().is_some_and(|pass| tick <= pass.since)
     }
 
@@ -366,5 +367,6 @@ impl Engine {
                 .values()
                 .filter(|node| self.is_live(&node.workspace) && self.is_there(&node.id))
                 .all(|node| !self.pass_wants(&node.id))
+            && self.board_pass_is_over()
     }
 }

@@ -145,6 +145,7 @@ impl Engine {
             moment.failures = 0;
             moment.retry_at = Timestamp::default();
         }
+        self.board_saw_page(&node.id, seen.nevera)?;
         let body = Body::of(seen.content);
         self.store.keep_body(&body)?;
         self.learn(&node, &body)?;

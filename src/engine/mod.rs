@@ -13,6 +13,7 @@ mod act;
 mod answers;
 mod asked;
 mod attention;
+mod boards;
 mod create;
 mod disk;
 mod flight;
@@ -75,6 +76,8 @@ pub struct Engine {
     service: service::Health,
     lists: lists::Lists,
     poll_slot: u64,
+    /// Whose turn a look of the background is: pages', canvases' or storage's.
+    background_turn: u8,
     sent: BTreeMap<PageId, Sent>,
     /// Writes to files that may have been made although nothing says so.
     writing: BTreeMap<PageId, Writing>,
@@ -92,6 +95,7 @@ pub struct Engine {
     removals: Vec<(Timestamp, bool)>,
     full_pass: Option<lists::FullPass>,
     attention: attention::Board,
+    boards: boards::Boards,
     happened: Vec<Happening>,
     asked: asked::Asked,
     keeping: history::Keeping,
@@ -197,6 +201,10 @@ impl Engine {
         for intent in intents.values_mut().filter(|intent| intent.lost.is_none()) {
             intent.lost = Some((now, 0));
         }
+        let board_adopting = store.meta("board_adopting")?.as_deref() != Some("no");
+        let boards = boards::Boards::new(store.load_boards()?, board_adopting, now);
+        store.drop_unused_elements()?;
+        store.drop_old_graves(now.plus_ms(-i64::from(settings.pages.history_days) * 86_400_000))?;
         let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
         store.close_request_log(now)?;
         let first_run = store.meta("adopting")?.is_none();
@@ -225,6 +233,7 @@ impl Engine {
             service: service::Health::default(),
             lists: lists::Lists::default(),
             poll_slot: 0,
+            background_turn: 0,
             sent,
             writing,
             intents,
@@ -235,6 +244,7 @@ impl Engine {
             removals: Vec::new(),
             full_pass: None,
             attention: attention::Board::default(),
+            boards,
             happened: Vec::new(),
             asked: asked::Asked::default(),
             keeping,
@@ -312,6 +322,9 @@ impl Engine {
         let mut at = self.watch.next_due().min(self.next_purge());
         if self.may_ask_more() {
             at = at.min(self.next_request_due(now));
+        }
+        if let Some(due) = self.next_board_disk_due() {
+            at = at.min(due);
         }
         for moment in self.moments.values() {
             if moment.retry_at > now {

@@ -54,7 +54,7 @@ pub(super) fn next_check(now: Timestamp) -> Timestamp {
     now.plus_ms(5_000)
 }
 
-fn score(poll: &PollState, now: Timestamp) -> f64 {
+pub(super) fn score(poll: &PollState, now: Timestamp) -> f64 {
     let waited = now.since_ms(poll.last).max(0) as f64 / 1_000.0;
     let age = now.since_ms(poll.life).max(0) as f64 / 1_000.0;
     (1.0 + poll.changes) * waited * waited / (age + 600.0).sqrt()

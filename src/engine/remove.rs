@@ -313,6 +313,7 @@ impl Engine {
 
     /// A person lets through what guards held: these files and what is beneath them, or everything.
     pub(super) fn approve(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
+        self.approve_boards(paths)?;
         let named = |path: &MirrorPath| {
             paths.is_empty() || paths.iter().any(|asked| path.is_within(asked) || covers(asked, path))
         };

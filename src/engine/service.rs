@@ -51,26 +51,38 @@ impl Engine {
             if let Some(choice) = self.next_creation()? {
                 return Ok(Some(choice));
             }
+            if let Some(choice) = self.next_board_edit()? {
+                return Ok(Some(choice));
+            }
         }
         if self.root.is_ready()
             && let Some(choice) = self.next_storage_change()?
         {
             return Ok(Some(choice));
         }
-        if self.edits_wait() {
+        if self.edits_wait() || self.board_edits_wait() {
             // The little that is left belongs to a person's edit.
             return Ok(None);
         }
-        if let Some(list) = self.next_list() {
+        if let Some(list) = self.next_list().or_else(|| self.next_board_list()) {
             return Ok(Some(list));
         }
-        // Every fourth look of the background is storage's, and what pages leave over.
-        let first = self.poll_slot % 4 == 3;
-        if first && let Some(look) = self.next_storage_look() {
-            self.poll_slot += 1;
-            return Ok(Some(look));
-        }
-        Ok(self.next_poll().or_else(|| self.next_storage_look()))
+        Ok(self.next_background_look())
+    }
+
+    /// The next look of the background: two at pages for each at a canvas, every fourth of all at storage, and whose turn
+    /// brings nothing leaves it to the others.
+    fn next_background_look(&mut self) -> Option<(Effect, Purpose)> {
+        self.background_turn = (self.background_turn + 1) % 4;
+        let first = match self.background_turn {
+            0 => self.next_storage_look(),
+            2 => self.next_board_poll(),
+            _ => None,
+        };
+        first
+            .or_else(|| self.next_poll())
+            .or_else(|| self.next_board_poll())
+            .or_else(|| self.next_storage_look())
     }
 
     /// After a failure, one request at a time tells whether the service is back.
@@ -160,6 +172,7 @@ impl Engine {
         } else {
             self.next_list_due(now).min(self.next_poll_due(now)).min(self.next_storage_look_due(now))
         };
+        let at = at.min(self.next_board_due(now));
         at.max(self.service.quiet_until.min(far)).max(self.pace.blocked_until()).min(forbidden)
     }
 
@@ -177,6 +190,7 @@ impl Engine {
             Err(error) => self.service_fails(&flight, error),
         }
         match flight.purpose.clone() {
+            Purpose::Board(purpose) => self.board_request_done(&flight, *purpose, result),
             Purpose::ListWorkspaces => self.workspaces_listed(&flight, result),
             Purpose::ListPages(workspace) => self.pages_listed(&flight, &workspace, result),
             Purpose::Look { page, class, reserve } => {

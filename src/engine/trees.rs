@@ -132,6 +132,7 @@ impl Engine {
             return Ok(());
         }
         self.store.save_page(&node)?;
+        self.drawings_are_due();
         self.active.insert(node.id.clone());
         self.trees.put(node);
         Ok(())
@@ -152,6 +153,7 @@ impl Engine {
         self.trees.take(id);
         self.service.wants.remove(id);
         self.store.delete_page(id)?;
+        self.board_saw_page(id, None)?;
         if self.sent.remove(id).is_some() {
             self.store.delete_sent(id)?;
         }

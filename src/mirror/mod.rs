@@ -133,7 +133,8 @@ impl Mirror {
             | Effect::FetchPage(_)
             | Effect::CreatePage { .. }
             | Effect::UpdatePage { .. }
-            | Effect::TrashPage(_) => {
+            | Effect::TrashPage(_)
+            | Effect::Board(_) => {
                 Err(DiskError::Io(MirrorPath::root(), "this effect is not one for the disk".to_owned()))
             }
         }

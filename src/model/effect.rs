@@ -5,8 +5,9 @@
 //! no longer holds.
 
 use super::{
-    Blocks, ContentHash, DiskError, DownloadError, Downloaded, MirrorPath, Page, PageId, PageMeta, Put,
-    ServiceError, Stamp, StorageEffect, StorageEvent, StorageReply, StoredReply, Workspace, WorkspaceId,
+    Blocks, BoardEffect, BoardReply, ContentHash, DiskError, DownloadError, Downloaded, MirrorPath, Page,
+    PageId, PageMeta, Put, ServiceError, Stamp, StorageEffect, StorageEvent, StorageReply, StoredReply,
+    Workspace, WorkspaceId,
 };
 
 /// Names one effect from its issue to its answer; never reused within a run.
@@ -42,6 +43,8 @@ pub enum Effect {
     },
     /// `DELETE /pages/:id`: to the service's trash, with all its subpages.
     TrashPage(PageId),
+    /// A request about whiteboards or presentations.
+    Board(BoardEffect),
 
     /// Look at the whole mirror: the root's state and every entry beneath it.
     Scan,
@@ -89,6 +92,7 @@ impl Effect {
                 | Self::CreatePage { .. }
                 | Self::UpdatePage { .. }
                 | Self::TrashPage(_)
+                | Self::Board(_)
         ) || matches!(self, Self::Storage(effect) if effect.is_request())
     }
 }
@@ -169,6 +173,8 @@ pub enum ServiceReply {
     Meta(PageMeta),
     /// To [`Effect::TrashPage`].
     Trashed,
+    /// To [`Effect::Board`].
+    Board(BoardReply),
     /// To a request about storage.
     Storage(StorageReply),
 }

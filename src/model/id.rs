@@ -56,6 +56,22 @@ id!(
     WorkspaceId
 );
 id!(
+    /// A whiteboard's id.
+    BoardId
+);
+id!(
+    /// A presentation's id. In code a presentation is a deck.
+    DeckId
+);
+id!(
+    /// A slide's id.
+    SlideId
+);
+id!(
+    /// The id of an element of a whiteboard or a slide.
+    ElementId
+);
+id!(
     /// A storage folder's id.
     FolderId
 );

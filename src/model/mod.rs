@@ -3,6 +3,7 @@
 //! Nothing in here reads a clock, a file or a socket, and nothing in here imports another module of the crate.
 
 mod block;
+mod board;
 mod effect;
 mod failure;
 mod hash;
@@ -19,20 +20,27 @@ mod tools;
 mod trees;
 
 pub use block::{Blocks, DOCUMENTED, semantically_equal, undescribed};
+pub use board::{
+    BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Deck, DeckNode,
+    Elements, Fields, IntentKind, Slide, Surface, Whiteboard, elements_hash, elements_json, id_of,
+    is_creatable,
+};
 pub use effect::{
     DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, Outcome, Request, RootState,
     Scan, ServiceReply, Unreadable,
 };
 pub use failure::{DiskError, Next, ServiceError};
 pub use hash::ContentHash;
-pub use id::{AttachmentId, BadId, FileId, FolderId, PageId, WorkspaceId};
+pub use id::{
+    AttachmentId, BadId, BoardId, DeckId, ElementId, FileId, FolderId, PageId, SlideId, WorkspaceId,
+};
 pub use page::{Page, PageMeta, Workspace};
 pub use path::{BadPath, MirrorPath};
 #[cfg(feature = "planted")]
 pub use planted::plant;
 pub use planted::planted;
 pub use put::Put;
-pub use settings::{Deletes, Moves, PageSettings, Settings, StorageMode, StorageSettings};
+pub use settings::{BoardSettings, Deletes, Moves, PageSettings, Settings, StorageMode, StorageSettings};
 pub use stamp::Stamp;
 pub use storage::{
     DownloadError, Downloaded, FileNode, FolderNode, Link, LocalOnly, Part, Seen, StorageEffect,

@@ -13,6 +13,8 @@ pub struct Settings {
     pub utc_offset_seconds: i32,
     /// Everything about pages.
     pub pages: PageSettings,
+    /// Everything about whiteboards and presentations.
+    pub boards: BoardSettings,
     /// Everything about personal storage.
     pub storage: StorageSettings,
 }
@@ -58,6 +60,19 @@ pub struct PageSettings {
     pub blocks: Vec<String>,
 }
 
+/// Settings of whiteboards and presentations (contract section 5, `[whiteboards]` and `[presentations]`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BoardSettings {
+    /// Whether whiteboards are mirrored.
+    pub whiteboards: bool,
+    /// Whether presentations are mirrored.
+    pub presentations: bool,
+    /// Whether a dashboard's magnets are shown beside its page.
+    pub dashboards: bool,
+    /// Whether espejo may remove what nobody can bring back: slides, and elements the API cannot create.
+    pub permanent_deletes: bool,
+}
+
 /// What a deleted file means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deletes {
@@ -84,8 +99,21 @@ impl Default for Settings {
             eager: false,
             utc_offset_seconds: 0,
             pages: PageSettings::default(),
+            boards: BoardSettings::default(),
             storage: StorageSettings { mode: StorageMode::Off, workspace: None },
         }
+    }
+}
+
+impl BoardSettings {
+    /// Neither whiteboards nor presentations nor dashboards.
+    pub const OFF: Self =
+        Self { whiteboards: false, presentations: false, dashboards: false, permanent_deletes: false };
+}
+
+impl Default for BoardSettings {
+    fn default() -> Self {
+        Self { whiteboards: true, presentations: true, dashboards: true, permanent_deletes: false }
     }
 }
 

@@ -143,7 +143,7 @@ fn same(meta: PageMeta, id: &PageId) -> Result<PageMeta, Why> {
     if meta.id == *id { Ok(meta) } else { Err(format!("was asked for, and page {} came", meta.id)) }
 }
 
-fn list(data: &[u8]) -> Result<Vec<&[u8]>, ServiceError> {
+pub(super) fn list(data: &[u8]) -> Result<Vec<&[u8]>, ServiceError> {
     match parts::elements(data) {
         Some(Ok(elements)) => Ok(elements),
         Some(Err(error)) => Err(garbled(format!("its list is no valid JSON: {}", words(&error.to_string())))),
@@ -195,7 +195,7 @@ pub(super) fn garbled(what: String) -> ServiceError {
 
 /// Whether an object has the one key that `serde_json` (with `arbitrary_precision`) takes for its own sign of a
 /// number: that object would silently become a number.
-fn hides_a_number(json: &[u8]) -> bool {
+pub(super) fn hides_a_number(json: &[u8]) -> bool {
     let Ok(json) = std::str::from_utf8(json) else { return false };
     // In a text the quote after the name would be `\"`, so only a key can match.
     json.match_indices("serde_json::private::Number\"").any(|(at, name)| {

@@ -8,6 +8,7 @@ pub mod token;
 pub mod wire;
 
 mod address;
+mod boards;
 mod client;
 mod download;
 mod entry;

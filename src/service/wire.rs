@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use super::text::{excerpt, words};
-use super::{entry, parts, storage};
+use super::{boards, entry, parts, storage};
 use crate::model::{Effect, ServiceError, ServiceReply, StorageEffect};
 
 /// A request, ready to be sent.
@@ -48,6 +48,7 @@ pub struct WireAnswer {
 pub fn body_limit(effect: &Effect) -> usize {
     match effect {
         Effect::ListWorkspaces | Effect::ListPages(_) | Effect::Storage(StorageEffect::List(_)) => 64 << 20,
+        Effect::Board(effect) if boards::is_long(effect) => 64 << 20,
         _ => 16 << 20,
     }
 }
@@ -88,6 +89,11 @@ pub fn request_of(effect: &Effect) -> Option<WireRequest> {
             request("PATCH", format!("/pages/{id}"), Some(body))
         }
         Effect::TrashPage(id) => request("DELETE", format!("/pages/{id}"), None),
+        Effect::Board(effect) => {
+            let (method, path, query, body) = boards::request(effect);
+            let body = body.map(|body| body.to_string().into_bytes());
+            Some(WireRequest { method, path, query, body })
+        }
         Effect::Storage(effect) => storage::request_of(effect),
         Effect::Scan
         | Effect::ReadFile(_)
@@ -132,6 +138,7 @@ fn read_data(effect: &Effect, data: &[u8]) -> Result<ServiceReply, ServiceError>
         Effect::CreatePage { workspace, .. } => entry::created(data, workspace).map(ServiceReply::Meta),
         Effect::UpdatePage { id, .. } => entry::updated(data, id).map(ServiceReply::Meta),
         Effect::TrashPage(id) => entry::trashed(data, id).map(|()| ServiceReply::Trashed),
+        Effect::Board(effect) => boards::reply(effect, data).map(ServiceReply::Board),
         _ => Err(ServiceError::Garbled("it answers something that was never asked".to_owned())),
     }
 }

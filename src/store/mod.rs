@@ -5,6 +5,8 @@
 //! rests on is durable before the effect leaves.
 
 mod acts;
+mod board_status;
+mod boards;
 mod history;
 mod open;
 mod queue;
@@ -17,6 +19,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use acts::{Act, ActKind};
+pub use board_status::{BoardCounts, CanvasRow};
+pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
 pub use history::{HistorySize, Side, Version};
 pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;

@@ -256,12 +256,22 @@ fn unsigned(value: i64) -> u64 {
     u64::from_ne_bytes(value.to_ne_bytes())
 }
 
-fn presence_number(presence: Presence) -> i64 {
+pub(super) fn presence_number(presence: Presence) -> i64 {
     match presence {
         Presence::Listed => 0,
         Presence::Unlisted => 1,
         Presence::Hidden => 2,
         Presence::Gone => 3,
+    }
+}
+
+pub(super) fn presence_of(number: i64) -> Result<Presence, StoreError> {
+    match number {
+        0 => Ok(Presence::Listed),
+        1 => Ok(Presence::Unlisted),
+        2 => Ok(Presence::Hidden),
+        3 => Ok(Presence::Gone),
+        _ => Err(StoreError::Row("presence")),
     }
 }
 
@@ -322,13 +332,7 @@ fn page_of(row: &Row<'_>) -> Result<Node, StoreError> {
             title: row.get("remote_title")?,
             icon: row.get("remote_icon")?,
             position: row.get("remote_position")?,
-            presence: match row.get::<_, i64>("remote_presence")? {
-                0 => Presence::Listed,
-                1 => Presence::Unlisted,
-                2 => Presence::Hidden,
-                3 => Presence::Gone,
-                _ => return Err(StoreError::Row("page")),
-            },
+            presence: presence_of(row.get("remote_presence")?)?,
             body: optional_hash(row, "remote_body")?,
         },
         base,
@@ -409,7 +413,7 @@ pub(super) fn optional_page(row: &Row<'_>, column: &str) -> Result<Option<PageId
     row.get::<_, Option<String>>(column)?.as_deref().map(page_id).transpose()
 }
 
-fn optional_hash(row: &Row<'_>, column: &str) -> Result<Option<ContentHash>, StoreError> {
+pub(super) fn optional_hash(row: &Row<'_>, column: &str) -> Result<Option<ContentHash>, StoreError> {
     match row.get::<_, Option<Vec<u8>>>(column)? {
         None => Ok(None),
         Some(bytes) => ContentHash::from_slice(&bytes).map(Some).ok_or(StoreError::Row("hash")),

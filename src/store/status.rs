@@ -96,6 +96,10 @@ impl ReadOnly {
         }
     }
 
+    pub(super) fn store_mut(&mut self) -> &mut Store {
+        &mut self.0
+    }
+
     /// A remembered value.
     ///
     /// # Errors

@@ -494,6 +494,8 @@ impl Run {
         let Some(store) = self.store.take() else { return Ok(()) };
         self.note(format_args!("! the process starts"));
         let settings = Settings {
+            // Pages alone: whiteboards have their own tests.
+            boards: espejo::model::BoardSettings::OFF,
             requests_per_minute: self.scene.budget,
             pages: PageSettings {
                 delete_grace_ms: i64::from(self.scene.grace_ms),
@@ -538,6 +540,7 @@ impl Run {
                 format!("PATCH {} title {title:?} content {words:?}", page(id))
             }
             Effect::TrashPage(id) => format!("DELETE {}", page(id)),
+            Effect::Board(effect) => format!("{effect:?}"),
             Effect::WriteFile { path, bytes, expect } => {
                 format!("write {path} [{}] over {expect:?}", listed(&words_in(bytes)))
             }
@@ -568,6 +571,7 @@ fn brief_outcome(outcome: &Outcome) -> String {
         Outcome::Service(Ok(ServiceReply::Meta(meta))) => format!("gives {:?} {}", meta.title, meta.id),
         Outcome::Service(Ok(ServiceReply::Workspaces(all))) => format!("lists {} workspaces", all.len()),
         Outcome::Service(Ok(ServiceReply::Trashed)) => "trashed".to_owned(),
+        Outcome::Service(Ok(ServiceReply::Board(reply))) => format!("{reply:?}"),
         Outcome::Service(Err(error)) => format!("fails: {error}"),
         Outcome::Disk(Ok(DiskReply::Scan(scan))) => {
             format!(

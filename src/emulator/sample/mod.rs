@@ -1,6 +1,7 @@
 //! The sample of `espejo demo`: the workspaces of a bicycle workshop and of a family, as people would have them, and
 //! colleagues who go on working in them.
 
+mod canvases;
 mod colleague;
 mod files;
 mod notation;
@@ -30,6 +31,7 @@ pub fn world(seed: u64) -> World {
     if let Some(first) = first {
         make_dashboard(&mut world, &first);
     }
+    canvases::fill(&mut world, &workshop);
     files::fill(&mut world);
     world
 }

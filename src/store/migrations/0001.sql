@@ -115,3 +115,60 @@ CREATE TABLE storage_uploads (
 
 -- Files in the storage folder that the service does not have, for `list`.
 CREATE TABLE storage_local (path TEXT PRIMARY KEY, size INTEGER NOT NULL, why TEXT NOT NULL) WITHOUT ROWID;
+
+-- Whiteboards and presentations. A canvas is a whiteboard (deck is '') or a slide; `own` is its id.
+CREATE TABLE board_decks (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, width REAL NOT NULL, height REAL NOT NULL, presence INTEGER NOT NULL,
+    folder TEXT, named TEXT, listed_at INTEGER NOT NULL, missing_since INTEGER, blank INTEGER NOT NULL,
+    approved INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE board_canvases (
+    deck TEXT NOT NULL, own TEXT NOT NULL, workspace TEXT, name TEXT NOT NULL, place INTEGER NOT NULL,
+    background TEXT NOT NULL, presence INTEGER NOT NULL, remote BLOB,
+    base_elements BLOB, base_text BLOB, base_name TEXT,
+    file TEXT, missing_since INTEGER, approved INTEGER NOT NULL,
+    poll_last INTEGER NOT NULL, poll_life INTEGER NOT NULL, poll_changes REAL NOT NULL,
+    poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL, PRIMARY KEY (deck, own)
+) WITHOUT ROWID;
+
+CREATE TABLE board_files (
+    path TEXT PRIMARY KEY, deck TEXT, own TEXT,
+    device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+    changed INTEGER NOT NULL, born INTEGER NOT NULL, hash BLOB, problem TEXT, racy INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Elements of a canvas by the SHA-256 of their compact JSON.
+CREATE TABLE board_elements (hash BLOB PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+
+-- Ids that files have for elements, where they are not the elements' own.
+CREATE TABLE board_names (
+    deck TEXT NOT NULL, own TEXT NOT NULL, node TEXT NOT NULL, element TEXT NOT NULL, PRIMARY KEY (deck, own, node)
+) WITHOUT ROWID;
+
+-- Texts on their way into canvas files, each with the elements it stands for.
+CREATE TABLE board_writing (
+    deck TEXT NOT NULL, own TEXT NOT NULL, text BLOB NOT NULL, elements BLOB NOT NULL, whole INTEGER NOT NULL,
+    PRIMARY KEY (deck, own)
+) WITHOUT ROWID;
+
+CREATE TABLE board_intents (
+    name TEXT PRIMARY KEY, kind TEXT NOT NULL, deck TEXT, own TEXT, workspace TEXT, path TEXT, node TEXT,
+    fields TEXT, before TEXT NOT NULL, asked_at INTEGER NOT NULL, lost INTEGER
+) WITHOUT ROWID;
+
+-- Pictures and other generated files: what each was drawn from and what was written.
+CREATE TABLE board_drawn (
+    path TEXT PRIMARY KEY, source BLOB NOT NULL, hash BLOB NOT NULL,
+    device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+    changed INTEGER NOT NULL, born INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Elements as they were before espejo deleted them for good.
+CREATE TABLE board_graves (
+    deck TEXT NOT NULL, own TEXT NOT NULL, element TEXT NOT NULL, at INTEGER NOT NULL, path TEXT NOT NULL,
+    json TEXT NOT NULL, PRIMARY KEY (deck, own, element)
+) WITHOUT ROWID;
+
+-- Magnets of dashboard pages.
+CREATE TABLE board_dashboards (page TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;

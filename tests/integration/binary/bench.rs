@@ -88,6 +88,12 @@ impl Bench {
             default("settle_ms", "settle_ms = 50"),
             default("delete_grace_seconds", "delete_grace_seconds = 1"),
         );
+        // Tests of pages count requests; who wants whiteboards says so.
+        let text = if pages.contains("[whiteboards]") {
+            text
+        } else {
+            format!("{text}\n[whiteboards]\nenabled = false\n[presentations]\nenabled = false\n")
+        };
         save(&at("config.toml"), &text);
     }
 

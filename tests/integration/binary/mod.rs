@@ -4,6 +4,7 @@
 mod agreement;
 mod answers;
 mod bench;
+mod boards;
 mod both;
 mod down;
 mod edits;

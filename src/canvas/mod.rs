@@ -1,0 +1,35 @@
+//! Canvas files: elements to JSON Canvas 1.0 and back, what a person changed in one, what both sides changed together,
+//! and what a canvas looks like. Pure.
+//!
+//! The file says what JSON Canvas can say; what it cannot (an element's type, its style but for the colour, fractions)
+//! is found again through the id, in the elements that the file was written from. So a program that rounds numbers,
+//! orders keys its own way or drops keys that it does not know has changed nothing.
+
+mod check;
+mod colour;
+mod dashboard;
+mod json;
+mod layout;
+mod merge;
+mod node;
+mod patch;
+mod picture;
+mod read;
+mod revive;
+#[cfg(test)]
+mod tests;
+
+pub use dashboard::magnets;
+pub use merge::{Merged, Op, changed, creation, merge, was_made_of};
+pub use node::render;
+pub use patch::patch;
+pub use picture::{Shown, board, show, slide};
+pub use read::{Aliases, Change, Local, known, read};
+pub use revive::revive;
+
+/// A number as SVG has it: two places at most, no exponent.
+fn number(value: f64) -> String {
+    let text = format!("{value:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text.is_empty() || text == "-0" { "0".to_owned() } else { text.to_owned() }
+}

@@ -1,0 +1,338 @@
+//! A canvas file, compared with the elements that it was written from: what the user changed.
+//!
+//! The comparison is with what the node *said*, so that a program which rounds, reorders keys or drops unknown ones has
+//! changed nothing. `espejo` in a node is the one key of our own: `{"type": …, "style": {…}}`, for what JSON Canvas
+//! cannot say; where it is absent, what was there stays.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::check::{self, shape, shown};
+use super::colour::{Colour, STICKY};
+use super::node::{GEOMETRY, View, colour_of, rounded, type_of};
+use crate::model::{Fields, Surface, id_of, is_creatable};
+
+/// The key of a node that says what JSON Canvas cannot.
+pub(super) const OWN_KEY: &str = "espejo";
+
+/// For ids in a file that are not the element's own (nodes made by the user): the element's.
+pub type Aliases = BTreeMap<String, String>;
+
+/// What a file says that its base does not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Local {
+    /// Changed fields of elements of the base, by element id; of `style` only the changed keys.
+    pub changed: BTreeMap<String, Change>,
+    /// Nodes that are no elements yet, in their order.
+    pub new: Vec<(String, Fields)>,
+    /// Elements of the base that the file lacks.
+    pub gone: BTreeSet<String>,
+    /// The file's elements in its order.
+    pub order: Vec<String>,
+    /// Changes that the API cannot make, each a sentence; the file gets its old words back.
+    pub put_back: Vec<String>,
+    /// Groups, files, links and edges, which stay in the file only.
+    pub strays: usize,
+    /// Whether ids in the file wait to be replaced by the elements' own.
+    pub aliased: bool,
+}
+
+/// What changed of one element.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Change {
+    /// The id that the file has for it.
+    pub node: String,
+    /// The fields.
+    pub fields: Fields,
+}
+
+impl Local {
+    /// Whether the file says nothing of its own.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.changed.is_empty() && self.new.is_empty() && self.gone.is_empty() && self.put_back.is_empty()
+    }
+}
+
+/// Reads a file against its base.
+///
+/// # Errors
+/// One sentence: why nothing of this file can be sent.
+pub fn read(text: &str, surface: Surface, base: &[Value], aliases: &Aliases) -> Result<Local, String> {
+    let (nodes, edges) = parse(text)?;
+    let known: BTreeMap<&str, &Value> = base.iter().map(|element| (id_of(element), element)).collect();
+    let mut local = Local { strays: edges.len(), ..Local::default() };
+    let mut seen = BTreeSet::new();
+    let mut keys = Keys::default();
+    for node in &nodes {
+        let key = keys.next(node.get("id").and_then(Value::as_str).unwrap_or_default());
+        let raw = key.as_str();
+        if raw.is_empty() {
+            return Err("a node has no id; give it any text of its own".to_owned());
+        }
+        let id = element_id(raw, &known, aliases);
+        match known.get(id).filter(|_| seen.insert(id.to_owned())) {
+            Some(element) => {
+                local.aliased |= id != raw;
+                local.order.push(id.to_owned());
+                let mut change = Change { node: raw.to_owned(), fields: Fields::new() };
+                compare(node, element, raw, &mut change.fields, &mut local.put_back)?;
+                if !change.fields.is_empty() {
+                    local.changed.insert(id.to_owned(), change);
+                }
+            }
+            None if type_of(node) == "text" => {
+                local.new.push((raw.to_owned(), new_element(node, raw, surface)?));
+            }
+            None => local.strays += 1,
+        }
+    }
+    local.gone = known.keys().filter(|id| !seen.contains(**id)).map(|id| (*id).to_owned()).collect();
+    let there: Vec<&str> = base.iter().map(id_of).filter(|id| seen.contains(*id)).collect();
+    if local.order != there {
+        let why = "what lies in front of what cannot be changed through the API; the order is put back";
+        local.put_back.push(why.to_owned());
+    }
+    Ok(local)
+}
+
+/// The base of a file, with what the service shows and the file has although nobody noted it: after a kill, or when an
+/// old copy was put back.
+#[must_use]
+pub fn known(text: &str, base: &[Value], remote: &[Value]) -> Vec<Value> {
+    let mut all = base.to_vec();
+    // Only a node counts: an edge or a word that names an element must not make it look deleted.
+    let nodes = parse(text).unwrap_or_default().0;
+    let there: BTreeSet<&str> = nodes.iter().map(id_of).collect();
+    for element in remote {
+        let id = id_of(element);
+        if base.iter().all(|known| id_of(known) != id) && there.contains(id) {
+            all.push(element.clone());
+        }
+    }
+    all
+}
+
+/// Names for a file's nodes: their ids, and the id with a number where a node was copied with its id.
+#[derive(Debug, Default)]
+pub(super) struct Keys(BTreeMap<String, usize>);
+
+impl Keys {
+    pub(super) fn next(&mut self, raw: &str) -> String {
+        let count = self.0.entry(raw.to_owned()).or_default();
+        *count += 1;
+        if *count == 1 || raw.is_empty() { raw.to_owned() } else { format!("{raw} #{count}") }
+    }
+}
+
+/// The element that an id of the file means.
+pub(super) fn element_id<'a>(raw: &'a str, known: &BTreeMap<&str, &Value>, aliases: &'a Aliases) -> &'a str {
+    if known.contains_key(raw) { raw } else { aliases.get(raw).map_or(raw, String::as_str) }
+}
+
+/// The nodes and edges of a file; an empty file is an empty canvas.
+pub(super) fn parse(text: &str) -> Result<(Vec<Value>, Vec<Value>), String> {
+    if text.trim().is_empty() {
+        return Ok(Default::default());
+    }
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("it is no valid JSON: {error}"))?;
+    let Value::Object(mut map) = value else {
+        return Err("it is no JSON Canvas: an object with nodes is expected".to_owned());
+    };
+    let mut list = |key: &str| match map.remove(key) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(items)) => match items.iter().find(|item| !item.is_object()) {
+            None => Ok(items),
+            Some(other) => Err(format!("it is no JSON Canvas: among its {key} is {}", shape(other))),
+        },
+        Some(other) => Err(format!("it is no JSON Canvas: its {key} is {}", shape(&other))),
+    };
+    Ok((list("nodes")?, list("edges")?))
+}
+
+/// The fields of an element that its node says otherwise.
+fn compare(
+    node: &Value,
+    element: &Value,
+    raw: &str,
+    fields: &mut Fields,
+    put_back: &mut Vec<String>,
+) -> Result<(), String> {
+    let view = View::of(element);
+    for (key, was) in GEOMETRY.into_iter().zip(view.place) {
+        let Some(value) = node.get(key) else {
+            return Err(format!("the node {} has no {key}", shown(raw)));
+        };
+        if rounded(value) != Some(was) {
+            check::number(raw, key, value)?;
+            fields.insert(key.to_owned(), value.clone());
+        }
+    }
+    let (key, words) = view.kind.words();
+    let said = node.get(key).and_then(Value::as_str);
+    let kind = type_of(element);
+    if said != Some(words) || type_of(node) != view.kind.type_name() {
+        match said {
+            Some(said) if !view.locked && type_of(node) == view.kind.type_name() => {
+                fields.insert("content".to_owned(), json!(said));
+            }
+            _ if view.locked => put_back.push(format!(
+                "the node {} is of the type {kind}, whose text the API cannot change; it is put back",
+                shown(raw)
+            )),
+            _ => put_back.push(format!("the node {} must stay a text node; it is put back", shown(raw))),
+        }
+    }
+    let mut style = Map::new();
+    compare_colour(node, element, raw, &mut style, put_back)?;
+    compare_own(node, element, raw, &mut style, put_back)?;
+    if !style.is_empty() {
+        fields.insert("style".to_owned(), Value::Object(style));
+    }
+    Ok(())
+}
+
+fn compare_colour(
+    node: &Value,
+    element: &Value,
+    raw: &str,
+    style: &mut Map<String, Value>,
+    put_back: &mut Vec<String>,
+) -> Result<(), String> {
+    let said = said_colour(node, raw)?;
+    let was = colour_of(element);
+    if same_colour(said, was, type_of(element)) {
+        return Ok(());
+    }
+    match said {
+        Some(colour) => drop(style.insert("color".to_owned(), json!(colour.hex()))),
+        None if type_of(element) == "sticky" => drop(style.insert("color".to_owned(), json!(STICKY.hex()))),
+        None => put_back.push(format!(
+            "the node {} lost its colour, which the API cannot take away; give it another instead",
+            shown(raw)
+        )),
+    }
+    Ok(())
+}
+
+/// Whether a node's colour says what the element's colour is. A sticky note without one is yellow.
+pub(super) fn same_colour(said: Option<Colour>, is: Option<Colour>, kind: &str) -> bool {
+    let plain =
+        |colour: Option<Colour>| colour.or((kind == "sticky").then_some(STICKY)).map(|colour| colour.rgb);
+    plain(said) == plain(is)
+}
+
+pub(super) fn said_colour(node: &Value, raw: &str) -> Result<Option<Colour>, String> {
+    match node.get("color") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
+        Some(Value::String(text)) => match Colour::canvas(text) {
+            Some(colour) => Ok(Some(colour)),
+            None => Err(format!(
+                "the node {} has the colour {}; write \"1\" to \"6\" or \"#RRGGBB\"",
+                shown(raw),
+                shown(text)
+            )),
+        },
+        Some(other) => Err(format!("the node {} has {} as its color", shown(raw), shape(other))),
+    }
+}
+
+/// Our own key, where the node has it.
+fn compare_own(
+    node: &Value,
+    element: &Value,
+    raw: &str,
+    style: &mut Map<String, Value>,
+    put_back: &mut Vec<String>,
+) -> Result<(), String> {
+    let Some(own) = own_of(node, raw)? else { return Ok(()) };
+    if let Some(kind) = own.get("type").filter(|kind| **kind != type_of(element)) {
+        put_back.push(format!(
+            "the node {} cannot become {} through the API; it is put back",
+            shown(raw),
+            kind.as_str().map_or_else(|| shape(kind).to_owned(), shown)
+        ));
+    }
+    for (key, value) in style_of(own, raw)? {
+        // The node's own colour is seen by everyone and is what a person changes.
+        if key != "color" && element.get("style").and_then(|style| style.get(key)) != Some(value) {
+            check::style(raw, key, value)?;
+            style.insert(key.clone(), value.clone());
+        }
+    }
+    Ok(())
+}
+
+fn own_of<'a>(node: &'a Value, raw: &str) -> Result<Option<&'a Map<String, Value>>, String> {
+    match node.get(OWN_KEY) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(own)) => Ok(Some(own)),
+        Some(other) => Err(format!("the node {} has {} as its {OWN_KEY}", shown(raw), shape(other))),
+    }
+}
+
+fn style_of<'a>(
+    own: &'a Map<String, Value>,
+    raw: &str,
+) -> Result<impl Iterator<Item = (&'a String, &'a Value)>, String> {
+    match own.get("style") {
+        None | Some(Value::Null) => Ok(None.into_iter().flatten()),
+        Some(Value::Object(style)) => Ok(Some(style).into_iter().flatten()),
+        Some(other) => Err(format!("the node {} has {} as its style", shown(raw), shape(other))),
+    }
+}
+
+/// The element that a new node shall become.
+fn new_element(node: &Value, raw: &str, surface: Surface) -> Result<Fields, String> {
+    let colour = said_colour(node, raw)?;
+    let own = own_of(node, raw)?;
+    let kind = match own.and_then(|own| own.get("type")) {
+        None => match (surface, colour) {
+            (Surface::Board, _) => "sticky",
+            (Surface::Slide, None) => "text",
+            (Surface::Slide, Some(_)) => "rectangle",
+        },
+        Some(Value::String(kind)) if is_creatable(surface, kind) => kind,
+        Some(other) => {
+            let kind = other.as_str().map_or_else(|| shape(other).to_owned(), shown);
+            let may = if surface == Surface::Board {
+                "sticky, text, rectangle or ellipse"
+            } else {
+                "text, rectangle or ellipse"
+            };
+            return Err(format!("the new node {} cannot become {kind}; the API makes {may}", shown(raw)));
+        }
+    };
+    let mut fields = Fields::new();
+    fields.insert("type".to_owned(), json!(kind));
+    for key in GEOMETRY {
+        let Some(value) = node.get(key) else { return Err(format!("the node {} has no {key}", shown(raw))) };
+        check::number(raw, key, value)?;
+        fields.insert(key.to_owned(), value.clone());
+    }
+    let text = match node.get("text") {
+        None | Some(Value::Null) => "",
+        Some(Value::String(text)) => text,
+        Some(other) => return Err(format!("the node {} has {} as its text", shown(raw), shape(other))),
+    };
+    fields.insert("content".to_owned(), json!(text));
+    let mut style = Map::new();
+    for (key, value) in own.map(|own| style_of(own, raw)).transpose()?.into_iter().flatten() {
+        check::style(raw, key, value)?;
+        style.insert(key.clone(), value.clone());
+    }
+    if let Some(colour) = colour {
+        let exact = style.get("color").and_then(Value::as_str).and_then(Colour::css);
+        // A sticky note is yellow without saying so.
+        let is_usual = exact.is_none() && kind == "sticky" && same_colour(Some(colour), Some(STICKY), "");
+        if !is_usual && !same_colour(Some(colour), exact, "") {
+            style.insert("color".to_owned(), json!(colour.hex()));
+        }
+    }
+    if !style.is_empty() {
+        fields.insert("style".to_owned(), Value::Object(style));
+    }
+    Ok(fields)
+}

@@ -1,0 +1,60 @@
+//! Deleted nodes of a canvas file, back into it: the part of `espejo restore` that is for canvases.
+
+use std::io::Write;
+
+use anyhow::{Context, Result, bail};
+
+use super::{output, put, restore, when};
+use crate::canvas;
+use crate::cli::Exit;
+use crate::config::Config;
+use crate::daemon;
+use crate::mirror;
+use crate::model::{ContentHash, MirrorPath, Put, Surface};
+use crate::store::{Grave, ReadOnly};
+
+/// Writes nodes for what espejo deleted from a canvas file back into it: all that is kept, or with `at` what was deleted
+/// since that time. They travel like any new node, so their elements are made again, with new ids.
+///
+/// # Errors
+/// One sentence, when there is nothing to bring back or the file cannot be written.
+pub async fn run(config: &Config, place: &MirrorPath, at: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
+    let since = match at {
+        None => None,
+        Some(typed) => match when::parse(typed, daemon::wall_now()) {
+            Some(moment) => Some(moment),
+            None => bail!("{typed:?} is no time; a time is like 14:30, 2026-05-31 or 2h"),
+        },
+    };
+    let graves: Vec<Grave> = match ReadOnly::open(&config.state_dir)? {
+        Some(state) => state.graves(place)?,
+        None => Vec::new(),
+    };
+    let graves: Vec<Grave> =
+        graves.into_iter().filter(|grave| since.is_none_or(|since| grave.at >= since)).collect();
+    if graves.is_empty() {
+        bail!("espejo has deleted nothing from {place} that it could bring back");
+    }
+    let bytes = mirror::peek(&config.root, place).with_context(|| format!("{place} cannot be read"))?;
+    let text = String::from_utf8(bytes.clone()).context("it is not UTF-8 text; mend the file first")?;
+    let slide = place.as_str().starts_with("Presentations/");
+    let surface = if slide { Surface::Slide } else { Surface::Board };
+    let (mut with, mut back) = (text.clone(), 0);
+    for grave in graves.iter().rev() {
+        // One that is in the file already needs no bringing back.
+        if let Ok(more) = canvas::revive(&with, surface, &grave.element) {
+            with = more;
+            back += 1;
+        }
+    }
+    if back == 0 {
+        bail!("everything that was deleted from {place} is in it already, or the file is no canvas");
+    }
+    let expect = Some(ContentHash::of(&bytes));
+    let put = Put::Text { path: place.clone(), expect, text: with, body: None };
+    let running = put::carry_out(config, put).await?;
+    let nodes = output::count(back, "deleted node is", "deleted nodes are");
+    writeln!(out, "{nodes} back in {}", output::paint(output::NAME, place.as_str()))?;
+    writeln!(out, "  {}", restore::then(running))?;
+    Ok(Exit::Done)
+}

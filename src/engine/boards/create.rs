@@ -1,0 +1,375 @@
+//! New files become whiteboards and slides, new folders presentations, each exactly once: as with pages, an intent is
+//! stored before a POST, and after a lost answer the lists are searched for what it may have made.
+
+use super::super::Engine;
+use super::super::pace::Class;
+use super::looks::FORBIDDEN_RETRY_MS;
+use super::place::Spot;
+use super::push::LOOK_AFTER_MS;
+use super::{Area, Choice, Purpose, board};
+use crate::engine::Way;
+use crate::engine::flight::Flight;
+use crate::model::{
+    BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, DeckId, DeckNode, IntentKind,
+    MirrorPath, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId,
+};
+use crate::plan::naming;
+use crate::store::StoreError;
+
+/// The one name of what an intent shall make.
+pub(super) fn intent_name(kind: &IntentKind) -> String {
+    match kind {
+        IntentKind::Board(_, path) => format!("board {path}"),
+        IntentKind::Deck(path) => format!("deck {path}"),
+        // One at a time for each presentation, so that files are appended in their order.
+        IntentKind::Slide(deck, _) => format!("slide {deck}"),
+        IntentKind::Element(canvas, node, _) => {
+            format!("element {} {} {node}", canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn save_board_intent(&mut self, intent: CanvasIntent) -> Result<(), StoreError> {
+        let name = intent_name(&intent.kind);
+        self.store.save_canvas_intent(&name, &intent)?;
+        self.boards.intents.insert(name, intent);
+        Ok(())
+    }
+
+    pub(super) fn end_board_intent(&mut self, name: &str) -> Result<(), StoreError> {
+        if self.boards.intents.remove(name).is_some() {
+            self.store.delete_canvas_intent(name)?;
+        }
+        Ok(())
+    }
+
+    /// The next POST of a whiteboard, presentation or slide, if a new file or folder is ready for one.
+    pub(super) fn next_board_creation(&mut self) -> Result<Choice, StoreError> {
+        let Some(kind) = self.creatable() else { return Ok(None) };
+        if !self.pace.allows(Class::Edit, 2, false, self.now) {
+            return Ok(None);
+        }
+        let (effect, before) = match &kind {
+            IntentKind::Board(workspace, path) => {
+                let name = Self::stem_said(path);
+                let known = self.boards.canvases.keys().filter(|id| id.deck().is_none());
+                let before = known.map(|id| id.own_id().to_owned()).collect();
+                (BoardEffect::CreateBoard { workspace: workspace.clone(), name }, before)
+            }
+            IntentKind::Deck(folder) => {
+                let before = self.boards.decks.keys().map(ToString::to_string).collect();
+                (BoardEffect::CreateDeck { name: naming::title_of(folder.name()) }, before)
+            }
+            IntentKind::Slide(deck, _) => {
+                let known = self.boards.canvases.keys().filter(|id| id.deck() == Some(deck));
+                let before = known.map(|id| id.own_id().to_owned()).collect();
+                (BoardEffect::AddSlide(deck.clone()), before)
+            }
+            IntentKind::Element(..) => return Ok(None),
+        };
+        let name = intent_name(&kind);
+        self.save_board_intent(CanvasIntent { kind, before, asked_at: self.now, lost: None })?;
+        Ok(Some(board(effect, Purpose::Create { name })))
+    }
+
+    pub(super) fn board_creations_wait(&self) -> bool {
+        self.creatable().is_some()
+    }
+
+    /// What a new file or folder shall become, the first of them.
+    fn creatable(&self) -> Option<IntentKind> {
+        if self.boards.adopting || !self.boards_are_quiet() || !self.board_lists_done() {
+            return None;
+        }
+        let new = self.boards.files.values().filter(|file| {
+            file.canvas.is_none()
+                && file.hash.is_some()
+                && file.problem.is_none()
+                && !self.is_refused_canvas(&file.path)
+        });
+        for file in new {
+            let kind = match self.spot_of(&file.path, false) {
+                Some(Spot::Board(space)) => {
+                    let open =
+                        self.is_live(&space) && self.area_closed(&Area::Whiteboards(space.clone())).is_none();
+                    open.then(|| IntentKind::Board(space, file.path.clone()))
+                }
+                Some(Spot::InDeck(folder)) => self.slide_for(&folder, &file.path),
+                _ => None,
+            };
+            if let Some(kind) = kind.filter(|kind| !self.boards.intents.contains_key(&intent_name(kind))) {
+                return Some(kind);
+            }
+        }
+        let grace = self.settings.pages.delete_grace_ms;
+        let empty = self.boards.new_folders.iter().find(|(folder, since)| {
+            // Whoever makes a folder renames it next, and fills it.
+            self.now.since_ms(**since) >= grace
+                && !self.boards.there.keys().any(|path| path != *folder && path.is_within(folder))
+                && self.may_make_deck(folder)
+        });
+        empty.map(|(folder, _)| IntentKind::Deck(folder.clone()))
+    }
+
+    fn slide_for(&self, folder: &MirrorPath, path: &MirrorPath) -> Option<IntentKind> {
+        match self.deck_at(folder) {
+            Some(deck) => {
+                let ready = deck.presence == Presence::Listed && deck.listed_at.0 > 0 && !deck.blank;
+                let open = self.area_closed(&Area::Presentations).is_none();
+                (ready && open).then(|| IntentKind::Slide(deck.seen.id.clone(), path.clone()))
+            }
+            None => self.may_make_deck(folder).then(|| IntentKind::Deck(folder.clone())),
+        }
+    }
+
+    fn may_make_deck(&self, folder: &MirrorPath) -> bool {
+        let kind = IntentKind::Deck(folder.clone());
+        // A presentation's folder that was renamed goes back to its name.
+        let known = self.boards.canvases.values().filter_map(|node| node.file.as_ref());
+        self.area_closed(&Area::Presentations).is_none()
+            && !self.boards.intents.contains_key(&intent_name(&kind))
+            && !self.is_refused_canvas(folder)
+            && !known.into_iter().any(|path| path.is_within(folder))
+            // Its own files will tell which folder a missing one has become.
+            && self.boards.decks.values().all(|deck| deck.missing_since.is_none() || deck.presence != Presence::Listed)
+    }
+
+    fn is_refused_canvas(&self, path: &MirrorPath) -> bool {
+        self.boards.refusals.get(path).is_some_and(|(_, until)| *until > self.now)
+    }
+
+    pub(super) fn board_created(
+        &mut self,
+        name: &str,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let Some(mut intent) = self.boards.intents.get(name).cloned() else { return Ok(()) };
+        match (&intent.kind, result) {
+            (IntentKind::Board(space, path), Ok(ServiceReply::Board(BoardReply::Board(made)))) => {
+                self.end_board_intent(name)?;
+                self.board_made(CanvasId::Board(made.id), Some(space.clone()), made.name, path)
+            }
+            (IntentKind::Deck(folder), Ok(ServiceReply::Board(BoardReply::Deck(made)))) => {
+                self.end_board_intent(name)?;
+                self.deck_made(made, folder)
+            }
+            (IntentKind::Slide(deck, path), Ok(ServiceReply::Board(BoardReply::Slide(made)))) => {
+                self.end_board_intent(name)?;
+                let order = self.slides_of(deck).map(|node| node.order + 1).max().unwrap_or(0);
+                let id = CanvasId::Slide(deck.clone(), made.id);
+                self.board_made(id.clone(), None, String::new(), path)?;
+                self.edit_canvas(&id, |node| {
+                    node.order = order;
+                    node.background = made.background;
+                })
+            }
+            (_, Err(error)) if !error.may_have_happened() => {
+                self.end_board_intent(name)?;
+                self.board_refused(&intent.kind, &error);
+                Ok(())
+            }
+            _ => {
+                intent.lost = Some(0);
+                intent.asked_at = self.now;
+                self.list_for(&intent.kind, self.now.plus_ms(LOOK_AFTER_MS[0]));
+                self.save_board_intent(intent)
+            }
+        }
+    }
+
+    /// The list that would show what an intent may have made is due at `at`.
+    fn list_for(&mut self, kind: &IntentKind, at: Timestamp) {
+        let lists = &mut self.boards.lists;
+        match kind {
+            IntentKind::Board(space, _) => drop(lists.boards_due.insert(space.clone(), at)),
+            IntentKind::Slide(deck, _) => drop(lists.slides_due.insert(deck.clone(), at)),
+            _ => lists.decks_due = at,
+        }
+    }
+
+    fn board_refused(&mut self, kind: &IntentKind, error: &ServiceError) {
+        let (area, path) = match kind {
+            IntentKind::Board(space, path) => (Area::Whiteboards(space.clone()), path.clone()),
+            IntentKind::Deck(path) | IntentKind::Slide(_, path) => (Area::Presentations, path.clone()),
+            IntentKind::Element(..) => return,
+        };
+        match error {
+            ServiceError::Forbidden(why) => self.forbid_area(area, why),
+            ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
+                let until = self.now.plus_ms(FORBIDDEN_RETRY_MS);
+                self.boards.refusals.insert(path, (error.to_string(), until));
+            }
+            _ => {}
+        }
+    }
+
+    /// The service has made a canvas for a file: they belong together from now on.
+    fn board_made(
+        &mut self,
+        id: CanvasId,
+        workspace: Option<WorkspaceId>,
+        name: String,
+        path: &MirrorPath,
+    ) -> Result<(), StoreError> {
+        let nothing = self.store.keep_elements(&[])?;
+        let known = self.boards.canvases.get(&id).cloned();
+        let mut node = known.unwrap_or_else(|| self.canvas_made(id.clone()));
+        node.workspace = workspace;
+        // A slide's agreed place is the one that it gets: the API only appends.
+        let agreed = if id.deck().is_some() { String::new() } else { name.clone() };
+        node.name = name;
+        node.presence = Presence::Listed;
+        node.base = Some(CanvasAgreed { elements: nothing, text: None, name: agreed });
+        if node.remote.is_none() {
+            node.remote = Some(nothing);
+            node.poll.last = self.now;
+        }
+        let (tick, asked) = (self.tick, self.now);
+        self.save_canvas(node)?;
+        let file = self.boards.files.get(path).filter(|file| file.canvas.is_none()).cloned();
+        match file {
+            Some(file) => {
+                self.bind_file(CanvasFile { canvas: Some(id.clone()), ..file })?;
+                self.boards.unread.insert(path.clone(), self.now);
+            }
+            None => self.edit_canvas(&id, |node| node.missing_since = Some(asked))?,
+        }
+        let moment = self.moment_of(&id);
+        moment.acted = tick.saturating_sub(1);
+        // The answer to the POST is a look: it was empty when it was made.
+        moment.looked = tick;
+        moment.seen = tick;
+        moment.seen_at = asked;
+        let what = if id.deck().is_some() { "new slide" } else { "new whiteboard" };
+        self.say(Way::Up, path, what);
+        Ok(())
+    }
+
+    fn deck_made(&mut self, made: crate::model::Deck, folder: &MirrorPath) -> Result<(), StoreError> {
+        let id = made.id.clone();
+        self.say(Way::Up, folder, "new presentation");
+        self.boards.new_folders.remove(folder);
+        self.save_deck(DeckNode {
+            named: Some(naming::title_of(folder.name())),
+            seen: made,
+            presence: Presence::Listed,
+            folder: Some(folder.name().to_owned()),
+            listed_at: Timestamp::default(),
+            missing_since: None,
+            blank: true,
+            approved: false,
+        })?;
+        self.boards.lists.slides_due.insert(id, self.now);
+        Ok(())
+    }
+
+    /// The blank slide that a new presentation comes with is its folder's first file.
+    pub(super) fn use_blank_slide(&mut self, deck: &DeckId) -> Result<(), StoreError> {
+        let Some(node) = self.boards.decks.get(deck).filter(|node| node.blank).cloned() else {
+            return Ok(());
+        };
+        let Some(folder) = self.deck_folder(deck) else { return Ok(()) };
+        let first = self.slides_of(deck).filter(|node| node.base.is_none()).min_by_key(|node| node.order);
+        let slide = first.map(|node| node.id.clone());
+        let inside = |path: &&MirrorPath| path.parent().as_ref() == Some(&folder);
+        let file =
+            self.boards.files.values().find(|file| file.canvas.is_none() && inside(&&file.path)).cloned();
+        if let (Some(slide), Some(file)) = (&slide, file) {
+            if file.hash.is_none() || file.problem.is_some() {
+                // It is being saved, or must be mended first.
+                self.boards.lists.slides_due.insert(deck.clone(), self.now.plus_ms(1_000));
+                return Ok(());
+            }
+            let nothing = self.store.keep_elements(&[])?;
+            self.edit_canvas(slide, |node| {
+                node.base = Some(CanvasAgreed { elements: nothing, text: None, name: String::new() });
+            })?;
+            self.bind_file(CanvasFile { canvas: Some(slide.clone()), ..file.clone() })?;
+            self.boards.unread.insert(file.path, self.now);
+        }
+        if slide.is_some() {
+            self.save_deck(DeckNode { blank: false, ..node })?;
+        }
+        Ok(())
+    }
+
+    fn lost_of(&self, flight: &Flight, wanted: impl Fn(&IntentKind) -> bool) -> Vec<CanvasIntent> {
+        let lost = |intent: &&CanvasIntent| intent.lost.is_some() && intent.asked_at <= flight.sent_at;
+        self.boards.intents.values().filter(lost).filter(|intent| wanted(&intent.kind)).cloned().collect()
+    }
+
+    /// After a list of whiteboards: did a POST in doubt make one?
+    pub(super) fn resolve_lost_boards(
+        &mut self,
+        space: &WorkspaceId,
+        flight: &Flight,
+    ) -> Result<(), StoreError> {
+        for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Board(of, _) if of == space)) {
+            let IntentKind::Board(_, path) = &intent.kind else { continue };
+            let name = Self::stem_said(path);
+            let found = self.boards.canvases.values().find(|node| {
+                node.workspace.as_ref() == Some(space)
+                    && node.name == name
+                    && node.base.is_none()
+                    && !intent.before.iter().any(|id| id == node.id.own_id())
+            });
+            match found.map(|node| node.id.clone()) {
+                Some(id) => {
+                    self.end_board_intent(&intent_name(&intent.kind))?;
+                    self.board_made(id.clone(), Some(space.clone()), name, path)?;
+                }
+                None => self.looked_in_vain(intent)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// After a list of presentations: did a POST in doubt make one?
+    pub(super) fn resolve_lost_decks(&mut self, flight: &Flight) -> Result<(), StoreError> {
+        for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Deck(_))) {
+            let IntentKind::Deck(folder) = &intent.kind else { continue };
+            let name = naming::title_of(folder.name());
+            let found = self.boards.decks.values().find(|deck| {
+                deck.seen.name == name && !intent.before.iter().any(|id| id == deck.seen.id.as_str())
+            });
+            match found.map(|deck| deck.seen.clone()) {
+                Some(made) => {
+                    self.end_board_intent(&intent_name(&intent.kind))?;
+                    self.deck_made(made, folder)?;
+                }
+                None => self.looked_in_vain(intent)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// After a list of slides: did a POST in doubt append one?
+    pub(super) fn resolve_lost_slides(&mut self, deck: &DeckId, flight: &Flight) -> Result<(), StoreError> {
+        for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Slide(of, _) if of == deck)) {
+            let IntentKind::Slide(_, path) = &intent.kind else { continue };
+            let new = self
+                .slides_of(deck)
+                .filter(|node| node.base.is_none() && !intent.before.iter().any(|id| id == node.id.own_id()));
+            match new.max_by_key(|node| node.order).map(|node| node.id.clone()) {
+                Some(id) => {
+                    self.end_board_intent(&intent_name(&intent.kind))?;
+                    self.board_made(id, None, String::new(), path)?;
+                }
+                None => self.looked_in_vain(intent)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing was found: once more a little later, then it is asked for anew.
+    fn looked_in_vain(&mut self, mut intent: CanvasIntent) -> Result<(), StoreError> {
+        let looks = intent.lost.unwrap_or(0) + 1;
+        if looks >= 2 {
+            return self.end_board_intent(&intent_name(&intent.kind));
+        }
+        intent.lost = Some(looks);
+        self.list_for(&intent.kind, self.now.plus_ms(LOOK_AFTER_MS[1]));
+        self.save_board_intent(intent)
+    }
+}

@@ -1,0 +1,400 @@
+//! Canvas files as scans and reads show them, and which of them is which canvas's. A file is known by the object that
+//! it is (device, inode, birth) wherever it goes, and by its place where a program has put a new object there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::{Engine, disk};
+use super::place::Spot;
+use super::{Purpose, place};
+use crate::canvas;
+use crate::engine::flight::Flight;
+use crate::model::{
+    CanvasFile, CanvasId, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, MirrorPath, Scan,
+    Stamp, Surface, Timestamp, id_of,
+};
+use crate::store::StoreError;
+
+impl Engine {
+    /// Takes in what a scan found in our areas.
+    pub(in super::super) fn boards_scanned(
+        &mut self,
+        scan: &Scan,
+        looked_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        if !self.boards_are_on() {
+            return Ok(());
+        }
+        let mut seen: BTreeMap<MirrorPath, Stamp> = BTreeMap::new();
+        self.boards.there.clear();
+        let decks_root = Self::decks_root();
+        let mut new_folders = BTreeMap::new();
+        for entry in &scan.entries {
+            let is_folder = entry.kind == EntryKind::Folder;
+            let near = entry.path.components().nth(1).is_some();
+            if near || Some(&entry.path) == decks_root.as_ref() {
+                self.boards.there.insert(entry.path.clone(), (is_folder, entry.stamp));
+            }
+            match self.spot_of(&entry.path, is_folder) {
+                Some(Spot::DeckFolder) if self.deck_at(&entry.path).is_none() => {
+                    let since = self.boards.new_folders.get(&entry.path).copied().unwrap_or(self.now);
+                    new_folders.insert(entry.path.clone(), since);
+                }
+                Some(Spot::Board(_) | Spot::InDeck(_)) if entry.kind == EntryKind::File => {
+                    seen.insert(entry.path.clone(), entry.stamp);
+                }
+                _ => {}
+            }
+        }
+        self.boards.new_folders = new_folders;
+        let hidden = |path: &MirrorPath| scan.unreadable.iter().any(|item| path.is_within(&item.path));
+        self.follow_objects(&seen)?;
+        for (path, stamp) in &seen {
+            self.take_in_stamp(path, *stamp, looked_at)?;
+        }
+        let gone: Vec<MirrorPath> = self
+            .boards
+            .files
+            .keys()
+            .filter(|path| !seen.contains_key(*path) && !hidden(path))
+            .cloned()
+            .collect();
+        for path in gone {
+            let canvas = self.boards.files.get(&path).and_then(|file| file.canvas.clone());
+            self.forget_canvas_file(&path)?;
+            if let Some(canvas) = canvas {
+                let now = self.now;
+                self.edit_canvas(&canvas, |node| {
+                    if node.file.as_ref() == Some(&path) {
+                        node.missing_since.get_or_insert(now);
+                        node.file = None;
+                    }
+                })?;
+            }
+        }
+        self.note_missing_decks(&hidden)?;
+        self.check_drawn_stamps();
+        self.boards.scanned = true;
+        for node in self.boards.canvases.values().filter(|node| node.missing_since.is_some()) {
+            self.boards.active.insert(node.id.clone());
+        }
+        if let Some(since) = self.boards.canvases.values().filter_map(|node| node.missing_since).min() {
+            let grace = since.plus_ms(self.settings.pages.delete_grace_ms);
+            if grace > self.now {
+                self.watch.scan_by(grace);
+            }
+        }
+        Ok(())
+    }
+
+    /// Files that were moved take their canvases along, also when two have changed places.
+    fn follow_objects(&mut self, seen: &BTreeMap<MirrorPath, Stamp>) -> Result<(), StoreError> {
+        let mut by_object: BTreeMap<(u64, u64, i64), Vec<MirrorPath>> = BTreeMap::new();
+        for file in self.boards.files.values() {
+            by_object.entry(file.stamp.object()).or_default().push(file.path.clone());
+        }
+        let mut moves: Vec<(MirrorPath, MirrorPath)> = Vec::new();
+        for (path, stamp) in seen {
+            if self.boards.files.get(path).is_some_and(|file| file.stamp.object() == stamp.object()) {
+                continue;
+            }
+            let [from] = by_object.get(&stamp.object()).map_or(&[][..], Vec::as_slice) else { continue };
+            // It is still where it was as well: a second link to one file, and no move.
+            let stays = seen.get(from).is_some_and(|there| there.object() == stamp.object());
+            if !stays && !moves.iter().any(|(_, to)| to == path) {
+                moves.push((from.clone(), path.clone()));
+            }
+        }
+        let mut moved = Vec::new();
+        for (from, to) in &moves {
+            if let Some(file) = self.boards.files.get(from).cloned() {
+                self.boards.files.remove(from);
+                self.store.delete_canvas_file(from)?;
+                moved.push(CanvasFile { path: to.clone(), ..file });
+            }
+        }
+        let landed: BTreeSet<MirrorPath> = moves.iter().map(|(_, to)| to.clone()).collect();
+        for file in moved {
+            let overwritten = self.boards.files.get(&file.path).and_then(|old| old.canvas.clone());
+            if let Some(canvas) = overwritten {
+                self.miss(&canvas, &file.path)?;
+            }
+            self.bind_file(file)?;
+        }
+        for (from, _) in &moves {
+            if let Some((canvas, _)) = self
+                .boards
+                .canvases
+                .iter()
+                .find(|(_, node)| node.file.as_ref() == Some(from))
+                .map(|(id, node)| (id.clone(), node.clone()))
+                && !landed.contains(from)
+            {
+                self.miss(&canvas, from)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A canvas whose file is no longer at `path`.
+    fn miss(&mut self, canvas: &CanvasId, path: &MirrorPath) -> Result<(), StoreError> {
+        let now = self.now;
+        self.edit_canvas(canvas, |node| {
+            if node.file.as_ref() == Some(path) {
+                node.file = None;
+                node.missing_since.get_or_insert(now);
+            }
+        })
+    }
+
+    /// Records a file, and its path at its canvas.
+    pub(super) fn bind_file(&mut self, file: CanvasFile) -> Result<(), StoreError> {
+        if let Some(canvas) = file.canvas.clone() {
+            let path = file.path.clone();
+            self.edit_canvas(&canvas, |node| {
+                node.file = Some(path);
+                node.missing_since = None;
+            })?;
+        }
+        self.save_canvas_file(file)
+    }
+
+    fn take_in_stamp(
+        &mut self,
+        path: &MirrorPath,
+        stamp: Stamp,
+        looked_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let known = self.boards.files.get(path).cloned();
+        if let Some(file) = &known
+            && file.stamp == stamp
+            && (file.hash.is_some() || file.problem.is_some())
+            && (!file.racy || disk::is_racy(&stamp, looked_at))
+        {
+            return Ok(());
+        }
+        // A canvas whose file had gone gets it back when its old place is filled again.
+        let returned = self
+            .boards
+            .canvases
+            .values()
+            .find(|node| node.missing_since.is_some() && self.canvas_place(node).as_ref() == Some(path))
+            .map(|node| node.id.clone());
+        let quiet = self.settings.pages.settle_ms;
+        let rested = disk::rested_ms(&stamp, looked_at) >= quiet;
+        let due = if rested { self.now } else { self.now.plus_ms(quiet) };
+        self.boards.unread.insert(path.clone(), due);
+        match known {
+            Some(mut file) => {
+                file.stamp = stamp;
+                file.hash = None;
+                self.save_canvas_file(file)
+            }
+            None => self.bind_file(CanvasFile {
+                path: path.clone(),
+                canvas: returned,
+                stamp,
+                hash: None,
+                problem: None,
+                racy: true,
+            }),
+        }
+    }
+
+    pub(super) fn canvas_read(
+        &mut self,
+        path: &MirrorPath,
+        result: Result<FileLook, DiskError>,
+    ) -> Result<(), StoreError> {
+        self.boards.unread.remove(path);
+        match result {
+            Ok(look) => self.take_in_canvas(&look),
+            Err(DiskError::Missing(_)) => {
+                self.watch.scan_by(self.now);
+                Ok(())
+            }
+            Err(DiskError::Changed(_)) => {
+                let later = self.now.plus_ms(self.settings.pages.settle_ms);
+                self.boards.unread.insert(path.clone(), later);
+                Ok(())
+            }
+            Err(error @ DiskError::RootNotReady(_)) => {
+                self.disk_failed(path, &error);
+                Ok(())
+            }
+            Err(error) => {
+                let Some(mut file) = self.boards.files.get(path).cloned() else { return Ok(()) };
+                file.problem = Some(error.to_string());
+                self.save_canvas_file(file)
+            }
+        }
+    }
+
+    /// Records what a canvas file holds. Its text is kept while it says something that is not settled.
+    fn take_in_canvas(&mut self, look: &FileLook) -> Result<(), StoreError> {
+        let Some(mut file) = self.boards.files.get(&look.path).cloned() else { return Ok(()) };
+        let hash = ContentHash::of(&look.bytes);
+        file.stamp = look.stamp;
+        file.hash = Some(hash);
+        file.racy = disk::is_racy(&look.stamp, self.now);
+        file.problem = None;
+        let text = match std::str::from_utf8(&look.bytes) {
+            Ok(text) => text,
+            Err(_) => {
+                file.problem = Some("it is not UTF-8 text".to_owned());
+                return self.save_canvas_file(file);
+            }
+        };
+        match file.canvas.clone() {
+            Some(canvas) => {
+                file.problem = self.canvas_problem(&canvas, text, hash)?;
+                if file.problem.is_none() {
+                    self.moment_of(&canvas).text = Some((hash, text.to_owned()));
+                }
+                self.boards.active.insert(canvas);
+            }
+            None => {
+                let surface = match self.spot_of(&look.path, false) {
+                    Some(Spot::InDeck(_)) => Surface::Slide,
+                    _ => Surface::Board,
+                };
+                file.problem = canvas::read(text, surface, &[], &canvas::Aliases::new()).err();
+            }
+        }
+        self.save_canvas_file(file)
+    }
+
+    /// Why a canvas's file must not be sent, if so.
+    fn canvas_problem(
+        &mut self,
+        canvas: &CanvasId,
+        text: &str,
+        hash: ContentHash,
+    ) -> Result<Option<String>, StoreError> {
+        let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(None) };
+        if let Some(writing) = self.boards.writing.get(canvas).copied()
+            && writing.text == hash
+        {
+            // A write of ours that nobody saw end.
+            self.canvas_says(canvas, writing)?;
+            return Ok(None);
+        }
+        let base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
+        if text.trim().is_empty() && !base.is_empty() && !node.approved {
+            return Ok(Some("it is empty now, and its canvas is not".to_owned()));
+        }
+        let names = self.boards.names.get(canvas).cloned().unwrap_or_default();
+        let local = match canvas::read(text, canvas.surface(), &base, &names) {
+            Ok(local) => local,
+            Err(why) => return Ok(Some(why)),
+        };
+        if local.order.is_empty() && !base.is_empty() && !local.new.is_empty() {
+            let ids: BTreeSet<&str> = local.new.iter().map(|(id, _)| id.as_str()).collect();
+            for other in self.boards.canvases.values().filter(|other| other.id != *canvas) {
+                let theirs = self.elements_at(other.base.as_ref().map(|base| base.elements))?;
+                if theirs.iter().any(|element| ids.contains(id_of(element))) {
+                    let whose = other.file.as_ref().map_or("another canvas", |path| path.as_str());
+                    return Ok(Some(format!(
+                        "it holds the nodes of {whose} and none of its own; give each its own file back"
+                    )));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes in the answer to one of our disk effects.
+    pub(in super::super) fn board_disk_done(
+        &mut self,
+        _flight: &Flight,
+        purpose: Purpose,
+        result: Result<DiskReply, DiskError>,
+    ) -> Result<(), StoreError> {
+        let tick = self.tick;
+        if let Some(canvas) = purpose.canvas().cloned() {
+            self.boards.active.insert(canvas.clone());
+            let ok = result.is_ok();
+            let moment = self.moment_of(&canvas);
+            moment.acted = moment.acted.max(if matches!(purpose, Purpose::Write { .. }) { 0 } else { tick });
+            if ok {
+                moment.failures = 0;
+                moment.held = None;
+            }
+        }
+        match (purpose, result) {
+            (Purpose::Read { path }, Ok(DiskReply::File(look))) => self.canvas_read(&path, Ok(look)),
+            (Purpose::Read { path }, Err(error)) => self.canvas_read(&path, Err(error)),
+            (Purpose::Write { canvas, path, writing, what }, Ok(DiskReply::Written(stamp))) => {
+                self.canvas_written(&canvas, &path, writing, what, stamp)
+            }
+            (Purpose::Copy { canvas, copy, text, summary }, Ok(DiskReply::Written(_))) => {
+                self.moment_of(&canvas).copied = Some(text);
+                let beside = self.boards.canvases.get(&canvas).and_then(|node| node.file.clone());
+                match beside {
+                    Some(beside) => self.record_conflict(&copy, &beside, text, summary),
+                    None => Ok(()),
+                }
+            }
+            (Purpose::Rename { canvas, from, to, puts_back }, Ok(_)) => {
+                self.canvas_renamed(&canvas, &from, &to, puts_back)
+            }
+            (Purpose::SetAside { canvas, from, to }, Ok(_)) => self.canvas_set_aside(&canvas, &from, &to),
+            (Purpose::RenameFolder { deck, from, to, puts_back }, Ok(_)) => {
+                self.deck_folder_renamed(&deck, &from, &to, puts_back)
+            }
+            (Purpose::TrashFile { canvas, path }, Ok(_)) => self.canvas_file_trashed(&canvas, &path),
+            (Purpose::RemoveFolder, _) => Ok(()),
+            (Purpose::Draw { path, source, hash }, result) => self.drawn(&path, source, hash, result),
+            (Purpose::CheckDrawn { path }, result) => self.drawing_checked(&path, result),
+            (Purpose::TrashDrawn { path }, result) => self.drawing_trashed(&path, &result),
+            (purpose, Err(error)) => {
+                self.board_act_failed(&purpose, &error);
+                Ok(())
+            }
+            (_, Ok(reply)) => {
+                self.disk_reply_is_wrong(&reply);
+                Ok(())
+            }
+        }
+    }
+
+    fn board_act_failed(&mut self, purpose: &Purpose, error: &DiskError) {
+        let path = MirrorPath::root();
+        if let DiskError::Exists(taken) = error {
+            self.boards.there.insert(taken.clone(), (false, Stamp::default()));
+            self.watch.scan_by(self.now);
+        } else {
+            self.disk_failed(&path, error);
+        }
+        let Some(canvas) = purpose.canvas().cloned() else {
+            self.boards.draw_retry = self.now.plus_ms(2_000);
+            return;
+        };
+        let now = self.now;
+        let moment = self.moment_of(&canvas);
+        moment.failures += 1;
+        let quick = matches!(error, DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_));
+        let base_ms: i64 = if quick { 50 } else { 2_000 };
+        moment.retry_at = now.plus_ms((base_ms << moment.failures.min(8)).min(300_000));
+        if !quick {
+            moment.held = Some(error.to_string());
+        }
+    }
+
+    pub(super) fn is_settling(&self, path: &MirrorPath) -> bool {
+        self.boards.unread.contains_key(path)
+    }
+
+    /// Whether nothing in the folder is still to be looked at.
+    pub(super) fn boards_are_quiet(&self) -> bool {
+        self.watch.is_quiet(self.now) && self.boards.unread.is_empty()
+    }
+
+    pub(super) fn read_canvas_file(&self, path: &MirrorPath) -> super::Choice {
+        let path = path.clone();
+        Some(super::on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path }))
+    }
+
+    pub(super) fn stem_said(path: &MirrorPath) -> String {
+        crate::plan::naming::title_of(place::stem_of(path))
+    }
+}

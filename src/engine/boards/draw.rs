@@ -1,0 +1,339 @@
+//! Generated files: a picture beside each canvas, a page that shows a presentation, a dashboard's magnets. They are
+//! written when what they show has changed, and a changed one is moved to the trash before it is drawn anew. A file that
+//! is not ours is left alone.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::super::Engine;
+use super::{Choice, Purpose, on_disk};
+use crate::canvas;
+use crate::engine::Way;
+use crate::model::{
+    CanvasId, CanvasNode, ContentHash, DeckId, DiskError, DiskReply, Effect, Elements, Expect, MirrorPath,
+    PageId, Presence,
+};
+use crate::store::{Drawn, StoreError};
+
+/// Changes when what is drawn of the same elements does.
+const STYLE: &str = "1";
+/// What every generated file says of itself.
+const MARK: &str = "drawn by espejo";
+const SHOW: &str = "index.html";
+
+/// What stands at a path, and what it is made from.
+#[derive(Debug, Clone)]
+enum Drawing {
+    Canvas(CanvasId),
+    Show(DeckId),
+    MagnetFile(PageId),
+    MagnetPicture(PageId),
+}
+
+impl Engine {
+    /// The next act on generated files, if one is due.
+    pub(super) fn next_drawing(&mut self) -> Result<Choice, StoreError> {
+        if !self.boards.draw_due || self.now < self.boards.draw_retry || !self.watch.is_told() {
+            return Ok(None);
+        }
+        let wanted = self.drawings();
+        let unwanted = self.boards.drawn.iter().find(|(path, _)| !wanted.contains_key(*path));
+        if let Some((path, drawn)) = unwanted.map(|(path, drawn)| (path.clone(), *drawn)) {
+            let effect = Effect::TrashFile { path: path.clone(), expect: drawn.hash };
+            return Ok(Some(on_disk(effect, Purpose::TrashDrawn { path })));
+        }
+        if let Some(path) = self.boards.replaced.pop_first()
+            && let Some(drawn) = self.boards.drawn.get(&path).copied()
+        {
+            let effect = Effect::TrashFile { path: path.clone(), expect: drawn.hash };
+            return Ok(Some(on_disk(effect, Purpose::TrashDrawn { path })));
+        }
+        let suspect = self.boards.suspects.iter().find(|path| wanted.contains_key(*path)).cloned();
+        if let Some(path) = suspect {
+            return Ok(Some(on_disk(Effect::ReadFile(path.clone()), Purpose::CheckDrawn { path })));
+        }
+        for (path, (drawing, source)) in wanted {
+            let known = self.boards.drawn.get(&path).copied();
+            if known.is_some_and(|drawn| drawn.source == source) || self.boards.not_ours.contains_key(&path) {
+                continue;
+            }
+            let text = self.draw(&drawing)?;
+            let hash = ContentHash::of(text.as_bytes());
+            if let Some(drawn) = known.filter(|drawn| drawn.hash == hash) {
+                self.save_drawn(&path, Some(Drawn { source, ..drawn }))?;
+                continue;
+            }
+            let expect = known.map_or(Expect::Absent, |drawn| Expect::Content(drawn.hash));
+            let effect = Effect::WriteFile { path: path.clone(), bytes: text.into_bytes(), expect };
+            return Ok(Some(on_disk(effect, Purpose::Draw { path, source, hash })));
+        }
+        self.boards.draw_due = false;
+        Ok(None)
+    }
+
+    fn save_drawn(&mut self, path: &MirrorPath, drawn: Option<Drawn>) -> Result<(), StoreError> {
+        self.store.save_drawn(path, drawn)?;
+        match drawn {
+            Some(drawn) => drop(self.boards.drawn.insert(path.clone(), drawn)),
+            None => drop(self.boards.drawn.remove(path)),
+        }
+        Ok(())
+    }
+
+    /// Every generated file that there should be.
+    fn drawings(&self) -> BTreeMap<MirrorPath, (Drawing, ContentHash)> {
+        let mut all = BTreeMap::new();
+        let beside = |path: &MirrorPath, ending: &str| {
+            let stem = path.name().rsplit_once('.').map_or(path.name(), |(stem, _)| stem);
+            path.parent()?.join(&format!("{stem}{ending}")).ok()
+        };
+        for node in self.boards.canvases.values() {
+            let Some(path) = node.file.as_ref().filter(|_| node.base.is_some()) else { continue };
+            // While it stands elsewhere for a moment, its picture waits.
+            if self.canvas_place(node).is_some_and(|place| place != *path) {
+                continue;
+            }
+            if let (Some(remote), Some(place)) = (node.remote, beside(path, ".svg")) {
+                let source = self.source_of(node, remote);
+                all.insert(place, (Drawing::Canvas(node.id.clone()), source));
+            }
+        }
+        for (id, deck) in &self.boards.decks {
+            let mut slides: Vec<&CanvasNode> = self.slides_of(id).collect();
+            slides.sort_by_key(|node| node.order);
+            let ready =
+                !slides.is_empty() && slides.iter().all(|node| node.remote.is_some() && node.file.is_some());
+            if !ready || deck.presence != Presence::Listed || deck.named.as_ref() != Some(&deck.seen.name) {
+                continue;
+            }
+            let mut parts = format!("{STYLE} {}", deck.seen.name);
+            for node in &slides {
+                let source = node.remote.map(|remote| self.source_of(node, remote));
+                parts.push_str(&format!(" {source:?}"));
+            }
+            if let Some(place) = self.deck_folder(id).and_then(|folder| folder.join(SHOW).ok()) {
+                all.insert(place, (Drawing::Show(id.clone()), ContentHash::of(parts.as_bytes())));
+            }
+        }
+        if self.settings.boards.dashboards {
+            for (page, nevera) in &self.boards.dashboards {
+                let Some(file) = self.trees.pages.get(page).and_then(|node| node.file.clone()) else {
+                    continue;
+                };
+                let source = ContentHash::of(format!("{STYLE} {nevera}").as_bytes());
+                if let (Some(file), Some(picture)) = (beside(&file, ".canvas"), beside(&file, ".svg")) {
+                    all.insert(file, (Drawing::MagnetFile(page.clone()), source));
+                    all.insert(picture, (Drawing::MagnetPicture(page.clone()), source));
+                }
+            }
+        }
+        all
+    }
+
+    fn source_of(&self, node: &CanvasNode, remote: ContentHash) -> ContentHash {
+        let size = node.id.deck().and_then(|deck| self.boards.decks.get(deck));
+        let size = size.map(|deck| (deck.seen.width, deck.seen.height));
+        ContentHash::of(format!("{STYLE} {:?} {size:?} {}", remote.0, node.background).as_bytes())
+    }
+
+    fn draw(&self, drawing: &Drawing) -> Result<String, StoreError> {
+        let text = match drawing {
+            Drawing::Canvas(id) => {
+                let Some(node) = self.boards.canvases.get(id) else { return Ok(String::new()) };
+                let elements = self.elements_at(node.remote)?;
+                match id.deck().and_then(|deck| self.boards.decks.get(deck)) {
+                    Some(deck) => {
+                        canvas::slide(&elements, deck.seen.width, deck.seen.height, &node.background)
+                    }
+                    None => canvas::board(&elements),
+                }
+            }
+            Drawing::Show(id) => {
+                let Some(deck) = self.boards.decks.get(id) else { return Ok(String::new()) };
+                let mut slides: Vec<&CanvasNode> = self.slides_of(id).collect();
+                slides.sort_by_key(|node| node.order);
+                let elements: Vec<Elements> =
+                    slides.iter().map(|node| self.elements_at(node.remote)).collect::<Result<_, _>>()?;
+                let shown: Vec<canvas::Shown<'_>> = slides
+                    .iter()
+                    .zip(&elements)
+                    .map(|(node, elements)| canvas::Shown { elements, background: &node.background })
+                    .collect();
+                canvas::show(&deck.seen.name, deck.seen.width, deck.seen.height, &shown)
+            }
+            Drawing::MagnetFile(page) => {
+                let magnets = self.boards.dashboards.get(page).map(canvas::magnets).unwrap_or_default();
+                // JSON has no comments: the mark is a key that other programs leave alone.
+                let mark = format!("{{\n\t\"espejo\":{},", json!({ "note": MARK }));
+                return Ok(canvas::render(&magnets).replacen('{', &mark, 1));
+            }
+            Drawing::MagnetPicture(page) => {
+                let magnets = self.boards.dashboards.get(page).map(canvas::magnets).unwrap_or_default();
+                canvas::board(&magnets)
+            }
+        };
+        Ok(format!("{}\n<!-- {MARK}; changes to this file are not kept -->\n", text.trim_end()))
+    }
+
+    pub(super) fn drawn(
+        &mut self,
+        path: &MirrorPath,
+        source: ContentHash,
+        hash: ContentHash,
+        result: Result<DiskReply, DiskError>,
+    ) -> Result<(), StoreError> {
+        match result {
+            Ok(DiskReply::Written(stamp)) => {
+                self.boards.there.insert(path.clone(), (false, stamp));
+                self.save_drawn(path, Some(Drawn { source, hash, stamp }))
+            }
+            Err(DiskError::Changed(_) | DiskError::Exists(_)) => {
+                self.boards.suspects.insert(path.clone());
+                Ok(())
+            }
+            Err(DiskError::Missing(_)) => self.save_drawn(path, None),
+            Err(error) => {
+                self.boards.draw_retry = self.now.plus_ms(10_000);
+                self.disk_failed(path, &error);
+                Ok(())
+            }
+            Ok(reply) => {
+                self.disk_reply_is_wrong(&reply);
+                Ok(())
+            }
+        }
+    }
+
+    /// Something at a generated file's place is not what was written there.
+    pub(super) fn drawing_checked(
+        &mut self,
+        path: &MirrorPath,
+        result: Result<DiskReply, DiskError>,
+    ) -> Result<(), StoreError> {
+        self.boards.suspects.remove(path);
+        let known = self.boards.drawn.get(path).copied();
+        match result {
+            Ok(DiskReply::File(look)) => {
+                let hash = ContentHash::of(&look.bytes);
+                if let Some(drawn) = known.filter(|drawn| drawn.hash == hash) {
+                    return self.save_drawn(path, Some(Drawn { stamp: look.stamp, ..drawn }));
+                }
+                let ours = known.is_some() || String::from_utf8_lossy(&look.bytes).contains(MARK);
+                if !ours {
+                    self.boards.not_ours.insert(path.clone(), look.stamp);
+                    return Ok(());
+                }
+                if known.is_some() {
+                    let what = "its picture was changed here; it is drawn anew, and your version is in .espejo/trash";
+                    self.say(Way::Aside, path, what);
+                }
+                // The next round trashes what is there, by its own content, and draws.
+                let source = ContentHash::of(b"");
+                self.save_drawn(path, Some(Drawn { source, hash, stamp: look.stamp }))?;
+                self.boards.replaced.insert(path.clone());
+                Ok(())
+            }
+            Err(DiskError::Missing(_)) => self.save_drawn(path, None),
+            Err(error) => {
+                self.boards.draw_retry = self.now.plus_ms(10_000);
+                self.disk_failed(path, &error);
+                Ok(())
+            }
+            Ok(reply) => {
+                self.disk_reply_is_wrong(&reply);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn drawing_trashed(
+        &mut self,
+        path: &MirrorPath,
+        result: &Result<DiskReply, DiskError>,
+    ) -> Result<(), StoreError> {
+        match result {
+            // A person has changed it since: it is theirs now.
+            Ok(_) | Err(DiskError::Missing(_) | DiskError::Changed(_) | DiskError::NotOrdinary(_)) => {
+                self.boards.there.remove(path);
+                self.save_drawn(path, None)
+            }
+            Err(error) => {
+                self.boards.draw_retry = self.now.plus_ms(10_000);
+                self.disk_failed(path, error);
+                Ok(())
+            }
+        }
+    }
+
+    /// After a scan: generated files that are gone or look changed.
+    pub(super) fn check_drawn_stamps(&mut self) {
+        let Some(there) = Some(&self.boards.there) else { return };
+        let gone: Vec<MirrorPath> =
+            self.boards.drawn.keys().filter(|path| !there.contains_key(*path)).cloned().collect();
+        let odd: Vec<MirrorPath> = self
+            .boards
+            .drawn
+            .iter()
+            .filter(|(path, drawn)| there.get(*path).is_some_and(|(_, stamp)| *stamp != drawn.stamp))
+            .map(|(path, _)| path.clone())
+            .collect();
+        let freed: Vec<MirrorPath> = self
+            .boards
+            .not_ours
+            .iter()
+            .filter(|(path, stamp)| there.get(*path).map(|(_, now)| now) != Some(stamp))
+            .map(|(path, _)| path.clone())
+            .collect();
+        self.boards.draw_due |= !gone.is_empty() || !odd.is_empty() || !freed.is_empty();
+        for path in gone {
+            self.boards.drawn.remove(&path);
+        }
+        for path in freed {
+            self.boards.not_ours.remove(&path);
+        }
+        self.boards.suspects.extend(odd);
+    }
+
+    pub(super) fn drawings_moved(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+        let moved: Vec<(MirrorPath, MirrorPath)> = self
+            .boards
+            .drawn
+            .keys()
+            .filter_map(|path| Some((path.clone(), path.rebase(from, to)?)))
+            .collect();
+        for (old, new) in moved {
+            if let Some(drawn) = self.boards.drawn.get(&old).copied() {
+                self.save_drawn(&old, None)?;
+                self.save_drawn(&new, Some(drawn))?;
+            }
+        }
+        self.boards.draw_due = true;
+        Ok(())
+    }
+
+    /// A look at a page showed its magnets.
+    pub(in super::super) fn board_saw_page(
+        &mut self,
+        page: &PageId,
+        nevera: Option<Value>,
+    ) -> Result<(), StoreError> {
+        if !self.settings.boards.dashboards || self.boards.dashboards.get(page) == nevera.as_ref() {
+            return Ok(());
+        }
+        self.store.save_dashboard(page, nevera.as_ref())?;
+        match nevera {
+            Some(nevera) => drop(self.boards.dashboards.insert(page.clone(), nevera)),
+            None => drop(self.boards.dashboards.remove(page)),
+        }
+        self.boards.draw_due = true;
+        Ok(())
+    }
+
+    /// Pages moved or went: their generated files follow.
+    pub(in super::super) fn drawings_are_due(&mut self) {
+        if !self.boards.dashboards.is_empty() {
+            self.boards.draw_due = true;
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! Answers to lists and to looks at canvases. A list that lacks something is a reason to look again; only a second one
+//! that lacks it too says that it is gone, and never an empty one by itself.
+
+use std::collections::BTreeSet;
+
+use super::super::{Engine, poll};
+use super::targets::RETRY_MS;
+use super::{Area, Want};
+use crate::engine::flight::Flight;
+use crate::model::{
+    BoardEffect, BoardReply, CanvasId, CanvasNode, Deck, DeckId, DeckNode, Elements, Next, Presence,
+    ServiceError, ServiceReply, Slide, Timestamp, Whiteboard, WorkspaceId,
+};
+use crate::plan::guard;
+use crate::store::StoreError;
+
+/// After a 403, a list or an area is tried again this much later.
+pub(super) const FORBIDDEN_RETRY_MS: i64 = 600_000;
+/// A second look at what was missing in a list comes this soon.
+const SECOND_LOOK_MS: i64 = 2_000;
+/// A canvas that fails this often in a row while the service is there is told of.
+const TOLD_AFTER: u32 = 3;
+
+impl Engine {
+    pub(super) fn boards_listed(
+        &mut self,
+        flight: &Flight,
+        effect: &BoardEffect,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let too_early = self.precedes_pass(flight.tick);
+        match (effect, result) {
+            (
+                BoardEffect::ListBoards(space),
+                Ok(ServiceReply::Board(BoardReply::Boards { boards, skipped })),
+            ) => {
+                let due = if too_early { self.now } else { self.list_due_next() };
+                self.boards.lists.boards_due.insert(space.clone(), due);
+                self.note_skipped(&list_name(effect), &skipped);
+                self.take_in_boards(flight, space, boards, skipped.is_empty())
+            }
+            (BoardEffect::ListDecks, Ok(ServiceReply::Board(BoardReply::Decks { decks, skipped }))) => {
+                self.boards.lists.decks_due = if too_early { self.now } else { self.list_due_next() };
+                self.note_skipped(&list_name(effect), &skipped);
+                self.take_in_decks(flight, decks, skipped.is_empty())
+            }
+            (BoardEffect::ListSlides(deck), Ok(ServiceReply::Board(BoardReply::Slides(slides)))) => {
+                let due = if too_early { self.now } else { self.slides_due_next() };
+                self.boards.lists.slides_due.insert(deck.clone(), due);
+                self.boards.lists.trouble.remove(&list_name(effect));
+                self.take_in_slides(flight, deck, slides)
+            }
+            (_, result) => {
+                let error = result.err();
+                let forbidden = matches!(error, Some(ServiceError::Forbidden(_)));
+                let at = self.now.plus_ms(if forbidden { FORBIDDEN_RETRY_MS } else { RETRY_MS });
+                let lists = &mut self.boards.lists;
+                match effect {
+                    BoardEffect::ListBoards(space) => drop(lists.boards_due.insert(space.clone(), at)),
+                    BoardEffect::ListSlides(deck) => drop(lists.slides_due.insert(deck.clone(), at)),
+                    _ => lists.decks_due = at,
+                }
+                if let Some(error) = error.filter(|error| error.next() == Next::Park) {
+                    lists.trouble.insert(list_name(effect), error.to_string());
+                    // What cannot be listed is not waited for.
+                    self.note_list_taken(effect, flight.tick);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn note_list_taken(&mut self, effect: &BoardEffect, tick: u64) {
+        let lists = &mut self.boards.lists;
+        match effect {
+            BoardEffect::ListBoards(space) => drop(lists.boards_at.insert(space.clone(), tick)),
+            BoardEffect::ListSlides(deck) => drop(lists.slides_at.insert(deck.clone(), tick)),
+            _ => lists.decks_at = tick,
+        }
+    }
+
+    fn note_skipped(&mut self, name: &str, skipped: &[String]) {
+        match skipped.first() {
+            Some(why) => drop(
+                self.boards
+                    .lists
+                    .trouble
+                    .insert(name.to_owned(), format!("{} entries of its list: {why}", skipped.len())),
+            ),
+            None => drop(self.boards.lists.trouble.remove(name)),
+        }
+    }
+
+    fn take_in_boards(
+        &mut self,
+        flight: &Flight,
+        space: &WorkspaceId,
+        boards: Vec<Whiteboard>,
+        complete: bool,
+    ) -> Result<(), StoreError> {
+        let listed: BTreeSet<CanvasId> = boards.iter().map(|seen| CanvasId::Board(seen.id.clone())).collect();
+        for seen in boards {
+            let id = CanvasId::Board(seen.id.clone());
+            let known = self.boards.canvases.get(&id).cloned();
+            let stirred = known.as_ref().is_some_and(|node| node.name != seen.name);
+            let mut node = known.unwrap_or_else(|| self.new_canvas(id));
+            node.workspace = Some(seen.workspace);
+            node.name = seen.name;
+            if !self.acted_since(&node.id, flight) {
+                self.take_in_presence(&mut node, stirred);
+            }
+            self.save_canvas(node)?;
+        }
+        let first = self.boards.lists.boards_at.insert(space.clone(), flight.tick).is_none();
+        if complete {
+            let ours = |node: &&CanvasNode| node.workspace.as_ref() == Some(space);
+            let known: Vec<CanvasNode> = self.boards.canvases.values().filter(ours).cloned().collect();
+            if let Some(at) = self.take_in_missing(
+                flight,
+                &list_name(&BoardEffect::ListBoards(space.clone())),
+                &known,
+                &listed,
+            )? {
+                self.boards.lists.boards_due.insert(space.clone(), at);
+            }
+        }
+        if first {
+            self.watch.scan_by(self.now);
+        }
+        self.resolve_lost_boards(space, flight)
+    }
+
+    fn take_in_decks(&mut self, flight: &Flight, decks: Vec<Deck>, complete: bool) -> Result<(), StoreError> {
+        let listed: BTreeSet<DeckId> = decks.iter().map(|seen| seen.id.clone()).collect();
+        for seen in decks {
+            let known = self.boards.decks.get(&seen.id).cloned();
+            let mut node = known.unwrap_or_else(|| new_deck(seen.clone()));
+            node.seen = seen;
+            node.presence = Presence::Listed;
+            self.save_deck(node)?;
+        }
+        let first = self.boards.lists.decks_at == 0;
+        self.boards.lists.decks_at = flight.tick;
+        if complete {
+            let known: Vec<DeckNode> = self.boards.decks.values().cloned().collect();
+            let missing: Vec<&DeckNode> = known
+                .iter()
+                .filter(|deck| !listed.contains(&deck.seen.id) && deck.presence != Presence::Gone)
+                .collect();
+            let name = list_name(&BoardEffect::ListDecks);
+            let approved = missing.iter().all(|deck| deck.approved);
+            let held = guard::list_shrank(known.len(), missing.len(), self.settings.pages.max_deletes)
+                .filter(|_| !approved && (known.len() > 1 || listed.is_empty()));
+            self.note_held(&name, held.as_deref().filter(|_| !missing.is_empty()), "presentation");
+            for deck in missing {
+                let mut deck = deck.clone();
+                let second = deck.presence == Presence::Unlisted;
+                deck.presence = Presence::Unlisted;
+                if second && !self.boards.lists.held.contains_key(&name) {
+                    deck.presence = Presence::Gone;
+                    self.slides_gone_with(&deck.seen.id)?;
+                } else if !second {
+                    self.boards.lists.decks_due = self.now.plus_ms(SECOND_LOOK_MS);
+                }
+                self.save_deck(deck)?;
+            }
+        }
+        self.choose_deck_folders()?;
+        if first {
+            self.watch.scan_by(self.now);
+        }
+        self.resolve_lost_decks(flight)
+    }
+
+    fn slides_gone_with(&mut self, deck: &DeckId) -> Result<(), StoreError> {
+        let slides: Vec<CanvasId> = self.slides_of(deck).map(|node| node.id.clone()).collect();
+        for slide in slides {
+            self.edit_canvas(&slide, |node| node.presence = Presence::Gone)?;
+        }
+        Ok(())
+    }
+
+    fn take_in_slides(
+        &mut self,
+        flight: &Flight,
+        deck: &DeckId,
+        slides: Vec<Slide>,
+    ) -> Result<(), StoreError> {
+        let known: Vec<CanvasNode> = self.slides_of(deck).cloned().collect();
+        if slides.is_empty()
+            && known.iter().any(|node| node.base.is_some())
+            && !self.believes_no_slides(deck, flight)
+        {
+            return Ok(());
+        }
+        self.boards.lists.emptied.remove(deck);
+        let listed: BTreeSet<CanvasId> =
+            slides.iter().map(|seen| CanvasId::Slide(deck.clone(), seen.id.clone())).collect();
+        for (order, seen) in slides.into_iter().enumerate() {
+            let id = CanvasId::Slide(deck.clone(), seen.id);
+            let known = self.boards.canvases.get(&id).cloned();
+            let stirred = known.as_ref().is_some_and(|node| node.background != seen.background);
+            let mut node = known.unwrap_or_else(|| self.new_canvas(id));
+            node.order = order;
+            node.background = seen.background;
+            if !self.acted_since(&node.id, flight) {
+                self.take_in_presence(&mut node, stirred);
+            }
+            self.save_canvas(node)?;
+        }
+        self.boards.lists.slides_at.insert(deck.clone(), flight.tick);
+        let name = list_name(&BoardEffect::ListSlides(deck.clone()));
+        if let Some(at) = self.take_in_missing(flight, &name, &known, &listed)? {
+            self.boards.lists.slides_due.insert(deck.clone(), at);
+        }
+        let now = self.now;
+        self.edit_deck(deck, |node| node.listed_at = now)?;
+        self.wake_deck(deck);
+        self.resolve_lost_slides(deck, flight)?;
+        self.use_blank_slide(deck)
+    }
+
+    /// A presentation that may not be seen has no slides either: the list of presentations must show it after the
+    /// empty list, and the next list of slides must be empty too.
+    fn believes_no_slides(&mut self, deck: &DeckId, flight: &Flight) -> bool {
+        let since = self.boards.lists.emptied.get(deck).copied().unwrap_or(0);
+        let listed = self.boards.decks.get(deck).is_some_and(|node| node.presence == Presence::Listed);
+        if since > 0
+            && listed
+            && self.boards.lists.decks_at > since
+            && flight.tick > self.boards.lists.decks_at
+        {
+            return true;
+        }
+        if since == 0 {
+            self.boards.lists.emptied.insert(deck.clone(), flight.tick);
+        }
+        self.boards.lists.decks_due = self.now;
+        self.boards.lists.slides_due.insert(deck.clone(), self.now.plus_ms(SECOND_LOOK_MS));
+        false
+    }
+
+    /// Marks what a complete list lacks; the moment of a second look, if one is needed.
+    fn take_in_missing(
+        &mut self,
+        flight: &Flight,
+        name: &str,
+        known: &[CanvasNode],
+        listed: &BTreeSet<CanvasId>,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let missing: Vec<&CanvasNode> = known
+            .iter()
+            .filter(|node| !listed.contains(&node.id) && node.presence != Presence::Gone)
+            .filter(|node| !self.acted_since(&node.id, flight))
+            .collect();
+        let mirrored = known.iter().filter(|node| node.base.is_some()).count();
+        let lost = missing.iter().filter(|node| node.base.is_some()).count();
+        let approved = missing.iter().all(|node| node.approved);
+        let is_slides = known.first().is_some_and(|node| node.id.deck().is_some());
+        let held = guard::list_shrank(mirrored, lost, self.settings.pages.max_deletes)
+            // One of one board may well have been trashed, if the list has others to show.
+            .filter(|_| {
+                !approved && (!is_slides || listed.is_empty() || lost > self.settings.pages.max_deletes)
+            });
+        self.note_held(name, held.as_deref(), if is_slides { "slide" } else { "whiteboard" });
+        let mut again = None;
+        for node in missing {
+            let second = node.presence == Presence::Unlisted;
+            if second && held.is_some() {
+                continue;
+            }
+            self.edit_canvas(&node.id, |node| {
+                node.presence = if second { Presence::Gone } else { Presence::Unlisted };
+            })?;
+            if !second {
+                again = Some(self.now.plus_ms(SECOND_LOOK_MS));
+            }
+        }
+        Ok(again)
+    }
+
+    fn note_held(&mut self, name: &str, why: Option<&str>, noun: &str) {
+        match why {
+            Some(why) => drop(
+                self.boards
+                    .lists
+                    .held
+                    .insert(name.to_owned(), why.replace("mirrored page", &format!("mirrored {noun}"))),
+            ),
+            None => drop(self.boards.lists.held.remove(name)),
+        }
+    }
+
+    fn take_in_presence(&self, node: &mut CanvasNode, stirred: bool) {
+        if node.presence != Presence::Listed {
+            node.presence = Presence::Listed;
+            node.approved = false;
+        }
+        if stirred {
+            poll::changed(&mut node.poll, self.now);
+        }
+    }
+
+    fn new_canvas(&self, id: CanvasId) -> CanvasNode {
+        CanvasNode {
+            id,
+            workspace: None,
+            name: String::new(),
+            order: 0,
+            background: serde_json::Value::Null,
+            presence: Presence::Listed,
+            remote: None,
+            base: None,
+            file: None,
+            missing_since: None,
+            approved: false,
+            poll: poll::fresh(self.now),
+        }
+    }
+
+    pub(super) fn canvas_made(&self, id: CanvasId) -> CanvasNode {
+        let mut node = self.new_canvas(id);
+        poll::changed(&mut node.poll, self.now);
+        node
+    }
+
+    /// Whether something was done to a canvas after a look at it left.
+    pub(super) fn acted_since(&self, canvas: &CanvasId, flight: &Flight) -> bool {
+        let acted = self.boards.moments.get(canvas).map_or(0, |moment| moment.acted);
+        let writing = self.flights.values().any(|other| {
+            matches!(&other.purpose, crate::engine::Purpose::Board(purpose)
+                if purpose.canvas() == Some(canvas) && purpose.is_request() && !matches!(**purpose, super::Purpose::Look { .. }))
+        });
+        flight.tick <= acted || writing
+    }
+
+    /// What a look at a canvas's elements found.
+    pub(super) fn canvas_looked(
+        &mut self,
+        flight: &Flight,
+        canvas: &CanvasId,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        if self.acted_since(canvas, flight) {
+            return Ok(());
+        }
+        let now = self.now;
+        match result {
+            Ok(ServiceReply::Board(BoardReply::Elements(elements))) => {
+                self.moment_of(canvas).looked = flight.tick;
+                if !self.believes_elements(canvas, &elements, flight)? {
+                    return Ok(());
+                }
+                let moment = self.moment_of(canvas);
+                moment.seen = flight.tick;
+                moment.seen_at = now;
+                moment.unreadable = None;
+                moment.emptied = 0;
+                self.take_in_elements(canvas, &elements)?;
+                self.resolve_lost_elements(canvas, &elements, flight)
+            }
+            Err(ServiceError::NotFound(_)) => {
+                self.moment_of(canvas).looked = flight.tick;
+                // Only a slide's list answers so: the list of slides tells more.
+                if let Some(deck) = canvas.deck().cloned() {
+                    self.boards.lists.slides_due.insert(deck, now);
+                }
+                self.moment_of(canvas).retry_at = now.plus_ms(30_000);
+                self.edit_canvas(canvas, |node| node.poll.last = now)
+            }
+            Err(error) if error.next() == Next::Park => {
+                let failures = self.moment_of(canvas).failures;
+                let wait = self.backoff(failures + TOLD_AFTER);
+                let moment = self.moment_of(canvas);
+                moment.looked = flight.tick;
+                moment.retry_at = now.plus_ms(wait);
+                moment.unreadable = Some(error.to_string());
+                self.edit_canvas(canvas, |node| node.poll.last = now)
+            }
+            Err(error) if self.moment_of(canvas).failures >= TOLD_AFTER && self.service.down.is_none() => {
+                self.moment_of(canvas).unreadable = Some(error.to_string());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A whiteboard that may not be seen has no elements either: the list of whiteboards must show it after the empty
+    /// answer, and the next answer must be empty too.
+    fn believes_elements(
+        &mut self,
+        canvas: &CanvasId,
+        elements: &Elements,
+        flight: &Flight,
+    ) -> Result<bool, StoreError> {
+        let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(false) };
+        let Some(space) = node.workspace.clone().filter(|_| elements.is_empty()) else { return Ok(true) };
+        let before = self.elements_at(node.remote)?;
+        if before.is_empty() {
+            return Ok(true);
+        }
+        let since = self.boards.moments.get(canvas).map_or(0, |moment| moment.emptied);
+        let listed_at = self.boards.lists.boards_at.get(&space).copied().unwrap_or(0);
+        if since > 0 && node.presence == Presence::Listed && listed_at > since && flight.tick > listed_at {
+            return Ok(true);
+        }
+        if since == 0 {
+            self.moment_of(canvas).emptied = flight.tick;
+        }
+        self.boards.lists.boards_due.insert(space, self.now);
+        let soon = self.now.plus_ms(SECOND_LOOK_MS);
+        let moment = self.moment_of(canvas);
+        moment.retry_at = soon;
+        // It has not been seen: whoever waits for a look goes on waiting.
+        moment.looked = 0;
+        self.boards.wants.insert(canvas.clone(), Want::Look);
+        Ok(false)
+    }
+
+    fn take_in_elements(&mut self, canvas: &CanvasId, elements: &Elements) -> Result<(), StoreError> {
+        let hash = self.store.keep_elements(elements)?;
+        let now = self.now;
+        self.edit_canvas(canvas, |node| {
+            let changed = node.remote.is_some_and(|before| before != hash);
+            node.poll.last = now;
+            if changed {
+                poll::changed(&mut node.poll, now);
+            } else {
+                poll::unchanged(&mut node.poll);
+            }
+            node.remote = Some(hash);
+        })
+    }
+
+    /// 403 on a write: the area is only read until it is tried again.
+    pub(super) fn forbid_area(&mut self, area: Area, why: &str) {
+        let what = match &area {
+            Area::Whiteboards(space) => {
+                let name = self.trees.workspaces.get(space).map_or("", |node| node.seen.name.as_str());
+                format!("the service forbids writing to the whiteboards of {name}: {why}")
+            }
+            Area::Presentations => format!("the service forbids writing to presentations: {why}"),
+        };
+        let until = self.now.plus_ms(FORBIDDEN_RETRY_MS);
+        self.boards.forbidden.insert(area, (what, until));
+        self.wake_boards();
+    }
+}
+
+fn new_deck(seen: Deck) -> DeckNode {
+    DeckNode {
+        seen,
+        presence: Presence::Listed,
+        folder: None,
+        named: None,
+        listed_at: Timestamp::default(),
+        missing_since: None,
+        blank: false,
+        approved: false,
+    }
+}
+
+/// What a list is called where something is said of it.
+fn list_name(effect: &BoardEffect) -> String {
+    match effect {
+        BoardEffect::ListBoards(space) => format!("whiteboards {space}"),
+        BoardEffect::ListSlides(deck) => format!("slides {deck}"),
+        _ => "presentations".to_owned(),
+    }
+}

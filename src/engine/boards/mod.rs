@@ -1,0 +1,500 @@
+//! Whiteboards and presentations: the part of the engine that keeps canvas files, with its own memory and its own acts
+//! beside the pages'. It shares the limiter, the folder's scans and the list of what needs a person.
+//!
+//! Its way is the pages' way: looks are recorded, the next act of each canvas is derived from them ([`settle`]), every
+//! write expects what it was planned on. What differs is that elements are written one by one: the base moves along
+//! with each single one that the service has taken, so that a stop in the middle of an edit leaves just the rest.
+
+mod create;
+mod disk;
+mod draw;
+mod looks;
+mod needs;
+mod place;
+mod push;
+mod remove;
+mod settle;
+mod targets;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::pace::Class;
+use super::{Engine, Way};
+use crate::canvas::{Aliases, Op};
+use crate::model::{
+    BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, ContentHash, DeckId, DeckNode, Effect,
+    Elements, MirrorPath, PageId, Presence, ServiceError, ServiceReply, Stamp, Timestamp, WorkspaceId,
+};
+use crate::store::{CanvasWriting, Drawn, LoadedBoards, StoreError};
+
+pub(super) use place::is_canvas_name;
+
+pub(super) type Choice = Option<(Effect, super::Purpose)>;
+
+/// What is remembered and what is known of this run.
+#[derive(Debug, Default)]
+pub(super) struct Boards {
+    decks: BTreeMap<DeckId, DeckNode>,
+    canvases: BTreeMap<CanvasId, CanvasNode>,
+    files: BTreeMap<MirrorPath, CanvasFile>,
+    names: BTreeMap<CanvasId, Aliases>,
+    writing: BTreeMap<CanvasId, CanvasWriting>,
+    intents: BTreeMap<String, CanvasIntent>,
+    drawn: BTreeMap<MirrorPath, Drawn>,
+    dashboards: BTreeMap<PageId, Value>,
+
+    // The folder.
+    /// Files to read, and from when.
+    unread: BTreeMap<MirrorPath, Timestamp>,
+    /// Everything in our areas at the last scan, and whether it is a folder.
+    there: BTreeMap<MirrorPath, (bool, Stamp)>,
+    /// When a folder in Presentations that is no presentation's was first seen.
+    new_folders: BTreeMap<MirrorPath, Timestamp>,
+    scanned: bool,
+
+    // The service.
+    lists: targets::Lists,
+    /// What the service would not take, by canvas and node: asked again when it changes.
+    refused: BTreeMap<(CanvasId, String), (Op, String)>,
+    /// What the service did not find once: looked at first, then taken for refused.
+    not_found: BTreeMap<(CanvasId, String), Op>,
+    /// New files and folders that the service would not take, and until when they rest.
+    refusals: BTreeMap<MirrorPath, (String, Timestamp)>,
+    /// Areas that may not be written to, why, and until when.
+    forbidden: BTreeMap<Area, (String, Timestamp)>,
+
+    // The work.
+    active: BTreeSet<CanvasId>,
+    wants: BTreeMap<CanvasId, Want>,
+    moments: BTreeMap<CanvasId, Moment>,
+    /// Until everything has been compared once, files are matched to canvases by their place.
+    adopting: bool,
+    /// Whether pictures may have to be drawn.
+    draw_due: bool,
+    /// Generated files that may not be what was written.
+    suspects: BTreeSet<MirrorPath>,
+    /// Generated files that were changed and are trashed before they are drawn anew.
+    replaced: BTreeSet<MirrorPath>,
+    /// Files of other people where a generated one would stand.
+    not_ours: BTreeMap<MirrorPath, Stamp>,
+    draw_retry: Timestamp,
+}
+
+/// What rights hang on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Area {
+    Whiteboards(WorkspaceId),
+    Presentations,
+}
+
+/// What a canvas wants of the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Want {
+    /// Its file has changes.
+    Push,
+    /// Its file was deleted.
+    Remove,
+    /// It must be looked at before anything is decided.
+    Look,
+}
+
+/// What is known of a canvas in this run only.
+#[derive(Debug, Clone, Default)]
+struct Moment {
+    /// When its last act ended.
+    acted: u64,
+    /// When its last look was issued, whatever came of it.
+    looked: u64,
+    /// When the last look that showed it was issued and answered.
+    seen: u64,
+    seen_at: Timestamp,
+    /// Since when it wants a request; 0 when it does not.
+    wanted: u64,
+    /// The file's text, while it says something that is not settled.
+    text: Option<(ContentHash, String)>,
+    /// When it was first found without elements although it had some.
+    emptied: u64,
+    failures: u32,
+    retry_at: Timestamp,
+    /// The file content whose conflict copy has been made.
+    copied: Option<ContentHash>,
+    /// The file content whose notes have been told.
+    told: Option<ContentHash>,
+    /// Why it waits although there is something to do.
+    held: Option<String>,
+    /// Why it cannot be looked at.
+    unreadable: Option<String>,
+}
+
+/// Why a canvas file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrote {
+    New,
+    Changes,
+    Ids,
+    PutBack,
+}
+
+/// Why an effect was issued.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Purpose {
+    /// A list of whiteboards, presentations or slides.
+    List(BoardEffect),
+    Look {
+        canvas: CanvasId,
+        class: Class,
+    },
+    Push {
+        canvas: CanvasId,
+        op: Op,
+    },
+    Create {
+        name: String,
+    },
+    TrashBoard {
+        canvas: CanvasId,
+    },
+    DeleteSlide {
+        canvas: CanvasId,
+    },
+    TrashDeck {
+        deck: DeckId,
+    },
+
+    Read {
+        path: MirrorPath,
+    },
+    Write {
+        canvas: CanvasId,
+        path: MirrorPath,
+        writing: CanvasWriting,
+        what: Wrote,
+    },
+    Copy {
+        canvas: CanvasId,
+        copy: MirrorPath,
+        text: ContentHash,
+        summary: String,
+    },
+    Rename {
+        canvas: CanvasId,
+        from: MirrorPath,
+        to: MirrorPath,
+        puts_back: bool,
+    },
+    SetAside {
+        canvas: CanvasId,
+        from: MirrorPath,
+        to: MirrorPath,
+    },
+    RenameFolder {
+        deck: DeckId,
+        from: MirrorPath,
+        to: MirrorPath,
+        puts_back: bool,
+    },
+    TrashFile {
+        canvas: CanvasId,
+        path: MirrorPath,
+    },
+    RemoveFolder,
+    Draw {
+        path: MirrorPath,
+        source: ContentHash,
+        hash: ContentHash,
+    },
+    CheckDrawn {
+        path: MirrorPath,
+    },
+    TrashDrawn {
+        path: MirrorPath,
+    },
+}
+
+impl Purpose {
+    pub(super) fn is_request(&self) -> bool {
+        matches!(
+            self,
+            Self::List(_)
+                | Self::Look { .. }
+                | Self::Push { .. }
+                | Self::Create { .. }
+                | Self::TrashBoard { .. }
+                | Self::DeleteSlide { .. }
+                | Self::TrashDeck { .. }
+        )
+    }
+
+    pub(super) fn class(&self) -> Class {
+        match self {
+            Self::List(_) => Class::List,
+            Self::Look { class, .. } => *class,
+            _ => Class::Edit,
+        }
+    }
+
+    fn canvas(&self) -> Option<&CanvasId> {
+        match self {
+            Self::Look { canvas, .. }
+            | Self::Push { canvas, .. }
+            | Self::TrashBoard { canvas }
+            | Self::DeleteSlide { canvas }
+            | Self::Write { canvas, .. }
+            | Self::Copy { canvas, .. }
+            | Self::Rename { canvas, .. }
+            | Self::SetAside { canvas, .. }
+            | Self::TrashFile { canvas, .. } => Some(canvas),
+            _ => None,
+        }
+    }
+}
+
+impl Boards {
+    pub(super) fn new(loaded: LoadedBoards, adopting: bool, now: Timestamp) -> Self {
+        let mut boards = Self {
+            active: loaded.canvases.keys().cloned().collect(),
+            decks: loaded.decks,
+            canvases: loaded.canvases,
+            files: loaded.files,
+            names: loaded.names,
+            writing: loaded.writing,
+            drawn: loaded.drawn,
+            dashboards: loaded.dashboards,
+            adopting,
+            draw_due: true,
+            ..Self::default()
+        };
+        for mut intent in loaded.intents {
+            // What an earlier run asked for may have been carried out: the same case as a lost answer.
+            intent.lost = intent.lost.or(Some(0));
+            boards.intents.insert(create::intent_name(&intent.kind), intent);
+        }
+        for node in boards.canvases.values_mut() {
+            node.poll.last = node.poll.last.min(now);
+            node.poll.life = node.poll.life.min(now);
+            node.missing_since = node.missing_since.map(|at| at.min(now));
+        }
+        boards
+    }
+}
+
+fn board(effect: BoardEffect, purpose: Purpose) -> (Effect, super::Purpose) {
+    (Effect::Board(effect), super::Purpose::Board(Box::new(purpose)))
+}
+
+fn on_disk(effect: Effect, purpose: Purpose) -> (Effect, super::Purpose) {
+    (effect, super::Purpose::Board(Box::new(purpose)))
+}
+
+impl Engine {
+    fn save_canvas(&mut self, node: CanvasNode) -> Result<(), StoreError> {
+        if self.boards.canvases.get(&node.id) == Some(&node) {
+            return Ok(());
+        }
+        self.store.save_canvas(&node)?;
+        self.boards.active.insert(node.id.clone());
+        self.boards.draw_due = true;
+        self.boards.canvases.insert(node.id.clone(), node);
+        Ok(())
+    }
+
+    fn edit_canvas(&mut self, id: &CanvasId, change: impl FnOnce(&mut CanvasNode)) -> Result<(), StoreError> {
+        let Some(mut node) = self.boards.canvases.get(id).cloned() else { return Ok(()) };
+        change(&mut node);
+        self.save_canvas(node)
+    }
+
+    fn save_deck(&mut self, node: DeckNode) -> Result<(), StoreError> {
+        if self.boards.decks.get(&node.seen.id) == Some(&node) {
+            return Ok(());
+        }
+        self.store.save_deck(&node)?;
+        self.boards.draw_due = true;
+        let id = node.seen.id.clone();
+        self.boards.decks.insert(id.clone(), node);
+        self.wake_deck(&id);
+        Ok(())
+    }
+
+    fn edit_deck(&mut self, id: &DeckId, change: impl FnOnce(&mut DeckNode)) -> Result<(), StoreError> {
+        let Some(mut node) = self.boards.decks.get(id).cloned() else { return Ok(()) };
+        change(&mut node);
+        self.save_deck(node)
+    }
+
+    fn save_canvas_file(&mut self, file: CanvasFile) -> Result<(), StoreError> {
+        if self.boards.files.get(&file.path) == Some(&file) {
+            return Ok(());
+        }
+        self.store.save_canvas_file(&file)?;
+        if let Some(canvas) = &file.canvas {
+            self.boards.active.insert(canvas.clone());
+        }
+        self.boards.files.insert(file.path.clone(), file);
+        Ok(())
+    }
+
+    fn forget_canvas_file(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
+        self.boards.unread.remove(path);
+        if self.boards.files.remove(path).is_some() {
+            self.store.delete_canvas_file(path)?;
+        }
+        Ok(())
+    }
+
+    fn forget_canvas(&mut self, id: &CanvasId) -> Result<(), StoreError> {
+        self.boards.canvases.remove(id);
+        self.boards.names.remove(id);
+        self.boards.writing.remove(id);
+        self.boards.moments.remove(id);
+        self.boards.active.remove(id);
+        self.boards.wants.remove(id);
+        self.boards.refused.retain(|(canvas, _), _| canvas != id);
+        self.boards.draw_due = true;
+        self.store.delete_canvas(id)
+    }
+
+    fn elements_at(&self, hash: Option<ContentHash>) -> Result<Elements, StoreError> {
+        hash.map_or_else(|| Ok(Elements::new()), |hash| self.store.elements(hash))
+    }
+
+    fn moment_of(&mut self, canvas: &CanvasId) -> &mut Moment {
+        self.boards.moments.entry(canvas.clone()).or_default()
+    }
+
+    fn wake_deck(&mut self, deck: &DeckId) {
+        let slides = self.boards.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned();
+        self.boards.active.extend(slides.collect::<Vec<_>>());
+    }
+
+    /// Places depend on each other, and rights change: every canvas is asked again.
+    fn wake_boards(&mut self) {
+        self.boards.active.extend(self.boards.canvases.keys().cloned());
+    }
+
+    fn is_canvas_busy(&self, canvas: &CanvasId) -> bool {
+        self.flights.values().any(|flight| {
+            matches!(&flight.purpose, super::Purpose::Board(purpose) if purpose.canvas() == Some(canvas))
+        })
+    }
+
+    fn waits_for_time(&self, canvas: &CanvasId) -> bool {
+        self.boards.moments.get(canvas).is_some_and(|moment| moment.retry_at > self.now)
+    }
+
+    fn area_of(&self, node: &CanvasNode) -> Area {
+        match &node.workspace {
+            Some(workspace) => Area::Whiteboards(workspace.clone()),
+            None => Area::Presentations,
+        }
+    }
+
+    /// Whether a canvas's part of the service is mirrored and has been listed.
+    fn is_canvas_live(&self, node: &CanvasNode) -> bool {
+        match (&node.id, &node.workspace) {
+            (CanvasId::Board(_), Some(workspace)) => {
+                self.settings.boards.whiteboards
+                    && self.is_live(workspace)
+                    && self.boards.lists.boards_at.contains_key(workspace)
+            }
+            (CanvasId::Slide(deck, _), _) => {
+                self.settings.boards.presentations
+                    && self.boards.lists.decks_at > 0
+                    && self.boards.decks.contains_key(deck)
+            }
+            _ => false,
+        }
+    }
+
+    /// Why nothing may be written to an area at the service.
+    fn area_closed(&self, area: &Area) -> Option<String> {
+        if let Area::Whiteboards(workspace) = area
+            && let Some(why) = self.read_only(workspace)
+        {
+            return Some(why);
+        }
+        let (why, until) = self.boards.forbidden.get(area)?;
+        (*until > self.now).then(|| why.clone())
+    }
+
+    fn presence_of(&self, canvas: &CanvasId) -> Option<Presence> {
+        self.boards.canvases.get(canvas).map(|node| node.presence)
+    }
+
+    /// The next thing to do on disk for canvases.
+    pub(super) fn next_board_disk_effect(&mut self) -> Result<Choice, StoreError> {
+        if !self.boards_are_on() || !self.boards.scanned {
+            return Ok(None);
+        }
+        let due = self.boards.unread.iter().find(|(_, due)| **due <= self.now).map(|(path, _)| path.clone());
+        if let Some(path) = due {
+            return Ok(Some(on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path })));
+        }
+        if let Some(choice) = self.settle_deck_folders()? {
+            return Ok(Some(choice));
+        }
+        for canvas in self.boards.active.clone() {
+            if self.is_canvas_busy(&canvas) || self.waits_for_time(&canvas) {
+                continue;
+            }
+            if let Some(choice) = self.settle_canvas(&canvas)? {
+                return Ok(Some(choice));
+            }
+        }
+        self.next_drawing()
+    }
+
+    pub(super) fn boards_are_on(&self) -> bool {
+        let on = self.settings.boards;
+        on.whiteboards || on.presentations || on.dashboards
+    }
+
+    /// Takes in the answer to one of our requests.
+    pub(super) fn board_request_done(
+        &mut self,
+        flight: &super::Flight,
+        purpose: Purpose,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let tick = self.tick;
+        if let Some(canvas) = purpose.canvas().cloned() {
+            self.boards.active.insert(canvas.clone());
+            let failed = result.as_ref().err().map(ServiceError::next);
+            let moment = self.moment_of(&canvas);
+            match failed {
+                None => moment.failures = 0,
+                Some(next) => {
+                    moment.failures += 1;
+                    let failures = moment.failures;
+                    use crate::model::Next;
+                    if matches!(next, Next::TryLater | Next::LookAgain) {
+                        let wait = self.backoff(failures);
+                        self.moment_of(&canvas).retry_at = self.now.plus_ms(wait);
+                    }
+                }
+            }
+            if !matches!(purpose, Purpose::Look { .. }) {
+                self.moment_of(&canvas).acted = tick;
+            }
+        }
+        match purpose {
+            Purpose::List(effect) => self.boards_listed(flight, &effect, result),
+            Purpose::Look { canvas, .. } => self.canvas_looked(flight, &canvas, result),
+            Purpose::Push { canvas, op } => self.pushed(&canvas, op, result),
+            Purpose::Create { name } => self.board_created(&name, result),
+            Purpose::TrashBoard { canvas } | Purpose::DeleteSlide { canvas } => {
+                self.canvas_removed(&canvas, result)
+            }
+            Purpose::TrashDeck { deck } => self.deck_trashed(&deck, result),
+            _ => Ok(()),
+        }
+    }
+
+    fn say_of(&mut self, way: Way, canvas: &CanvasId, what: impl Into<String>) {
+        if let Some(path) = self.boards.canvases.get(canvas).and_then(|node| node.file.clone()) {
+            self.say(way, &path, what);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What of whiteboards and presentations needs a person, what is released, and how far everything is.
+
+use super::super::Engine;
+use super::{Area, Want};
+use crate::model::{MirrorPath, Presence};
+use crate::store::StoreError;
+
+/// How far canvases are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in super::super) struct Progress {
+    pub(in super::super) listed: usize,
+    pub(in super::super) looked: usize,
+    pub(in super::super) mirrored: usize,
+    pub(in super::super) pending: usize,
+    pub(in super::super) settled: bool,
+}
+
+impl Engine {
+    pub(in super::super) fn board_needs(&self, need: &mut dyn FnMut(&str, &str, &str)) {
+        if !self.boards_are_on() {
+            return;
+        }
+        for (what, why) in &self.boards.lists.trouble {
+            need(what, why, "nothing is lost; tell the service's operator if it stays");
+        }
+        for (what, why) in &self.boards.lists.held {
+            let reason = format!("nothing is removed: {why}");
+            need(
+                what,
+                &reason,
+                "look in the app; then espejo approve removes the files, and access regained keeps them",
+            );
+        }
+        if let Some(why) = &self.boards.lists.decks_held {
+            let reason = format!("nothing is deleted at the service: {why}");
+            need("Presentations", &reason, "bring the folders back, or run espejo approve");
+        }
+        for (area, (why, until)) in &self.boards.forbidden {
+            if *until > self.now {
+                let path = match area {
+                    Area::Whiteboards(space) => self.boards_root(space),
+                    Area::Presentations => Self::decks_root(),
+                };
+                let path = path.map_or_else(String::new, |path| path.to_string());
+                need(
+                    &path,
+                    &format!("it is read-only: {why}"),
+                    "edits wait here; it is tried again by itself",
+                );
+            }
+        }
+        for file in self.boards.files.values() {
+            if let Some(why) = &file.problem {
+                let mend =
+                    "mend the file (if it shall be empty: espejo approve); the service's version is safe";
+                need(file.path.as_str(), &format!("not sent: {why}"), mend);
+            }
+        }
+        for (path, (why, until)) in &self.boards.refusals {
+            if *until > self.now {
+                need(path.as_str(), &format!("nothing was made of it: {why}"), "it is tried again by itself");
+            }
+        }
+        for ((canvas, about), (_, why)) in &self.boards.refused {
+            let path = self.boards.canvases.get(canvas).and_then(|node| node.file.as_ref());
+            if let Some(path) = path {
+                let reason = format!("the change of its node {about} is not taken: {why}");
+                need(path.as_str(), &reason, "change the node again, or put it back");
+            }
+        }
+        for (canvas, moment) in &self.boards.moments {
+            let Some(node) = self.boards.canvases.get(canvas) else { continue };
+            let place = node.file.clone().or_else(|| self.canvas_place(node));
+            let path = place.map_or_else(|| node.name.clone(), |path| path.to_string());
+            if let Some(why) = &moment.unreadable {
+                need(&path, &format!("it cannot be read: {why}"), "nothing to do: it is tried again");
+            }
+            // What holds the whole area is told of once.
+            let area = self.area_closed(&self.area_of(node));
+            if let Some(why) = moment.held.as_ref().filter(|why| Some(*why) != area.as_ref()) {
+                let mend = "bring back what is missing, or run espejo approve";
+                need(&path, why, mend);
+            }
+        }
+        for (path, stamp) in &self.boards.not_ours {
+            if self.boards.there.get(path).is_some_and(|(_, now)| now == stamp) {
+                let why = "no picture is drawn: a file that is not espejo's stands in its place";
+                need(path.as_str(), why, "rename the file");
+            }
+        }
+    }
+
+    /// Once everything has been compared, files without a canvas are new ones.
+    pub(in super::super) fn end_adopting_boards(&mut self) -> Result<(), StoreError> {
+        let done = self.boards.adopting
+            && self.boards_are_on()
+            && self.boards.scanned
+            && self.root.is_ready()
+            && !self.trees.workspaces.is_empty()
+            && self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
+            && self.board_lists_done()
+            && self.boards.canvases.values().all(|node| {
+                node.base.is_some()
+                    || node.presence != Presence::Listed
+                    || self.boards.moments.get(&node.id).is_some_and(|moment| moment.unreadable.is_some())
+            });
+        if done {
+            self.boards.adopting = false;
+            self.store.set_meta("board_adopting", "no")?;
+            self.wake_boards();
+        }
+        Ok(())
+    }
+
+    /// A person releases what a guard held.
+    pub(in super::super) fn approve_boards(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
+        let meant = |path: Option<&MirrorPath>| {
+            paths.is_empty() || path.is_some_and(|path| paths.iter().any(|wanted| path.is_within(wanted)))
+        };
+        let canvases: Vec<_> = self
+            .boards
+            .canvases
+            .values()
+            .filter(|node| meant(node.file.clone().or_else(|| self.canvas_place(node)).as_ref()))
+            .map(|node| node.id.clone())
+            .collect();
+        for id in canvases {
+            let Some(node) = self.boards.canvases.get(&id).cloned() else { continue };
+            let file = node.file.as_ref().and_then(|path| self.boards.files.get(path)).cloned();
+            let held = self.boards.moments.get(&id).is_some_and(|moment| moment.held.is_some());
+            let problem = file.as_ref().is_some_and(|file| file.problem.is_some());
+            if !(held || problem || node.file.is_none() || node.presence != Presence::Listed) {
+                continue;
+            }
+            self.edit_canvas(&id, |node| node.approved = true)?;
+            if let Some(mut file) = file.filter(|_| problem) {
+                self.boards.unread.insert(file.path.clone(), self.now);
+                file.hash = None;
+                file.problem = None;
+                self.save_canvas_file(file)?;
+            }
+        }
+        let decks: Vec<_> =
+            self.boards.decks.keys().filter(|id| meant(self.deck_folder(id).as_ref())).cloned().collect();
+        for id in decks {
+            self.edit_deck(&id, |deck| {
+                deck.approved = deck.missing_since.is_some() || deck.presence != Presence::Listed;
+            })?;
+        }
+        let now = self.now;
+        let lists = &mut self.boards.lists;
+        lists.decks_due = now;
+        lists.boards_due.clear();
+        lists.slides_due.clear();
+        self.wake_boards();
+        Ok(())
+    }
+
+    pub(in super::super) fn board_progress(&self) -> Progress {
+        if !self.boards_are_on() {
+            return Progress { settled: true, ..Progress::default() };
+        }
+        let live = || {
+            let nodes = self.boards.canvases.values();
+            nodes.filter(|node| node.presence == Presence::Listed && self.is_canvas_live(node))
+        };
+        let listed = live().count();
+        let left = self.canvases_left();
+        let is_held = |id| self.boards.moments.get(id).is_some_and(|moment| moment.held.is_some());
+        let wants =
+            self.boards.wants.iter().filter(|(id, want)| **want != Want::Look && !is_held(id)).count();
+        let pending = wants + self.boards.intents.len() + self.boards.unread.len();
+        let active = self.boards.active.iter().filter(|id| !is_held(id)).count();
+        let unseen = live().filter(|node| node.remote.is_none() && !is_unreadable(self, node)).count();
+        let looks = self.boards.wants.values().filter(|want| **want == Want::Look).count();
+        Progress {
+            listed,
+            looked: listed - left.min(listed),
+            mirrored: self.boards.canvases.values().filter(|node| node.base.is_some()).count(),
+            pending: pending + active,
+            settled: pending + active + unseen + looks == 0
+                && !self.boards.draw_due
+                && self.boards.scanned
+                && self.board_lists_done()
+                && !self.board_creations_wait(),
+        }
+    }
+}
+
+fn is_unreadable(engine: &Engine, node: &crate::model::CanvasNode) -> bool {
+    engine.boards.moments.get(&node.id).is_some_and(|moment| moment.unreadable.is_some())
+}

@@ -1,0 +1,329 @@
+//! Edits of canvases on their way to the service: a look at the elements, then one request for each element that
+//! changed, right behind it. Each that is taken is recorded by itself, so whatever stops the row leaves just the rest.
+
+use serde_json::Value;
+
+use super::super::Engine;
+use super::super::pace::Class;
+use super::{Choice, Purpose, Want, board};
+use crate::canvas::{self, Op};
+use crate::engine::Way;
+use crate::engine::flight::Flight;
+use crate::model::{
+    BoardEffect, BoardReply, CanvasId, CanvasIntent, CanvasNode, Elements, Fields, IntentKind, ServiceError,
+    ServiceReply, id_of,
+};
+use crate::store::StoreError;
+
+/// A look older than this is too old to write on.
+const FRESH_MS: i64 = 5_000;
+/// Looks after a lost answer: this long after it, and this long after the first look.
+pub(super) const LOOK_AFTER_MS: [i64; 2] = [2_000, 15_000];
+
+impl Engine {
+    /// The next request that carries an edit up, or that one hangs on.
+    pub(in super::super) fn next_board_edit(&mut self) -> Result<Choice, StoreError> {
+        if !self.boards_are_on() || !self.boards.scanned {
+            return Ok(None);
+        }
+        let mut wants: Vec<(Want, CanvasId)> =
+            self.boards.wants.iter().map(|(canvas, want)| (*want, canvas.clone())).collect();
+        wants.sort();
+        for (want, canvas) in wants {
+            if self.is_canvas_busy(&canvas)
+                || self.waits_for_time(&canvas)
+                || self.boards.active.contains(&canvas)
+            {
+                continue;
+            }
+            let choice = match want {
+                Want::Push => self.push_canvas(&canvas)?,
+                Want::Remove => self.remove_canvas(&canvas)?,
+                Want::Look => self.look_at_canvas(&canvas, Class::Asked),
+            };
+            if choice.is_some() {
+                return Ok(choice);
+            }
+        }
+        if let Some(choice) = self.next_deck_removal()? {
+            return Ok(Some(choice));
+        }
+        self.next_board_creation()
+    }
+
+    /// Whether an edit of a canvas could go, were there a slot.
+    pub(in super::super) fn board_edits_wait(&self) -> bool {
+        self.boards.wants.iter().any(|(canvas, want)| {
+            *want == Want::Push && !self.is_canvas_busy(canvas) && !self.waits_for_time(canvas)
+        })
+    }
+
+    pub(super) fn look_at_canvas(&mut self, canvas: &CanvasId, class: Class) -> Choice {
+        let slots = if class == Class::Edit { 2 } else { 1 };
+        if !self.pace.allows(class, slots, false, self.now) {
+            return None;
+        }
+        self.boards.wants.retain(|other, want| other != canvas || *want != Want::Look);
+        Some(board(
+            BoardEffect::ListElements(canvas.clone()),
+            Purpose::Look { canvas: canvas.clone(), class },
+        ))
+    }
+
+    /// Whether what was last seen of a canvas is young enough to write on.
+    pub(super) fn is_canvas_fresh(&self, canvas: &CanvasId) -> bool {
+        self.boards.moments.get(canvas).is_some_and(|moment| {
+            moment.seen > moment.wanted && self.now.since_ms(moment.seen_at) <= FRESH_MS
+        })
+    }
+
+    fn push_canvas(&mut self, canvas: &CanvasId) -> Result<Choice, StoreError> {
+        let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(None) };
+        let file = node.file.as_ref().and_then(|path| self.boards.files.get(path)).cloned();
+        let Some((file, hash)) = file.and_then(|file| file.hash.map(|hash| (file, hash))) else {
+            return Ok(None);
+        };
+        if let Some(intent) = self.lost_element_of(canvas) {
+            // What became of a POST must be known before anything rests on the list.
+            let wait = LOOK_AFTER_MS[usize::from(intent.lost.unwrap_or(0) > 0)];
+            let due = intent.asked_at.plus_ms(wait);
+            if self.now < due {
+                self.moment_of(canvas).retry_at = due;
+                return Ok(None);
+            }
+            return Ok(self.look_at_canvas(canvas, Class::Edit));
+        }
+        if !self.is_canvas_fresh(canvas) {
+            return Ok(self.look_at_canvas(canvas, Class::Edit));
+        }
+        let Some(compared) = self.compare(&node, &file, hash)? else {
+            self.boards.active.insert(canvas.clone());
+            return Ok(None);
+        };
+        let Some(op) = compared.sendable.first().cloned() else {
+            self.boards.active.insert(canvas.clone());
+            return Ok(None);
+        };
+        if !self.pace.allows(Class::Edit, 1, false, self.now) {
+            return Ok(None);
+        }
+        let effect = match &op {
+            Op::Update { id, fields } => BoardEffect::UpdateElement {
+                canvas: canvas.clone(),
+                element: id.clone(),
+                fields: fields.clone(),
+            },
+            Op::Delete { id } => {
+                let element = compared.remote.iter().find(|element| id_of(element) == id.as_str());
+                if let Some(element) = element {
+                    self.store.bury(canvas, &file.path, element, self.now)?;
+                }
+                BoardEffect::DeleteElement { canvas: canvas.clone(), element: id.clone() }
+            }
+            Op::Create { node, fields, .. } => {
+                let intent = CanvasIntent {
+                    kind: IntentKind::Element(canvas.clone(), node.clone(), fields.clone()),
+                    before: compared.remote.iter().map(|element| id_of(element).to_owned()).collect(),
+                    asked_at: self.now,
+                    lost: None,
+                };
+                self.save_board_intent(intent)?;
+                BoardEffect::CreateElement { canvas: canvas.clone(), fields: fields.clone() }
+            }
+        };
+        Ok(Some(board(effect, Purpose::Push { canvas: canvas.clone(), op })))
+    }
+
+    pub(super) fn pushed(
+        &mut self,
+        canvas: &CanvasId,
+        op: Op,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        match (op, result) {
+            (Op::Update { id, fields }, Ok(ServiceReply::Board(BoardReply::Element(now_is)))) => {
+                self.change_elements(canvas, |base, remote| {
+                    for element in base.iter_mut().filter(|element| id_of(element) == id.as_str()) {
+                        *element = canvas::changed(element, &fields);
+                    }
+                    for element in remote.iter_mut().filter(|element| id_of(element) == id.as_str()) {
+                        *element = now_is.clone();
+                    }
+                })?;
+                self.say_of(Way::Up, canvas, "node changed");
+                Ok(())
+            }
+            (Op::Create { node, fields, instead_of }, Ok(ServiceReply::Board(BoardReply::Element(made)))) => {
+                self.element_made(canvas, &node, &fields, instead_of.as_deref(), made)
+            }
+            (Op::Delete { id }, Ok(_)) => {
+                self.change_elements(canvas, |base, remote| {
+                    base.retain(|element| id_of(element) != id.as_str());
+                    remote.retain(|element| id_of(element) != id.as_str());
+                })?;
+                self.say_of(Way::Up, canvas, "node removed");
+                Ok(())
+            }
+            (op, Ok(_)) => self.push_failed(canvas, op, &ServiceError::Garbled("it fits no edit".to_owned())),
+            (op, Err(error)) => self.push_failed(canvas, op, &error),
+        }
+    }
+
+    /// Changes what is known of both sides at once.
+    fn change_elements(
+        &mut self,
+        canvas: &CanvasId,
+        change: impl FnOnce(&mut Elements, &mut Elements),
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(()) };
+        let mut base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
+        let mut remote = self.elements_at(node.remote)?;
+        change(&mut base, &mut remote);
+        let (base, remote) = (self.store.keep_elements(&base)?, self.store.keep_elements(&remote)?);
+        let now = self.now;
+        self.edit_canvas(canvas, |node| {
+            if let Some(agreed) = &mut node.base {
+                agreed.elements = base;
+                // The file says this now, and perhaps more.
+                agreed.text = None;
+            }
+            node.remote = Some(remote);
+            crate::engine::poll::changed(&mut node.poll, now);
+            node.poll.last = now;
+        })
+    }
+
+    fn element_made(
+        &mut self,
+        canvas: &CanvasId,
+        node: &str,
+        fields: &Fields,
+        instead_of: Option<&str>,
+        made: Value,
+    ) -> Result<(), StoreError> {
+        self.end_board_intent(&super::create::intent_name(&IntentKind::Element(
+            canvas.clone(),
+            node.to_owned(),
+            Fields::new(),
+        )))?;
+        let id = id_of(&made).to_owned();
+        self.store.save_name(canvas, node, &id)?;
+        self.boards.names.entry(canvas.clone()).or_default().insert(node.to_owned(), id.clone());
+        let mut said = fields.clone();
+        said.shift_remove("type");
+        self.change_elements(canvas, |base, remote| {
+            base.retain(|element| Some(id_of(element)) != instead_of && id_of(element) != id);
+            base.push(canvas::changed(&made, &said));
+            if remote.iter().all(|element| id_of(element) != id) {
+                // Back to front; among equals the newest is in front.
+                let z = |element: &Value| element.get("z_index").and_then(Value::as_f64).unwrap_or(0.0);
+                let at = remote.iter().rposition(|element| z(element) <= z(&made)).map_or(0, |at| at + 1);
+                remote.insert(at, made);
+            }
+        })?;
+        self.say_of(Way::Up, canvas, "new node");
+        Ok(())
+    }
+
+    fn push_failed(&mut self, canvas: &CanvasId, op: Op, error: &ServiceError) -> Result<(), StoreError> {
+        if let Op::Create { node, .. } = &op {
+            let name =
+                super::create::intent_name(&IntentKind::Element(canvas.clone(), node.clone(), Fields::new()));
+            if error.may_have_happened() {
+                if let Some(mut intent) = self.boards.intents.get(&name).cloned() {
+                    intent.lost = Some(0);
+                    intent.asked_at = self.now;
+                    self.save_board_intent(intent)?;
+                }
+                return Ok(());
+            }
+            self.end_board_intent(&name)?;
+        }
+        let tick = self.tick;
+        // Whatever it was, the next attempt looks first.
+        self.moment_of(canvas).wanted = tick;
+        match error {
+            ServiceError::Forbidden(why) => {
+                let area = self.boards.canvases.get(canvas).map(|node| self.area_of(node));
+                if let Some(area) = area {
+                    self.forbid_area(area, why);
+                }
+            }
+            ServiceError::NotFound(_) if !matches!(op, Op::Create { .. }) => {
+                let key = (canvas.clone(), op.about().to_owned());
+                let again = self.boards.not_found.get(&key) == Some(&op);
+                if again {
+                    let why = "the service shows it and does not let you change it".to_owned();
+                    self.boards.not_found.remove(&key);
+                    self.boards.refused.insert(key, (op, why));
+                } else {
+                    self.boards.not_found.insert(key, op);
+                }
+            }
+            ServiceError::NotFound(_) | ServiceError::Rejected { .. } | ServiceError::Garbled(_) => {
+                let key = (canvas.clone(), op.about().to_owned());
+                self.boards.refused.insert(key, (op, error.to_string()));
+                if let CanvasId::Slide(deck, _) = canvas {
+                    self.boards.lists.slides_due.insert(deck.clone(), self.now);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn lost_element_of(&self, canvas: &CanvasId) -> Option<CanvasIntent> {
+        self.boards
+            .intents
+            .values()
+            .find(|intent| {
+                intent.lost.is_some() && matches!(&intent.kind, IntentKind::Element(of, ..) if of == canvas)
+            })
+            .cloned()
+    }
+
+    /// After a look: did a POST in doubt make an element?
+    pub(super) fn resolve_lost_elements(
+        &mut self,
+        canvas: &CanvasId,
+        elements: &[Value],
+        flight: &Flight,
+    ) -> Result<(), StoreError> {
+        let lost: Vec<CanvasIntent> = self
+            .boards
+            .intents
+            .values()
+            .filter(|intent| intent.lost.is_some() && intent.asked_at <= flight.sent_at)
+            .filter(|intent| matches!(&intent.kind, IntentKind::Element(of, ..) if of == canvas))
+            .cloned()
+            .collect();
+        for mut intent in lost {
+            let IntentKind::Element(_, node, fields) = intent.kind.clone() else { continue };
+            let meant: Vec<&String> =
+                self.boards.names.get(canvas).into_iter().flat_map(|names| names.values()).collect();
+            let found = elements.iter().find(|element| {
+                let id = id_of(element);
+                intent.before.iter().all(|known| known != id)
+                    && !meant.iter().any(|known| *known == id)
+                    && canvas::was_made_of(element, &fields)
+            });
+            if let Some(found) = found {
+                self.element_made(canvas, &node, &fields, None, found.clone())?;
+                continue;
+            }
+            let looks = intent.lost.unwrap_or(0) + 1;
+            intent.lost = Some(looks);
+            if looks < 2 {
+                self.save_board_intent(intent)?;
+            } else {
+                self.end_board_intent(&super::create::intent_name(&intent.kind))?;
+            }
+            self.boards.active.insert(canvas.clone());
+        }
+        Ok(())
+    }
+
+    pub(super) fn canvas_node(&self, canvas: &CanvasId) -> Option<CanvasNode> {
+        self.boards.canvases.get(canvas).cloned()
+    }
+}

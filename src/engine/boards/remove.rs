@@ -1,0 +1,499 @@
+//! What goes away: canvas files and folders that were deleted, canvases that the service no longer has. Doubt keeps, and
+//! what nobody could bring back is only removed where the config allows it.
+
+use super::super::Engine;
+use super::super::pace::Class;
+use super::{Area, Choice, Purpose, Want, board, on_disk};
+use crate::engine::Way;
+use crate::model::{
+    BoardEffect, CanvasId, CanvasNode, DeckId, Deletes, Effect, MirrorPath, Presence, ServiceError,
+    ServiceReply,
+};
+use crate::plan::naming;
+use crate::store::StoreError;
+
+impl Engine {
+    /// A canvas whose file is gone and which the service still has.
+    pub(super) fn canvas_missing(&mut self, node: &CanvasNode) -> Result<Choice, StoreError> {
+        let Some(since) = node.missing_since else {
+            let now = self.now;
+            self.edit_canvas(&node.id, |node| node.missing_since = Some(now))?;
+            self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
+            return Ok(None);
+        };
+        let grace_is_over = self.watch.scanned.since_ms(since) >= self.settings.pages.delete_grace_ms;
+        if !grace_is_over || !self.boards_are_quiet() {
+            // The scan at the end of the grace time asks again.
+            self.watch.scan_by(since.plus_ms(self.settings.pages.delete_grace_ms));
+            return Ok(None);
+        }
+        if self.settings.pages.deletes == Deletes::Restore {
+            return self.canvas_returns(&node.id, None).map(|()| None);
+        }
+        if let CanvasId::Slide(deck, _) = &node.id {
+            if self.boards.decks.get(deck).is_some_and(|deck| deck.missing_since.is_some()) {
+                return Ok(None);
+            }
+            if !self.settings.boards.permanent_deletes {
+                let why = "a slide cannot be brought back once it is removed, so its file comes back; \
+                           allow_permanent_deletes in the config allows removing it";
+                return self.canvas_returns(&node.id, Some(why)).map(|()| None);
+            }
+        }
+        let held = self
+            .canvas_deletions_held()
+            .filter(|_| !node.approved)
+            .or_else(|| self.area_closed(&self.area_of(node)));
+        if held.is_some() {
+            self.moment_of(&node.id).held = held;
+            return Ok(None);
+        }
+        let tick = self.tick;
+        let moment = self.moment_of(&node.id);
+        moment.held = None;
+        if moment.wanted == 0 {
+            moment.wanted = tick;
+        }
+        self.boards.wants.insert(node.id.clone(), Want::Remove);
+        Ok(None)
+    }
+
+    /// Why canvases whose files are gone are not removed at the service: too many at once.
+    pub(super) fn canvas_deletions_held(&self) -> Option<String> {
+        let whole_decks: Vec<&DeckId> = self
+            .boards
+            .decks
+            .iter()
+            .filter(|(_, deck)| deck.missing_since.is_some())
+            .map(|(id, _)| id)
+            .collect();
+        let live = || {
+            self.boards.canvases.values().filter(|node| {
+                node.base.is_some()
+                    && node.presence == Presence::Listed
+                    && node.id.deck().is_none_or(|deck| !whole_decks.contains(&deck))
+            })
+        };
+        let missing = live().filter(|node| node.file.is_none() && !node.approved).count();
+        let all = live().count();
+        let most = self.settings.pages.max_deletes;
+        let too_many = missing > most || (missing == all && all > 1) || (missing > 3 && missing > all / 5);
+        too_many.then(|| format!("the files of {missing} of {all} whiteboards and slides are gone"))
+    }
+
+    /// A canvas's file is written anew.
+    fn canvas_returns(&mut self, canvas: &CanvasId, why: Option<&str>) -> Result<(), StoreError> {
+        let place = self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node));
+        if let (Some(why), Some(place)) = (why, place) {
+            self.notice(place.as_str(), why.to_owned(), "remove it in the app")?;
+            self.say(Way::Aside, &place, "its file comes back");
+        }
+        self.note_canvas_writing(canvas, None)?;
+        let moment = self.moment_of(canvas);
+        moment.wanted = 0;
+        moment.text = None;
+        self.edit_canvas(canvas, |node| {
+            node.base = None;
+            node.missing_since = None;
+            node.approved = false;
+        })
+    }
+
+    /// The next request for a canvas whose file was deleted: a look, then the removal.
+    pub(super) fn remove_canvas(&mut self, canvas: &CanvasId) -> Result<Choice, StoreError> {
+        if !self.is_canvas_fresh(canvas) {
+            return Ok(self.look_at_canvas(canvas, Class::Edit));
+        }
+        let Some(node) = self.canvas_node(canvas) else { return Ok(None) };
+        if node.file.is_some() {
+            return Ok(None);
+        }
+        if node.base.as_ref().map(|base| base.elements) != node.remote {
+            self.canvas_returns(
+                canvas,
+                Some("it was deleted here and changed in the app; its file comes back"),
+            )?;
+            return Ok(None);
+        }
+        if !self.pace.allows(Class::Edit, 1, false, self.now) {
+            return Ok(None);
+        }
+        match canvas {
+            CanvasId::Board(id) => Ok(Some(board(
+                BoardEffect::TrashBoard(id.clone()),
+                Purpose::TrashBoard { canvas: canvas.clone() },
+            ))),
+            CanvasId::Slide(deck, slide) => {
+                if let Some(place) = self.canvas_place(&node) {
+                    for element in self.elements_at(node.remote)? {
+                        self.store.bury(canvas, &place, &element, self.now)?;
+                    }
+                }
+                let effect = BoardEffect::DeleteSlide { deck: deck.clone(), slide: slide.clone() };
+                Ok(Some(board(effect, Purpose::DeleteSlide { canvas: canvas.clone() })))
+            }
+        }
+    }
+
+    pub(super) fn canvas_removed(
+        &mut self,
+        canvas: &CanvasId,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        let tick = self.tick;
+        self.moment_of(canvas).wanted = tick;
+        match result {
+            Ok(_) => {
+                let place = self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node));
+                if let Some(place) = place {
+                    let what = if canvas.deck().is_some() { "slide removed" } else { "whiteboard trashed" };
+                    self.say(Way::Up, &place, what);
+                }
+                if let Some(deck) = canvas.deck() {
+                    self.boards.lists.slides_due.insert(deck.clone(), self.now);
+                    let deck = deck.clone();
+                    self.wake_deck(&deck);
+                }
+                self.forget_canvas(canvas)
+            }
+            Err(ServiceError::NotFound(_)) => {
+                if let Some(node) = self.canvas_node(canvas) {
+                    match (&node.workspace, canvas.deck()) {
+                        (Some(space), _) => {
+                            self.boards.lists.boards_due.insert(space.clone(), self.now);
+                        }
+                        (_, Some(deck)) => drop(self.boards.lists.slides_due.insert(deck.clone(), self.now)),
+                        _ => {}
+                    }
+                }
+                let failures = self.moment_of(canvas).failures;
+                if failures > 2 {
+                    let why = "the service shows it and does not let you delete it; its file comes back";
+                    return self.canvas_returns(canvas, Some(why));
+                }
+                Ok(())
+            }
+            Err(error @ (ServiceError::Forbidden(_) | ServiceError::Rejected { .. })) => {
+                self.canvas_returns(canvas, Some(&format!("{error}; its file comes back")))
+            }
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// A canvas that the service no longer has: its file goes to the trash, unless it says something of its own.
+    pub(super) fn canvas_gone(&mut self, node: &CanvasNode) -> Result<Choice, StoreError> {
+        let Some(path) = node.file.clone() else {
+            self.forget_canvas(&node.id)?;
+            return Ok(None);
+        };
+        let Some(file) = self.boards.files.get(&path).cloned() else {
+            self.forget_canvas(&node.id)?;
+            return Ok(None);
+        };
+        let Some(hash) = file.hash else {
+            return Ok(if file.problem.is_none() {
+                self.read_canvas_file(&path)
+            } else {
+                self.set_canvas_aside(node, &path)
+            });
+        };
+        if node.base.as_ref().is_some_and(|base| base.text == Some(hash)) {
+            let purpose = Purpose::TrashFile { canvas: node.id.clone(), path: path.clone() };
+            return Ok(Some(on_disk(Effect::TrashFile { path, expect: hash }, purpose)));
+        }
+        Ok(self.set_canvas_aside(node, &path))
+    }
+
+    fn set_canvas_aside(&mut self, node: &CanvasNode, path: &MirrorPath) -> Choice {
+        let to = self.canvas_conflict_path(path)?;
+        let purpose = Purpose::SetAside { canvas: node.id.clone(), from: path.clone(), to: to.clone() };
+        Some(on_disk(Effect::Rename { from: path.clone(), to }, purpose))
+    }
+
+    pub(super) fn canvas_set_aside(
+        &mut self,
+        canvas: &CanvasId,
+        from: &MirrorPath,
+        to: &MirrorPath,
+    ) -> Result<(), StoreError> {
+        let hash = self.boards.files.get(from).and_then(|file| file.hash);
+        self.forget_canvas_file(from)?;
+        self.boards.there.remove(from);
+        let gone = self.presence_of(canvas) == Some(Presence::Gone);
+        let summary = if gone {
+            "it was removed in the app; your version is kept".to_owned()
+        } else {
+            "both sides had a version of it when they were first compared".to_owned()
+        };
+        self.record_conflict(to, from, hash.unwrap_or_else(|| crate::model::ContentHash::of(b"")), summary)?;
+        self.edit_canvas(canvas, |node| node.file = None)?;
+        if gone { self.forget_canvas(canvas) } else { Ok(()) }
+    }
+
+    pub(super) fn canvas_file_trashed(
+        &mut self,
+        canvas: &CanvasId,
+        path: &MirrorPath,
+    ) -> Result<(), StoreError> {
+        self.forget_canvas_file(path)?;
+        self.boards.there.remove(path);
+        self.say(Way::Down, path, "removed in the app; its file is in .espejo/trash");
+        if let Some(deck) = canvas.deck().cloned() {
+            self.wake_deck(&deck);
+        }
+        self.forget_canvas(canvas)
+    }
+
+    /// Presentations whose folders are missing, as a scan found it.
+    pub(super) fn note_missing_decks(
+        &mut self,
+        hidden: &dyn Fn(&MirrorPath) -> bool,
+    ) -> Result<(), StoreError> {
+        let ids: Vec<DeckId> = self.boards.decks.keys().cloned().collect();
+        for id in ids {
+            let Some(folder) = self.deck_folder(&id) else { continue };
+            let mirrored = self.slides_of(&id).any(|node| node.base.is_some());
+            let files = self.slides_of(&id).any(|node| node.file.is_some());
+            let is_there = self.boards.there.contains_key(&folder) || hidden(&folder);
+            let (now, tick) = (self.now, self.tick);
+            if is_there || !mirrored || files {
+                self.edit_deck(&id, |deck| deck.missing_since = None)?;
+            } else {
+                if self.boards.decks.get(&id).is_some_and(|deck| deck.missing_since.is_none()) {
+                    self.boards.lists.missed.insert(id.clone(), tick);
+                    self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
+                }
+                self.edit_deck(&id, |deck| deck.missing_since = deck.missing_since.or(Some(now)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next request for a presentation whose folder was deleted: a list of its slides, then the removal.
+    pub(super) fn next_deck_removal(&mut self) -> Result<Choice, StoreError> {
+        let grace = self.settings.pages.delete_grace_ms;
+        let due: Vec<DeckId> = self
+            .boards
+            .decks
+            .values()
+            .filter(|deck| deck.presence == Presence::Listed)
+            .filter(|deck| {
+                deck.missing_since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace)
+            })
+            .map(|deck| deck.seen.id.clone())
+            .collect();
+        if due.is_empty() || !self.boards_are_quiet() || self.area_closed(&Area::Presentations).is_some() {
+            return Ok(None);
+        }
+        let all = self.boards.decks.values().filter(|deck| deck.folder.is_some()).count();
+        let unapproved =
+            due.iter().filter(|id| !self.boards.decks.get(*id).is_some_and(|deck| deck.approved)).count();
+        self.boards.lists.decks_held = (unapproved > self.settings.pages.max_deletes
+            || (unapproved == all && all > 1))
+            .then(|| format!("the folders of {unapproved} of {all} presentations are gone"));
+        for id in due {
+            let approved = self.boards.decks.get(&id).is_some_and(|deck| deck.approved);
+            if self.boards.lists.decks_held.is_some() && !approved {
+                continue;
+            }
+            if self.settings.pages.deletes == Deletes::Restore {
+                self.deck_returns(&id, "the config says that deleted files come back")?;
+                continue;
+            }
+            let busy = self.flights.values().any(|flight| {
+                matches!(&flight.purpose, crate::engine::Purpose::Board(purpose) if **purpose == Purpose::TrashDeck { deck: id.clone() })
+            });
+            if busy {
+                continue;
+            }
+            let missed = self.boards.lists.missed.get(&id).copied().unwrap_or(0);
+            if self.boards.lists.slides_at.get(&id).copied().unwrap_or(0) <= missed {
+                self.boards.lists.slides_due.insert(id.clone(), self.now);
+                continue;
+            }
+            let changed = self.slides_of(&id).any(|node| {
+                node.presence != Presence::Listed
+                    || node.base.as_ref().map(|base| base.elements) != node.remote
+            });
+            if changed {
+                self.deck_returns(&id, "it was deleted here and changed in the app; its folder comes back")?;
+                continue;
+            }
+            if !self.pace.allows(Class::Edit, 1, false, self.now) {
+                return Ok(None);
+            }
+            return Ok(Some(board(BoardEffect::TrashDeck(id.clone()), Purpose::TrashDeck { deck: id })));
+        }
+        Ok(None)
+    }
+
+    fn deck_returns(&mut self, deck: &DeckId, why: &str) -> Result<(), StoreError> {
+        if let Some(folder) = self.deck_folder(deck) {
+            self.notice(folder.as_str(), why.to_owned(), "delete it in the app")?;
+            self.say(Way::Aside, &folder, "its folder comes back");
+        }
+        self.edit_deck(deck, |node| {
+            node.missing_since = None;
+            node.approved = false;
+        })?;
+        let slides: Vec<CanvasId> = self.slides_of(deck).map(|node| node.id.clone()).collect();
+        for slide in slides {
+            self.canvas_returns(&slide, None)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn deck_trashed(
+        &mut self,
+        deck: &DeckId,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        match result {
+            Ok(_) => {
+                if let Some(folder) = self.deck_folder(deck) {
+                    self.say(Way::Up, &folder, "presentation trashed");
+                }
+                let slides: Vec<CanvasId> =
+                    self.boards.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();
+                for slide in slides {
+                    self.forget_canvas(&slide)?;
+                }
+                self.boards.decks.remove(deck);
+                self.store.delete_deck(deck)
+            }
+            Err(error @ (ServiceError::Forbidden(_) | ServiceError::Rejected { .. })) => {
+                self.deck_returns(deck, &format!("{error}; its folder comes back"))
+            }
+            Err(ServiceError::NotFound(_)) => {
+                self.boards.lists.decks_due = self.now;
+                let tick = self.tick;
+                let again = self.boards.lists.missed.insert(deck.clone(), tick);
+                let twice = again.is_some() && !self.boards.lists.not_trashed.insert(deck.clone());
+                if twice {
+                    self.boards.lists.not_trashed.remove(deck);
+                    let why = "the service shows it and does not let you delete it; its folder comes back";
+                    return self.deck_returns(deck, why);
+                }
+                Ok(())
+            }
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Folders of presentations follow their names; one that the user renamed goes back; an empty one goes.
+    pub(super) fn settle_deck_folders(&mut self) -> Result<Choice, StoreError> {
+        let ids: Vec<DeckId> = self.boards.decks.keys().cloned().collect();
+        for id in ids {
+            let (Some(node), Some(folder)) = (self.boards.decks.get(&id).cloned(), self.deck_folder(&id))
+            else {
+                continue;
+            };
+            if node.presence == Presence::Gone {
+                if self.boards.canvases.keys().any(|canvas| canvas.deck() == Some(&id))
+                    || self.boards.drawn.keys().any(|path| path.is_within(&folder))
+                {
+                    continue;
+                }
+                self.boards.decks.remove(&id);
+                self.store.delete_deck(&id)?;
+                if self.boards.there.remove(&folder).is_some() {
+                    return Ok(Some(on_disk(Effect::RemoveFolder(folder), Purpose::RemoveFolder)));
+                }
+                continue;
+            }
+            if node.presence != Presence::Listed || !self.boards_are_quiet() {
+                continue;
+            }
+            if let Some(from) = self.folder_moved_to(&id, &folder) {
+                let purpose = Purpose::RenameFolder {
+                    deck: id,
+                    from: from.clone(),
+                    to: folder.clone(),
+                    puts_back: true,
+                };
+                return Ok(Some(on_disk(Effect::Rename { from, to: folder }, purpose)));
+            }
+            if node.named.as_ref() == Some(&node.seen.name) {
+                continue;
+            }
+            let stays = naming::still_says(folder.name(), &node.seen.name);
+            let to = if stays { None } else { self.renamed_deck_folder(&node) };
+            match to.filter(|_| self.boards.there.contains_key(&folder)) {
+                Some(to) => {
+                    let purpose = Purpose::RenameFolder {
+                        deck: id,
+                        from: folder.clone(),
+                        to: to.clone(),
+                        puts_back: false,
+                    };
+                    return Ok(Some(on_disk(Effect::Rename { from: folder, to }, purpose)));
+                }
+                None => {
+                    let to = if stays { None } else { self.renamed_deck_folder(&node) };
+                    self.edit_deck(&id, |deck| {
+                        deck.named = Some(deck.seen.name.clone());
+                        if let Some(to) = to {
+                            deck.folder = Some(to.name().to_owned());
+                        }
+                    })?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The folder that a presentation's files are in although its own is gone.
+    fn folder_moved_to(&self, deck: &DeckId, folder: &MirrorPath) -> Option<MirrorPath> {
+        if self.boards.there.contains_key(folder) {
+            return None;
+        }
+        let other = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent()).next()?;
+        let is_free = other.parent() == Self::decks_root() && self.deck_at(&other).is_none();
+        (other != *folder && is_free && self.boards.there.contains_key(&other)).then_some(other)
+    }
+
+    pub(super) fn deck_folder_renamed(
+        &mut self,
+        deck: &DeckId,
+        from: &MirrorPath,
+        to: &MirrorPath,
+        puts_back: bool,
+    ) -> Result<(), StoreError> {
+        let moved: Vec<(MirrorPath, MirrorPath)> = self
+            .boards
+            .files
+            .keys()
+            .filter_map(|path| Some((path.clone(), path.rebase(from, to)?)))
+            .collect();
+        for (old, new) in moved {
+            if let Some(file) = self.boards.files.get(&old).cloned() {
+                self.forget_canvas_file(&old)?;
+                self.bind_file(crate::model::CanvasFile { path: new, ..file })?;
+            }
+        }
+        let there: Vec<MirrorPath> =
+            self.boards.there.keys().filter(|path| path.is_within(from)).cloned().collect();
+        for path in there {
+            if let (Some(entry), Some(new)) = (self.boards.there.remove(&path), path.rebase(from, to)) {
+                self.boards.there.insert(new, entry);
+            }
+        }
+        self.drawings_moved(from, to)?;
+        self.boards.new_folders.remove(from);
+        self.edit_deck(deck, |node| {
+            node.folder = Some(to.name().to_owned());
+            node.named = Some(node.seen.name.clone());
+            node.missing_since = None;
+        })?;
+        self.wake_deck(deck);
+        self.watch.scan_by(self.now);
+        if puts_back {
+            let why =
+                "a presentation cannot be renamed or moved through the API; its folder has its name back";
+            self.say(Way::Aside, to, why);
+            return self.notice(to.as_str(), why.to_owned(), "rename it in the app");
+        }
+        self.say(Way::Down, to, format!("renamed from {}", from.name()));
+        Ok(())
+    }
+}

@@ -1,0 +1,483 @@
+//! The next act of one canvas, from what was last seen of its file, its elements and their base: the pages' three-way
+//! comparison, by element.
+
+use super::super::{Engine, Way};
+use super::place::stem_of;
+use super::{Choice, Purpose, Want, Wrote, on_disk};
+use crate::canvas::{self, Aliases, Local, Merged, Op};
+use crate::model::{
+    CanvasAgreed, CanvasFile, CanvasId, CanvasNode, ContentHash, Effect, Elements, Expect, IntentKind,
+    MirrorPath, Presence, Stamp,
+};
+use crate::store::{CanvasWriting, StoreError};
+
+/// A canvas whose file was compared with the service.
+pub(super) struct Compared {
+    pub(super) text: String,
+    pub(super) hash: ContentHash,
+    pub(super) base: Elements,
+    pub(super) remote: Elements,
+    pub(super) names: Aliases,
+    pub(super) local: Local,
+    pub(super) merged: Merged,
+    /// What may be sent now: everything in `merged.ops` that was not refused as it is.
+    pub(super) sendable: Vec<Op>,
+}
+
+impl Engine {
+    /// Decides on one canvas: an effect on the folder, or a wish at the service, or rest.
+    pub(super) fn settle_canvas(&mut self, canvas: &CanvasId) -> Result<Choice, StoreError> {
+        self.boards.active.remove(canvas);
+        let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(None) };
+        if self.boards.wants.get(canvas) != Some(&Want::Look) {
+            self.boards.wants.remove(canvas);
+        }
+        if !self.is_canvas_live(&node) {
+            return Ok(None);
+        }
+        match node.presence {
+            Presence::Gone => return self.canvas_gone(&node),
+            Presence::Listed => {}
+            Presence::Unlisted | Presence::Hidden => {
+                // The lists tell what has become of it.
+                self.boards.wants.remove(canvas);
+                return Ok(None);
+            }
+        }
+        if node.remote.is_none() || node.file.as_ref().is_some_and(|path| self.is_settling(path)) {
+            return Ok(None);
+        }
+        match (&node.file, &node.base) {
+            (None, None) => self.materialise_canvas(&node),
+            (None, Some(_)) => self.canvas_missing(&node),
+            (Some(path), _) => match self.boards.files.get(path).cloned() {
+                Some(file) => self.settle_canvas_file(&node, &file),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn materialise_canvas(&mut self, node: &CanvasNode) -> Result<Choice, StoreError> {
+        let Some(remote) = node.remote else { return Ok(None) };
+        if !self.boards_are_quiet() || self.awaits_board_intent(node) {
+            self.boards.active.insert(node.id.clone());
+            return Ok(None);
+        }
+        let Some(place) = self.canvas_place(node) else { return Ok(None) };
+        let place = if self.boards.adopting { self.adoptable_place(node).unwrap_or(place) } else { place };
+        if let Some(file) = self.boards.files.get(&place).cloned() {
+            let mine = self.boards.adopting && file.canvas.is_none();
+            if mine {
+                self.bind_file(CanvasFile { canvas: Some(node.id.clone()), hash: None, ..file })?;
+                self.boards.unread.insert(place, self.now);
+            }
+            // Else whoever stands there moves away first, and wakes its siblings then.
+            return Ok(None);
+        }
+        let elements = self.store.elements(remote)?;
+        let text = canvas::render(&elements);
+        let writing = CanvasWriting { text: ContentHash::of(text.as_bytes()), elements: remote, whole: true };
+        self.note_canvas_writing(&node.id, Some(writing))?;
+        let (canvas, path) = (node.id.clone(), place.clone());
+        let purpose = Purpose::Write { canvas, path, writing, what: Wrote::New };
+        let effect = Effect::WriteFile { path: place, bytes: text.into_bytes(), expect: Expect::Absent };
+        Ok(Some(on_disk(effect, purpose)))
+    }
+
+    /// Where the file of a whiteboard would stand had no other its name: the state may have been lost.
+    fn adoptable_place(&self, node: &CanvasNode) -> Option<MirrorPath> {
+        let folder = self.boards_root(node.workspace.as_ref()?)?;
+        let name = crate::plan::naming::choose(&node.name, &|_| false, 200);
+        let path = folder.join(&format!("{}{}", name.stem, super::place::ENDING)).ok()?;
+        self.boards.files.get(&path).is_some_and(|file| file.canvas.is_none()).then_some(path)
+    }
+
+    fn awaits_board_intent(&self, node: &CanvasNode) -> bool {
+        self.boards.intents.values().any(|intent| match (&intent.kind, &node.id) {
+            (IntentKind::Board(space, path), CanvasId::Board(_)) => {
+                node.workspace.as_ref() == Some(space) && Self::stem_said(path) == node.name
+            }
+            (IntentKind::Slide(deck, _), CanvasId::Slide(own, _)) => deck == own,
+            _ => false,
+        }) || node.id.deck().is_some_and(|deck| self.boards.decks.get(deck).is_some_and(|deck| deck.blank))
+    }
+
+    fn settle_canvas_file(&mut self, node: &CanvasNode, file: &CanvasFile) -> Result<Choice, StoreError> {
+        let Some(hash) = file.hash else {
+            return Ok(if file.problem.is_none() { self.read_canvas_file(&file.path) } else { None });
+        };
+        if file.problem.is_some() {
+            return Ok(None);
+        }
+        if let Some(place) = self.canvas_place(node).filter(|place| *place != file.path) {
+            return Ok(self.relocate_canvas(node, &file.path, &place));
+        }
+        let Some(base) = &node.base else { return self.adopt_canvas(node, file, hash) };
+        if base.text == Some(hash) && node.remote == Some(base.elements) {
+            self.canvas_rests(&node.id);
+            return Ok(None);
+        }
+        let Some(compared) = self.compare(node, file, hash)? else {
+            let problem = self.boards.files.get(&file.path).is_some_and(|file| file.problem.is_some());
+            return Ok(if problem { None } else { self.read_canvas_file(&file.path) });
+        };
+        if let Some(first) = compared.merged.collisions.first()
+            && self.boards.moments.get(&node.id).and_then(|moment| moment.copied) != Some(hash)
+            && !self.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
+        {
+            let summary = first.clone();
+            return Ok(self.copy_canvas(node, file, &compared, summary));
+        }
+        if !compared.sendable.is_empty() {
+            let accident = self.node_deletions_held(node, &compared);
+            if accident.is_some() {
+                // Nor is the file touched: what comes back into it would make the rest look like no accident.
+                self.moment_of(&node.id).held = accident;
+                return Ok(None);
+            }
+            let held = self.area_closed(&self.area_of(node));
+            let waits = held.is_some();
+            let tick = self.tick;
+            let moment = self.moment_of(&node.id);
+            moment.held = held;
+            if !waits {
+                if moment.wanted == 0 {
+                    moment.wanted = tick;
+                }
+                self.boards.wants.insert(node.id.clone(), Want::Push);
+                return Ok(None);
+            }
+        }
+        self.bring_down(node, file, &compared)
+    }
+
+    fn canvas_rests(&mut self, canvas: &CanvasId) {
+        self.boards.refused.retain(|(other, _), _| other != canvas);
+        if let Some(moment) = self.boards.moments.get_mut(canvas) {
+            moment.text = None;
+            moment.wanted = 0;
+            moment.held = None;
+        }
+    }
+
+    /// Compares a file with its base and the service; `None` when its text must be read first, or has a problem.
+    pub(super) fn compare(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        hash: ContentHash,
+    ) -> Result<Option<Compared>, StoreError> {
+        let kept = self.boards.moments.get(&node.id).and_then(|moment| moment.text.clone());
+        let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else { return Ok(None) };
+        let remote = self.elements_at(node.remote)?;
+        let base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
+        let base = canvas::known(&text, &base, &remote);
+        let names = self.boards.names.get(&node.id).cloned().unwrap_or_default();
+        let surface = node.id.surface();
+        let local = match canvas::read(&text, surface, &base, &names) {
+            Ok(local) => local,
+            Err(why) => {
+                self.save_canvas_file(CanvasFile { problem: Some(why), ..file.clone() })?;
+                return Ok(None);
+            }
+        };
+        let merged = canvas::merge(surface, &base, &remote, &local, self.settings.boards.permanent_deletes);
+        let sendable = merged
+            .ops
+            .iter()
+            .filter(|op| {
+                let refused = self.boards.refused.get(&(node.id.clone(), op.about().to_owned()));
+                refused.is_none_or(|(refused, _)| refused != *op)
+            })
+            .cloned()
+            .collect();
+        Ok(Some(Compared { text, hash, base, remote, names, local, merged, sendable }))
+    }
+
+    /// Many nodes gone at once look like an accident, and elements have no trash.
+    fn node_deletions_held(&self, node: &CanvasNode, compared: &Compared) -> Option<String> {
+        let deletes = compared.sendable.iter().any(|op| matches!(op, Op::Delete { .. }));
+        let (gone, all) = (compared.local.gone.len(), compared.base.len());
+        let many = gone > self.settings.pages.max_deletes
+            || (gone == all && all > 2)
+            || (gone > 5 && gone > all / 2);
+        (deletes && many && !node.approved).then(|| {
+            format!("{gone} of its {all} nodes are gone from the file, and elements have no trash: nothing is sent")
+        })
+    }
+
+    /// The service's side into the file, as far as nothing of the file's own is still to be sent.
+    fn bring_down(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        compared: &Compared,
+    ) -> Result<Choice, StoreError> {
+        let Compared { text, hash, base, merged, names, local, .. } = compared;
+        let out = match canvas::patch(text, base, &merged.target, names) {
+            Ok(out) => out,
+            Err(why) => {
+                self.save_canvas_file(CanvasFile { problem: Some(why), ..file.clone() })?;
+                return Ok(None);
+            }
+        };
+        self.tell_notes(node, file, *hash, merged, local)?;
+        let whole = merged.ops.is_empty();
+        let elements = self.store.keep_elements(&merged.base)?;
+        let writing = CanvasWriting { text: ContentHash::of(out.as_bytes()), elements, whole };
+        if writing.text == *hash {
+            self.canvas_says(&node.id, writing)?;
+            if whole {
+                self.canvas_rests(&node.id);
+            }
+            // What was just recorded needs no second thought, unless it changed what is to be done.
+            self.boards.active.remove(&node.id);
+            return Ok(None);
+        }
+        self.note_canvas_writing(&node.id, Some(writing))?;
+        let news = |element| !compared.base.contains(element);
+        let fewer = compared.remote.len() < compared.base.len();
+        let what = if fewer || compared.remote.iter().any(news) {
+            Wrote::Changes
+        } else if local.aliased {
+            Wrote::Ids
+        } else {
+            Wrote::PutBack
+        };
+        let purpose = Purpose::Write { canvas: node.id.clone(), path: file.path.clone(), writing, what };
+        let expect = Expect::Content(*hash);
+        let effect = Effect::WriteFile { path: file.path.clone(), bytes: out.into_bytes(), expect };
+        Ok(Some(on_disk(effect, purpose)))
+    }
+
+    /// Says once what of a file is put back, or stays in it only.
+    fn tell_notes(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        hash: ContentHash,
+        merged: &Merged,
+        local: &Local,
+    ) -> Result<(), StoreError> {
+        if self.moment_of(&node.id).told == Some(hash) {
+            return Ok(());
+        }
+        self.moment_of(&node.id).told = Some(hash);
+        for note in &merged.notes {
+            self.notice(file.path.as_str(), note.clone(), "nothing to do; change it in the app")?;
+            self.say(Way::Aside, &file.path, note.clone());
+        }
+        if local.strays > 0 && merged.ops.is_empty() && !local.is_clean() {
+            let what =
+                format!("{} of its groups, links, files or edges stay in this file only", local.strays);
+            self.notice(file.path.as_str(), what, "nothing to do; the API cannot make them")?;
+        }
+        Ok(())
+    }
+
+    /// A file is known to say its elements (and, unless `whole`, more that is still to be sent).
+    pub(super) fn canvas_says(
+        &mut self,
+        canvas: &CanvasId,
+        writing: CanvasWriting,
+    ) -> Result<(), StoreError> {
+        let place = self.boards.canvases.get(canvas).and_then(|node| node.file.clone());
+        self.edit_canvas(canvas, |node| {
+            let name = match &node.id {
+                CanvasId::Board(_) => node.name.clone(),
+                CanvasId::Slide(..) => place.as_ref().map(stem_of).unwrap_or_default().to_owned(),
+            };
+            let name = node.base.take().map(|base| base.name).filter(|name| !name.is_empty()).unwrap_or(name);
+            let text = writing.whole.then_some(writing.text);
+            node.base = Some(CanvasAgreed { elements: writing.elements, text, name });
+            if writing.whole {
+                node.approved = false;
+            }
+        })?;
+        self.note_canvas_writing(canvas, None)
+    }
+
+    pub(super) fn note_canvas_writing(
+        &mut self,
+        canvas: &CanvasId,
+        writing: Option<CanvasWriting>,
+    ) -> Result<(), StoreError> {
+        match writing {
+            Some(writing) => drop(self.boards.writing.insert(canvas.clone(), writing)),
+            None if self.boards.writing.remove(canvas).is_none() => return Ok(()),
+            None => {}
+        }
+        self.store.save_canvas_writing(canvas, writing)
+    }
+
+    pub(super) fn canvas_written(
+        &mut self,
+        canvas: &CanvasId,
+        path: &MirrorPath,
+        writing: CanvasWriting,
+        wrote: Wrote,
+        stamp: Stamp,
+    ) -> Result<(), StoreError> {
+        self.boards.there.insert(path.clone(), (false, stamp));
+        self.bind_file(CanvasFile {
+            path: path.clone(),
+            canvas: Some(canvas.clone()),
+            stamp,
+            hash: Some(writing.text),
+            problem: None,
+            racy: true,
+        })?;
+        self.canvas_says(canvas, writing)?;
+        if writing.whole {
+            self.moment_of(canvas).text = None;
+        }
+        let (way, what) = match (wrote, canvas) {
+            (Wrote::New, CanvasId::Board(_)) => (Way::Down, "new whiteboard"),
+            (Wrote::New, CanvasId::Slide(..)) => (Way::Down, "new slide"),
+            (Wrote::Changes, _) => (Way::Down, "changed in the app"),
+            (Wrote::Ids, _) => (Way::Aside, "the new nodes have their ids"),
+            (Wrote::PutBack, _) => (Way::Aside, "put back"),
+        };
+        self.say(way, path, what);
+        Ok(())
+    }
+
+    fn adopt_canvas(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        hash: ContentHash,
+    ) -> Result<Choice, StoreError> {
+        let kept = self.boards.moments.get(&node.id).and_then(|moment| moment.text.clone());
+        let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else {
+            return Ok(self.read_canvas_file(&file.path));
+        };
+        let Some(elements) = node.remote else { return Ok(None) };
+        let remote = self.store.elements(elements)?;
+        let clean = canvas::read(&text, node.id.surface(), &remote, &Aliases::new())
+            .is_ok_and(|local| local.is_clean() && local.gone.is_empty());
+        if clean {
+            self.say(Way::Aside, &file.path, "found in the folder, equal to its canvas");
+            self.canvas_says(&node.id, CanvasWriting { text: hash, elements, whole: true })?;
+            return Ok(None);
+        }
+        // What differs is kept twice.
+        let Some(to) = self.canvas_conflict_path(&file.path) else { return Ok(None) };
+        let purpose = Purpose::SetAside { canvas: node.id.clone(), from: file.path.clone(), to: to.clone() };
+        Ok(Some(on_disk(Effect::Rename { from: file.path.clone(), to }, purpose)))
+    }
+
+    fn copy_canvas(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        compared: &Compared,
+        summary: String,
+    ) -> Choice {
+        let copy = self.canvas_conflict_path(&file.path)?;
+        let bytes = compared.text.clone().into_bytes();
+        let purpose =
+            Purpose::Copy { canvas: node.id.clone(), copy: copy.clone(), text: compared.hash, summary };
+        Some(on_disk(Effect::WriteFile { path: copy, bytes, expect: Expect::Absent }, purpose))
+    }
+
+    /// A file stands elsewhere than it belongs: after a change in the app, or because the user moved it.
+    fn relocate_canvas(&mut self, node: &CanvasNode, path: &MirrorPath, place: &MirrorPath) -> Choice {
+        let agreed = node.base.as_ref().map(|base| base.name.as_str());
+        let puts_back = match &node.id {
+            CanvasId::Board(_) => agreed == Some(node.name.as_str()),
+            CanvasId::Slide(..) => agreed == Some(stem_of(place)),
+        };
+        if puts_back && !self.boards_are_quiet() {
+            self.boards.active.insert(node.id.clone());
+            return None;
+        }
+        let to = match self.boards.files.get(place).map(|file| file.canvas.clone()) {
+            None if self.boards.there.contains_key(place) => {
+                self.moment_of(&node.id).held = Some(format!("something else stands at {place}"));
+                return None;
+            }
+            None => place.clone(),
+            Some(_) if self.moves_in_a_circle(node) => {
+                let aside = format!("{} (moving){}", stem_of(path), super::place::ENDING);
+                path.parent()?.join(&aside).ok().filter(|to| !self.boards.there.contains_key(to))?
+            }
+            // It moves on by itself, and wakes its siblings then.
+            Some(_) => return None,
+        };
+        let purpose =
+            Purpose::Rename { canvas: node.id.clone(), from: path.clone(), to: to.clone(), puts_back };
+        Some(on_disk(Effect::Rename { from: path.clone(), to }, purpose))
+    }
+
+    /// Whether each of some files waits for the next one's place, and the last for the first's.
+    fn moves_in_a_circle(&self, node: &CanvasNode) -> bool {
+        let mut at = node.clone();
+        for _ in 0..self.boards.canvases.len() {
+            let Some(place) = self.canvas_place(&at) else { return false };
+            let Some(next) = self.boards.files.get(&place).and_then(|file| file.canvas.clone()) else {
+                return false;
+            };
+            if next == node.id {
+                return at.id != node.id;
+            }
+            match self.boards.canvases.get(&next) {
+                Some(next) if next.presence == Presence::Listed && next.id != at.id => at = next.clone(),
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    pub(super) fn canvas_renamed(
+        &mut self,
+        canvas: &CanvasId,
+        from: &MirrorPath,
+        to: &MirrorPath,
+        puts_back: bool,
+    ) -> Result<(), StoreError> {
+        let Some(file) = self.boards.files.get(from).cloned() else { return Ok(()) };
+        self.forget_canvas_file(from)?;
+        if let Some(there) = self.boards.there.remove(from) {
+            self.boards.there.insert(to.clone(), there);
+        }
+        self.bind_file(CanvasFile { path: to.clone(), ..file })?;
+        let at_last =
+            self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node)).as_ref() == Some(to);
+        self.edit_canvas(canvas, |node| {
+            let name = match &node.id {
+                CanvasId::Board(_) => node.name.clone(),
+                CanvasId::Slide(..) => stem_of(to).to_owned(),
+            };
+            if let Some(base) = node.base.as_mut().filter(|_| at_last) {
+                base.name = name;
+            }
+        })?;
+        if let Some(deck) = canvas.deck().cloned() {
+            self.wake_deck(&deck);
+        }
+        self.wake_unplaced();
+        if !puts_back {
+            self.say(Way::Down, to, format!("renamed from {}", from.name()));
+            return Ok(());
+        }
+        let (what, mend) = match canvas {
+            CanvasId::Board(_) => (
+                "a whiteboard cannot be renamed or moved through the API; its file is put back",
+                "rename it in the app",
+            ),
+            CanvasId::Slide(..) => (
+                "slides cannot be reordered or moved through the API; the file is put back",
+                "reorder them in the app",
+            ),
+        };
+        self.say(Way::Aside, to, what);
+        self.notice(to.as_str(), what.to_owned(), mend)
+    }
+
+    /// Canvases that have no file yet may have waited for a place.
+    fn wake_unplaced(&mut self) {
+        let waiting = self.boards.canvases.values().filter(|node| node.file.is_none());
+        self.boards.active.extend(waiting.map(|node| node.id.clone()).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,233 @@
+//! What is looked at next: lists of whiteboards, presentations and slides, and the elements of each canvas. Which target
+//! goes next is one small function, [`Engine::next_canvas_target`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::pace::Class;
+use super::super::{Engine, poll};
+use super::{Choice, Purpose, board};
+use crate::model::{BoardEffect, CanvasId, CanvasNode, DeckId, Presence, Timestamp, WorkspaceId};
+
+const LIST_EVERY_MS: i64 = 60_000;
+/// Lists of slides share this many requests a minute, all presentations together.
+const SLIDE_LISTS_A_MINUTE: i64 = 4;
+pub(super) const RETRY_MS: i64 = 15_000;
+/// A look is not worth a request sooner than this, unless somebody is at work there.
+const OLD_ENOUGH_MS: i64 = 600_000;
+
+/// When lists are due and when they were last taken in, as ticks.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    pub(super) boards_due: BTreeMap<WorkspaceId, Timestamp>,
+    pub(super) boards_at: BTreeMap<WorkspaceId, u64>,
+    pub(super) decks_due: Timestamp,
+    pub(super) decks_at: u64,
+    pub(super) slides_due: BTreeMap<DeckId, Timestamp>,
+    pub(super) slides_at: BTreeMap<DeckId, u64>,
+    /// When a presentation was first found without slides although it had some.
+    pub(super) emptied: BTreeMap<DeckId, u64>,
+    /// Why a list could not be taken in.
+    pub(super) trouble: BTreeMap<String, String>,
+    /// When each presentation's folder was first found missing.
+    pub(super) missed: BTreeMap<DeckId, u64>,
+    /// Presentations that the service would not find when they were to be trashed.
+    pub(super) not_trashed: BTreeSet<DeckId>,
+    /// Why presentations whose folders are gone are not removed.
+    pub(super) decks_held: Option<String>,
+    /// Lists whose absences wait for a person, and why.
+    pub(super) held: BTreeMap<String, String>,
+}
+
+impl Engine {
+    /// The next list of whiteboards, presentations or slides that is due.
+    pub(in super::super) fn next_board_list(&mut self) -> Choice {
+        if !self.boards_are_on() {
+            return None;
+        }
+        let first = self.boards.lists.decks_at == 0 || self.full_pass.is_some();
+        let class = if first { Class::Asked } else { Class::List };
+        if !self.pace.allows(class, 1, false, self.now) {
+            return None;
+        }
+        let effect = self.due_list()?;
+        Some(board(effect.clone(), Purpose::List(effect)))
+    }
+
+    /// The list that has been due for longest and is not under way.
+    fn due_list(&self) -> Option<BoardEffect> {
+        let all = self
+            .all_lists()
+            .into_iter()
+            .filter(|(due, effect)| *due <= self.now && !self.is_list_under_way(effect));
+        all.min_by_key(|(due, _)| *due).map(|(_, effect)| effect)
+    }
+
+    fn is_list_under_way(&self, effect: &BoardEffect) -> bool {
+        self.flights.values().any(|flight| {
+            matches!(&flight.purpose, super::super::Purpose::Board(purpose) if **purpose == Purpose::List(effect.clone()))
+        })
+    }
+
+    fn all_lists(&self) -> Vec<(Timestamp, BoardEffect)> {
+        let (on, lists) = (self.settings.boards, &self.boards.lists);
+        let mut all = Vec::new();
+        if on.whiteboards {
+            let spaces = self.trees.workspaces.values().filter(|node| self.is_live(&node.seen.id));
+            all.extend(spaces.map(|node| {
+                let due = lists.boards_due.get(&node.seen.id).copied().unwrap_or_default();
+                (due, BoardEffect::ListBoards(node.seen.id.clone()))
+            }));
+        }
+        if on.presentations && !self.trees.workspaces.is_empty() {
+            all.push((lists.decks_due, BoardEffect::ListDecks));
+            let decks = self.boards.decks.values().filter(|deck| deck.presence == Presence::Listed);
+            all.extend(decks.map(|deck| {
+                let due = lists.slides_due.get(&deck.seen.id).copied().unwrap_or_default();
+                (due, BoardEffect::ListSlides(deck.seen.id.clone()))
+            }));
+        }
+        all
+    }
+
+    /// Every list that an end depends on has been taken in at least once.
+    pub(super) fn board_lists_done(&self) -> bool {
+        let lists = &self.boards.lists;
+        self.all_lists().iter().all(|(_, effect)| match effect {
+            BoardEffect::ListBoards(space) => lists.boards_at.contains_key(space),
+            BoardEffect::ListDecks => lists.decks_at > 0,
+            BoardEffect::ListSlides(deck) => lists.slides_at.contains_key(deck),
+            _ => true,
+        })
+    }
+
+    /// When the next list of slides of one presentation is due.
+    pub(super) fn slides_due_next(&self) -> Timestamp {
+        let decks = i64::try_from(self.boards.decks.len()).unwrap_or(1).max(1);
+        self.now.plus_ms((60_000 * decks / SLIDE_LISTS_A_MINUTE).max(LIST_EVERY_MS))
+    }
+
+    pub(super) fn list_due_next(&self) -> Timestamp {
+        self.now.plus_ms(LIST_EVERY_MS)
+    }
+
+    /// The next look of the background at a canvas.
+    pub(in super::super) fn next_board_poll(&mut self) -> Choice {
+        if !self.boards_are_on() {
+            return None;
+        }
+        let left = u32::try_from(self.canvases_left()).unwrap_or(u32::MAX);
+        let burst = left > 0 && left <= self.pace.background_room(self.now);
+        let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
+        if !self.pace.allows(class, 1, burst, self.now) {
+            return None;
+        }
+        let canvas = self.next_canvas_target()?;
+        Some(board(BoardEffect::ListElements(canvas.clone()), Purpose::Look { canvas, class }))
+    }
+
+    /// Which canvas is looked at next: one never seen, one that a pass waits for, one being edited right now, or the one
+    /// with the best score.
+    fn next_canvas_target(&self) -> Option<CanvasId> {
+        let ready = |node: &&CanvasNode| !self.is_canvas_busy(&node.id) && !self.waits_for_time(&node.id);
+        let all = || self.polled_canvases().filter(ready);
+        if let Some(node) = all().find(|node| node.remote.is_none()) {
+            return Some(node.id.clone());
+        }
+        if self.full_pass.is_some() {
+            return all().find(|node| self.pass_wants_canvas(&node.id)).map(|node| node.id.clone());
+        }
+        let overdue = |node: &CanvasNode| self.now.since_ms(node.poll.last) - node.poll.gap_ms;
+        let hot = all().filter(|node| node.poll.gap_ms > 0 && overdue(node) >= 0);
+        let old = all().filter(|node| {
+            self.settings.eager || self.now.since_ms(node.poll.last) >= OLD_ENOUGH_MS.min(self.lap_ms())
+        });
+        let best = |a: &&CanvasNode, b: &&CanvasNode| {
+            poll::score(&a.poll, self.now).total_cmp(&poll::score(&b.poll, self.now))
+        };
+        hot.max_by_key(|node| overdue(node)).or_else(|| old.max_by(best)).map(|node| node.id.clone())
+    }
+
+    /// How long a lap over all canvases may take at the least: one look a second.
+    fn lap_ms(&self) -> i64 {
+        (i64::try_from(self.boards.canvases.len()).unwrap_or(i64::MAX / 2_000) * 1_000).max(30_000)
+    }
+
+    fn polled_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
+        self.boards
+            .canvases
+            .values()
+            .filter(|node| node.presence == Presence::Listed && self.is_canvas_live(node))
+    }
+
+    /// Looks that are still to be made: first ones, and those of a pass.
+    pub(super) fn canvases_left(&self) -> usize {
+        let left = |node: &&CanvasNode| node.remote.is_none() || self.pass_wants_canvas(&node.id);
+        self.polled_canvases().filter(left).count()
+    }
+
+    fn pass_wants_canvas(&self, canvas: &CanvasId) -> bool {
+        self.precedes_pass(self.boards.moments.get(canvas).map_or(0, |moment| moment.looked))
+    }
+
+    /// A pass over everything begins: every list is due.
+    pub(in super::super) fn begin_board_pass(&mut self) {
+        let lists = &mut self.boards.lists;
+        lists.boards_due.clear();
+        lists.slides_due.clear();
+        lists.decks_due = Timestamp::default();
+        self.boards.forbidden.clear();
+        self.boards.refusals.clear();
+        self.boards.refused.clear();
+        self.wake_boards();
+    }
+
+    /// Whether a pass has seen every list and every canvas.
+    pub(in super::super) fn board_pass_is_over(&self) -> bool {
+        let lists = &self.boards.lists;
+        let seen = |tick: Option<&u64>| !self.precedes_pass(tick.copied().unwrap_or(0));
+        self.all_lists().iter().all(|(_, effect)| match effect {
+            BoardEffect::ListBoards(space) => seen(lists.boards_at.get(space)),
+            BoardEffect::ListDecks => seen(Some(&lists.decks_at)),
+            BoardEffect::ListSlides(deck) => seen(lists.slides_at.get(deck)),
+            _ => true,
+        }) && self.polled_canvases().all(|node| !self.pass_wants_canvas(&node.id))
+    }
+
+    /// When something of ours may be due next.
+    pub(in super::super) fn next_board_due(&self, now: Timestamp) -> Timestamp {
+        let far = now.plus_ms(3_600_000);
+        if !self.boards_are_on() {
+            return far;
+        }
+        let lists = self.all_lists().into_iter().filter(|(_, effect)| !self.is_list_under_way(effect));
+        let list = lists
+            .map(|(due, _)| due)
+            .min()
+            .map_or(far, |due| due.max(self.pace.earliest(Class::List, 1, false, now)));
+        let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
+        let look = self.pace.earliest(class, 1, false, now);
+        let look =
+            if self.canvases_left() > 0 || self.settings.eager { look } else { look.max(now.plus_ms(5_000)) };
+        let look = if self.boards.canvases.is_empty() { far } else { look };
+        let waits = !self.boards.wants.is_empty() || !self.boards.intents.is_empty();
+        let edit =
+            if waits { self.pace.earliest(Class::Edit, 2, false, now).max(now.plus_ms(100)) } else { far };
+        list.min(look).min(edit)
+    }
+
+    /// When something on disk may be due next.
+    pub(in super::super) fn next_board_disk_due(&self) -> Option<Timestamp> {
+        let waiting = self.boards.moments.values().map(|moment| moment.retry_at).filter(|at| *at > self.now);
+        let folders =
+            self.boards.new_folders.values().map(|at| at.plus_ms(self.settings.pages.delete_grace_ms));
+        let drawing = self.boards.draw_due.then_some(self.boards.draw_retry).filter(|at| *at > self.now);
+        self.boards
+            .unread
+            .values()
+            .copied()
+            .chain(waiting)
+            .chain(folders.filter(|at| *at > self.now))
+            .chain(drawing)
+            .min()
+    }
+}

@@ -1,0 +1,135 @@
+//! The read-only view of whiteboards and presentations, for `status` and `list`.
+
+use super::{Grave, ReadOnly, StoreError};
+use crate::model::{CanvasFile, CanvasId, CanvasNode, DeckNode, MirrorPath, Presence, Timestamp};
+
+/// Counts that `status` shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BoardCounts {
+    /// Whiteboards whose file and elements have agreed.
+    pub whiteboards: u64,
+    /// Presentations that have a folder with all their slides.
+    pub presentations: u64,
+    /// Slides whose file and elements have agreed.
+    pub slides: u64,
+    /// Whiteboards and slides that the service lists and that have not been mirrored yet.
+    pub unmirrored: u64,
+    /// Whiteboards, slides and new files with something not yet carried to the other side.
+    pub pending: u64,
+}
+
+/// One mirrored whiteboard, presentation or slide for `list`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CanvasRow {
+    /// `whiteboard`, `presentation` or `slide`.
+    pub kind: &'static str,
+    /// Its id; `None` for a file that is none yet.
+    pub id: Option<String>,
+    /// A whiteboard's workspace.
+    pub workspace: Option<String>,
+    /// Its file or folder, where there is one.
+    pub path: Option<String>,
+    /// Its name; a slide has its presentation's.
+    pub title: String,
+    /// As for pages.
+    pub state: &'static str,
+    /// When it was last looked at.
+    pub checked_at: Option<Timestamp>,
+}
+
+impl ReadOnly {
+    /// The counts of whiteboards and presentations for `status`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn board_counts(&mut self) -> Result<BoardCounts, StoreError> {
+        let mut counts = BoardCounts::default();
+        for row in self.canvases()? {
+            let mirrored = matches!(row.state, "synced" | "changed" | "deleted" | "problem");
+            match row.kind {
+                "whiteboard" if row.id.is_some() => counts.whiteboards += u64::from(mirrored),
+                "slide" if row.id.is_some() => counts.slides += u64::from(mirrored),
+                "presentation" => counts.presentations += u64::from(row.path.is_some()),
+                _ => {}
+            }
+            match row.state {
+                "incoming" if row.kind != "presentation" => counts.unmirrored += 1,
+                "changed" | "deleted" | "new" => counts.pending += 1,
+                _ => {}
+            }
+        }
+        Ok(counts)
+    }
+
+    /// What was deleted for good from the canvas whose file is at `path`, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn graves(&self, path: &MirrorPath) -> Result<Vec<Grave>, StoreError> {
+        self.store().graves(path)
+    }
+
+    /// Every whiteboard, presentation and slide, by path.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn canvases(&mut self) -> Result<Vec<CanvasRow>, StoreError> {
+        let loaded = self.store_mut().load_boards()?;
+        let there = |presence| presence != Presence::Gone;
+        let mut rows: Vec<CanvasRow> = Vec::new();
+        for deck in loaded.decks.values().filter(|deck| there(deck.presence)) {
+            let mirrored = deck.listed_at.0 > 0 && deck.missing_since.is_none();
+            rows.push(CanvasRow {
+                kind: "presentation",
+                id: Some(deck.seen.id.to_string()),
+                workspace: None,
+                path: deck.folder.as_ref().map(|folder| format!("Presentations/{folder}")),
+                title: deck.seen.name.clone(),
+                state: if mirrored { "synced" } else { "incoming" },
+                checked_at: Some(deck.listed_at).filter(|at| at.0 > 0),
+            });
+        }
+        for node in loaded.canvases.values().filter(|node| there(node.presence)) {
+            let file = node.file.as_ref().and_then(|path| loaded.files.get(path));
+            let deck = node.id.deck().and_then(|deck| loaded.decks.get(deck));
+            rows.push(CanvasRow {
+                kind: kind_of(&node.id),
+                id: Some(node.id.own_id().to_owned()),
+                workspace: node.workspace.as_ref().map(ToString::to_string),
+                path: node.file.as_ref().map(ToString::to_string),
+                title: deck.map_or_else(|| node.name.clone(), |deck: &DeckNode| deck.seen.name.clone()),
+                state: state_of(node, file),
+                checked_at: Some(node.poll.last).filter(|at| at.0 > 0),
+            });
+        }
+        rows.extend(loaded.files.values().filter(|file| file.canvas.is_none()).map(|file| CanvasRow {
+            kind: if file.path.as_str().starts_with("Presentations/") { "slide" } else { "whiteboard" },
+            id: None,
+            workspace: None,
+            path: Some(file.path.to_string()),
+            title: file.path.name().trim_end_matches(".canvas").to_owned(),
+            state: if file.problem.is_some() { "problem" } else { "new" },
+            checked_at: None,
+        }));
+        rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
+        Ok(rows)
+    }
+}
+
+fn kind_of(id: &CanvasId) -> &'static str {
+    match id {
+        CanvasId::Board(_) => "whiteboard",
+        CanvasId::Slide(..) => "slide",
+    }
+}
+
+fn state_of(node: &CanvasNode, file: Option<&CanvasFile>) -> &'static str {
+    let Some(base) = &node.base else { return "incoming" };
+    match file {
+        Some(file) if file.problem.is_some() => "problem",
+        None => "deleted",
+        Some(file) if file.hash != base.text => "changed",
+        _ if node.remote != Some(base.elements) => "incoming",
+        _ => "synced",
+    }
+}

@@ -1,0 +1,578 @@
+//! Rows of whiteboards, presentations and slides: the `board_*` tables. What they mean is the engine's.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension, Row, params};
+use serde_json::Value;
+
+use super::rows::{
+    hash, optional_hash, path, presence_number, presence_of, stamp_from, stamp_values, workspace_id,
+};
+use super::{Store, StoreError};
+use crate::model::{
+    BoardId, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, CanvasNode, ContentHash, Deck, DeckId,
+    DeckNode, Elements, IntentKind, MirrorPath, PageId, PollState, SlideId, Stamp, Timestamp, elements_hash,
+    elements_json,
+};
+
+/// Everything remembered of canvases.
+#[derive(Debug, Default)]
+pub struct LoadedBoards {
+    /// Presentations by id.
+    pub decks: BTreeMap<DeckId, DeckNode>,
+    /// Whiteboards and slides by id.
+    pub canvases: BTreeMap<CanvasId, CanvasNode>,
+    /// Canvas files by path.
+    pub files: BTreeMap<MirrorPath, CanvasFile>,
+    /// By canvas: the element that an id of its file means.
+    pub names: BTreeMap<CanvasId, BTreeMap<String, String>>,
+    /// Writes to canvas files that are not known to have ended.
+    pub writing: BTreeMap<CanvasId, CanvasWriting>,
+    /// POSTs that are not known to have ended.
+    pub intents: Vec<CanvasIntent>,
+    /// Generated files by path.
+    pub drawn: BTreeMap<MirrorPath, Drawn>,
+    /// Magnets by page.
+    pub dashboards: BTreeMap<PageId, Value>,
+}
+
+/// A text on its way into a canvas file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CanvasWriting {
+    /// What the file will hold.
+    pub text: ContentHash,
+    /// The base from then on.
+    pub elements: ContentHash,
+    /// Whether the text says just that, and nothing that is still to be sent.
+    pub whole: bool,
+}
+
+/// A generated file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawn {
+    /// What it was made from.
+    pub source: ContentHash,
+    /// What was written.
+    pub hash: ContentHash,
+    /// Its metadata then.
+    pub stamp: Stamp,
+}
+
+/// An element as it was before it was deleted for good.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grave {
+    /// When.
+    pub at: Timestamp,
+    /// The canvas file.
+    pub path: MirrorPath,
+    /// The element, whole.
+    pub element: Value,
+}
+
+fn keys(canvas: &CanvasId) -> (&str, &str) {
+    (canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
+}
+
+fn canvas_id(deck: &str, own: &str) -> Result<CanvasId, StoreError> {
+    let bad = |_| StoreError::Row("canvas id");
+    if deck.is_empty() {
+        return BoardId::new(own).map(CanvasId::Board).map_err(bad);
+    }
+    Ok(CanvasId::Slide(DeckId::new(deck).map_err(bad)?, SlideId::new(own).map_err(bad)?))
+}
+
+fn canvas_of(row: &Row<'_>) -> Result<CanvasId, StoreError> {
+    canvas_id(&row.get::<_, String>("deck")?, &row.get::<_, String>("own")?)
+}
+
+fn json(text: &str) -> Result<Value, StoreError> {
+    serde_json::from_str(text).map_err(|_| StoreError::Row("JSON value"))
+}
+
+impl Store {
+    /// Reads everything remembered of canvases.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn load_boards(&mut self) -> Result<LoadedBoards, StoreError> {
+        let mut all = LoadedBoards::default();
+        let mut query = self.db.prepare_cached("SELECT * FROM board_decks")?;
+        for row in query.query_and_then([], deck_of)? {
+            let node = row?;
+            all.decks.insert(node.seen.id.clone(), node);
+        }
+        let mut query = self.db.prepare_cached("SELECT * FROM board_canvases")?;
+        for row in query.query_and_then([], node_of)? {
+            let node = row?;
+            all.canvases.insert(node.id.clone(), node);
+        }
+        let mut query = self.db.prepare_cached("SELECT * FROM board_files")?;
+        for row in query.query_and_then([], file_of)? {
+            let file = row?;
+            all.files.insert(file.path.clone(), file);
+        }
+        let mut query = self.db.prepare_cached("SELECT * FROM board_names")?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            all.names.entry(canvas_of(row)?).or_default().insert(row.get("node")?, row.get("element")?);
+        }
+        let mut query = self.db.prepare_cached("SELECT * FROM board_writing")?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            let (text, elements) = (hash(row, "text")?, hash(row, "elements")?);
+            let writing = CanvasWriting { text, elements, whole: row.get("whole")? };
+            all.writing.insert(canvas_of(row)?, writing);
+        }
+        let mut query = self.db.prepare_cached("SELECT * FROM board_intents")?;
+        for row in query.query_and_then([], intent_of)? {
+            all.intents.push(row?);
+        }
+        let mut query = self.db.prepare_cached("SELECT * FROM board_drawn")?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            let drawn =
+                Drawn { source: hash(row, "source")?, hash: hash(row, "hash")?, stamp: stamp_of(row)? };
+            all.drawn.insert(path(&row.get::<_, String>("path")?)?, drawn);
+        }
+        let mut query = self.db.prepare_cached("SELECT * FROM board_dashboards")?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            let page = super::rows::page_id(&row.get::<_, String>("page")?)?;
+            all.dashboards.insert(page, json(&row.get::<_, String>("json")?)?);
+        }
+        Ok(all)
+    }
+
+    /// Writes one presentation.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_deck(&mut self, node: &DeckNode) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO board_decks VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?
+            .execute(params![
+                node.seen.id.as_str(),
+                node.seen.name,
+                node.seen.width,
+                node.seen.height,
+                presence_number(node.presence),
+                node.folder,
+                node.named,
+                node.listed_at.0,
+                node.missing_since.map(|at| at.0),
+                node.blank,
+                node.approved,
+            ])?;
+        Ok(())
+    }
+
+    /// Forgets one presentation.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_deck(&mut self, id: &DeckId) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM board_decks WHERE id = ?1")?.execute([id.as_str()])?;
+        Ok(())
+    }
+
+    /// Writes one canvas.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_canvas(&mut self, node: &CanvasNode) -> Result<(), StoreError> {
+        let (deck, own) = keys(&node.id);
+        let base = node.base.as_ref();
+        self.turn()?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO board_canvases VALUES \
+                 (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)",
+            )?
+            .execute(params![
+                deck,
+                own,
+                node.workspace.as_ref().map(|id| id.as_str()),
+                node.name,
+                i64::try_from(node.order).unwrap_or(i64::MAX),
+                node.background.to_string(),
+                presence_number(node.presence),
+                node.remote.map(|h| h.0),
+                base.map(|base| base.elements.0),
+                base.and_then(|base| base.text).map(|h| h.0),
+                base.map(|base| base.name.as_str()),
+                node.file.as_ref().map(MirrorPath::as_str),
+                node.missing_since.map(|at| at.0),
+                node.approved,
+                node.poll.last.0,
+                node.poll.life.0,
+                node.poll.changes,
+                node.poll.changes_at.0,
+                node.poll.gap_ms,
+            ])?;
+        Ok(())
+    }
+
+    /// Forgets one canvas and what hangs on it; what was deleted of it stays to be restored.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_canvas(&mut self, id: &CanvasId) -> Result<(), StoreError> {
+        let (deck, own) = keys(id);
+        let db = self.turn()?;
+        for table in ["board_canvases", "board_names", "board_writing"] {
+            db.execute(&format!("DELETE FROM {table} WHERE deck = ?1 AND own = ?2"), [deck, own])?;
+        }
+        Ok(())
+    }
+
+    /// Writes one canvas file.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_canvas_file(&mut self, file: &CanvasFile) -> Result<(), StoreError> {
+        let (deck, own) = file.canvas.as_ref().map(keys).unzip();
+        let [device, inode, size, modified, changed, born] = stamp_values(file.stamp);
+        self.turn()?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO board_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
+            )?
+            .execute(params![
+                file.path.as_str(),
+                deck,
+                own,
+                device,
+                inode,
+                size,
+                modified,
+                changed,
+                born,
+                file.hash.map(|h| h.0),
+                file.problem,
+                file.racy,
+            ])?;
+        Ok(())
+    }
+
+    /// Forgets one canvas file.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_canvas_file(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM board_files WHERE path = ?1")?.execute([path.as_str()])?;
+        Ok(())
+    }
+
+    /// Keeps elements, once for all that are equal. Their name.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn keep_elements(&mut self, elements: &[Value]) -> Result<ContentHash, StoreError> {
+        let hash = elements_hash(elements);
+        self.turn()?
+            .prepare_cached("INSERT OR IGNORE INTO board_elements VALUES (?1, ?2)")?
+            .execute(params![hash.0, elements_json(elements)])?;
+        Ok(hash)
+    }
+
+    /// Elements that were kept; none when they were not.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses or the row is no list.
+    pub fn elements(&self, hash: ContentHash) -> Result<Elements, StoreError> {
+        let text: Option<String> = self
+            .db
+            .prepare_cached("SELECT json FROM board_elements WHERE hash = ?1")?
+            .query_row([hash.0], |row| row.get(0))
+            .optional()?;
+        match text.as_deref().map(json).transpose()? {
+            None => Ok(Elements::new()),
+            Some(Value::Array(elements)) => Ok(elements),
+            Some(_) => Err(StoreError::Row("list of elements")),
+        }
+    }
+
+    /// Drops elements that no row names any more.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn drop_unused_elements(&mut self) -> Result<usize, StoreError> {
+        let sql = "DELETE FROM board_elements WHERE hash NOT IN (
+            SELECT remote FROM board_canvases WHERE remote IS NOT NULL
+            UNION SELECT base_elements FROM board_canvases WHERE base_elements IS NOT NULL
+            UNION SELECT elements FROM board_writing)";
+        Ok(self.turn()?.execute(sql, [])?)
+    }
+
+    /// Remembers the element that an id of a canvas's file means.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_name(&mut self, canvas: &CanvasId, node: &str, element: &str) -> Result<(), StoreError> {
+        let (deck, own) = keys(canvas);
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO board_names VALUES (?1,?2,?3,?4)")?
+            .execute([deck, own, node, element])?;
+        Ok(())
+    }
+
+    /// Remembers a write to a canvas file before it is made, or forgets it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_canvas_writing(
+        &mut self,
+        canvas: &CanvasId,
+        writing: Option<CanvasWriting>,
+    ) -> Result<(), StoreError> {
+        let (deck, own) = keys(canvas);
+        let db = self.turn()?;
+        match writing {
+            Some(CanvasWriting { text, elements, whole }) => db
+                .prepare_cached("INSERT OR REPLACE INTO board_writing VALUES (?1,?2,?3,?4,?5)")?
+                .execute(params![deck, own, text.0, elements.0, whole])?,
+            None => db
+                .prepare_cached("DELETE FROM board_writing WHERE deck = ?1 AND own = ?2")?
+                .execute([deck, own])?,
+        };
+        Ok(())
+    }
+
+    /// Remembers a POST before it is sent. `name` names it for [`Store::delete_canvas_intent`].
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_canvas_intent(&mut self, name: &str, intent: &CanvasIntent) -> Result<(), StoreError> {
+        let (mut deck, mut own, mut space, mut at, mut node, mut fields) =
+            (None, None, None, None, None, None);
+        let kind = match &intent.kind {
+            IntentKind::Board(workspace, path) => {
+                (space, at) = (Some(workspace.as_str()), Some(path.as_str()));
+                "board"
+            }
+            IntentKind::Deck(path) => {
+                at = Some(path.as_str());
+                "deck"
+            }
+            IntentKind::Slide(id, path) => {
+                (deck, at) = (Some(id.as_str()), Some(path.as_str()));
+                "slide"
+            }
+            IntentKind::Element(canvas, id, all) => {
+                let (a, b) = keys(canvas);
+                (deck, own, node) = (Some(a), Some(b), Some(id.as_str()));
+                fields = Some(Value::Object(all.clone()).to_string());
+                "element"
+            }
+        };
+        let before = Value::from(intent.before.clone()).to_string();
+        self.turn()?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO board_intents VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
+            )?
+            .execute(params![
+                name,
+                kind,
+                deck,
+                own,
+                space,
+                at,
+                node,
+                fields,
+                before,
+                intent.asked_at.0,
+                intent.lost
+            ])?;
+        Ok(())
+    }
+
+    /// Forgets a POST that has been settled.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_canvas_intent(&mut self, name: &str) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM board_intents WHERE name = ?1")?.execute([name])?;
+        Ok(())
+    }
+
+    /// Remembers a generated file, or forgets it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_drawn(&mut self, path: &MirrorPath, drawn: Option<Drawn>) -> Result<(), StoreError> {
+        let db = self.turn()?;
+        let Some(Drawn { source, hash, stamp }) = drawn else {
+            db.prepare_cached("DELETE FROM board_drawn WHERE path = ?1")?.execute([path.as_str()])?;
+            return Ok(());
+        };
+        let [device, inode, size, modified, changed, born] = stamp_values(stamp);
+        db.prepare_cached("INSERT OR REPLACE INTO board_drawn VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?
+            .execute(params![
+                path.as_str(),
+                source.0,
+                hash.0,
+                device,
+                inode,
+                size,
+                modified,
+                changed,
+                born
+            ])?;
+        Ok(())
+    }
+
+    /// Keeps an element that is about to be deleted for good.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn bury(
+        &mut self,
+        canvas: &CanvasId,
+        path: &MirrorPath,
+        element: &Value,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (deck, own) = keys(canvas);
+        let id = crate::model::id_of(element);
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO board_graves VALUES (?1,?2,?3,?4,?5,?6)")?
+            .execute(params![deck, own, id, at.0, path.as_str(), element.to_string()])?;
+        Ok(())
+    }
+
+    /// The elements that were deleted from the canvas whose file was at `path`, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn graves(&self, path: &MirrorPath) -> Result<Vec<Grave>, StoreError> {
+        let sql = "SELECT * FROM board_graves WHERE path = ?1 ORDER BY at DESC, element";
+        let mut query = self.db.prepare_cached(sql)?;
+        let rows = query.query_and_then([path.as_str()], |row| {
+            Ok(Grave {
+                at: Timestamp(row.get("at")?),
+                path: path.clone(),
+                element: json(&row.get::<_, String>("json")?)?,
+            })
+        })?;
+        rows.collect()
+    }
+
+    /// Forgets what was deleted before a moment.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn drop_old_graves(&mut self, before: Timestamp) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM board_graves WHERE at < ?1")?.execute([before.0])?;
+        Ok(())
+    }
+
+    /// Remembers a page's magnets, or that it has none.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_dashboard(&mut self, page: &PageId, nevera: Option<&Value>) -> Result<(), StoreError> {
+        let db = self.turn()?;
+        match nevera {
+            Some(nevera) => db
+                .prepare_cached("INSERT OR REPLACE INTO board_dashboards VALUES (?1, ?2)")?
+                .execute(params![page.as_str(), nevera.to_string()])?,
+            None => {
+                db.prepare_cached("DELETE FROM board_dashboards WHERE page = ?1")?.execute([page.as_str()])?
+            }
+        };
+        Ok(())
+    }
+}
+
+fn deck_of(row: &Row<'_>) -> Result<DeckNode, StoreError> {
+    let id = DeckId::new(&row.get::<_, String>("id")?).map_err(|_| StoreError::Row("presentation id"))?;
+    Ok(DeckNode {
+        seen: Deck { id, name: row.get("name")?, width: row.get("width")?, height: row.get("height")? },
+        presence: presence_of(row.get("presence")?)?,
+        folder: row.get("folder")?,
+        named: row.get("named")?,
+        listed_at: Timestamp(row.get("listed_at")?),
+        missing_since: row.get::<_, Option<i64>>("missing_since")?.map(Timestamp),
+        blank: row.get("blank")?,
+        approved: row.get("approved")?,
+    })
+}
+
+fn node_of(row: &Row<'_>) -> Result<CanvasNode, StoreError> {
+    let base = match optional_hash(row, "base_elements")? {
+        None => None,
+        Some(elements) => Some(CanvasAgreed {
+            elements,
+            text: optional_hash(row, "base_text")?,
+            name: row.get::<_, Option<String>>("base_name")?.unwrap_or_default(),
+        }),
+    };
+    Ok(CanvasNode {
+        id: canvas_of(row)?,
+        workspace: row.get::<_, Option<String>>("workspace")?.as_deref().map(workspace_id).transpose()?,
+        name: row.get("name")?,
+        order: usize::try_from(row.get::<_, i64>("place")?).unwrap_or(0),
+        background: json(&row.get::<_, String>("background")?)?,
+        presence: presence_of(row.get("presence")?)?,
+        remote: optional_hash(row, "remote")?,
+        base,
+        file: row.get::<_, Option<String>>("file")?.as_deref().map(path).transpose()?,
+        missing_since: row.get::<_, Option<i64>>("missing_since")?.map(Timestamp),
+        approved: row.get("approved")?,
+        poll: PollState {
+            last: Timestamp(row.get("poll_last")?),
+            life: Timestamp(row.get("poll_life")?),
+            changes: row.get("poll_changes")?,
+            changes_at: Timestamp(row.get("poll_changes_at")?),
+            gap_ms: row.get("poll_gap")?,
+        },
+    })
+}
+
+fn stamp_of(row: &Row<'_>) -> Result<Stamp, StoreError> {
+    Ok(stamp_from([
+        row.get("device")?,
+        row.get("inode")?,
+        row.get("size")?,
+        row.get("modified")?,
+        row.get("changed")?,
+        row.get("born")?,
+    ]))
+}
+
+fn file_of(row: &Row<'_>) -> Result<CanvasFile, StoreError> {
+    let own: Option<String> = row.get("own")?;
+    let deck: Option<String> = row.get("deck")?;
+    Ok(CanvasFile {
+        path: path(&row.get::<_, String>("path")?)?,
+        canvas: own.map(|own| canvas_id(deck.as_deref().unwrap_or_default(), &own)).transpose()?,
+        stamp: stamp_of(row)?,
+        hash: optional_hash(row, "hash")?,
+        problem: row.get("problem")?,
+        racy: row.get("racy")?,
+    })
+}
+
+fn intent_of(row: &Row<'_>) -> Result<CanvasIntent, StoreError> {
+    let bad = || StoreError::Row("intent");
+    let text = |column: &str| -> Result<String, StoreError> {
+        row.get::<_, Option<String>>(column)?.ok_or_else(bad)
+    };
+    let deck = || -> Result<DeckId, StoreError> { DeckId::new(&text("deck")?).map_err(|_| bad()) };
+    let kind = match row.get::<_, String>("kind")?.as_str() {
+        "board" => IntentKind::Board(workspace_id(&text("workspace")?)?, path(&text("path")?)?),
+        "deck" => IntentKind::Deck(path(&text("path")?)?),
+        "slide" => IntentKind::Slide(deck()?, path(&text("path")?)?),
+        "element" => match json(&text("fields")?)? {
+            Value::Object(fields) => {
+                IntentKind::Element(canvas_id(&text("deck")?, &text("own")?)?, text("node")?, fields)
+            }
+            _ => return Err(bad()),
+        },
+        _ => return Err(bad()),
+    };
+    Ok(CanvasIntent {
+        kind,
+        before: serde_json::from_str(&text("before")?).map_err(|_| bad())?,
+        asked_at: Timestamp(row.get("asked_at")?),
+        lost: row.get("lost")?,
+    })
+}

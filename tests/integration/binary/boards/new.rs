@@ -1,0 +1,147 @@
+//! New files and folders become whiteboards, slides and presentations, each once.
+
+use std::fs;
+
+use espejo::emulator::{Fault, Matcher};
+use espejo::model::CanvasId;
+use serde_json::json;
+
+use super::super::bench::{Bench, save};
+use super::{bench, deck};
+
+fn node(id: &str, text: &str) -> serde_json::Value {
+    json!({ "id": id, "type": "text", "x": 0, "y": 0, "width": 250, "height": 60, "text": text })
+}
+
+fn board_named(bench: &Bench, name: &str) -> Vec<CanvasId> {
+    let world = bench.world();
+    world
+        .whiteboards()
+        .filter(|board| board.name == name && !board.trashed)
+        .map(|board| CanvasId::Board(board.id.clone()))
+        .collect()
+}
+
+#[test]
+fn a_new_canvas_is_a_whiteboard_with_its_nodes() {
+    for fault in [None, Some(Fault::LostAfter), Some(Fault::LostBefore), Some(Fault::StatusAfter(502))] {
+        let bench = bench(|_, _| ());
+        let daemon = bench.run_canvases();
+        fs::create_dir_all(bench.board_file("")).unwrap();
+        if let Some(fault) = &fault {
+            let route = Matcher::Route("POST".to_owned(), "/whiteboards".to_owned());
+            bench.world().fail_next(route, fault.clone());
+        }
+        save(
+            &bench.board_file("Ideas.canvas"),
+            &json!({ "nodes": [node("n1", "a"), node("n2", "b")] }).to_string(),
+        );
+        bench.until("its nodes are there", || {
+            board_named(&bench, "Ideas").first().is_some_and(|board| bench.elements(board).len() == 2)
+        });
+        bench.until_canvases_rest();
+        assert_eq!(board_named(&bench, "Ideas").len(), 1, "{fault:?}");
+        let board = board_named(&bench, "Ideas").remove(0);
+        assert_eq!(bench.elements(&board).len(), 2, "{fault:?}");
+        assert!(bench.elements(&board).iter().all(|e| e["type"] == "sticky"));
+        bench.until("its picture is there", || bench.board_file("Ideas.svg").exists());
+        // Obsidian's new canvas is an empty object, or nothing at all.
+        save(&bench.board_file("Empty.canvas"), "{}");
+        save(&bench.board_file("Nothing.canvas"), "");
+        bench.until("both are boards", || {
+            board_named(&bench, "Empty").len() + board_named(&bench, "Nothing").len() == 2
+        });
+        bench.until_canvases_rest();
+        assert_eq!(fs::read_to_string(bench.board_file("Empty.canvas")).unwrap(), "{}");
+        drop(daemon);
+        bench.canvases_rest();
+    }
+}
+
+#[test]
+fn an_element_whose_answer_is_lost_is_made_once() {
+    for fault in [Fault::LostAfter, Fault::LostBefore, Fault::StatusAfter(500), Fault::Cut] {
+        let mut board = None;
+        let bench = bench(|world, space| {
+            let id = CanvasId::Board(world.app_create_board(space, "Board"));
+            // One just like it is there already: it must not be taken for the new one.
+            world.app_put_element(
+                &id,
+                json!({ "type": "sticky", "width": 250, "height": 60, "content": "twin" }),
+            );
+            board = Some(id);
+        });
+        let board = board.unwrap();
+        let daemon = bench.run_canvases();
+        let crate_route = match &board {
+            CanvasId::Board(id) => format!("/whiteboards/{id}/elements"),
+            CanvasId::Slide(..) => String::new(),
+        };
+        bench.world().fail_next(Matcher::Route("POST".to_owned(), crate_route), fault.clone());
+        bench.edit_canvas(&bench.board_file("Board.canvas"), |nodes| nodes.push(node("aaaa", "twin")));
+        bench.until("there are two", || bench.elements(&board).len() >= 2);
+        bench.until_canvases_rest();
+        assert_eq!(bench.elements(&board).len(), 2, "{fault:?}\n{}", bench.seen());
+        drop(daemon);
+        bench.canvases_rest();
+        assert_eq!(bench.elements(&board).len(), 2, "{fault:?}");
+    }
+}
+
+#[test]
+fn new_files_are_appended_and_a_new_folder_is_a_presentation_whose_blank_slide_is_used() {
+    let bench = bench(|world, _| drop(deck(world, "Pitch", &["a", "b"])));
+    let daemon = bench.run_canvases();
+    save(
+        &bench.deck_file("Pitch/03.canvas"),
+        &json!({ "nodes": [node("n1", "new slide")], "edges": [] }).to_string(),
+    );
+    fs::create_dir(bench.deck_file("Talk")).unwrap();
+    save(&bench.deck_file("Talk/01.canvas"), &json!({ "nodes": [node("n1", "opening")] }).to_string());
+    save(&bench.deck_file("Talk/02.canvas"), &json!({ "nodes": [node("n1", "closing")] }).to_string());
+    fs::create_dir(bench.deck_file("Bare")).unwrap();
+    let slides = |name: &str| -> Vec<Vec<String>> {
+        let world = bench.world();
+        let Some(deck) = world.presentations().find(|deck| deck.name == name) else { return Vec::new() };
+        deck.slides
+            .iter()
+            .map(|slide| slide.elements.iter().map(|e| e["content"].as_str().unwrap().to_owned()).collect())
+            .collect()
+    };
+    bench.until("all is there", || {
+        slides("Pitch").get(2) == Some(&vec!["new slide".to_owned()])
+            && slides("Talk").iter().flatten().count() == 2
+            && slides("Bare").len() == 1
+    });
+    bench.until_canvases_rest();
+    assert_eq!(slides("Pitch"), [["a"], ["b"], ["new slide"]]);
+    assert_eq!(slides("Talk"), [["opening"], ["closing"]]);
+    bench.until("the bare one has its slide", || bench.deck_file("Bare/01.canvas").exists());
+    bench.until("pages that show them", || bench.deck_file("Talk/index.html").exists());
+    assert_eq!(bench.world().presentations().count(), 3);
+    // What is appended in the middle stands at the end.
+    save(&bench.deck_file("Pitch/01b.canvas"), &json!({ "nodes": [] }).to_string());
+    bench.until("it is at the end", || bench.deck_file("Pitch/04.canvas").exists());
+    bench.until_canvases_rest();
+    drop(daemon);
+    bench.canvases_rest();
+}
+
+#[test]
+fn a_copy_is_a_new_whiteboard_and_the_first_keeps_its_own() {
+    let mut board = None;
+    let bench = bench(|world, space| board = Some(super::kick_off(world, space).0));
+    let board = board.unwrap();
+    let daemon = bench.run_canvases();
+    let before = bench.elements(&board);
+    fs::copy(bench.board_file("Kick-off.canvas"), bench.board_file("Copy.canvas")).unwrap();
+    bench.until("it is a board", || board_named(&bench, "Copy").len() == 1);
+    bench.until_canvases_rest();
+    let copy = board_named(&bench, "Copy").remove(0);
+    let words: Vec<String> =
+        bench.elements(&copy).iter().map(|e| e["content"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(words, ["one", "two", "three", "**media**\n\nphoto.png"]);
+    assert_eq!(bench.elements(&board), before);
+    drop(daemon);
+    bench.canvases_rest();
+}

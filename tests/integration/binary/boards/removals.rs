@@ -1,0 +1,166 @@
+//! What is deleted here: nodes, files, folders; what comes back, and what is held.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::super::bench::{Bench, save};
+use super::{ON, bench, board_id, deck, kick_off};
+
+#[test]
+fn a_removed_sticky_is_deleted_and_kept_and_a_removed_image_comes_back() {
+    let (mut board, mut ids) = (None, Vec::new());
+    let bench = bench(|world, space| {
+        let (canvas, all) = kick_off(world, space);
+        (board, ids) = (Some(canvas), all);
+    });
+    let board = board.unwrap();
+    let daemon = bench.run_canvases();
+    let path = bench.board_file("Kick-off.canvas");
+    bench.edit_canvas(&path, |nodes| {
+        nodes.retain(|node| node["id"] != json!(ids[0]) && node["id"] != json!(ids[3]))
+    });
+    bench.until("the sticky is gone", || bench.element(&board, &ids[0]).is_null());
+    bench.until("the image is back", || bench.nodes(&path).contains_key(&ids[3]));
+    bench.until_canvases_rest();
+    assert_eq!(bench.changes(), [(format!("DELETE {}", ids[0]), json!(null))]);
+    assert!(bench.attention().contains("could not make again"), "{}", bench.attention());
+    drop(daemon);
+    let store = espejo::store::Store::open(&bench.state()).unwrap().store;
+    let place = espejo::model::MirrorPath::new("Equipo/Whiteboards/Kick-off.canvas").unwrap();
+    let graves = store.graves(&place).unwrap();
+    assert_eq!(graves.len(), 1);
+    assert_eq!(graves[0].element["content"], "one");
+    assert_eq!(graves[0].element["style"], json!({ "fontSize": 18 }));
+    drop(store);
+    // It comes back as a new node, as it was.
+    let told = bench.tell(&["restore", path.to_str().unwrap()]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(told.out.starts_with("1 deleted node is back in "), "{told:?}");
+    bench.sync_any();
+    let all = bench.elements(&board);
+    let again = all.iter().find(|element| element["content"] == "one").expect("it is back");
+    assert_eq!(
+        (&again["type"], &again["x"], &again["style"]),
+        (&json!("sticky"), &json!(10), &json!({ "fontSize": 18 }))
+    );
+    bench.canvases_rest();
+}
+
+#[test]
+fn many_nodes_gone_at_once_are_held() {
+    let mut board = None;
+    let bench = bench(|world, space| board = Some(kick_off(world, space).0));
+    let board = board.unwrap();
+    let daemon = bench.run_canvases();
+    let path = bench.board_file("Kick-off.canvas");
+    save(&path, "{}");
+    bench.until("it is held", || bench.attention().contains("elements have no trash"));
+    assert_eq!(bench.elements(&board).len(), 4);
+    assert_eq!(bench.changes(), []);
+    let told = bench.tell(&["approve"]);
+    assert!(matches!(told.code, 0 | 3), "{told:?}");
+    bench.until("they go", || bench.elements(&board).len() == 1);
+    bench.until("the image comes back", || bench.nodes(&path).len() == 1);
+    bench.until_canvases_rest();
+    drop(daemon);
+    bench.canvases_rest();
+}
+
+#[test]
+fn a_deleted_file_is_a_trashed_whiteboard_unless_it_changed_meanwhile() {
+    let mut board = None;
+    let bench = bench(|world, space| {
+        board = Some(kick_off(world, space).0);
+        world.app_create_board(space, "Other");
+        world.app_create_board(space, "Third");
+    });
+    let board = board.unwrap();
+    let daemon = bench.run_canvases();
+    let trashed = || bench.world().whiteboard(&board_id(&board)).unwrap().trashed;
+    // Away for a moment is not gone.
+    let path = bench.board_file("Kick-off.canvas");
+    let aside = bench.outside("aside");
+    fs::rename(&path, &aside).unwrap();
+    fs::rename(&aside, &path).unwrap();
+    bench.sync_any();
+    assert!(!trashed());
+    bench.world().app_edit_element(&board, bench.nodes(&path).keys().next().unwrap(), json!({ "x": 1 }));
+    fs::remove_file(&path).unwrap();
+    bench.until("it is back", || path.exists());
+    bench.until_canvases_rest();
+    assert!(!trashed() && bench.changes().is_empty());
+    fs::remove_file(&path).unwrap();
+    bench.until("it is trashed", trashed);
+    bench.until("its picture is gone", || !bench.board_file("Kick-off.svg").exists());
+    bench.until_canvases_rest();
+    assert_eq!(bench.changes().len(), 1);
+    drop(daemon);
+    bench.canvases_rest();
+}
+
+#[test]
+fn a_deleted_slide_comes_back_and_a_deleted_folder_is_a_trashed_presentation() {
+    let mut talk = None;
+    let bench = bench(|world, _| {
+        talk = Some(deck(world, "Pitch", &["a", "b", "c"]).0);
+        deck(world, "Talk", &["x"]);
+    });
+    let talk = talk.unwrap();
+    let daemon = bench.run_canvases();
+    fs::remove_file(bench.deck_file("Pitch/02.canvas")).unwrap();
+    bench.until("it is back", || bench.deck_file("Pitch/02.canvas").exists());
+    bench.until("it is told", || bench.attention().contains("allow_permanent_deletes"));
+    bench.until_canvases_rest();
+    assert_eq!(bench.changes(), []);
+    fs::remove_dir_all(bench.deck_file("Pitch")).unwrap();
+    bench.until("it is trashed", || bench.world().presentation(&talk).unwrap().trashed);
+    bench.until_canvases_rest();
+    assert_eq!(bench.changes().len(), 1, "{:?}", bench.changes());
+    drop(daemon);
+    bench.canvases_rest();
+}
+
+#[test]
+fn permanent_deletes_are_done_where_the_config_allows_them() {
+    let (mut board, mut ids, mut talk) = (None, Vec::new(), None);
+    let bench = Bench::with(&format!("{ON}allow_permanent_deletes = true\n"), |world, space| {
+        let (canvas, all) = kick_off(world, space);
+        (board, ids) = (Some(canvas), all);
+        talk = Some(deck(world, "Pitch", &["a", "b", "c"]).0);
+    });
+    let (board, talk) = (board.unwrap(), talk.unwrap());
+    let daemon = bench.run_canvases();
+    bench.edit_canvas(&bench.board_file("Kick-off.canvas"), |nodes| {
+        nodes.retain(|node| node["id"] != json!(ids[3]))
+    });
+    fs::remove_file(bench.deck_file("Pitch/02.canvas")).unwrap();
+    bench.until("both are gone", || {
+        bench.element(&board, &ids[3]).is_null() && bench.world().slides_of(&talk).len() == 2
+    });
+    bench.until("the rest is renumbered", || !bench.deck_file("Pitch/03.canvas").exists());
+    bench.until_canvases_rest();
+    assert!(fs::read_to_string(bench.deck_file("Pitch/02.canvas")).unwrap().contains("\"c\""));
+    drop(daemon);
+    bench.canvases_rest();
+}
+
+#[test]
+fn an_edit_of_a_canvas_that_vanishes_is_kept_as_a_copy() {
+    let mut board = None;
+    let bench = bench(|world, space| {
+        board = Some(kick_off(world, space).0);
+        world.app_create_board(space, "Other");
+    });
+    bench.sync_any();
+    let path = bench.board_file("Kick-off.canvas");
+    bench.edit_canvas(&path, |nodes| nodes[0]["text"] = json!("unsent words"));
+    bench.world().app_trash_board(&board_id(&board.unwrap()), true);
+    bench.sync_any();
+    bench.sync_any();
+    bench.sync_any();
+    let copies: Vec<String> = bench.files().into_keys().filter(|p| p.contains("Kick-off")).collect();
+    let [copy] = copies.as_slice() else { panic!("{copies:?}\n{}", bench.seen()) };
+    assert!(fs::read_to_string(bench.root().join(copy)).unwrap().contains("unsent words"));
+    bench.canvases_rest();
+}
