@@ -162,8 +162,9 @@ impl Fates {
         at_ms: i64,
         is_known: bool,
     ) {
-        let again =
-            self.pushes.get(id).is_some_and(|push| push.put_back.is_some() || push.again) || !is_known;
+        // The same text is taken for an old one only once, whoever brought it back then.
+        let was_back = |push: &Push| push.put_back.is_some() || push.again || push.before == *before;
+        let again = !is_known || self.pushes.get(id).is_some_and(was_back);
         let push = Push { before: before.clone(), after: after.clone(), at_ms, put_back: None, again };
         self.pushes.insert(id.clone(), push);
     }
