@@ -51,6 +51,8 @@ impl Storage {
             }
         }
         self.folders_active = false;
+        self.folders_failed = 0;
+        self.folders_trouble = None;
         Ok(None)
     }
 
@@ -256,7 +258,13 @@ impl Storage {
         task: Task,
         reply: DiskReply,
     ) -> Result<(), StoreError> {
-        self.folders_failed = 0;
+        match task.file().cloned() {
+            Some(file) => self.gets_on(&file),
+            None => {
+                self.folders_failed = 0;
+                self.folders_trouble = None;
+            }
+        }
         match (task, reply) {
             (Task::MakeFolder { folder: None, .. }, _) => {
                 self.root_made = true;
@@ -326,6 +334,13 @@ impl Storage {
             _ => {}
         }
         Ok(())
+    }
+
+    /// What was said of a file that did not get on is over once it does: it would count as nobody's work for ever.
+    pub(super) fn gets_on(&mut self, file: &FileId) {
+        let moment = self.moment(file);
+        moment.failures = 0;
+        moment.trouble = None;
     }
 
     fn sight_moved(&mut self, from: &MirrorPath, to: &MirrorPath) {

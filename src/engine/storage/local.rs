@@ -259,6 +259,8 @@ impl Storage {
             }
         };
         moment.checked = tick;
+        moment.failures = 0;
+        moment.trouble = None;
         if hash == base.hash {
             moment.local = Local::Same;
             return self.edit_file(desk, id, |node| {

@@ -18,6 +18,8 @@ mod names;
 mod report;
 mod send;
 mod task;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,7 +98,7 @@ pub(super) struct Storage {
 #[derive(Debug, Clone, Default)]
 struct Moment {
     local: local::Local,
-    /// When its last act ended.
+    /// When our last change of it at the service ended: looks that were asked for before are not believed.
     acted: u64,
     /// When a list first lacked it.
     missed_at: Timestamp,
@@ -346,10 +348,6 @@ impl Storage {
     ) -> Result<(), StoreError> {
         if let Err(error @ DiskError::Full(..)) = &result {
             self.rests.disk = Some((desk.now.plus_ms(60_000), error.to_string()));
-        }
-        if let Some(file) = task.file() {
-            let tick = desk.tick;
-            self.moment(&file.clone()).acted = tick;
         }
         match (task, result) {
             (Task::Hash { file, path }, result) => self.hashed(desk, &file, &path, result),
