@@ -148,6 +148,7 @@ impl Storage {
                 Ok(None)
             }
             Decision::Forget => {
+                self.strays_are_old |= node.base.is_some();
                 self.forget_file(desk, id)?;
                 self.wake_in(node.remote.folder.as_ref());
                 Ok(None)
@@ -295,6 +296,7 @@ impl Storage {
                 desk.say(Way::Aside, &from, format!("your version is kept as {}", to.name()));
                 self.sight_moved(&from, &to);
                 self.edit_file(desk, &file, |node| node.base = None)?;
+                self.strays_are_old = true;
                 let now = desk.now;
                 let moment = self.moment(&file);
                 moment.local = Local::Unknown;

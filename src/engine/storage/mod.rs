@@ -61,6 +61,8 @@ pub(super) struct Storage {
     folders_active: bool,
     sight: local::Sight,
     candidates: BTreeMap<MirrorPath, send::Candidate>,
+    /// A file here became nobody's, and is to be listed as such.
+    strays_are_old: bool,
     /// Names that turned out to be taken by something else.
     occupied: BTreeSet<MirrorPath>,
     under_way: Vec<Task>,
@@ -166,6 +168,7 @@ impl Storage {
             folders_active: true,
             sight: local::Sight::default(),
             candidates: BTreeMap::new(),
+            strays_are_old: false,
             occupied: BTreeSet::new(),
             under_way: Vec::new(),
             wants: BTreeMap::new(),
@@ -234,7 +237,12 @@ impl Storage {
             Some(choice) => Some(choice),
             None => match self.next_act_on_files(desk)? {
                 Some(choice) => Some(choice),
-                None => self.next_read(desk),
+                None => {
+                    if std::mem::take(&mut self.strays_are_old) {
+                        self.take_in_strays(desk)?;
+                    }
+                    self.next_read(desk)
+                }
             },
         };
         Ok(choice.map(|choice| self.issue(choice)))

@@ -300,3 +300,29 @@ fn trouble_is_over_once_a_file_or_folder_gets_on() {
     }
     assert_eq!(told(&play), 0);
 }
+
+#[test]
+fn a_file_that_becomes_nobodys_is_listed_without_another_scan() {
+    let edited = Stamp { size: 6, modified_ns: 30, ..MOVED };
+    let check = |mode: StorageMode, list: &[StorageFile], gone: bool, expected: (&str, bool)| {
+        let mut play = Play::new(mode, AS_AGREED);
+        play.scan(&[("Storage/a.txt", edited), ("Storage/b.txt", AS_AGREED)]);
+        let asked = play.ask(Task::Walk(None));
+        play.end(asked, listing(list));
+        if gone {
+            let id = file("a");
+            play.with(|storage, desk| storage.edit_file(desk, &id, |node| node.seen = Seen::Gone)).unwrap();
+        }
+        play.is_settled();
+        let listed: Vec<&str> = play.storage.local_only.keys().map(MirrorPath::name).collect();
+        let sent = !play.storage.candidates.is_empty();
+        let (start, up) = expected;
+        assert!(listed.len() == 1 && listed[0].starts_with(start), "{mode:?} {gone}: {listed:?}");
+        assert_eq!(sent, up, "{mode:?} {gone}: {listed:?}");
+    };
+    let renewed = [StorageFile { size: 9, ..shown("a", "two") }, shown("b", "one")];
+    check(StorageMode::Backup, &renewed, false, ("a.conflict-", false));
+    check(StorageMode::TwoWay, &renewed, false, ("a.conflict-", false));
+    check(StorageMode::Backup, &renewed[1..], true, ("a.txt", false));
+    check(StorageMode::TwoWay, &renewed[1..], true, ("a.txt", true));
+}
