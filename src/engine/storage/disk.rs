@@ -51,6 +51,8 @@ impl Storage {
             }
         }
         self.folders_active = false;
+        self.folders_failed = 0;
+        self.folders_trouble = None;
         Ok(None)
     }
 
@@ -146,6 +148,7 @@ impl Storage {
                 Ok(None)
             }
             Decision::Forget => {
+                self.strays_are_old |= node.base.is_some();
                 self.forget_file(desk, id)?;
                 self.wake_in(node.remote.folder.as_ref());
                 Ok(None)
@@ -256,7 +259,13 @@ impl Storage {
         task: Task,
         reply: DiskReply,
     ) -> Result<(), StoreError> {
-        self.folders_failed = 0;
+        match task.file().cloned() {
+            Some(file) => self.gets_on(&file),
+            None => {
+                self.folders_failed = 0;
+                self.folders_trouble = None;
+            }
+        }
         match (task, reply) {
             (Task::MakeFolder { folder: None, .. }, _) => {
                 self.root_made = true;
@@ -287,6 +296,7 @@ impl Storage {
                 desk.say(Way::Aside, &from, format!("your version is kept as {}", to.name()));
                 self.sight_moved(&from, &to);
                 self.edit_file(desk, &file, |node| node.base = None)?;
+                self.strays_are_old = true;
                 let now = desk.now;
                 let moment = self.moment(&file);
                 moment.local = Local::Unknown;
@@ -326,6 +336,13 @@ impl Storage {
             _ => {}
         }
         Ok(())
+    }
+
+    /// What was said of a file that did not get on is over once it does: it would count as nobody's work for ever.
+    pub(super) fn gets_on(&mut self, file: &FileId) {
+        let moment = self.moment(file);
+        moment.failures = 0;
+        moment.trouble = None;
     }
 
     fn sight_moved(&mut self, from: &MirrorPath, to: &MirrorPath) {

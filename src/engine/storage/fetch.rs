@@ -51,7 +51,7 @@ impl Storage {
         let walk = self.next_folder(desk.now).filter(|folder| {
             // Polling rests during a pass: it has an end.
             let since = self.pass.map_or(u64::MAX, |pass| pass.since);
-            self.walks.get(folder).is_some_and(|walk| walk.wanted || walk.looked <= since)
+            self.walks.get(folder).is_some_and(|walk| walk.wanted.is_some() || walk.looked <= since)
         });
         match (walk, self.turn) {
             (Some(folder), true) => Some(self.walk(folder)),
@@ -135,7 +135,7 @@ impl Storage {
                             node.seen = Seen::Listed;
                             node.seen_at = now;
                         })?;
-                        self.walk_by(home.as_ref(), now);
+                        self.walk_by(home.as_ref(), now, desk.tick);
                     }
                     // Lists and single looks that contradict each other are not asked without end.
                     self.moment(id).retry_at = now.plus_ms(HIDDEN_RETRY_MS);
@@ -155,7 +155,7 @@ impl Storage {
                     moment.failures += 1;
                     moment.trouble = Some("the service lists it, but has no content for it".to_owned());
                     moment.retry_at = desk.later(moment.failures + 5);
-                    self.walk_by(node.remote.folder.as_ref(), now);
+                    self.walk_by(node.remote.folder.as_ref(), now, desk.tick);
                     return Ok(());
                 }
                 self.edit_file(desk, id, |node| {
@@ -216,7 +216,7 @@ impl Storage {
                 moment.got = 0;
                 moment.failures += 1;
                 moment.retry_at = desk.later(moment.failures + 2);
-                self.walk_by(remote.folder.as_ref(), desk.now);
+                self.walk_by(remote.folder.as_ref(), desk.now, desk.tick);
             }
             Err(DownloadError::BadLink(_)) => {
                 moment.link = None;

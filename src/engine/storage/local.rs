@@ -151,7 +151,7 @@ impl Storage {
     }
 
     /// Files that are none of the service's: listed as local only, and sent where both ways are wanted.
-    fn take_in_strays(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
+    pub(super) fn take_in_strays(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
         let ours: BTreeMap<&MirrorPath, &FileNode> =
             self.files.values().filter_map(|node| Some((&node.base.as_ref()?.path, node))).collect();
         let mut strays: BTreeMap<MirrorPath, (Stamp, Option<FileId>)> = BTreeMap::new();
@@ -259,6 +259,8 @@ impl Storage {
             }
         };
         moment.checked = tick;
+        moment.failures = 0;
+        moment.trouble = None;
         if hash == base.hash {
             moment.local = Local::Same;
             return self.edit_file(desk, id, |node| {

@@ -18,6 +18,8 @@ mod names;
 mod report;
 mod send;
 mod task;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,6 +61,8 @@ pub(super) struct Storage {
     folders_active: bool,
     sight: local::Sight,
     candidates: BTreeMap<MirrorPath, send::Candidate>,
+    /// A file here became nobody's, and is to be listed as such.
+    strays_are_old: bool,
     /// Names that turned out to be taken by something else.
     occupied: BTreeSet<MirrorPath>,
     under_way: Vec<Task>,
@@ -96,7 +100,7 @@ pub(super) struct Storage {
 #[derive(Debug, Clone, Default)]
 struct Moment {
     local: local::Local,
-    /// When its last act ended.
+    /// When our last change of it at the service ended: looks that were asked for before are not believed.
     acted: u64,
     /// When a list first lacked it.
     missed_at: Timestamp,
@@ -164,6 +168,7 @@ impl Storage {
             folders_active: true,
             sight: local::Sight::default(),
             candidates: BTreeMap::new(),
+            strays_are_old: false,
             occupied: BTreeSet::new(),
             under_way: Vec::new(),
             wants: BTreeMap::new(),
@@ -232,7 +237,12 @@ impl Storage {
             Some(choice) => Some(choice),
             None => match self.next_act_on_files(desk)? {
                 Some(choice) => Some(choice),
-                None => self.next_read(desk),
+                None => {
+                    if std::mem::take(&mut self.strays_are_old) {
+                        self.take_in_strays(desk)?;
+                    }
+                    self.next_read(desk)
+                }
             },
         };
         Ok(choice.map(|choice| self.issue(choice)))
@@ -346,10 +356,6 @@ impl Storage {
     ) -> Result<(), StoreError> {
         if let Err(error @ DiskError::Full(..)) = &result {
             self.rests.disk = Some((desk.now.plus_ms(60_000), error.to_string()));
-        }
-        if let Some(file) = task.file() {
-            let tick = desk.tick;
-            self.moment(&file.clone()).acted = tick;
         }
         match (task, result) {
             (Task::Hash { file, path }, result) => self.hashed(desk, &file, &path, result),

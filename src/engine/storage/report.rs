@@ -67,10 +67,12 @@ impl Storage {
     }
 
     fn is_settled(&self, now: Timestamp, summary: &StorageSummary) -> bool {
-        if !Rests::over(self.rests.reading.as_ref(), now) {
-            return self.under_way.is_empty();
-        }
         let waits = |id| self.files.get(id).is_none_or(|node| self.is_troubled(node));
+        if !Rests::over(self.rests.reading.as_ref(), now) {
+            // What has been fetched is still put in its place.
+            let here = self.sight.at.0 > 0 && (self.strays_are_old || !self.active.iter().all(waits));
+            return self.under_way.is_empty() && !here;
+        }
         let disk_is_full = !Rests::over(self.rests.disk.as_ref(), now);
         let sending_rests = !Rests::over(self.rests.sending.as_ref(), now);
         let trashing_rests = !Rests::over(self.rests.trashing.as_ref(), now);
@@ -101,6 +103,7 @@ impl Storage {
             && !suspects
             && !to_check
             && self.ready.is_none()
+            && !self.strays_are_old
             && (self.mode != StorageMode::TwoWay
                 || sending_rests
                 || summary.sending == 0

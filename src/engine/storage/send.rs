@@ -124,7 +124,7 @@ impl Storage {
         // What the service has in the folder is looked at first.
         let path = due.into_iter().find(|path| {
             let folder = path.parent().and_then(|folder| self.folder_at(&folder));
-            folder.is_some_and(|folder| self.is_walked(folder.as_ref(), desk.now)) && !self.is_awaited(path)
+            folder.is_some_and(|folder| self.is_walked(desk, folder.as_ref())) && !self.is_awaited(path)
         })?;
         Some((Effect::ReadFile(path.clone()), Task::Read(path)))
     }
@@ -222,7 +222,7 @@ impl Storage {
         if error.may_have_happened() {
             upload.lost_at = Some(desk.now);
             desk.store.save_upload(&upload)?;
-            self.walk_by(upload.folder.as_ref(), desk.now.plus_ms(1_000));
+            self.walk_by(upload.folder.as_ref(), desk.now.plus_ms(1_000), desk.tick);
             self.uploads.insert(path.clone(), upload);
             return Ok(());
         }
@@ -244,7 +244,7 @@ impl Storage {
         }
         if matches!(error, ServiceError::NotFound(_)) {
             // The folder is gone, or in the trash: the lists will say so.
-            self.walk_everything_by(desk.now);
+            self.walk_everything_by(desk.now, desk.tick);
         }
         self.refresh_local_only(desk)
     }
@@ -317,7 +317,7 @@ impl Storage {
         moment.fetched = None;
         moment.local = if stamp == Stamp::default() { Local::Unknown } else { Local::Same };
         self.guards_are_old = true;
-        self.walk_by(file.folder.as_ref(), now);
+        self.walk_by(file.folder.as_ref(), now, tick);
         self.wants_scan = true;
         let what = if upload.replaces.is_some() { "new version uploaded" } else { "uploaded" };
         desk.say(Way::Up, &upload.path, what);
@@ -357,7 +357,7 @@ impl Storage {
                 continue;
             }
             if asked_at < lost_at.plus_ms(LOST_MS) {
-                self.walk_by(folder, lost_at.plus_ms(LOST_MS));
+                self.walk_by(folder, lost_at.plus_ms(LOST_MS), desk.tick);
                 continue;
             }
             self.uploads.remove(&path);
@@ -402,7 +402,7 @@ impl Storage {
             .collect();
         let id = ready.into_iter().find(|id| {
             let folder = self.files.get(id).and_then(|node| node.remote.folder.clone());
-            self.is_walked(folder.as_ref(), desk.now)
+            self.is_walked(desk, folder.as_ref())
         })?;
         // The world may have changed since it was decided.
         let node = self.files.get(&id)?;
@@ -437,7 +437,7 @@ impl Storage {
             }
             Err(error) => {
                 if error.may_have_happened() {
-                    self.walk_by(node.remote.folder.as_ref(), desk.now);
+                    self.walk_by(node.remote.folder.as_ref(), desk.now, desk.tick);
                 }
                 let moment = self.moment(id);
                 moment.failures += 1;

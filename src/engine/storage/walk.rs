@@ -22,8 +22,8 @@ pub(super) struct Walk {
     pub(super) looked: u64,
     pub(super) gap_ms: i64,
     failures: u32,
-    /// Something waits for its next list, whether it has been listed in this pass or not.
-    pub(super) wanted: bool,
+    /// Something waits for a list that is asked for after this tick, whether it has been listed in this pass or not.
+    pub(super) wanted: Option<u64>,
     /// Why it cannot be listed, or entries of it.
     pub(super) trouble: Option<String>,
 }
@@ -60,10 +60,10 @@ impl Storage {
     }
 
     /// Whether a folder has been listed in this run; if not, it is listed soon.
-    pub(super) fn is_walked(&mut self, folder: Option<&FolderId>, now: Timestamp) -> bool {
+    pub(super) fn is_walked(&mut self, desk: &Desk<'_>, folder: Option<&FolderId>) -> bool {
         let Some(walk) = self.walks.get(&folder.cloned()) else { return false };
-        if walk.looked == 0 && !walk.wanted {
-            self.walk_by(folder, now);
+        if walk.looked == 0 && walk.wanted.is_none() {
+            self.walk_by(folder, desk.now, desk.tick);
         }
         self.walks.get(&folder.cloned()).is_some_and(|walk| walk.looked > 0)
     }
@@ -80,7 +80,7 @@ impl Storage {
                     && folder
                         .as_ref()
                         .is_some_and(|id| self.folders.get(id).is_some_and(|node| node.walked_at.0 > 0));
-                listed && (walk.wanted || walk.looked <= since && !known)
+                listed && (walk.wanted.is_some() || walk.looked <= since && !known)
             })
             .count()
     }
@@ -95,18 +95,19 @@ impl Storage {
             .all(|(_, walk)| walk.looked > tick)
     }
 
-    pub(super) fn walk_by(&mut self, folder: Option<&FolderId>, at: Timestamp) {
+    /// Has a folder listed at that time, by a list that is asked for after `tick`: one under way may be too old.
+    pub(super) fn walk_by(&mut self, folder: Option<&FolderId>, at: Timestamp, tick: u64) {
         if let Some(walk) = self.walks.get_mut(&folder.cloned()) {
             // Polling is put off for it, too: it may be asked for later than it was due.
-            walk.due = if walk.wanted { walk.due.min(at) } else { at };
-            walk.wanted = true;
+            walk.due = if walk.wanted.is_some() { walk.due.min(at) } else { at };
+            walk.wanted = walk.wanted.max(Some(tick));
         }
     }
 
-    pub(super) fn walk_everything_by(&mut self, at: Timestamp) {
+    pub(super) fn walk_everything_by(&mut self, at: Timestamp, tick: u64) {
         for walk in self.walks.values_mut() {
             walk.due = walk.due.min(at);
-            walk.wanted = true;
+            walk.wanted = walk.wanted.max(Some(tick));
         }
     }
 
@@ -134,12 +135,19 @@ impl Storage {
         let passed_over = self.pass.is_some_and(|pass| tick <= pass.since);
         let walk = self.walks.entry(folder.clone()).or_default();
         walk.failures = 0;
-        walk.wanted = false;
+        let too_old = walk.wanted.is_some_and(|since| tick <= since);
+        if !too_old {
+            walk.wanted = None;
+        }
         walk.looked = tick;
         walk.trouble = listing.skipped.first().map(|why| format!("{} entries: {why}", listing.skipped.len()));
         walk.gap_ms = if changed { GAP_MS } else { (walk.gap_ms.max(GAP_MS / 2) * 2).min(GAP_MAX_MS) };
         let gap_ms = walk.gap_ms.max(folders.saturating_mul(GAP_EACH_MS).min(86_400_000));
-        walk.due = if passed_over { desk.now } else { desk.now.plus_ms(gap_ms) };
+        if passed_over {
+            walk.due = desk.now;
+        } else if !too_old {
+            walk.due = desk.now.plus_ms(gap_ms);
+        }
         if let Some(id) = &folder {
             let now = desk.now;
             self.edit_folder(desk, id, |node| {
@@ -148,6 +156,9 @@ impl Storage {
             })?;
         }
         self.folders_active = true;
+        // What was replaced waits for a list that shows its replacement, in whichever folder that one is.
+        let replaced = self.files.values().filter(|node| node.replaced_by.is_some());
+        self.active.extend(replaced.map(|node| node.remote.id.clone()));
         self.look_for_lost_uploads(desk, folder.as_ref(), asked_at)
     }
 
@@ -163,13 +174,43 @@ impl Storage {
         for inner in &listing.folders {
             changed |= self.folder_listed(desk, inner)?;
         }
+        let mut too_old = false;
         for file in &listing.files {
-            changed |= self.file_listed(desk, file, tick)?;
+            if self.is_from_before(&file.id, tick) {
+                let known = self.files.get(&file.id);
+                too_old |= known.is_none_or(|node| node.remote != *file || node.seen != Seen::Listed);
+            } else {
+                changed |= self.file_listed(desk, file)?;
+            }
         }
         if listing.skipped.is_empty() {
+            too_old |= self.lacks(folder, listing).any(|id| self.is_from_before(id, tick));
             changed |= self.take_in_absences(desk, folder, tick, listing)?;
         }
+        if too_old {
+            // What is not believed of a list is asked for again: it may have been news all the same.
+            self.walk_by(folder, desk.now, desk.tick);
+        }
         Ok(changed)
+    }
+
+    /// Whether a look that was asked for at `tick` may show a file as it was before we changed it at the service. Acts on disk
+    /// make no look old.
+    fn is_from_before(&self, file: &FileId, tick: u64) -> bool {
+        self.acted(file).max(self.trashed.get(file).copied().unwrap_or(0)) >= tick
+    }
+
+    /// Files that were listed in a folder and are not in this list of it.
+    fn lacks<'a>(
+        &'a self,
+        folder: Option<&'a FolderId>,
+        listing: &'a StorageListing,
+    ) -> impl Iterator<Item = &'a FileId> {
+        self.files
+            .values()
+            .filter(move |node| node.remote.folder.as_ref() == folder && node.seen == Seen::Listed)
+            .map(|node| &node.remote.id)
+            .filter(|id| !listing.files.iter().any(|file| file.id == **id))
     }
 
     fn folder_listed(&mut self, desk: &mut Desk<'_>, seen: &StorageFolder) -> Result<bool, StoreError> {
@@ -192,7 +233,7 @@ impl Storage {
         let back = !node.listed;
         let moved = node.remote.parent != seen.parent || node.remote.name != seen.name;
         if back {
-            self.walk_by(Some(&seen.id), desk.now);
+            self.walk_by(Some(&seen.id), desk.now, desk.tick);
         }
         self.edit_folder(desk, &seen.id, |node| {
             if node.remote.name != seen.name || node.remote.parent != seen.parent {
@@ -208,16 +249,8 @@ impl Storage {
         Ok(back || moved)
     }
 
-    fn file_listed(
-        &mut self,
-        desk: &mut Desk<'_>,
-        seen: &StorageFile,
-        tick: u64,
-    ) -> Result<bool, StoreError> {
+    fn file_listed(&mut self, desk: &mut Desk<'_>, seen: &StorageFile) -> Result<bool, StoreError> {
         let now = desk.now;
-        if self.trashed.get(&seen.id).is_some_and(|at| *at > tick) {
-            return Ok(false);
-        }
         let Some(node) = self.files.get(&seen.id) else {
             let node = FileNode {
                 remote: seen.clone(),
@@ -233,9 +266,6 @@ impl Storage {
             self.active.insert(seen.id.clone());
             return Ok(true);
         };
-        if self.acted(&seen.id) > tick {
-            return Ok(false);
-        }
         let changed = node.remote != *seen || node.seen != Seen::Listed;
         let back = node.seen != Seen::Listed;
         let left = node.remote.folder.clone();
@@ -289,13 +319,8 @@ impl Storage {
         tick: u64,
         listing: &StorageListing,
     ) -> Result<bool, StoreError> {
-        let files: Vec<FileId> = self
-            .files
-            .values()
-            .filter(|node| node.remote.folder.as_ref() == folder && node.seen == Seen::Listed)
-            .map(|node| node.remote.id.clone())
-            .filter(|id| self.acted(id) < tick && !listing.files.iter().any(|file| file.id == *id))
-            .collect();
+        let files: Vec<FileId> =
+            self.lacks(folder, listing).filter(|id| !self.is_from_before(id, tick)).cloned().collect();
         let folders: Vec<FolderId> = self
             .folders
             .values()
@@ -315,7 +340,7 @@ impl Storage {
         }
         if files.len() + folders.len() > 1 || !folders.is_empty() {
             // They may have moved to another folder, which then shows them.
-            self.walk_everything_by(desk.now);
+            self.walk_everything_by(desk.now, desk.tick);
         }
         Ok(!files.is_empty() || !folders.is_empty())
     }

@@ -1,0 +1,328 @@
+//! What storage makes of answers that cross each other: a list under way while something of its files ends. Not for whole
+//! runs; those are the binary's tests.
+
+use std::collections::BTreeMap;
+
+use super::walk::Walk;
+use super::*;
+use crate::engine::Happening;
+use crate::engine::ids::Ids;
+use crate::model::{
+    ContentHash, Entry, EntryKind, RootState, Scan, StorageFile, StorageFolder, StorageListing, StorageReply,
+    StoredFile, StoredReply,
+};
+
+const NOW: Timestamp = Timestamp(1_000_000_000);
+const AS_AGREED: Stamp = Stamp { device: 1, inode: 7, size: 5, modified_ns: 10, changed_ns: 10, born_ns: 10 };
+/// The same file after a rename of ours.
+const MOVED: Stamp = Stamp { changed_ns: 20, ..AS_AGREED };
+
+fn file(id: &str) -> FileId {
+    FileId::new(id).unwrap()
+}
+
+fn path(text: &str) -> MirrorPath {
+    MirrorPath::new(text).unwrap()
+}
+
+/// A file of the root whose content has this id.
+fn shown(id: &str, content: &str) -> StorageFile {
+    StorageFile {
+        id: file(id),
+        folder: None,
+        attachment: AttachmentId::new(content).unwrap(),
+        filename: format!("{id}.txt"),
+        size: 5,
+        position: 1.0,
+    }
+}
+
+fn listing(files: &[StorageFile]) -> Outcome {
+    let listing = StorageListing { files: files.to_vec(), ..StorageListing::default() };
+    Outcome::Service(Ok(ServiceReply::Storage(StorageReply::Listing(listing))))
+}
+
+fn service(reply: StorageReply) -> Outcome {
+    Outcome::Service(Ok(ServiceReply::Storage(reply)))
+}
+
+fn hashed(stamp: Stamp, text: &str) -> Outcome {
+    let hash = ContentHash::of(text.as_bytes());
+    Outcome::Disk(Ok(DiskReply::Storage(StoredReply::Hashed(stamp, hash))))
+}
+
+/// Storage in the middle of a full pass, with one agreed file `a` and another `b` in the root.
+struct Play {
+    storage: Storage,
+    store: Store,
+    settings: Settings,
+    happened: Vec<Happening>,
+    ids: Ids,
+    tick: u64,
+    now: Timestamp,
+}
+
+impl Play {
+    fn new(mode: StorageMode, stamp: Stamp) -> Self {
+        let mut settings = Settings::default();
+        settings.storage.mode = mode;
+        let store = Store::in_memory().unwrap();
+        let storage = Storage::open(&store, &settings, NOW).unwrap();
+        let ids = Ids::new([7; 32]);
+        let mut play = Self { storage, store, settings, happened: Vec::new(), ids, tick: 1, now: NOW };
+        for (id, stamp) in [("a", stamp), ("b", AS_AGREED)] {
+            let remote = shown(id, "one");
+            let base = StoredFile {
+                attachment: remote.attachment.clone(),
+                size: remote.size,
+                hash: ContentHash::of(b"first"),
+                path: path(&format!("Storage/{id}.txt")),
+                stamp: AS_AGREED,
+            };
+            let node = FileNode {
+                stem: Some(remote.filename.clone()),
+                remote,
+                seen: Seen::Listed,
+                seen_at: NOW,
+                base: Some(base),
+                replaced_by: None,
+                approved: false,
+            };
+            play.store.save_storage_file(&node).unwrap();
+            play.storage.files.insert(file(id), node);
+            play.storage.moment(&file(id)).local =
+                if stamp == AS_AGREED { local::Local::Same } else { local::Local::Suspect(stamp) };
+        }
+        play.scan(&[("Storage/a.txt", stamp), ("Storage/b.txt", AS_AGREED)]);
+        let tick = play.tick;
+        play.storage.begin_pass(false, tick, NOW);
+        play
+    }
+
+    fn with<T>(&mut self, act: impl FnOnce(&mut Storage, &mut Desk<'_>) -> T) -> T {
+        let mut desk = Desk {
+            store: &mut self.store,
+            settings: &self.settings,
+            workspaces: &BTreeMap::new(),
+            order: &[],
+            happened: &mut self.happened,
+            ids: &mut self.ids,
+            now: self.now,
+            tick: self.tick,
+        };
+        act(&mut self.storage, &mut desk)
+    }
+
+    fn scan(&mut self, files: &[(&str, Stamp)]) {
+        let entry = |at: &str, kind, stamp| Entry { path: path(at), kind, stamp };
+        let mut entries = vec![entry("Storage", EntryKind::Folder, Stamp::default())];
+        entries.extend(files.iter().map(|(at, stamp)| entry(at, EntryKind::File, *stamp)));
+        let scan = Scan { root: RootState::Ready, entries, ..Scan::default() };
+        self.with(|storage, desk| storage.take_scan(desk, &scan, desk.now)).unwrap();
+    }
+
+    /// Begins something, and says when that was.
+    fn ask(&mut self, task: Task) -> (Task, u64) {
+        self.tick += 1;
+        self.storage.under_way.push(task.clone());
+        (task, self.tick)
+    }
+
+    fn end(&mut self, (task, tick): (Task, u64), outcome: Outcome) {
+        self.tick += 1;
+        let at = self.now;
+        self.with(|storage, desk| storage.done(desk, task, (tick, at), outcome)).unwrap();
+    }
+
+    /// Whether nothing is left, once all that the disk can do is done.
+    fn is_settled(&mut self) -> bool {
+        while let Some((_, task)) = self.with(|storage, desk| storage.next_disk(desk)).unwrap() {
+            self.tick += 1;
+            let tick = self.tick;
+            self.end((task, tick), Outcome::Disk(Ok(DiskReply::Finished)));
+        }
+        self.storage.summary(self.now).is_settled
+    }
+
+    fn wants(&self, id: &str) -> Option<decide::Decision> {
+        self.storage.wants.get(&file(id)).copied()
+    }
+
+    fn wants_list(&self) -> bool {
+        let (now, since) = (self.now, self.storage.pass.unwrap().since);
+        let due = |walk: &Walk| walk.due <= now && (walk.wanted.is_some() || walk.looked <= since);
+        self.storage.walks.get(&None).is_some_and(due)
+    }
+}
+
+#[test]
+fn news_in_a_list_is_not_lost_over_an_act_that_ends_while_it_is_under_way() {
+    let check = |stamp: Stamp, act: Option<Task>, outcome: Outcome, acted_on: &str| {
+        let mut play = Play::new(StorageMode::Backup, stamp);
+        let list = play.ask(Task::Walk(None));
+        if let Some(act) = act.clone() {
+            let act = play.ask(act);
+            play.end(act, outcome);
+        }
+        play.end(list, listing(&[shown("a", "two"), shown("b", "one")]));
+        assert!(!play.is_settled(), "{act:?}, on {acted_on}");
+        let told = play.storage.files[&file("a")].remote == shown("a", "two");
+        assert!(told && play.wants("a") == Some(decide::Decision::Fetch), "{act:?}, on {acted_on}");
+    };
+    let finished = || Outcome::Disk(Ok(DiskReply::Finished));
+    let hash = |id| Task::Hash { file: file(id), path: path(&format!("Storage/{id}.txt")) };
+    let rename = |from: &str| Task::Rename { file: file("a"), from: path(from), to: path("Storage/a.txt") };
+    check(AS_AGREED, None, finished(), "nothing");
+    check(AS_AGREED, Some(hash("b")), hashed(AS_AGREED, "first"), "another file");
+    check(AS_AGREED, Some(hash("a")), hashed(AS_AGREED, "first"), "the file");
+    check(MOVED, Some(hash("a")), hashed(MOVED, "first"), "the file, which we had moved");
+    check(AS_AGREED, Some(rename("Storage/before.txt")), finished(), "the file");
+}
+
+#[test]
+fn a_list_from_before_our_own_change_is_followed_by_another() {
+    let up = Upload {
+        path: path("Storage/new.txt"),
+        folder: None,
+        filename: "new.txt".to_owned(),
+        size: 5,
+        hash: ContentHash::of(b"newer"),
+        replaces: None,
+        asked_at: NOW,
+        lost_at: None,
+    };
+    let upload = || (Task::Upload(up.path.clone()), service(StorageReply::Uploaded(shown("new", "two"))));
+    let trash = || (Task::Trash(file("a")), service(StorageReply::Trashed));
+    let (a, b, new) = (|| shown("a", "one"), || shown("b", "one"), || shown("new", "two"));
+    let check = |change: (Task, Outcome), list: &[StorageFile], again: bool| {
+        let what = format!("{:?} {list:?}", change.0);
+        let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+        play.storage.uploads.insert(up.path.clone(), up.clone());
+        play.storage.sent_stamps.insert(up.path.clone(), AS_AGREED);
+        let asked = play.ask(Task::Walk(None));
+        let (task, outcome) = change;
+        let is_upload = matches!(task, Task::Upload(_));
+        let task = play.ask(task);
+        play.end(task, outcome);
+        if !is_upload {
+            play.storage.uploads.clear();
+        }
+        play.end(asked, listing(list));
+        assert_eq!((play.is_settled(), play.wants_list()), (!again, again), "{what}");
+        // A younger one is believed, whatever it shows, and is the last.
+        let asked = play.ask(Task::Walk(None));
+        let last: Vec<StorageFile> = if is_upload { vec![a(), b(), new()] } else { vec![b()] };
+        play.end(asked, listing(&last));
+        assert_eq!((play.is_settled(), play.wants_list()), (true, false), "after a younger one: {what}");
+    };
+    check(upload(), &[a(), b()], true);
+    check(upload(), &[a(), b(), new()], true);
+    check(trash(), &[a(), b()], true);
+    check(trash(), &[b()], false);
+}
+
+#[test]
+fn what_an_upload_replaced_goes_when_a_younger_list_shows_the_upload() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    let asked = play.ask(Task::Walk(None));
+    play.with(|storage, desk| {
+        storage.edit_file(desk, &file("a"), |node| {
+            node.base = None;
+            node.replaced_by = Some(file("b"));
+        })
+    })
+    .unwrap();
+    // As the answer to an upload leaves it.
+    play.tick += 1;
+    let tick = play.tick;
+    play.storage.moment(&file("b")).acted = tick;
+    play.storage.walk_by(None, NOW, tick);
+    play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
+    assert!(!play.is_settled() && play.wants("a").is_none() && play.wants_list());
+    let asked = play.ask(Task::Walk(None));
+    play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
+    assert!(!play.is_settled());
+    assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere));
+    // A look at the bytes on disk takes nothing back.
+    let hash = play.ask(Task::Hash { file: file("b"), path: path("Storage/b.txt") });
+    play.end(hash, hashed(AS_AGREED, "first"));
+    assert!(!play.is_settled());
+    assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere));
+}
+
+#[test]
+fn a_folder_that_a_list_lacks_is_looked_for_once_more_in_the_same_pass() {
+    let mut play = Play::new(StorageMode::Backup, AS_AGREED);
+    let id = FolderId::new("docs").unwrap();
+    let remote = StorageFolder { id: id.clone(), parent: None, name: "Docs".to_owned(), position: 1.0 };
+    let both = [shown("a", "one"), shown("b", "one")];
+    let with_folder = StorageListing { folders: vec![remote], files: both.to_vec(), skipped: Vec::new() };
+    let asked = play.ask(Task::Walk(None));
+    play.end(asked, service(StorageReply::Listing(with_folder)));
+    let asked = play.ask(Task::Walk(Some(id.clone())));
+    play.end(asked, listing(&[]));
+    assert!(play.is_settled());
+    let asked = play.ask(Task::Walk(None));
+    play.end(asked, listing(&both));
+    assert!(!play.is_settled() && play.wants_list());
+    assert!(play.storage.folders.contains_key(&id));
+    let asked = play.ask(Task::Walk(None));
+    play.end(asked, listing(&both));
+    assert!(play.is_settled() && !play.wants_list());
+    assert!(!play.storage.folders.contains_key(&id), "gone from both lists, and empty");
+}
+
+#[test]
+fn trouble_is_over_once_a_file_or_folder_gets_on() {
+    let mut play = Play::new(StorageMode::Backup, AS_AGREED);
+    let both = [shown("a", "one"), shown("b", "one")];
+    let asked = play.ask(Task::Walk(None));
+    play.end(asked, listing(&both));
+    assert!(play.is_settled());
+    let rename = || Task::Rename { file: file("a"), from: path("Storage/x.txt"), to: path("Storage/a.txt") };
+    let refused = || DiskError::Io(path("Storage/a.txt"), "not today".to_owned());
+    let make = || Task::MakeFolder { folder: None, path: path("Storage") };
+    for _ in 0..4 {
+        for task in [rename(), make()] {
+            let task = play.ask(task);
+            play.end(task, Outcome::Disk(Err(refused())));
+        }
+    }
+    let told = |play: &Play| {
+        let mut told = 0;
+        play.storage.needs(play.now, &mut |_, _, _| told += 1);
+        told
+    };
+    assert_eq!(told(&play), 2);
+    for task in [rename(), make()] {
+        let task = play.ask(task);
+        play.end(task, Outcome::Disk(Ok(DiskReply::Finished)));
+    }
+    assert_eq!(told(&play), 0);
+}
+
+#[test]
+fn a_file_that_becomes_nobodys_is_listed_without_another_scan() {
+    let edited = Stamp { size: 6, modified_ns: 30, ..MOVED };
+    let check = |mode: StorageMode, list: &[StorageFile], gone: bool, expected: (&str, bool)| {
+        let mut play = Play::new(mode, AS_AGREED);
+        play.scan(&[("Storage/a.txt", edited), ("Storage/b.txt", AS_AGREED)]);
+        let asked = play.ask(Task::Walk(None));
+        play.end(asked, listing(list));
+        if gone {
+            let id = file("a");
+            play.with(|storage, desk| storage.edit_file(desk, &id, |node| node.seen = Seen::Gone)).unwrap();
+        }
+        play.is_settled();
+        let listed: Vec<&str> = play.storage.local_only.keys().map(MirrorPath::name).collect();
+        let sent = !play.storage.candidates.is_empty();
+        let (start, up) = expected;
+        assert!(listed.len() == 1 && listed[0].starts_with(start), "{mode:?} {gone}: {listed:?}");
+        assert_eq!(sent, up, "{mode:?} {gone}: {listed:?}");
+    };
+    let renewed = [StorageFile { size: 9, ..shown("a", "two") }, shown("b", "one")];
+    check(StorageMode::Backup, &renewed, false, ("a.conflict-", false));
+    check(StorageMode::TwoWay, &renewed, false, ("a.conflict-", false));
+    check(StorageMode::Backup, &renewed[1..], true, ("a.txt", false));
+    check(StorageMode::TwoWay, &renewed[1..], true, ("a.txt", true));
+}
