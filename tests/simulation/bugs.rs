@@ -55,9 +55,16 @@ fn every_planted_bug_is_caught() {
                         if seed >= seeds.min(caught.load(Ordering::Relaxed)) {
                             break;
                         }
-                        if play(&drawn(seed, steps), false).is_err() {
+                        let script = drawn(seed, steps);
+                        if play(&script, false).is_ok() {
+                            continue;
+                        }
+                        // Only what fails because of the bug counts.
+                        plant("");
+                        if play(&script, false).is_ok() {
                             caught.fetch_min(seed, Ordering::Relaxed);
                         }
+                        plant(bug);
                     }
                 });
             }
@@ -71,7 +78,6 @@ fn every_planted_bug_is_caught() {
         plant(bug);
         let broken = play(&drawn(seed, steps), false).expect_err("the same seed fails twice");
         plant("");
-        assert!(play(&drawn(seed, steps), false).is_ok(), "seed {seed} fails without {bug}");
         println!("{bug}: seed {seed}, step {} of {steps}: {}", broken.step, broken.failure);
     }
     assert!(missed.is_empty(), "not caught: {missed:?}");
