@@ -256,7 +256,7 @@ impl Engine {
             };
             self.watch.touched.entry(entry.path.clone()).or_insert((self.now, self.now));
             // A new name for something that has rested already: moved, unpacked, or there before espejo was.
-            let rested = known.is_none() && rested_ms(&entry.stamp, looked_at) >= quiet;
+            let rested = known.is_none() && entry.stamp.rested_ms(looked_at) >= quiet;
             let due = if verify || rested {
                 self.now
             } else {
@@ -455,10 +455,5 @@ fn root_problem(state: &RootState) -> String {
 }
 
 pub(super) fn is_racy(stamp: &Stamp, looked_at: Timestamp) -> bool {
-    rested_ms(stamp, looked_at) < RACY_MS
-}
-
-/// Milliseconds since a file was last written.
-pub(super) fn rested_ms(stamp: &Stamp, looked_at: Timestamp) -> i64 {
-    looked_at.0.saturating_sub(stamp.modified_ns / 1_000_000)
+    stamp.rested_ms(looked_at) < RACY_MS
 }

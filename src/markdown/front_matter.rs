@@ -94,40 +94,64 @@ pub fn set(
     if [front.id.as_deref(), front.title.as_deref(), front.icon.as_deref()] == wanted {
         return Ok(text.to_owned());
     }
+    // Read again before it counts: what a value says can hang on the line that follows it (a block of text without
+    // a line, for one), and a key that stays as the user wrote it is worth less than one that says the same.
+    let says = |text: &str| match split(text) {
+        Ok(Split { front: Some(front), .. }) => [front.id, front.title, front.icon],
+        _ => [None, None, None],
+    };
+    let meant = wanted.map(|value| value.map(str::to_owned));
+    let kept = replaced(text, block, wanted, true)?;
+    if says(&kept) == meant {
+        return Ok(kept);
+    }
+    let rewritten = replaced(text, block, wanted, false)?;
+    if says(&rewritten) == meant {
+        return Ok(rewritten);
+    }
+    let why = "espejo's keys cannot be changed in it; write one key to a line".to_owned();
+    Err(BadFrontMatter { line: 1, why })
+}
+
+/// The text with espejo's keys as wanted. With `keep`, a key that says so already stays as the user wrote it.
+fn replaced(
+    text: &str,
+    block: Block,
+    wanted: [Option<&str>; 3],
+    keep: bool,
+) -> Result<String, BadFrontMatter> {
     let eol = if text[..block.start].ends_with("\r\n") { "\r\n" } else { "\n" };
-    let mut lines: Vec<String> =
-        text[block.start..block.end].split_inclusive('\n').map(str::to_owned).collect();
+    let old: Vec<&str> = text[block.start..block.end].split_inclusive('\n').collect();
+    let entries = block.entries(text)?.unwrap_or_default();
+    // What takes whose lines' place, all in the lines as they were: a line means something else once another is gone.
+    let mut changes = Vec::new();
     let mut place = 0;
     for (key, value) in KEYS.iter().zip(wanted) {
-        // Lines shift as keys come and go, so each key is looked up again.
-        let body = lines.concat();
-        let found = entries_of(&body, 2)?.unwrap_or_default().into_iter().find(|entry| entry.key == *key);
-        let Some(entry) = found else {
-            if let Some(value) = value {
-                lines.insert(place, format!("{key}: {}{eol}", scalar(value)));
-                place += 1;
-            }
+        let Some(entry) = entries.iter().find(|entry| entry.key == *key) else {
+            changes.extend(value.map(|value| (place..place, format!("{key}: {}{eol}", scalar(value)))));
             continue;
         };
         if entry.flow {
             let why = format!("{key} cannot be changed inside braces; write one key to a line");
             return Err(BadFrontMatter { line: entry.line + 2, why });
         }
-        let end = value_end(&lines, entry.line);
-        let same = matches!((&entry.value, value), (Ok(Some(old)), Some(new)) if old == new);
-        match value {
-            Some(_) if same => place = end,
-            Some(value) => {
-                let line = format!("{key}: {}{}{eol}", scalar(value), comment(&lines[entry.line]));
-                lines.splice(entry.line..end, [line]);
-                place = entry.line + 1;
-            }
-            None => {
-                lines.drain(entry.line..end);
-                place = entry.line;
-            }
+        place = value_end(&old, entry.line);
+        let same = keep && matches!((&entry.value, value), (Ok(Some(old)), Some(new)) if old == new);
+        if !same {
+            let line =
+                value.map(|value| format!("{key}: {}{}{eol}", scalar(value), comment(old[entry.line])));
+            changes.push((entry.line..place, line.unwrap_or_default()));
         }
     }
+    changes.sort_by_key(|(lines, _)| (lines.start, lines.end));
+    let mut lines = Vec::new();
+    let mut at = 0;
+    for (instead, line) in changes {
+        lines.extend(old[at..instead.start].iter().map(|&line| line.to_owned()));
+        lines.push(line);
+        at = instead.end;
+    }
+    lines.extend(old[at..].iter().map(|&line| line.to_owned()));
     let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
     if lines.iter().all(|line| line.trim().is_empty()) {
         let rest = &text[block.body..];
@@ -229,6 +253,10 @@ fn entries_of(yaml: &str, first_line: usize) -> Result<Option<Vec<Entry>>, BadFr
             Ok(None)
         };
     }
+    if let Some(line) = yaml.lines().position(is_document_marker) {
+        let why = "a line of dashes or dots that goes on begins another document in it";
+        return if looks_like_keys { Err(bad(line + first_line, why.to_owned())) } else { Ok(None) };
+    }
     let mut reader =
         Reader { yaml, depth: 0, key: None, entries: Vec::new(), is_mapping: false, anchor: None };
     // Pulled one by one: the parser's own loop calls itself for every level of nesting.
@@ -267,6 +295,13 @@ fn is_begun(rest: &str) -> bool {
         |line: &str| KEYS.iter().any(|key| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
     let next = rest.lines().next().is_some_and(|line| !blank(&line));
     first.is_some_and(|line| is_key_line(line) && (next || own(line)))
+}
+
+/// Whether YAML begins or ends a document here: it does even within a block of text, as nothing indents the line
+/// (YAML 1.2, 9.1.2).
+fn is_document_marker(line: &str) -> bool {
+    let rest = line.strip_prefix("---").or_else(|| line.strip_prefix("..."));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }
 
 fn is_key_line(line: &str) -> bool {
@@ -333,7 +368,7 @@ impl Reader<'_> {
 
 /// The line after a key's value: further lines of a value are indented, and a comment is only part of it inside
 /// quotes or a block.
-fn value_end(lines: &[String], key: usize) -> usize {
+fn value_end(lines: &[&str], key: usize) -> usize {
     let value = lines[key].split_once(':').map_or("", |(_, value)| value.trim());
     let holds_any = match value.chars().next() {
         Some(quote @ ('"' | '\'')) => closing(value, quote, quote == '"').is_none(),

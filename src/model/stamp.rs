@@ -1,5 +1,7 @@
 //! What the file system says of a file without opening it.
 
+use super::Timestamp;
+
 /// Metadata that changes when a file does. Equal stamps let a scan skip reading; they are never proof of equal
 /// content by themselves when the modification time is as young as the look (coarse clocks).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -23,5 +25,11 @@ impl Stamp {
     #[must_use]
     pub fn object(&self) -> (u64, u64, i64) {
         (self.device, self.inode, self.born_ns)
+    }
+
+    /// Milliseconds from when the file was last written until it was looked at.
+    #[must_use]
+    pub fn rested_ms(&self, looked_at: Timestamp) -> i64 {
+        looked_at.0.saturating_sub(self.modified_ns / 1_000_000)
     }
 }

@@ -292,7 +292,7 @@ fn titles() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases::config())]
 
     #[test]
     fn every_name_is_a_page_that_can_be_written_anywhere(

@@ -6,12 +6,13 @@ use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
 use super::rows::{
-    hash, optional_hash, path, presence_number, presence_of, stamp_from, stamp_values, workspace_id,
+    hash, optional_hash, path, poll_of, presence_number, presence_of, stamp_of, stamp_values, table,
+    workspace_id,
 };
 use super::{Store, StoreError};
 use crate::model::{
     BoardId, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, CanvasNode, ContentHash, Deck, DeckId,
-    DeckNode, Elements, IntentKind, MirrorPath, PageId, PollState, SlideId, Stamp, Timestamp, elements_hash,
+    DeckNode, Elements, IntentKind, MirrorPath, PageId, SlideId, Stamp, Timestamp, elements_hash,
     elements_json,
 };
 
@@ -95,22 +96,13 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
     pub fn load_boards(&mut self) -> Result<LoadedBoards, StoreError> {
-        let mut all = LoadedBoards::default();
-        let mut query = self.db.prepare_cached("SELECT * FROM board_decks")?;
-        for row in query.query_and_then([], deck_of)? {
-            let node = row?;
-            all.decks.insert(node.seen.id.clone(), node);
-        }
-        let mut query = self.db.prepare_cached("SELECT * FROM board_canvases")?;
-        for row in query.query_and_then([], node_of)? {
-            let node = row?;
-            all.canvases.insert(node.id.clone(), node);
-        }
-        let mut query = self.db.prepare_cached("SELECT * FROM board_files")?;
-        for row in query.query_and_then([], file_of)? {
-            let file = row?;
-            all.files.insert(file.path.clone(), file);
-        }
+        let db = &self.db;
+        let mut all = LoadedBoards {
+            decks: table(db, "SELECT * FROM board_decks", deck_of, |node| node.seen.id.clone())?,
+            canvases: table(db, "SELECT * FROM board_canvases", node_of, |node| node.id.clone())?,
+            files: table(db, "SELECT * FROM board_files", file_of, |file| file.path.clone())?,
+            ..LoadedBoards::default()
+        };
         let mut query = self.db.prepare_cached("SELECT * FROM board_names")?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
@@ -130,8 +122,11 @@ impl Store {
         let mut query = self.db.prepare_cached("SELECT * FROM board_drawn")?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
-            let drawn =
-                Drawn { source: hash(row, "source")?, hash: hash(row, "hash")?, stamp: stamp_of(row)? };
+            let drawn = Drawn {
+                source: hash(row, "source")?,
+                hash: hash(row, "hash")?,
+                stamp: stamp_of(row, "size")?,
+            };
             all.drawn.insert(path(&row.get::<_, String>("path")?)?, drawn);
         }
         let mut query = self.db.prepare_cached("SELECT * FROM board_dashboards")?;
@@ -517,25 +512,8 @@ fn node_of(row: &Row<'_>) -> Result<CanvasNode, StoreError> {
         file: row.get::<_, Option<String>>("file")?.as_deref().map(path).transpose()?,
         missing_since: row.get::<_, Option<i64>>("missing_since")?.map(Timestamp),
         approved: row.get("approved")?,
-        poll: PollState {
-            last: Timestamp(row.get("poll_last")?),
-            life: Timestamp(row.get("poll_life")?),
-            changes: row.get("poll_changes")?,
-            changes_at: Timestamp(row.get("poll_changes_at")?),
-            gap_ms: row.get("poll_gap")?,
-        },
+        poll: poll_of(row)?,
     })
-}
-
-fn stamp_of(row: &Row<'_>) -> Result<Stamp, StoreError> {
-    Ok(stamp_from([
-        row.get("device")?,
-        row.get("inode")?,
-        row.get("size")?,
-        row.get("modified")?,
-        row.get("changed")?,
-        row.get("born")?,
-    ]))
 }
 
 fn file_of(row: &Row<'_>) -> Result<CanvasFile, StoreError> {
@@ -544,7 +522,7 @@ fn file_of(row: &Row<'_>) -> Result<CanvasFile, StoreError> {
     Ok(CanvasFile {
         path: path(&row.get::<_, String>("path")?)?,
         canvas: own.map(|own| canvas_id(deck.as_deref().unwrap_or_default(), &own)).transpose()?,
-        stamp: stamp_of(row)?,
+        stamp: stamp_of(row, "size")?,
         hash: optional_hash(row, "hash")?,
         problem: row.get("problem")?,
         racy: row.get("racy")?,

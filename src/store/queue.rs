@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::rows::{hash, optional_page, page_id, path, stamp_from, stamp_values, workspace_id};
+use super::rows::{hash, optional_page, page_id, path, stamp_of, stamp_values, workspace_id};
 use super::{Store, StoreError};
 use crate::model::{ContentHash, Intent, MirrorPath, PageId, Sent, Timestamp};
 
@@ -161,17 +161,8 @@ impl Store {
     pub fn intents(&self) -> Result<Vec<Intent>, StoreError> {
         let mut query = self.db.prepare_cached("SELECT * FROM intents ORDER BY path")?;
         let rows = query.query_and_then([], |row| {
-            let stamp = match row.get::<_, Option<i64>>("device")? {
-                None => None,
-                Some(device) => Some(stamp_from([
-                    device,
-                    row.get("inode")?,
-                    row.get("size")?,
-                    row.get("modified")?,
-                    row.get("changed")?,
-                    row.get("born")?,
-                ])),
-            };
+            let is_stamped = row.get::<_, Option<i64>>("device")?.is_some();
+            let stamp = is_stamped.then(|| stamp_of(row, "size")).transpose()?;
             let looks: u32 = row.get("looks")?;
             Ok(Intent {
                 path: path(&row.get::<_, String>("path")?)?,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 
 use super::{Store, StoreError};
@@ -28,23 +28,12 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
     pub fn load(&mut self) -> Result<Loaded, StoreError> {
-        let mut loaded = Loaded::default();
-        let mut query = self.db.prepare_cached("SELECT * FROM workspaces")?;
-        for row in query.query_and_then([], workspace_of)? {
-            let node = row?;
-            loaded.workspaces.insert(node.seen.id.clone(), node);
-        }
-        let mut query = self.db.prepare_cached("SELECT * FROM pages")?;
-        for row in query.query_and_then([], page_of)? {
-            let node = row?;
-            loaded.pages.insert(node.id.clone(), node);
-        }
-        let mut query = self.db.prepare_cached("SELECT * FROM files")?;
-        for row in query.query_and_then([], file_of)? {
-            let file = row?;
-            loaded.files.insert(file.path.clone(), file);
-        }
-        Ok(loaded)
+        let db = &self.db;
+        Ok(Loaded {
+            workspaces: table(db, "SELECT * FROM workspaces", workspace_of, |node| node.seen.id.clone())?,
+            pages: table(db, "SELECT * FROM pages", page_of, |node| node.id.clone())?,
+            files: table(db, "SELECT * FROM files", file_of, |file| file.path.clone())?,
+        })
     }
 
     /// Writes one workspace.
@@ -342,13 +331,7 @@ fn page_of(row: &Row<'_>) -> Result<Node, StoreError> {
         stem: row.get("stem")?,
         approved: row.get("approved")?,
         first_seen: Timestamp(row.get("first_seen")?),
-        poll: PollState {
-            last: Timestamp(row.get("poll_last")?),
-            life: Timestamp(row.get("poll_life")?),
-            changes: row.get("poll_changes")?,
-            changes_at: Timestamp(row.get("poll_changes_at")?),
-            gap_ms: row.get("poll_gap")?,
-        },
+        poll: poll_of(row)?,
         parked,
         last_push,
     })
@@ -358,14 +341,7 @@ fn file_of(row: &Row<'_>) -> Result<LocalFile, StoreError> {
     Ok(LocalFile {
         path: path(&row.get::<_, String>("path")?)?,
         page: optional_page(row, "page")?,
-        stamp: Stamp {
-            device: unsigned(row.get("device")?),
-            inode: unsigned(row.get("inode")?),
-            size: unsigned(row.get("size")?),
-            modified_ns: row.get("modified")?,
-            changed_ns: row.get("changed")?,
-            born_ns: row.get("born")?,
-        },
+        stamp: stamp_of(row, "size")?,
         hash: optional_hash(row, "hash")?,
         claims: optional_page(row, "claims")?,
         disowned: optional_page(row, "disowned")?,
@@ -386,15 +362,38 @@ pub(super) fn stamp_values(stamp: Stamp) -> [i64; 6] {
     ]
 }
 
-pub(super) fn stamp_from(values: [i64; 6]) -> Stamp {
-    Stamp {
-        device: unsigned(values[0]),
-        inode: unsigned(values[1]),
-        size: unsigned(values[2]),
-        modified_ns: values[3],
-        changed_ns: values[4],
-        born_ns: values[5],
-    }
+/// The stamp in a row; the column of its size is not called the same everywhere.
+pub(super) fn stamp_of(row: &Row<'_>, size: &str) -> Result<Stamp, StoreError> {
+    Ok(Stamp {
+        device: unsigned(row.get("device")?),
+        inode: unsigned(row.get("inode")?),
+        size: unsigned(row.get(size)?),
+        modified_ns: row.get("modified")?,
+        changed_ns: row.get("changed")?,
+        born_ns: row.get("born")?,
+    })
+}
+
+pub(super) fn poll_of(row: &Row<'_>) -> Result<PollState, StoreError> {
+    Ok(PollState {
+        last: Timestamp(row.get("poll_last")?),
+        life: Timestamp(row.get("poll_life")?),
+        changes: row.get("poll_changes")?,
+        changes_at: Timestamp(row.get("poll_changes_at")?),
+        gap_ms: row.get("poll_gap")?,
+    })
+}
+
+/// A whole table, by the key that each row has.
+pub(super) fn table<K: Ord, T>(
+    db: &Connection,
+    query: &str,
+    read: fn(&Row<'_>) -> Result<T, StoreError>,
+    key: fn(&T) -> K,
+) -> Result<BTreeMap<K, T>, StoreError> {
+    let mut query = db.prepare_cached(query)?;
+    let rows = query.query_and_then([], read)?;
+    rows.map(|row| row.map(|row| (key(&row), row))).collect()
 }
 
 pub(super) fn page_id(text: &str) -> Result<PageId, StoreError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Row, params};
 
-use super::rows::{path, stamp_from, stamp_values};
+use super::rows::{path, stamp_of, stamp_values, table};
 use super::{Store, StoreError};
 use crate::model::{
     AttachmentId, ContentHash, FileId, FileNode, FolderId, FolderNode, LocalOnly, MirrorPath, Seen,
@@ -30,22 +30,13 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
     pub fn load_storage(&self) -> Result<StoredStorage, StoreError> {
-        let mut loaded = StoredStorage::default();
-        let mut query = self.db.prepare_cached("SELECT * FROM storage_folders")?;
-        for row in query.query_and_then([], folder_of)? {
-            let node = row?;
-            loaded.folders.insert(node.remote.id.clone(), node);
-        }
-        let mut query = self.db.prepare_cached("SELECT * FROM storage_files")?;
-        for row in query.query_and_then([], file_of)? {
-            let node = row?;
-            loaded.files.insert(node.remote.id.clone(), node);
-        }
-        let mut query = self.db.prepare_cached("SELECT * FROM storage_uploads")?;
-        for row in query.query_and_then([], upload_of)? {
-            let upload = row?;
-            loaded.uploads.insert(upload.path.clone(), upload);
-        }
+        let db = &self.db;
+        let mut loaded = StoredStorage {
+            folders: table(db, "SELECT * FROM storage_folders", folder_of, |node| node.remote.id.clone())?,
+            files: table(db, "SELECT * FROM storage_files", file_of, |node| node.remote.id.clone())?,
+            uploads: table(db, "SELECT * FROM storage_uploads", upload_of, |upload| upload.path.clone())?,
+            ..StoredStorage::default()
+        };
         let mut query = self.db.prepare_cached("SELECT path, size, why FROM storage_local")?;
         let rows = query.query_and_then([], |row| {
             let size: i64 = row.get(1)?;
@@ -252,14 +243,7 @@ fn file_of(row: &Row<'_>) -> Result<FileNode, StoreError> {
             size: row.get::<_, i64>("base_size")?.unsigned_abs(),
             hash: content_hash(row, "base_hash")?,
             path,
-            stamp: stamp_from([
-                row.get("device")?,
-                row.get("inode")?,
-                row.get("stamp_size")?,
-                row.get("modified")?,
-                row.get("changed")?,
-                row.get("born")?,
-            ]),
+            stamp: stamp_of(row, "stamp_size")?,
         }),
     };
     Ok(FileNode {

@@ -180,7 +180,7 @@ impl Engine {
             .find(|node| node.missing_since.is_some() && self.canvas_place(node).as_ref() == Some(path))
             .map(|node| node.id.clone());
         let quiet = self.settings.pages.settle_ms;
-        let rested = disk::rested_ms(&stamp, looked_at) >= quiet;
+        let rested = stamp.rested_ms(looked_at) >= quiet;
         let due = if rested { self.now } else { self.now.plus_ms(quiet) };
         self.boards.unread.insert(path.clone(), due);
         match known {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::decide::Here;
 use super::names::storage_root;
 use super::send::Candidate;
-use super::{Desk, Storage, Task, effect, rested_ms};
+use super::{Desk, Storage, Task, effect};
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath, Scan,
     Stamp, StorageEffect, StorageMode, StoredReply, Timestamp,
@@ -219,7 +219,7 @@ impl Storage {
         let node = self.files.values().find(|node| {
             let Some(moment) = self.moments.get(&node.remote.id) else { return false };
             let due = match moment.local {
-                Local::Suspect(stamp) => rested_ms(&stamp, desk.now) >= settle_ms,
+                Local::Suspect(stamp) => stamp.rested_ms(desk.now) >= settle_ms,
                 Local::Same => deep.is_some_and(|since| moment.checked <= since) && !moment.damaged,
                 _ => false,
             };

@@ -493,7 +493,3 @@ impl Storage {
 fn effect(effect: StorageEffect) -> Effect {
     Effect::Storage(effect)
 }
-
-fn rested_ms(stamp: &Stamp, looked_at: Timestamp) -> i64 {
-    looked_at.0.saturating_sub(stamp.modified_ns / 1_000_000)
-}

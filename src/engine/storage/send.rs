@@ -7,7 +7,7 @@
 use super::decide::Decision;
 use super::local::Local;
 use super::names::storage_root;
-use super::{Desk, Rests, Storage, Task, effect, rested_ms};
+use super::{Desk, Rests, Storage, Task, effect};
 use crate::engine::Way;
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, MirrorPath, Seen, ServiceError,
@@ -115,7 +115,7 @@ impl Storage {
             .filter_map(|(path, candidate)| {
                 let due = candidate.refused.is_none()
                     && candidate.retry_at <= desk.now
-                    && rested_ms(&candidate.stamp, desk.now) >= Self::quiet_ms(desk, &candidate.stamp)
+                    && candidate.stamp.rested_ms(desk.now) >= Self::quiet_ms(desk, &candidate.stamp)
                     && !self.uploads.contains_key(path)
                     && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
                 due.then(|| path.clone())

@@ -128,7 +128,10 @@ fn broken_front_matter_is_refused() {
     refuses("---\nid: p\nmore: *t\n---\n", 3, "");
     refuses("---\nid: [p]\n---\n", 2, "id must be text");
     refuses("---\nx: 1\ntitle:\n  a: b\n---\n", 3, "title must be text");
-    refuses("---\nid: p\n--- x\nid: q\n---\n", 4, "");
+    refuses("---\nid: p\n--- x\nid: q\n---\n", 3, "another document");
+    refuses("---\nid: p\n--- x\n---\n", 3, "another document");
+    refuses("---\nid: p\nnote: |\n  more\n--- # mine\nid: q\n---\n", 5, "another document");
+    refuses("---\nid: p\n... # mine\n---\n", 3, "another document");
     let deep = format!("---\nid: p\nx: {}\n---\n", "[".repeat(100_000));
     assert!(split(&deep).is_err());
     let deep = format!("---\nid: p\nx:\n {}y\n---\n", "- ".repeat(5_000));
@@ -288,7 +291,7 @@ fn others(text: &str) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(super::laws::config())]
+    #![proptest_config(crate::cases::config())]
 
     #[test]
     fn what_was_set_is_read_and_nothing_else_changed(text in page(), id in value(), title in value(), icon in value()) {

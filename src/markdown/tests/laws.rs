@@ -1,23 +1,14 @@
 //! The laws over generated pages. `ESPEJO_CASES` sets how many; the default keeps `cargo test` quick.
 
 use proptest::prelude::*;
-use proptest::test_runner::Config;
 
 use super::super::lower::lower;
 use super::super::plain::{number, same_trees};
 use super::super::{Allowed, patch, render};
 use super::generate::page;
 use super::{ids, norm, read};
+use crate::cases::config;
 use crate::markdown::parse;
-
-/// How many cases to try.
-pub(super) fn cases(default: usize) -> usize {
-    std::env::var("ESPEJO_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(default)
-}
-
-pub(super) fn config() -> Config {
-    Config { cases: cases(256) as u32, failure_persistence: None, ..Config::default() }
-}
 
 proptest! {
     #![proptest_config(config())]

@@ -245,12 +245,8 @@ fn order(blocks: &[Value]) -> Vec<String> {
         .collect()
 }
 
-fn config() -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(crate::cases::config())]
 
     #[test]
     fn one_sided_and_equal_changes_are_taken_whole(story in stories()) {
