@@ -9,7 +9,7 @@ use crate::store::StoreError;
 
 /// The folder of a workspace that holds its pages.
 const PAGES: &str = "Pages";
-/// Deeper trees than this are not followed: a loop of parents, or a service gone mad.
+/// Deeper trees than this are not followed: the service has gone mad.
 const DEPTH_MAX: usize = 120;
 /// Linux refuses paths over 4,096 bytes; the root's own path and temporary names need some of that.
 const PATH_BYTES_MAX: usize = 3_500;
@@ -134,15 +134,35 @@ impl Engine {
                 self.pages_root(workspace)
             }
             (None, None) => {
-                let up = self.folder_at_depth(workspace, node.remote.parent.as_ref(), depth + 1)?;
+                let up = self.folder_at_depth(workspace, self.parent_of(node), depth + 1)?;
                 up.join(node.stem.as_deref()?).ok()
             }
         }
     }
 
+    /// The service's parent of a page, unless it is also beneath it: a child and its parent that changed places, one
+    /// look at each side of it, or a list that is wrong.
+    fn parent_of<'a>(&'a self, node: &'a Node) -> Option<&'a PageId> {
+        let mut seen = BTreeSet::from([&node.id]);
+        let mut above = node.remote.parent.as_ref();
+        while let Some(id) = above {
+            if *id == node.id {
+                return None;
+            }
+            let up = self.trees.pages.get(id).filter(|_| seen.insert(id));
+            above = up.and_then(|up| up.remote.parent.as_ref());
+        }
+        node.remote.parent.as_ref()
+    }
+
     /// Where a page's file belongs by the service's title and parent; `None` while that cannot be said.
     pub(super) fn belongs(&self, node: &Node) -> Option<MirrorPath> {
-        let folder = self.folder_for_children(&node.workspace, node.remote.parent.as_ref())?;
+        let parent = self.parent_of(node);
+        if parent.is_none() && node.remote.parent.is_some() && node.file.is_some() {
+            // Two folders cannot be in each other: it stays until the next list says which one is.
+            return None;
+        }
+        let folder = self.folder_for_children(&node.workspace, parent)?;
         let title = &node.remote.title;
         if let Some(file) = self.trees.file_of(node)
             && file.path.parent().as_ref() == Some(&folder)
@@ -225,7 +245,7 @@ impl Engine {
             let mut left = Vec::new();
             for id in waiting {
                 let Some(node) = self.trees.pages.get(&id).cloned() else { continue };
-                let Some(folder) = self.folder_for_children(workspace, node.remote.parent.as_ref()) else {
+                let Some(folder) = self.folder_for_children(workspace, self.parent_of(&node)) else {
                     left.push(id);
                     continue;
                 };

@@ -218,6 +218,32 @@ impl Engine {
             node.poll.changes_at = node.poll.changes_at.min(now);
             node.missing_since = node.missing_since.map(|at| at.min(now));
         }
+        self.squeeze_questions(now);
+    }
+
+    /// Which page answers a POST in doubt hangs on what came first, so the order of such times outlives the clock's
+    /// step: those from the future become the last milliseconds before now.
+    fn squeeze_questions(&mut self, now: Timestamp) {
+        let is_unbound = |node: &&mut Node| node.base.is_none() && node.file.is_none();
+        let times: Vec<&mut Timestamp> = self
+            .trees
+            .pages
+            .values_mut()
+            .filter(is_unbound)
+            .map(|node| &mut node.first_seen)
+            .chain(self.intents.values_mut().flat_map(|intent| {
+                [Some(&mut intent.asked_at), intent.lost.as_mut().map(|(since, _)| since)]
+                    .into_iter()
+                    .flatten()
+            }))
+            .filter(|at| **at > now)
+            .collect();
+        let order: BTreeSet<Timestamp> = times.iter().map(|at| **at).collect();
+        let squeezed: BTreeMap<Timestamp, Timestamp> =
+            order.into_iter().rev().zip(0..).map(|(at, age)| (at, now.plus_ms(-age))).collect();
+        for time in times {
+            *time = squeezed.get(time).copied().unwrap_or(*time);
+        }
     }
 
     /// Whether the workspace of a page is there and its list has been seen.

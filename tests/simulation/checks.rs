@@ -35,6 +35,7 @@ pub(crate) fn broken<T>(check: &'static str, what: impl Into<String>) -> Result<
 /// A look at a page that was answered to the engine.
 #[derive(Debug, Clone)]
 struct Look {
+    content: Blocks,
     words: BTreeSet<Word>,
     delivered_ms: Option<i64>,
 }
@@ -98,7 +99,8 @@ impl Checks {
     /// The service read a page out to the request `number`.
     pub(crate) fn looked(&mut self, number: u64, id: &PageId, content: &Blocks) {
         let words = all_words(content).into_iter().collect();
-        self.looks.entry(id.clone()).or_default().push((number, Look { words, delivered_ms: None }));
+        let look = Look { content: content.clone(), words, delivered_ms: None };
+        self.looks.entry(id.clone()).or_default().push((number, look));
     }
 
     /// That answer reached the engine.
@@ -112,6 +114,15 @@ impl Checks {
     pub(crate) fn last_look(&self, id: &PageId) -> Option<(&BTreeSet<Word>, i64)> {
         let looks = self.looks.get(id)?.iter().rev();
         looks.filter_map(|(_, look)| Some((&look.words, look.delivered_ms?))).next()
+    }
+
+    /// Whether this is just what the engine saw last of a page.
+    pub(crate) fn was_seen_last(&self, id: &PageId, content: &Blocks) -> bool {
+        let looks = self.looks.get(id).into_iter().flatten().rev();
+        looks
+            .map(|(_, look)| look)
+            .find(|look| look.delivered_ms.is_some())
+            .is_some_and(|look| look.content == *content)
     }
 
     /// A PATCH that was asked at `asked_ms` is about to replace `before` with `after`: does it rest on a look?

@@ -14,7 +14,7 @@ use espejo::model::{
 use espejo::store::Store;
 use tracing::Level;
 
-use crate::blocks::{self, all_words};
+use crate::blocks;
 use crate::checks::{Checks, Failure, broken, nothing_lost};
 use crate::disk::Job;
 use crate::folder::{Folder, Traits};
@@ -58,6 +58,8 @@ pub(crate) enum Heal {
 
 /// The moment at which every run begins.
 pub(crate) const BEGINNING_MS: i64 = 1_750_000_000_000;
+/// The busiest minute of many thousand runs has a few hundred.
+const HAPPENINGS_A_MINUTE: u32 = 20_000;
 
 /// A run.
 pub(crate) struct Run {
@@ -90,6 +92,8 @@ pub(crate) struct Run {
     pub(crate) disk: VecDeque<(EffectId, Job)>,
     order: u64,
     idle_wakes: u32,
+    /// The minute of the last happening, and how many there were in it.
+    minute: (i64, u32),
     changed: bool,
     /// What people will do once the folder is there again.
     pub(crate) postponed: Vec<Deed>,
@@ -145,6 +149,7 @@ impl Run {
             disk: VecDeque::new(),
             order: 0,
             idle_wakes: 0,
+            minute: (0, 0),
             changed: false,
             postponed: Vec::new(),
             passing: false,
@@ -170,6 +175,7 @@ impl Run {
                 if let Some((_, due)) = self.queue.pop_first() {
                     self.happen(due)?;
                     self.idle_wakes = 0;
+                    self.is_no_storm()?;
                 }
             } else {
                 self.idle_wakes += 1;
@@ -184,6 +190,17 @@ impl Run {
                 self.set_now(self.now_ms + 1);
             }
         }
+    }
+
+    /// Work that begets work for ever is quick enough to never let time go on.
+    fn is_no_storm(&mut self) -> Result<(), Failure> {
+        let minute = self.now_ms / 60_000;
+        let (of, happened) = self.minute;
+        self.minute = (minute, if of == minute { happened + 1 } else { 1 });
+        if happened > HAPPENINGS_A_MINUTE {
+            return broken("calm", format!("over {HAPPENINGS_A_MINUTE} things happen within a minute"));
+        }
+        Ok(())
     }
 
     fn set_now(&mut self, now_ms: i64) {
@@ -356,8 +373,7 @@ impl Run {
                 Effect::UpdatePage { id, content: Some(after), .. } => {
                     let before = before.unwrap_or_default();
                     self.checks.replaces(id, (&before, after), asked_ms, &mut self.ledger)?;
-                    let words = all_words(&before).into_iter().collect();
-                    let is_known = self.checks.last_look(id).is_some_and(|(seen, _)| *seen == words);
+                    let is_known = self.checks.was_seen_last(id, &before);
                     self.checks.fates.pushed(id, &before, after, self.now_ms, is_known);
                 }
                 Effect::CreatePage { .. } => {
