@@ -80,6 +80,9 @@ pub(super) struct Watching {
     /// Files to read, and from when.
     pub(super) unread: BTreeMap<MirrorPath, Timestamp>,
     pub(super) identities_due: bool,
+    /// A page's file was gone again from where the last scan saw it: where to shows at the next, and told before that it
+    /// would be missing, and what it was known by forgotten.
+    pub(super) outdated: bool,
     /// Files that are another object, or name another page, than what was known at their path: kept apart until
     /// identities are told, which compares what is with what was.
     pub(super) arrivals: BTreeMap<MirrorPath, LocalFile>,
@@ -95,6 +98,7 @@ impl Watching {
             touched: BTreeMap::new(),
             unread: BTreeMap::new(),
             identities_due: false,
+            outdated: false,
             arrivals: BTreeMap::new(),
         }
     }
@@ -191,6 +195,7 @@ impl Engine {
         self.take_in_names(&scan);
         self.take_in_stamps(&scan, flight.sent_at);
         self.watch.identities_due = true;
+        self.watch.outdated = false;
         self.identify_if_ready()?;
         self.watch.scan_by(self.next_grace_end());
         self.boards_scanned(&scan, flight.sent_at)?;
@@ -293,6 +298,7 @@ impl Engine {
             Err(DiskError::Missing(_)) => {
                 self.watch.forget(path);
                 self.watch.scan_by(self.now);
+                self.watch.outdated |= self.was_passing(path);
             }
             Err(DiskError::Changed(_)) => {
                 let now = self.now;
@@ -311,6 +317,15 @@ impl Engine {
             }
         }
         self.identify_if_ready()
+    }
+
+    /// Whether a page's file had come to this path when it was scanned, by its object.
+    fn was_passing(&self, path: &MirrorPath) -> bool {
+        let seen = self.lists.last_seen.get(path).map(Stamp::object);
+        let is_it = |file: &&LocalFile| file.page.is_some() && file.path != *path;
+        seen.is_some_and(|seen| {
+            self.trees.files.values().filter(is_it).any(|file| file.stamp.object() == seen)
+        })
     }
 
     /// Records what a file holds.

@@ -11,7 +11,7 @@ use crate::store::StoreError;
 impl Engine {
     /// Tells files and pages together, once everything that can be read has been.
     pub(super) fn identify_if_ready(&mut self) -> Result<(), StoreError> {
-        if !self.watch.identities_due || self.newcomers_wait() {
+        if !self.watch.identities_due || self.watch.outdated || self.newcomers_wait() {
             return Ok(());
         }
         self.watch.identities_due = false;

@@ -39,10 +39,13 @@ impl Engine {
             return Ok(None);
         }
         if self.service.stopped.is_some() {
-            return Ok(self.pace.allows(Class::List, 1, false, self.now).then(|| {
-                self.service.quiet_until = self.now.plus_ms(PROBE_EVERY_MS);
-                (Effect::ListWorkspaces, Purpose::ListWorkspaces)
-            }));
+            if !self.pace.allows(Class::List, 1, false, self.now) {
+                return Ok(None);
+            }
+            self.service.quiet_until = self.now.plus_ms(PROBE_EVERY_MS);
+            // One that has not been answered yet, for the machine slept meanwhile, is a probe as good.
+            let is_asked = self.flights.values().any(|flight| flight.purpose == Purpose::ListWorkspaces);
+            return Ok((!is_asked).then_some((Effect::ListWorkspaces, Purpose::ListWorkspaces)));
         }
         if self.root.is_ready() {
             if let Some(choice) = self.next_wanted()? {

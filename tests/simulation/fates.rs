@@ -106,7 +106,9 @@ impl Fates {
             let words: Vec<Word> = file.words.iter().filter(own).copied().collect();
             let whole = |id: &&PageId| words.iter().all(|word| service.words_of(id).contains(word));
             let there = service.active().into_iter().map(|page| &page.id).find(whole);
-            if let Some(id) = there.filter(|id| !words.is_empty() && !self.was_gone.contains(*id)) {
+            // A file that moved is the page that was made anew, and its old one is there for a while longer.
+            let is_another = self.was_gone.iter().any(|id| whole(&id));
+            if let Some(id) = there.filter(|_| !words.is_empty() && !is_another) {
                 return broken("absence", format!("{path} is trashed, and its page {id} was never gone"));
             }
         }
@@ -196,6 +198,14 @@ impl Fates {
     pub(crate) fn changed_in_app(&mut self, id: &PageId, ledger: &mut Ledger) {
         let words = self.pushes.get_mut(id).and_then(|push| push.put_back.take());
         words.into_iter().flatten().for_each(|word| ledger.forget(word));
+    }
+
+    /// The clock leapt while espejo was down: what was pushed before it was pushed long ago.
+    pub(crate) fn leapt(&mut self, ledger: &mut Ledger) {
+        for push in self.pushes.values_mut() {
+            push.again = true;
+            push.put_back.take().into_iter().flatten().for_each(|word| ledger.forget(word));
+        }
     }
 
     /// The engine has seen a page: in time, if old text was put back in it?

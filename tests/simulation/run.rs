@@ -520,6 +520,9 @@ impl Run {
             },
             ..Settings::default()
         };
+        if self.clock_ms > self.engine_ms {
+            self.checks.fates.leapt(&mut self.ledger);
+        }
         self.engine_ms = self.clock_ms;
         let engine = Engine::open(store, settings, self.luck.bytes(), self.engine_now())
             .map_err(|error| stopped("open", &error))?;
