@@ -55,8 +55,25 @@ impl Engine {
     }
 
     pub(super) fn list_by(&mut self, workspace: &WorkspaceId, at: Timestamp) {
-        let at = self.lists.rests_until.get(workspace).map_or(at, |until| at.max(*until));
         self.lists.pages_due.entry(workspace.clone()).and_modify(|due| *due = (*due).min(at)).or_insert(at);
+    }
+
+    /// Until when the list of workspaces is not asked for again since it failed.
+    pub(super) fn workspaces_rest_until(&self) -> Timestamp {
+        self.lists.workspaces_rest_until
+    }
+
+    /// When the list of workspaces may be asked for next.
+    fn workspaces_due(&self) -> Timestamp {
+        self.lists.workspaces_due.max(self.lists.workspaces_rest_until)
+    }
+
+    /// When each page list of a workspace that is there may be asked for next.
+    fn pages_due(&self) -> impl Iterator<Item = (&WorkspaceId, Timestamp)> {
+        let rest = |id| self.lists.rests_until.get(id).copied().unwrap_or_default();
+        let is_present = |id: &WorkspaceId| self.trees.workspaces.get(id).is_some_and(|node| node.present);
+        let all = self.lists.pages_due.iter().filter(move |(id, _)| is_present(id));
+        all.map(move |(id, due)| (id, (*due).max(rest(id))))
     }
 
     /// When the last list of a workspace was asked for, as a tick.
@@ -72,30 +89,21 @@ impl Engine {
             return None;
         }
         let under_way = |wanted: &Purpose| self.flights.values().any(|flight| flight.purpose == *wanted);
-        let due = self.lists.workspaces_due.max(self.lists.workspaces_rest_until);
-        if due <= self.now && !under_way(&Purpose::ListWorkspaces) {
+        if self.workspaces_due() <= self.now && !under_way(&Purpose::ListWorkspaces) {
             return Some((Effect::ListWorkspaces, Purpose::ListWorkspaces));
         }
-        let due = self.lists.pages_due.iter().filter(|(id, due)| {
-            **due <= self.now
-                && !under_way(&Purpose::ListPages((*id).clone()))
-                && self.trees.workspaces.get(*id).is_some_and(|node| node.present)
-        });
-        let (id, _) = due.min_by_key(|(_, due)| **due)?;
+        let due = self
+            .pages_due()
+            .filter(|(id, due)| *due <= self.now && !under_way(&Purpose::ListPages((*id).clone())));
+        let (id, _) = due.min_by_key(|(_, due)| *due)?;
         Some((Effect::ListPages(id.clone()), Purpose::ListPages(id.clone())))
     }
 
     pub(super) fn next_list_due(&self, now: Timestamp) -> Timestamp {
         let idle = |wanted: &Purpose| !self.flights.values().any(|flight| flight.purpose == *wanted);
-        let present = |id: &WorkspaceId| self.trees.workspaces.get(id).is_some_and(|node| node.present);
-        let pages = self
-            .lists
-            .pages_due
-            .iter()
-            .filter(|(id, _)| present(id) && idle(&Purpose::ListPages((*id).clone())))
-            .map(|(_, due)| *due);
-        let due = self.lists.workspaces_due.max(self.lists.workspaces_rest_until);
-        let workspaces = Some(due).filter(|_| idle(&Purpose::ListWorkspaces));
+        let pages =
+            self.pages_due().filter(|(id, _)| idle(&Purpose::ListPages((*id).clone()))).map(|(_, due)| due);
+        let workspaces = Some(self.workspaces_due()).filter(|_| idle(&Purpose::ListWorkspaces));
         let due = workspaces.into_iter().chain(pages).fold(now.plus_ms(WORKSPACES_EVERY_MS), Timestamp::min);
         due.max(self.pace.earliest(Class::List, 1, false, now))
     }

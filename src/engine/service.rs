@@ -42,6 +42,10 @@ impl Engine {
             if !self.pace.allows(Class::List, 1, false, self.now) {
                 return Ok(None);
             }
+            if self.workspaces_rest_until() > self.now {
+                self.service.quiet_until = self.workspaces_rest_until();
+                return Ok(None);
+            }
             self.service.quiet_until = self.now.plus_ms(PROBE_EVERY_MS);
             // One that has not been answered yet, for the machine slept meanwhile, is a probe as good.
             let is_asked = self.flights.values().any(|flight| flight.purpose == Purpose::ListWorkspaces);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use espejo::model::{Event, MirrorPath, PageId, RootState, ServiceError};
+use espejo::model::{Event, MirrorPath, PageId, Request, RootState, ServiceError};
 
 use crate::blocks::all_words;
 use crate::checks::Failure;
@@ -169,19 +169,39 @@ impl Run {
             self.note_copies(&held);
         }
         // What stands in no file any more was taken away, unless somebody still holds it in hand.
-        // What only a backup names by an id stands nowhere any more: a backup is no page.
-        let (pages, others): (Vec<_>, Vec<_>) =
-            self.folder.things.iter().partition(|(path, _)| path.page_stem().is_some());
-        let pages = pages.into_iter().map(|(_, thing)| thing.bytes.as_slice());
-        let mut left: BTreeSet<Word> =
-            self.in_hand_texts().chain(pages).flat_map(|bytes| stand_ins.words_of(bytes)).collect();
-        left.extend(others.into_iter().flat_map(|(_, thing)| thing.words.iter()));
+        let left = self.words_left();
         // Of two copies, each may be taken away by somebody who sees the other still there.
         let twice = |word: &&Word| !held.contains(word) && self.ledger.may_be_twice(**word);
         let copies: Vec<Word> = taken.iter().filter(twice).copied().collect();
         for word in taken.difference(&left).copied().chain(copies) {
             self.ledger.forget(word);
         }
+    }
+
+    /// Words that stand in some file, or in what somebody holds in hand.
+    fn words_left(&self) -> BTreeSet<Word> {
+        let stand_ins = self.service.stand_ins();
+        // What only a backup or another tool's copy names by an id stands nowhere any more: they are no pages.
+        let is_page =
+            |path: &MirrorPath| path.page_stem().is_some_and(|stem| !stem.contains(".sync-conflict-"));
+        let (pages, others): (Vec<_>, Vec<_>) =
+            self.folder.things.iter().partition(|(path, _)| is_page(path));
+        let pages = pages.into_iter().map(|(_, thing)| thing.bytes.as_slice());
+        let mut left: BTreeSet<Word> =
+            self.in_hand_texts().chain(pages).flat_map(|bytes| stand_ins.words_of(bytes)).collect();
+        left.extend(others.into_iter().flat_map(|(_, thing)| thing.words.iter()));
+        left
+    }
+
+    /// A person lets go whatever is held. With an emptied file goes what only its lost lines stood for.
+    pub(crate) fn approve(&mut self) -> Result<(), Failure> {
+        self.note(format_args!("= a person approves whatever is held"));
+        self.checks.fates.approved();
+        let left = self.words_left();
+        let stood_for: Vec<Word> =
+            self.service.stand_ins().all().filter(|word| !left.contains(word)).collect();
+        stood_for.into_iter().for_each(|word| self.ledger.forget(word));
+        self.tell(Event::Asked(Request::Approve(Vec::new())))
     }
 
     /// Whoever saves what stands in another file as well (an editor that was open during a swap) has made a copy.
@@ -320,11 +340,11 @@ impl Run {
                 self.later(while_ms, Due::Heal(Heal::ReadOnly));
             }
             Fault::Sealed => {
-                let paths: Vec<MirrorPath> =
-                    self.folder.things.keys().filter(|path| path.components().count() > 2).cloned().collect();
-                if let Some(path) = paths.get(a as usize % paths.len().max(1)) {
-                    self.folder.sealed.insert(path.clone());
-                    self.later(while_ms, Due::Heal(Heal::Unseal(path.clone())));
+                let inner = self.folder.things.iter().filter(|(path, _)| path.components().count() > 2);
+                let inodes: Vec<u64> = inner.map(|(_, thing)| thing.stamp.inode).collect();
+                if let Some(inode) = inodes.get(a as usize % inodes.len().max(1)) {
+                    self.folder.sealed.insert(*inode);
+                    self.later(while_ms, Due::Heal(Heal::Unseal(*inode)));
                 }
             }
             Fault::NoMarker | Fault::RootGone => {
@@ -383,8 +403,8 @@ impl Run {
             Heal::Root => self.bring_root_back(),
             Heal::Full => self.folder.full = false,
             Heal::ReadOnly => self.folder.read_only = false,
-            Heal::Unseal(path) => {
-                self.folder.sealed.remove(path);
+            Heal::Unseal(inode) => {
+                self.folder.sealed.remove(inode);
             }
         }
     }

@@ -318,7 +318,11 @@ fn may_write(folder: &Folder, path: &MirrorPath) -> Result<(), DiskError> {
 }
 
 fn is_sealed(folder: &Folder, path: &MirrorPath) -> bool {
-    folder.sealed.iter().any(|sealed| path.is_within(sealed))
+    let is_sealed = |at: &MirrorPath| {
+        folder.things.get(at).is_some_and(|thing| folder.sealed.contains(&thing.stamp.inode))
+    };
+    let up = std::iter::successors(Some(path.clone()), MirrorPath::parent);
+    !folder.sealed.is_empty() && up.into_iter().any(|at| is_sealed(&at))
 }
 
 #[cfg(test)]

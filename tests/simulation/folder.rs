@@ -46,8 +46,8 @@ pub(crate) struct Folder {
     pub(crate) full: bool,
     /// Nothing may be written.
     pub(crate) read_only: bool,
-    /// What must not be opened: files, and folders with all beneath them.
-    pub(crate) sealed: BTreeSet<MirrorPath>,
+    /// What must not be opened: files, and folders with all beneath them, by inode: they stay so wherever they go.
+    pub(crate) sealed: BTreeSet<u64>,
     /// Paths that changed since the watcher last looked.
     pub(crate) touched: Vec<MirrorPath>,
     /// When the root's own list of names last changed.
@@ -131,7 +131,8 @@ impl Folder {
         }
         let thing = self.new_thing(EntryKind::File, bytes);
         if let Some(old) = self.things.insert(path.clone(), thing) {
-            self.freed_inodes.push(old.stamp.inode);
+            let inode = old.stamp.inode;
+            self.free(inode);
         }
         self.stamp_parent(path);
         self.touched.push(path.clone());
@@ -148,7 +149,8 @@ impl Folder {
             if !both_files {
                 return false;
             }
-            self.freed_inodes.push(there.stamp.inode);
+            let inode = there.stamp.inode;
+            self.free(inode);
         }
         let changed_ns = self.tick();
         for path in self.within(from) {
@@ -171,10 +173,16 @@ impl Folder {
             return false;
         }
         let Some(thing) = self.things.remove(path) else { return false };
-        self.freed_inodes.push(thing.stamp.inode);
+        let inode = thing.stamp.inode;
+        self.free(inode);
         self.stamp_parent(path);
         self.touched.push(path.clone());
         true
+    }
+
+    fn free(&mut self, inode: u64) {
+        self.sealed.remove(&inode);
+        self.freed_inodes.push(inode);
     }
 
     /// Removes `path` and everything beneath it.
@@ -182,7 +190,8 @@ impl Folder {
         let paths = self.within(path);
         for path in &paths {
             if let Some(thing) = self.things.remove(path) {
-                self.freed_inodes.push(thing.stamp.inode);
+                let inode = thing.stamp.inode;
+                self.free(inode);
             }
         }
         self.stamp_parent(path);

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use espejo::engine::{Engine, Summary};
 use espejo::model::{
-    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request,
-    ServiceReply, Settings, Timestamp,
+    DiskReply, Effect, EffectId, Event, Moves, Outcome, PageId, PageSettings, Request, ServiceReply,
+    Settings, Timestamp,
 };
 use espejo::store::Store;
 use tracing::Level;
@@ -53,7 +53,7 @@ pub(crate) enum Heal {
     Root,
     Full,
     ReadOnly,
-    Unseal(MirrorPath),
+    Unseal(u64),
 }
 
 /// The moment at which every run begins.

@@ -60,6 +60,11 @@ impl StandIns {
         self.0.values().any(|words| words.contains(&word))
     }
 
+    /// Every word of a block that stands in files by its id.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Word> {
+        self.0.values().flatten().copied()
+    }
+
     /// The words in a file, and in the blocks that it names.
     pub(crate) fn words_of(&self, bytes: &[u8]) -> BTreeSet<Word> {
         let mut words: BTreeSet<Word> = words_in(bytes).into_iter().collect();
