@@ -83,6 +83,8 @@ pub(super) struct Watching {
     /// A page's file was gone again from where the last scan saw it: where to shows at the next, and told before that it
     /// would be missing, and what it was known by forgotten.
     pub(super) outdated: bool,
+    /// New names of files that were seen under their old ones as well by the last scan.
+    seen_twice: BTreeSet<MirrorPath>,
     /// Files that are another object, or name another page, than what was known at their path: kept apart until
     /// identities are told, which compares what is with what was.
     pub(super) arrivals: BTreeMap<MirrorPath, LocalFile>,
@@ -99,6 +101,7 @@ impl Watching {
             unread: BTreeMap::new(),
             identities_due: false,
             outdated: false,
+            seen_twice: BTreeSet::new(),
             arrivals: BTreeMap::new(),
         }
     }
@@ -195,7 +198,7 @@ impl Engine {
         self.take_in_names(&scan);
         self.take_in_stamps(&scan, flight.sent_at);
         self.watch.identities_due = true;
-        self.watch.outdated = false;
+        self.watch.outdated = self.doubt_renames();
         self.identify_if_ready()?;
         self.watch.scan_by(self.next_grace_end());
         self.boards_scanned(&scan, flight.sent_at)?;
@@ -272,6 +275,28 @@ impl Engine {
         self.watch.unread.retain(|path, _| seen.contains_key(path));
         self.watch.touched.retain(|path, _| seen.contains_key(path));
         self.lists.last_seen = seen;
+    }
+
+    /// Whether the scan saw a file at two places, a new one and one that it was known at: it was renamed while the scan
+    /// was under way, or is linked twice, and the next scan tells. What was seen twice in a row is a link.
+    fn doubt_renames(&mut self) -> bool {
+        let seen = &self.lists.last_seen;
+        let is_new = |path: &&MirrorPath| !self.trees.files.contains_key(*path);
+        let mut twice = BTreeSet::new();
+        if seen.keys().any(|path| is_new(&path)) {
+            let known = seen.iter().filter(|(path, _)| !is_new(path));
+            let known: BTreeSet<_> = known.map(|(_, stamp)| stamp.object()).collect();
+            let new = seen.iter().filter(|(path, _)| is_new(path));
+            twice.extend(
+                new.filter(|(_, stamp)| known.contains(&stamp.object())).map(|(path, _)| path.clone()),
+            );
+        }
+        let is_doubtful = !twice.is_subset(&self.watch.seen_twice);
+        self.watch.seen_twice = twice;
+        if is_doubtful {
+            self.watch.scan_by(self.now);
+        }
+        is_doubtful
     }
 
     /// Whether a path is, by its place and name, a page's file.

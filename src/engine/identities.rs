@@ -297,8 +297,12 @@ impl Engine {
         let missing =
             || self.trees.pages.values().filter(|node| node.file.is_none() && node.missing_since.is_some());
         let agreed = |node: &&Node| node.base.as_ref().is_some_and(|base| base.path == *path);
-        let last = missing().find(|node| node.base.is_some() && node.missing_from.as_ref() == Some(path));
-        last.or_else(|| missing().find(agreed)).map(|node| node.id.clone())
+        // A page that was deleted may have had a file there as well, before this one's.
+        let likely = |node: &&Node| (self.is_there(&node.id), node.missing_since);
+        let last = missing()
+            .filter(|node| node.base.is_some() && node.missing_from.as_ref() == Some(path))
+            .max_by_key(likely);
+        last.or_else(|| missing().filter(agreed).max_by_key(likely)).map(|node| node.id.clone())
     }
 }
 

@@ -12,6 +12,9 @@ use crate::service::{Strike, Weather};
 use crate::users::{self, Deed, Plan};
 use crate::words::{Word, words_in};
 
+/// After this time a look at the folder has come by, also where no hint did.
+const LOOKED_BY_THEN_MS: i64 = 300_000;
+
 impl Run {
     /// Takes one step of a script.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), Failure> {
@@ -87,6 +90,7 @@ impl Run {
             Deed::Write(path, _) if !self.folder.has_way(&path) => (false, format!("writes {path}")),
             Deed::Write(path, bytes) => {
                 takes(self, &path);
+                self.moved_and_replaced(&path, &held);
                 (self.folder.write(&path, &bytes), format!("writes {path}"))
             }
             Deed::WriteBack(path, bytes) | Deed::WriteLate(path, bytes) => {
@@ -110,6 +114,7 @@ impl Run {
                     held.iter().for_each(|word| self.ledger.copy(*word));
                     self.checks.lose_track();
                 }
+                self.moved_and_replaced(&path, &held);
                 let done = self.folder.has_parent(&path) && self.folder.write(&path, &bytes);
                 (done, format!("writes {path} again"))
             }
@@ -144,15 +149,21 @@ impl Run {
                 let in_swap = |path: &MirrorPath| path.name() == "swap.tmp";
                 if in_swap(&to) || self.folder.things.keys().any(in_swap) {
                     // What the app changed meanwhile in one of two pages that change places is kept there.
-                    let words = self.folder.file(&from).map_or(&[][..], |file| &file.words);
-                    words.iter().for_each(|word| self.ledger.copy(*word));
+                    let files = [&from, &to].into_iter().filter_map(|path| self.folder.file(path));
+                    let words: Vec<Word> = files.flat_map(|file| file.words.clone()).collect();
+                    words.into_iter().for_each(|word| self.ledger.copy(word));
                     self.checks.lose_track();
                 }
                 if self.scene.recreate == 1 {
                     // Subpages change their parent with the name of a folder or of a file beside it. Pages of their own are made there, and the old ones are kept for what the app did to them.
                     self.recreated = true;
                 }
-                (self.folder.rename(&from, &to), format!("renames {from} to {to}"))
+                let is_backup = to.name().ends_with('~');
+                let done = self.folder.rename(&from, &to);
+                if done && !is_backup {
+                    self.renamed.push((to.clone(), self.now_ms));
+                }
+                (done, format!("renames {from} to {to}"))
             }
             Deed::MakeFolder(path) => (self.folder.make_folder(&path), format!("makes {path}")),
             Deed::Link(path) => (self.folder.link(&path), format!("links {path}")),
@@ -175,6 +186,17 @@ impl Run {
         let copies: Vec<Word> = taken.iter().filter(twice).copied().collect();
         for word in taken.difference(&left).copied().chain(copies) {
             self.ledger.forget(word);
+        }
+    }
+
+    /// Another file takes the place of one that was renamed a short while ago, perhaps before anybody has looked: then
+    /// nothing tells what file it was.
+    fn moved_and_replaced(&mut self, path: &MirrorPath, held: &[Word]) {
+        let is_recent = |at: i64| self.now_ms - at < LOOKED_BY_THEN_MS;
+        let was_renamed = self.renamed.iter().any(|(to, at)| is_recent(*at) && path.is_within(to));
+        if was_renamed && self.folder.file(path).is_none() {
+            held.iter().for_each(|word| self.ledger.copy(*word));
+            self.checks.lose_track();
         }
     }
 

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use espejo::engine::{Engine, Summary};
 use espejo::model::{
-    DiskReply, Effect, EffectId, Event, Moves, Outcome, PageId, PageSettings, Request, ServiceReply,
-    Settings, Timestamp,
+    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request,
+    ServiceReply, Settings, Timestamp,
 };
 use espejo::store::Store;
 use tracing::Level;
@@ -73,6 +73,8 @@ pub(crate) struct Run {
     /// How many steps of the script have been begun.
     pub(crate) steps: usize,
     pub(crate) now_ms: i64,
+    /// Where persons' renames led to, and when.
+    pub(crate) renamed: Vec<(MirrorPath, i64)>,
     /// How far the machine's clock is ahead of the true time.
     pub(crate) clock_ms: i64,
     /// Whether the machine's clock was set forward: a process that starts then cannot tell how long the last one is ago.
@@ -137,6 +139,7 @@ impl Run {
             trace: Trace::new(loud),
             steps: 0,
             now_ms: BEGINNING_MS,
+            renamed: Vec::new(),
             clock_ms: 0,
             engine_ms: 0,
             clock_jumped: false,
