@@ -86,9 +86,11 @@ impl Engine {
             let folder = place.parent()?;
             match self.folder_stands_for(&folder) {
                 Place::Under(parent) => {
+                    let title = title_for(&place, file);
                     let usable = parent.as_ref().is_none_or(|id| self.is_there(id))
                         && !self.is_refused(&place, parent.as_ref())
-                        && !self.is_like_an_intent(&title_for(&place, file), &workspace, parent.as_ref());
+                        && !self.is_like_an_intent(&title, &workspace, parent.as_ref())
+                        && !self.may_be_its_page(file, &title, &workspace, parent.as_ref());
                     return usable.then_some((place, workspace, parent));
                 }
                 Place::Elsewhere => {
@@ -114,6 +116,28 @@ impl Engine {
         self.intents.values().any(|intent| {
             intent.title == title && intent.workspace == *workspace && intent.parent.as_ref() == parent
         })
+    }
+
+    /// Whether a page without a file has this title there, and is empty or not known yet: it is this file's, see
+    /// [`Engine::adopt_by_place`].
+    fn may_be_its_page(
+        &self,
+        file: &LocalFile,
+        title: &str,
+        workspace: &WorkspaceId,
+        parent: Option<&PageId>,
+    ) -> bool {
+        let empty = Body::of(Vec::new()).hash;
+        let is_it = |node: &Node| {
+            node.remote.title == title
+                && node.file.is_none()
+                && node.base.is_none()
+                && node.parked.is_none()
+                && node.remote.body.is_none_or(|body| body == empty)
+                && self.is_there(&node.id)
+        };
+        file.claims.is_none()
+            && self.trees.children(workspace, parent).filter_map(|id| self.trees.pages.get(id)).any(is_it)
     }
 
     /// While everything is compared for the first time: a listed page may belong to this file.
@@ -152,21 +176,35 @@ impl Engine {
         }
     }
 
-    /// During the first comparison, a file without an id that stands exactly where the page's file would stand is it.
+    /// A file without an id that stands exactly where the page's file would stand is it: during the first comparison,
+    /// and while the page is empty (it was made for a folder, and the file came meanwhile).
     pub(super) fn adopt_by_place(&mut self, node: &Node) -> Result<bool, StoreError> {
-        if !self.root.adopting {
+        let is_empty = node.remote.body == Some(Body::of(Vec::new()).hash);
+        if !self.root.adopting && !is_empty {
             return Ok(false);
         }
         let folder = self.folder_for_children(&node.workspace, node.remote.parent.as_ref());
         let name = naming::choose(&node.remote.title, &|_| false, 252);
         let path = folder.and_then(|folder| folder.join(&format!("{}.md", name.stem)).ok());
         let Some(path) = path.filter(|path| self.trees.unbound.contains(path)) else { return Ok(false) };
-        let claimed =
-            self.trees.files.get(&path).is_some_and(|file| file.claims.is_some() || file.problem.is_some());
-        if claimed {
+        let Some(file) = self.trees.files.get(&path) else { return Ok(false) };
+        if file.claims.is_some() || file.problem.is_some() {
             return Ok(false);
         }
-        self.bind(&path, &node.id, true)?;
+        if self.root.adopting {
+            self.bind(&path, &node.id, true)?;
+        } else if !self.watch.is_unread(&path) {
+            let intent = Intent {
+                path,
+                workspace: node.workspace.clone(),
+                parent: node.remote.parent.clone(),
+                title: node.remote.title.clone(),
+                asked_at: self.now,
+                lost: None,
+                stamp: Some(file.stamp),
+            };
+            self.page_made(&intent, node.id.clone(), node.remote.clone(), false)?;
+        }
         Ok(true)
     }
 

@@ -22,6 +22,8 @@ const SCAN_AT_LATEST_MS: i64 = 2_000;
 pub(super) const UNSETTLED_MAX_MS: i64 = 60_000;
 /// File systems with two-second clocks exist (FAT); a younger change may hide behind an equal stamp.
 const RACY_MS: i64 = 2_000;
+/// A clock that differs by more has been set.
+const CLOCK_STEP_MS: i64 = 1_000;
 /// A new file may still be empty because its editor has only just made it.
 const NEW_EMPTY_MS: i64 = 2_000;
 
@@ -83,6 +85,8 @@ pub(super) struct Watching {
     /// A page's file was gone again from where the last scan saw it: where to shows at the next, and told before that it
     /// would be missing, and what it was known by forgotten.
     pub(super) outdated: bool,
+    /// How far the clock that dates files was ahead of the engine's time at the last scan, in milliseconds.
+    clock_ahead_ms: i64,
     /// New names of files that were seen under their old ones as well by the last scan.
     seen_twice: BTreeSet<MirrorPath>,
     /// Files that are another object, or name another page, than what was known at their path: kept apart until
@@ -101,6 +105,7 @@ impl Watching {
             unread: BTreeMap::new(),
             identities_due: false,
             outdated: false,
+            clock_ahead_ms: 0,
             seen_twice: BTreeSet::new(),
             arrivals: BTreeMap::new(),
         }
@@ -125,6 +130,11 @@ impl Watching {
 
     pub(super) fn next_due(&self) -> Timestamp {
         self.unread.values().copied().fold(self.scan_due, Timestamp::min)
+    }
+
+    /// What the clock says that dates files.
+    pub(super) fn file_clock(&self, now: Timestamp) -> Timestamp {
+        now.plus_ms(self.clock_ahead_ms)
     }
 
     pub(super) fn forget(&mut self, path: &MirrorPath) {
@@ -196,12 +206,15 @@ impl Engine {
         self.root.unreadable =
             scan.unreadable.iter().map(|item| (item.path.clone(), item.why.clone())).collect();
         self.take_in_names(&scan);
-        self.take_in_stamps(&scan, flight.sent_at);
+        // Less is how long the scan waited for its turn.
+        let ahead_ms = scan.clock.since_ms(flight.sent_at);
+        self.watch.clock_ahead_ms = if ahead_ms.abs() < CLOCK_STEP_MS { 0 } else { ahead_ms };
+        self.take_in_stamps(&scan);
         self.watch.identities_due = true;
         self.watch.outdated = self.doubt_renames();
         self.identify_if_ready()?;
         self.watch.scan_by(self.next_grace_end());
-        self.boards_scanned(&scan, flight.sent_at)?;
+        self.boards_scanned(&scan)?;
         self.storage.take_scan(&mut super::desk!(self), &scan, flight.sent_at)?;
         self.drop_settled_conflicts(&scan)
     }
@@ -243,7 +256,8 @@ impl Engine {
     }
 
     /// Files whose stamp is new are to be read once they have settled; what no entry names is missing.
-    fn take_in_stamps(&mut self, scan: &Scan, looked_at: Timestamp) {
+    fn take_in_stamps(&mut self, scan: &Scan) {
+        let looked_at = scan.clock;
         let settle_ms = self.settings.pages.settle_ms;
         let mut seen = BTreeMap::new();
         for entry in &scan.entries {
@@ -367,7 +381,7 @@ impl Engine {
             disowned: old.as_ref().and_then(|file| file.disowned.clone()),
             front_title: None,
             problem: None,
-            racy: is_racy(&look.stamp, self.now),
+            racy: is_racy(&look.stamp, look.clock),
         };
         match std::str::from_utf8(&look.bytes).map_err(|_| "it is not UTF-8 text".to_owned()) {
             Err(why) => file.problem = Some(why),

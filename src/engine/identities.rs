@@ -1,11 +1,11 @@
 //! Which file is which page: what vanished, what appeared and what moved, told together after a complete look.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
 use crate::model::{LocalFile, MirrorPath, Node, PageId, folder_of, planted};
-use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
+use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
 use crate::store::StoreError;
 
 impl Engine {
@@ -17,17 +17,21 @@ impl Engine {
         self.watch.identities_due = false;
         self.hold_hidden_claims()?;
         let seen_now = std::mem::take(&mut self.lists.last_seen);
-        let bound = self.trees.files.values().filter(|file| file.page.is_some() && file.stamp.born_ns != 0);
-        let pages: BTreeSet<(u64, u64, i64)> = bound.map(|file| file.stamp.object()).collect();
+        let mut bound: BTreeMap<(u64, u64, i64), Vec<&LocalFile>> = BTreeMap::new();
+        for file in self.trees.files.values().filter(|file| file.page.is_some()) {
+            bound.entry(file.stamp.object()).or_default().push(file);
+        }
+        let is_a_pages = |file: &LocalFile| {
+            let kin = bound.get(&file.stamp.object()).into_iter().flatten();
+            kin.into_iter().any(|page| is_same_file((page.stamp, page.hash), (file.stamp, file.hash)))
+        };
         let known: Vec<KnownFile> = self
             .trees
             .files
             .values()
             // A file without a page matters once one was asked for. Others may be places that a file passed through, and
             // one that is a page's file by its object is that file, read where it has come to.
-            .filter(|file| {
-                file.page.is_some() || self.is_asked_for(&file.path) && !pages.contains(&file.stamp.object())
-            })
+            .filter(|file| file.page.is_some() || self.is_asked_for(&file.path) && !is_a_pages(file))
             .map(|file| KnownFile {
                 path: file.path.clone(),
                 page: file.page.clone(),

@@ -114,6 +114,7 @@ macro_rules! desk {
             happened: &mut $engine.happened,
             ids: &mut $engine.ids,
             now: $engine.now,
+            file_clock: $engine.watch.file_clock($engine.now),
             tick: $engine.tick,
         }
     };

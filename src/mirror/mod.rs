@@ -116,7 +116,7 @@ impl Mirror {
         match effect {
             Effect::ReadFile(path) => {
                 drop(bench);
-                read::read(&root, path).map(DiskReply::File)
+                read::read(&root, path, (self.clock)()).map(DiskReply::File)
             }
             Effect::WriteFile { path, bytes, expect } => {
                 write::write(&mut act, path, bytes, *expect).map(DiskReply::Written)

@@ -64,6 +64,7 @@ pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, 
         entries: walk.entries,
         unreadable: walk.unreadable,
         root_identity: root.identity,
+        clock: now,
     }
 }
 

@@ -7,7 +7,7 @@
 use super::{
     Blocks, BoardEffect, BoardReply, ContentHash, DiskError, DownloadError, Downloaded, MirrorPath, Page,
     PageId, PageMeta, Put, ServiceError, Stamp, StorageEffect, StorageEvent, StorageReply, StoredReply,
-    Workspace, WorkspaceId,
+    Timestamp, Workspace, WorkspaceId,
 };
 
 /// Names one effect from its issue to its answer; never reused within a run.
@@ -205,6 +205,8 @@ pub struct Scan {
     pub unreadable: Vec<Unreadable>,
     /// Device and inode of the root.
     pub root_identity: (u64, u64),
+    /// What the clock said that dates files when the look began. It can be set while the engine's own time goes on.
+    pub clock: Timestamp,
 }
 
 /// Whether the root is there and is this mirror's.
@@ -263,4 +265,6 @@ pub struct FileLook {
     pub stamp: Stamp,
     /// What it holds.
     pub bytes: Vec<u8>,
+    /// What the clock said that dates files, before the file was opened.
+    pub clock: Timestamp,
 }

@@ -101,18 +101,27 @@ impl KnownFile {
         self.stamp.object() == file.stamp.object()
     }
 
-    /// Whether `file` is this one, wherever it is now: an inode number alone is handed out again, so either the birth
-    /// is known or the content has to agree.
+    /// Whether `file` is this one, wherever it is now.
     fn is_same_file(&self, file: &SeenFile) -> bool {
-        self.is_object(file) && (self.stamp.born_ns != 0 || self.is_content(file))
+        is_same_file((self.stamp, self.hash), (file.stamp, file.hash))
     }
 
     /// Whether `file` holds what this one held, as far as the looks tell.
     fn is_content(&self, file: &SeenFile) -> bool {
-        let untouched =
-            self.stamp.size == file.stamp.size && self.stamp.modified_ns == file.stamp.modified_ns;
-        untouched || (self.hash.is_some() && self.hash == file.hash)
+        is_same_content((self.stamp, self.hash), (file.stamp, file.hash))
     }
+}
+
+/// Whether two looks, each a stamp and the hash if it was read, saw one file: an inode number alone is handed out
+/// again, so either the birth is known or the content has to agree.
+#[must_use]
+pub fn is_same_file(one: (Stamp, Option<ContentHash>), other: (Stamp, Option<ContentHash>)) -> bool {
+    one.0.object() == other.0.object() && (one.0.born_ns != 0 || is_same_content(one, other))
+}
+
+fn is_same_content(one: (Stamp, Option<ContentHash>), other: (Stamp, Option<ContentHash>)) -> bool {
+    let untouched = one.0.size == other.0.size && one.0.modified_ns == other.0.modified_ns;
+    untouched || (one.1.is_some() && one.1 == other.1)
 }
 
 /// A one-to-one matching in the making between known and seen files, by their indices.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use espejo::model::{
     ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, Expect, FileLook, MirrorPath, RootState,
-    Scan, Stamp, Unreadable,
+    Scan, Stamp, Timestamp, Unreadable,
 };
 
 use crate::folder::Folder;
@@ -26,6 +26,7 @@ pub(crate) enum Job {
 #[derive(Debug)]
 pub(crate) struct Walk {
     walks: u32,
+    begun: Option<Timestamp>,
     left: Vec<MirrorPath>,
     /// Each listed folder as it looked before it was listed.
     listed: Vec<(MirrorPath, Option<(u64, i64)>)>,
@@ -63,6 +64,7 @@ impl Job {
                         path: path.clone(),
                         stamp: after,
                         bytes: std::mem::take(bytes),
+                        clock: folder.clock(),
                     })),
                     Ok(_) => Err(DiskError::Changed(path.clone())),
                     Err(error) => Err(error),
@@ -77,6 +79,7 @@ impl Walk {
     fn new(walks: u32) -> Self {
         Self {
             walks,
+            begun: None,
             left: vec![MirrorPath::root()],
             listed: Vec::new(),
             entries: BTreeMap::new(),
@@ -88,6 +91,7 @@ impl Walk {
         if folder.root != RootState::Ready {
             return Some(Scan { root: folder.root.clone(), ..Scan::default() });
         }
+        let clock = *self.begun.get_or_insert_with(|| folder.clock());
         if let Some(next) = self.left.pop() {
             self.list(folder, &next);
             return None;
@@ -107,6 +111,7 @@ impl Walk {
             entries: std::mem::take(&mut self.entries).into_values().collect(),
             unreadable: std::mem::take(&mut self.unreadable),
             root_identity: (1, 2),
+            clock,
         })
     }
 

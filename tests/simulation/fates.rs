@@ -194,10 +194,11 @@ impl Fates {
         Some(((*id).clone(), push.before.clone()))
     }
 
-    /// Somebody changed a page in the app: what was put back in it before can no longer be told.
+    /// Somebody changed a page in the app: what was put back in it before, or will be, can no longer be told.
     pub(crate) fn changed_in_app(&mut self, id: &PageId, ledger: &mut Ledger) {
-        let words = self.pushes.get_mut(id).and_then(|push| push.put_back.take());
-        words.into_iter().flatten().for_each(|word| ledger.forget(word));
+        let Some(push) = self.pushes.get_mut(id) else { return };
+        push.again = true;
+        push.put_back.take().into_iter().flatten().for_each(|word| ledger.forget(word));
     }
 
     /// The clock leapt while espejo was down: what was pushed before it was pushed long ago.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use espejo::model::{EntryKind, MirrorPath, RootState, Stamp};
+use espejo::model::{EntryKind, MirrorPath, RootState, Stamp, Timestamp};
 
 use crate::words::{Word, words_in};
 
@@ -75,6 +75,11 @@ impl Folder {
             next_inode: 100,
             freed_inodes: Vec::new(),
         }
+    }
+
+    /// What the clock says that stamps files.
+    pub(crate) fn clock(&self) -> Timestamp {
+        Timestamp(self.clock_ns / 1_000_000)
     }
 
     /// Sets the clock that stamps files.

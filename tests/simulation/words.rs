@@ -47,12 +47,14 @@ pub(crate) fn words_in(bytes: &[u8]) -> Vec<Word> {
 
 /// Blocks that stand in files by their id alone: who removes the line removes the words.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct StandIns(BTreeMap<String, Vec<Word>>);
+pub(crate) struct StandIns(BTreeMap<String, BTreeSet<Word>>);
 
 impl StandIns {
-    /// These blocks stand in a page, with these words.
+    /// These blocks stand in a page, with these words. Two pages can have blocks of one id.
     pub(crate) fn learn(&mut self, blocks: Vec<(String, Vec<Word>)>) {
-        self.0.extend(blocks);
+        for (id, words) in blocks {
+            self.0.entry(id).or_default().extend(words);
+        }
     }
 
     /// Whether a block that stands in files by its id has this word.

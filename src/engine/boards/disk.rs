@@ -16,11 +16,7 @@ use crate::store::StoreError;
 
 impl Engine {
     /// Takes in what a scan found in our areas.
-    pub(in super::super) fn boards_scanned(
-        &mut self,
-        scan: &Scan,
-        looked_at: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub(in super::super) fn boards_scanned(&mut self, scan: &Scan) -> Result<(), StoreError> {
         if !self.boards_are_on() {
             return Ok(());
         }
@@ -49,7 +45,7 @@ impl Engine {
         let hidden = |path: &MirrorPath| scan.unreadable.iter().any(|item| path.is_within(&item.path));
         self.follow_objects(&seen)?;
         for (path, stamp) in &seen {
-            self.take_in_stamp(path, *stamp, looked_at)?;
+            self.take_in_stamp(path, *stamp, scan.clock)?;
         }
         let gone: Vec<MirrorPath> = self
             .boards
@@ -235,7 +231,7 @@ impl Engine {
         let hash = ContentHash::of(&look.bytes);
         file.stamp = look.stamp;
         file.hash = Some(hash);
-        file.racy = disk::is_racy(&look.stamp, self.now);
+        file.racy = disk::is_racy(&look.stamp, look.clock);
         file.problem = None;
         let text = match std::str::from_utf8(&look.bytes) {
             Ok(text) => text,

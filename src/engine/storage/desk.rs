@@ -19,6 +19,8 @@ pub(in crate::engine) struct Desk<'a> {
     pub(in crate::engine) happened: &'a mut Vec<Happening>,
     pub(in crate::engine) ids: &'a mut Ids,
     pub(in crate::engine) now: Timestamp,
+    /// What the clock says that dates files.
+    pub(in crate::engine) file_clock: Timestamp,
     pub(in crate::engine) tick: u64,
 }
 

@@ -219,7 +219,7 @@ impl Storage {
         let node = self.files.values().find(|node| {
             let Some(moment) = self.moments.get(&node.remote.id) else { return false };
             let due = match moment.local {
-                Local::Suspect(stamp) => stamp.rested_ms(desk.now) >= settle_ms,
+                Local::Suspect(stamp) => stamp.rested_ms(desk.file_clock) >= settle_ms,
                 Local::Same => deep.is_some_and(|since| moment.checked <= since) && !moment.damaged,
                 _ => false,
             };

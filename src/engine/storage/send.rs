@@ -115,7 +115,7 @@ impl Storage {
             .filter_map(|(path, candidate)| {
                 let due = candidate.refused.is_none()
                     && candidate.retry_at <= desk.now
-                    && candidate.stamp.rested_ms(desk.now) >= Self::quiet_ms(desk, &candidate.stamp)
+                    && candidate.stamp.rested_ms(desk.file_clock) >= Self::quiet_ms(desk, &candidate.stamp)
                     && !self.uploads.contains_key(path)
                     && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
                 due.then(|| path.clone())

@@ -108,6 +108,7 @@ impl Play {
             happened: &mut self.happened,
             ids: &mut self.ids,
             now: self.now,
+            file_clock: self.now,
             tick: self.tick,
         };
         act(&mut self.storage, &mut desk)
