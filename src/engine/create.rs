@@ -136,8 +136,13 @@ impl Engine {
                 && node.remote.body.is_none_or(|body| body == empty)
                 && self.is_there(&node.id)
         };
-        file.claims.is_none()
+        !self.names_another(file)
             && self.trees.children(workspace, parent).filter_map(|id| self.trees.pages.get(id)).any(is_it)
+    }
+
+    /// Whether a file names a page that is there, or one of so many that are not that all are held.
+    fn names_another(&self, file: &LocalFile) -> bool {
+        file.claims.as_ref().is_some_and(|id| self.is_there(id)) || self.stray_claims_held(file)
     }
 
     /// While everything is compared for the first time: a listed page may belong to this file.
@@ -188,7 +193,8 @@ impl Engine {
         let path = folder.and_then(|folder| folder.join(&format!("{}.md", name.stem)).ok());
         let Some(path) = path.filter(|path| self.trees.unbound.contains(path)) else { return Ok(false) };
         let Some(file) = self.trees.files.get(&path) else { return Ok(false) };
-        if file.claims.is_some() || file.problem.is_some() {
+        let is_anothers = if self.root.adopting { file.claims.is_some() } else { self.names_another(file) };
+        if is_anothers || file.problem.is_some() {
             return Ok(false);
         }
         if self.root.adopting {

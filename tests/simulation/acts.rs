@@ -6,14 +6,12 @@ use espejo::model::{Event, MirrorPath, PageId, Request, RootState, ServiceError}
 
 use crate::blocks::all_words;
 use crate::checks::Failure;
+use crate::hands::LOOKED_BY_THEN_MS;
 use crate::run::{Due, Heal, Run};
 use crate::script::{Act, Fault, Step};
 use crate::service::{Strike, Weather};
-use crate::users::{self, Deed, Plan};
+use crate::users::{self, Deed, Plan, is_page_file};
 use crate::words::{Word, words_in};
-
-/// After this time a look at the folder has come by, also where no hint did.
-const LOOKED_BY_THEN_MS: i64 = 300_000;
 
 impl Run {
     /// Takes one step of a script.
@@ -83,6 +81,12 @@ impl Run {
             }
         };
         let held = words_in(act.held());
+        let was = self.words_of_pages();
+        let mut handled: Vec<Word> = held.clone();
+        if let Deed::Rename(from, _) = &act {
+            let files = self.folder.within(from).into_iter().filter_map(|path| self.folder.file(&path));
+            handled.extend(files.flat_map(|file| file.words.iter().copied()));
+        }
         let is_late = matches!(act, Deed::WriteLate(..));
         self.trace.text(act.held());
         let (done, line) = match act {
@@ -138,6 +142,11 @@ impl Run {
             }
             Deed::Unlink(path) => {
                 takes(self, &path);
+                if path.name().contains(".conflict-") {
+                    // Who removes a conflict copy has chosen, even in the moment before the file beside it is written.
+                    let words = self.folder.file(&path).map(|file| file.words.clone()).unwrap_or_default();
+                    words.into_iter().for_each(|word| self.ledger.forget(word));
+                }
                 (self.folder.unlink(&path), format!("removes {path}"))
             }
             Deed::RemoveTree(path) => {
@@ -145,7 +154,11 @@ impl Run {
                 (self.folder.remove_tree(&path), format!("removes {path} and all in it"))
             }
             Deed::Rename(from, to) => {
+                let is_backup = to.name().ends_with('~');
                 takes(self, &to);
+                if is_backup {
+                    takes(self, &from);
+                }
                 let in_swap = |path: &MirrorPath| path.name() == "swap.tmp";
                 if in_swap(&to) || self.folder.things.keys().any(in_swap) {
                     // What the app changed meanwhile in one of two pages that change places is kept there.
@@ -158,7 +171,6 @@ impl Run {
                     // Subpages change their parent with the name of a folder or of a file beside it. Pages of their own are made there, and the old ones are kept for what the app did to them.
                     self.recreated = true;
                 }
-                let is_backup = to.name().ends_with('~');
                 let done = self.folder.rename(&from, &to);
                 if done && !is_backup {
                     self.renamed.push((to.clone(), self.now_ms));
@@ -179,6 +191,11 @@ impl Run {
             self.checks.fates.filed(&held);
             self.note_copies(&held);
         }
+        if done {
+            let handled = handled.into_iter().chain(taken.iter().copied());
+            let is = self.words_of_pages();
+            self.checks.hands.did(handled, &was, &is, self.now_ms);
+        }
         // What stands in no file any more was taken away, unless somebody still holds it in hand.
         let left = self.words_left();
         // Of two copies, each may be taken away by somebody who sees the other still there.
@@ -187,6 +204,12 @@ impl Run {
         for word in taken.difference(&left).copied().chain(copies) {
             self.ledger.forget(word);
         }
+    }
+
+    /// The words in all files that are pages.
+    pub(crate) fn words_of_pages(&self) -> BTreeSet<Word> {
+        let pages = self.folder.things.iter().filter(|(path, _)| is_page_file(path));
+        pages.flat_map(|(_, thing)| thing.words.iter().copied()).collect()
     }
 
     /// Another file takes the place of one that was renamed a short while ago, perhaps before anybody has looked: then
@@ -204,8 +227,7 @@ impl Run {
     fn words_left(&self) -> BTreeSet<Word> {
         let stand_ins = self.service.stand_ins();
         // What only a backup or another tool's copy names by an id stands nowhere any more: they are no pages.
-        let is_page =
-            |path: &MirrorPath| path.page_stem().is_some_and(|stem| !stem.contains(".sync-conflict-"));
+        let is_page = |path: &MirrorPath| path.page_stem().is_some_and(|stem| !stem.contains("conflict-"));
         let (pages, others): (Vec<_>, Vec<_>) =
             self.folder.things.iter().partition(|(path, _)| is_page(path));
         let pages = pages.into_iter().map(|(_, thing)| thing.bytes.as_slice());
@@ -267,6 +289,7 @@ impl Run {
                 let Some((id, content)) = found else { return };
                 let words = all_words(&content);
                 self.service.save(&id, content);
+                self.checks.hands.put_back(&id);
                 format!("puts old text back in {} [{}]", self.named(&id), crate::run::listed(&words))
             }
             Deed::RenameInApp(id, title) => {

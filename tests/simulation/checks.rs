@@ -8,6 +8,7 @@ use espejo::model::{Blocks, Effect, MirrorPath, PageId, semantically_equal};
 use crate::blocks::all_words;
 use crate::fates::Fates;
 use crate::folder::Folder;
+use crate::hands::Hands;
 use crate::service::Service;
 use crate::users::is_conflict_copy;
 use crate::words::{Ledger, Word, words_in};
@@ -55,6 +56,8 @@ pub(crate) struct Checks {
     pub(crate) disk_acts: u32,
     /// What goes away and what comes back.
     pub(crate) fates: Fates,
+    /// What people did.
+    pub(crate) hands: Hands,
 }
 
 /// A write must follow its look within this time, or it was not made on it.

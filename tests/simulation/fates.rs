@@ -56,6 +56,11 @@ impl Fates {
         self.is_approved = true;
     }
 
+    /// Whether a person has.
+    pub(crate) fn is_approved(&self) -> bool {
+        self.is_approved
+    }
+
     /// An answer came: what failed needs a rest.
     pub(crate) fn answered(&mut self, effect: &Effect, error: Option<&ServiceError>, now_ms: i64) {
         let key = key_of(effect);

@@ -17,6 +17,7 @@ mod disk;
 mod fates;
 mod fidelity;
 mod folder;
+mod hands;
 mod luck;
 mod play;
 mod quiet;

@@ -150,6 +150,172 @@ seed=792 pages=1 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=100
 +0 edit insert-paragraph/truncate 826 112
 ",
     ),
+    (
+        "a POST in doubt finds its page although the clock was set back meanwhile",
+        "\
+seed=3447 pages=3 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=0 rest_ms=120000 pass=1
++0 fault lost-after 83 228
++0 fault failing-after 46 599
++0 fault crash 628 311
++0 tree new-file 918 877
++0 fault clock-step 170 165
++0 fault lost-after 809 590
++60000 tree new-file 359 419
++500 tree new-file 847 393
++500 tree new-file 865 216
+",
+    ),
+    (
+        "a file that moves on before it is read where it was seen keeps its page",
+        "\
+seed=9198 pages=4 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=0 rest_ms=0 pass=1
++500 app insert-word 105 739
++4564 tree rename-file 60 817
++1841 app trash 838 351
++308 app new-page 814 160
++116 tree move-file 163 847
++500 tree delete-file 425 580
++0 tree new-odd-file 12 957
++1678 tree move-file 505 855
++297 app insert-word 254 207
++1018 tree rename-file 615 889
++151 tree stray 126 998
++121 tree delete-file 35 756
++1842 tree rename-both 460 353
++544 tree stray 229 204
++374 tree rename-both 348 202
+",
+    ),
+    (
+        "of two pages that lost their files at one place the living one gets what comes back",
+        "\
+seed=18951 pages=3 budget=60 hints_lost=60 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=0 rest_ms=120000 pass=1
++267363 tree new-odd-file 458 26
++29445 tree delete-and-return-late 850 626
++5000 edit insert-item/sed 258 597
++0 edit insert-word/vim 435 798
++0 edit delete-paragraph/sed 590 975
++370 tree move-tree 173 833
++9425 edit insert-word/emacs 914 648
++31449 fault slow 631 537
++0 edit append-paragraph/replace 899 544
++5000 edit append-paragraph/vim 363 996
+",
+    ),
+    (
+        "a change within one step of a coarse clock is seen although the clock was set back",
+        "\
+seed=27396 pages=9 budget=60 hints_lost=60 grain_us=2000000 births=1 reuse=0 grace_ms=2000 recreate=0 rest_ms=120000 pass=1
++13260 fault forbidden 37 583
++14558 edit insert-word/truncate 420 119
++67125 edit insert-word/vim 649 537
++146 tree delete-tree 843 508
++57944 fault lost-after 938 159
++0 fault clock-step 194 311
++29935 fault failing-after 268 102
++0 edit move-paragraph/vim 452 184
++174 fault full-pass 272 705
++0 fault garbled 770 662
++29198 edit insert-word/truncate 208 500
++0 edit insert-word/vim 543 432
++19413 edit insert-word/truncate 137 335
++196006 tree copy-tree 479 866
++8456 edit insert-word/stale 404 225
++19018 edit insert-word/truncate 39 85
++13714 edit insert-word/vim 539 234
++0 edit insert-word/stale 984 7
++2948 tree format-all 302 479
+",
+    ),
+    (
+        "a probe that failed after a long sleep is not asked again at once",
+        "\
+seed=5262 pages=2 budget=60 hints_lost=100 grain_us=0 births=1 reuse=0 grace_ms=2000 recreate=0 rest_ms=30000 pass=1
++0 fault unauthorized 529 607
++0 fault suspend 330 567
++500 fault failing 85 109
++0 fault suspend 731 743
++500 fault suspend 986 339
++76 fault suspend 300 527
+",
+    ),
+    (
+        "a full pass does not ask again for a list that has just failed",
+        "\
+seed=16489 pages=2 budget=60 hints_lost=100 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=0 rest_ms=120000 pass=1
++885 app trash 229 304
++2264 tree new-file 817 14
++2643 tree copy-file 49 596
++2607 app trash 395 175
++144 tree rename-file 994 65
++0 tree copy-file 697 753
++169 tree delete-and-return 703 813
++2423 edit insert-word/old-time 552 116
++50940 tree rename-file 534 369
++89041 tree new-file 968 848
++643 tree copy-file 451 311
++2204 tree new-file 969 37
++1755 tree other-tool 525 934
++66313 edit insert-word/vim 135 179
++139 fault failing-after 254 736
++654 fault full-pass 949 987
+",
+    ),
+    (
+        "the file that comes back beside a folder is the page that was made for the folder",
+        "\
+seed=38409 pages=14 budget=60 hints_lost=100 grain_us=0 births=1 reuse=0 grace_ms=2000 recreate=0 rest_ms=120000 pass=1
++0 app new-subpage 674 513
++158 app new-subpage 324 940
++242 edit insert-paragraph/stale 941 66
++448 tree rename-both 293 395
++0 tree stray 344 19
++5000 app new-subpage 858 114
++0 app new-subpage 201 926
++0 fault crash 214 42
++15150 edit delete-paragraph/emacs 574 686
++0 edit insert-item/in-place 247 827
++0 app trash 713 830
++0 app trash 520 256
++29532 app trash 974 896
++0 tree new-folder 878 829
++0 app trash 556 374
++96 app trash 258 48
++395 fault full-pass 805 607
++93157 tree new-folder 881 201
++0 app trash 236 378
++0 tree delete-and-return 777 457
++0 fault full-pass 570 745
+",
+    ),
+    (
+        "a file that is renamed beneath a folder in doubt is its page's",
+        "\
+seed=12643 pages=4 budget=20 hints_lost=10 grain_us=0 births=0 reuse=0 grace_ms=2000 recreate=0 rest_ms=120000 pass=1
++0 tree move-tree 14 774
++233 fault lost-after 555 574
++320 fault garbled 646 754
++500 tree new-file 155 595
++500 fault clock-step 282 193
++59912 fault crash 188 983
++0 app new-subpage 804 193
++0 fault limited 681 278
++30966 app new-odd-page 638 248
++66460 tree rename-file 598 889
++310 tree new-file 723 788
++0 fault overflow 749 27
++0 app insert-word 848 757
++0 fault lost-after 629 530
++32339 fault lost-after 97 983
++0 app new-subpage 56 682
++86168 tree new-folder 436 904
++86202 fault failing 494 273
++0 tree new-file 70 475
++0 tree new-file 399 39
++0 app style 455 714
++0 tree rename-file 664 645
+",
+    ),
 ];
 
 #[test]

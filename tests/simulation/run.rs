@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use espejo::engine::{Engine, Summary};
 use espejo::model::{
-    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request,
+    Blocks, DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request,
     ServiceReply, Settings, Timestamp,
 };
 use espejo::store::Store;
 use tracing::Level;
 
-use crate::blocks;
+use crate::blocks::{self, all_words};
 use crate::checks::{Checks, Failure, broken, nothing_lost};
 use crate::disk::Job;
 use crate::folder::{Folder, Traits};
@@ -376,6 +376,11 @@ impl Run {
                 Effect::UpdatePage { id, content: Some(after), .. } => {
                     let before = before.unwrap_or_default();
                     self.checks.replaces(id, (&before, after), asked_ms, &mut self.ledger)?;
+                    let filed = self.words_of_pages();
+                    let words = all_words(&before).into_iter().chain(all_words(after));
+                    let words = words.filter(|word| filed.contains(word)).collect();
+                    self.checks.hands.pushed(id, &words, asked_ms, self.scene.recreate == 1)?;
+                    self.not_emptied(id, (&before, after))?;
                     let is_known = self.checks.was_seen_last(id, &before);
                     self.checks.fates.pushed(id, &before, after, self.now_ms, is_known);
                 }
@@ -420,7 +425,30 @@ impl Run {
         let look = self.checks.last_look(id);
         let found = fates.deletes(id, look, (asked_ms, self.now_ms, most), &self.service, &self.ledger);
         self.checks.fates = fates;
-        found
+        found?;
+        // A clock that leapt ends every grace time.
+        if self.clock_jumped || self.scene.recreate == 1 {
+            return Ok(());
+        }
+        let content = self.service.world.page(id).map(|page| all_words(&page.content)).unwrap_or_default();
+        let words = content.into_iter().collect();
+        let grace_ms = i64::from(self.scene.grace_ms);
+        self.checks.hands.deleted(id, &words, (asked_ms, grace_ms), &self.ledger)
+    }
+
+    /// A PATCH that empties a page: not because its file was emptied, which may be an accident, unless somebody let it.
+    fn not_emptied(&self, id: &PageId, (before, after): (&Blocks, &Blocks)) -> Result<(), Failure> {
+        if !after.is_empty() || all_words(before).is_empty() || self.checks.fates.is_approved() {
+            return Ok(());
+        }
+        let Some(page) = self.service.world.page(id) else { return Ok(()) };
+        let is_emptied = |path: &MirrorPath, bytes: &[u8]| {
+            path.page_stem() == Some(&page.title) && bytes.iter().all(u8::is_ascii_whitespace)
+        };
+        match self.folder.things.iter().find(|(path, thing)| is_emptied(path, &thing.bytes)) {
+            Some((path, _)) => broken("guard", format!("{path} was emptied, and its page {id} with it")),
+            None => Ok(()),
+        }
     }
 
     fn disk_step(&mut self) -> Result<(), Failure> {

@@ -1,0 +1,87 @@
+//! What people's hands did to files: no edit is sent that nobody made, and no deletion before its grace is over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espejo::model::PageId;
+
+use crate::checks::{Failure, broken};
+use crate::words::{Ledger, Word};
+
+/// After this time a look at the folder has come by, also where no hint did: a PATCH may rest on an older one.
+pub(crate) const LOOKED_BY_THEN_MS: i64 = 300_000;
+
+/// What these checks remember.
+#[derive(Debug, Default)]
+pub(crate) struct Hands {
+    /// When a person last did something to a file with this word.
+    touched: BTreeMap<Word, i64>,
+    /// Since when a person's doing has left a word in no page's file.
+    gone: BTreeMap<Word, i64>,
+    /// When the last PATCH of a page's content that was carried out had been asked for.
+    pushed: BTreeMap<PageId, i64>,
+    /// Pages in which somebody put old text back: what is restored there was typed long before.
+    restored: BTreeSet<PageId>,
+}
+
+impl Hands {
+    /// A person did something: `handled` are the words in all that it was done to, `was` and `is` those in all pages'
+    /// files before and after.
+    pub(crate) fn did(
+        &mut self,
+        handled: impl IntoIterator<Item = Word>,
+        was: &BTreeSet<Word>,
+        is: &BTreeSet<Word>,
+        now_ms: i64,
+    ) {
+        self.touched.extend(handled.into_iter().map(|word| (word, now_ms)));
+        self.gone.retain(|word, _| !is.contains(word));
+        for word in was.difference(is) {
+            self.gone.insert(*word, now_ms);
+        }
+    }
+
+    /// Somebody put old text back in a page in the app.
+    pub(crate) fn put_back(&mut self, id: &PageId) {
+        self.restored.insert(id.clone());
+    }
+
+    /// A PATCH of a page's content that was asked for at `asked_ms` is carried out; `words` are those before and after
+    /// that stand in a page's file.
+    pub(crate) fn pushed(
+        &mut self,
+        id: &PageId,
+        words: &BTreeSet<Word>,
+        asked_ms: i64,
+        recreates: bool,
+    ) -> Result<(), Failure> {
+        let last = match self.pushed.insert(id.clone(), asked_ms) {
+            // A file that moved is made a page anew with what its old page held.
+            None if recreates => return Ok(()),
+            last => last.unwrap_or(0),
+        };
+        let is_asked_for =
+            words.iter().any(|word| self.touched.get(word).is_some_and(|at| *at >= last - LOOKED_BY_THEN_MS));
+        if words.is_empty() || is_asked_for || self.restored.contains(id) {
+            return Ok(());
+        }
+        broken("invented", format!("a PATCH of {id}, and nobody has touched its file since the last"))
+    }
+
+    /// A DELETE of a page with these words was asked for at `asked_ms`.
+    pub(crate) fn deleted(
+        &self,
+        id: &PageId,
+        words: &BTreeSet<Word>,
+        (asked_ms, grace_ms): (i64, i64),
+        ledger: &Ledger,
+    ) -> Result<(), Failure> {
+        let own = |word: &&Word| !ledger.may_be_twice(**word);
+        let young = |at: &&i64| asked_ms - **at < grace_ms;
+        match words.iter().filter(own).filter_map(|word| self.gone.get(word)).find(young) {
+            Some(at) => {
+                broken("guard", format!("a DELETE of {id}, {} ms after its file went", asked_ms - at))
+            }
+            None => Ok(()),
+        }
+    }
+}
