@@ -6,7 +6,7 @@ use super::pace::Class;
 use super::{Engine, Way, poll};
 use crate::model::{
     Agreed, Body, Effect, Intent, LocalFile, MirrorPath, Node, PageId, Presence, RemotePage, ServiceError,
-    ServiceReply, Timestamp, WorkspaceId, planted,
+    ServiceReply, Timestamp, WorkspaceId, folder_of, planted,
 };
 use crate::plan::{Place, naming};
 use crate::store::StoreError;
@@ -136,8 +136,13 @@ impl Engine {
                 && node.remote.body.is_none_or(|body| body == empty)
                 && self.is_there(&node.id)
         };
-        !self.names_another(file)
+        self.is_beside_its_folder(&file.path)
+            && !self.names_another(file)
             && self.trees.children(workspace, parent).filter_map(|id| self.trees.pages.get(id)).any(is_it)
+    }
+
+    fn is_beside_its_folder(&self, path: &MirrorPath) -> bool {
+        folder_of(path).is_some_and(|folder| self.trees.folders.contains(&folder))
     }
 
     /// Whether a file names a page that is there, or one of so many that are not that all are held.
@@ -182,7 +187,7 @@ impl Engine {
     }
 
     /// A file without an id that stands exactly where the page's file would stand is it: during the first comparison,
-    /// and while the page is empty (it was made for a folder, and the file came meanwhile).
+    /// and beside a folder while the page is empty (it was made for the folder, and the file came meanwhile).
     pub(super) fn adopt_by_place(&mut self, node: &Node) -> Result<bool, StoreError> {
         let is_empty = node.remote.body == Some(Body::of(Vec::new()).hash);
         if !self.root.adopting && !is_empty {
@@ -193,7 +198,11 @@ impl Engine {
         let path = folder.and_then(|folder| folder.join(&format!("{}.md", name.stem)).ok());
         let Some(path) = path.filter(|path| self.trees.unbound.contains(path)) else { return Ok(false) };
         let Some(file) = self.trees.files.get(&path) else { return Ok(false) };
-        let is_anothers = if self.root.adopting { file.claims.is_some() } else { self.names_another(file) };
+        let is_anothers = if self.root.adopting {
+            file.claims.is_some()
+        } else {
+            self.names_another(file) || !self.is_beside_its_folder(&path)
+        };
         if is_anothers || file.problem.is_some() {
             return Ok(false);
         }

@@ -267,6 +267,15 @@ impl Run {
                 let saved = self.service.save(&id, content);
                 if saved {
                     self.checks.worked_on.insert(id.clone());
+                    if self
+                        .service
+                        .world
+                        .page(&id)
+                        .is_some_and(|page| self.checks.fates.is_old(&id, &page.content))
+                    {
+                        // A change undone by hand is taken for an old text that came back.
+                        self.checks.hands.put_back(&id);
+                    }
                     self.checks.fates.changed_in_app(&id, &mut self.ledger);
                     self.ledger.typed(&words);
                     let still: BTreeSet<Word> = self

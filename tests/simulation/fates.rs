@@ -199,6 +199,11 @@ impl Fates {
         Some(((*id).clone(), push.before.clone()))
     }
 
+    /// Whether this is what a page said before the last push to it.
+    pub(crate) fn is_old(&self, id: &PageId, content: &Blocks) -> bool {
+        self.pushes.get(id).is_some_and(|push| push.before == *content)
+    }
+
     /// Somebody changed a page in the app: what was put back in it before, or will be, can no longer be told.
     pub(crate) fn changed_in_app(&mut self, id: &PageId, ledger: &mut Ledger) {
         let Some(push) = self.pushes.get_mut(id) else { return };
