@@ -316,6 +316,15 @@ seed=12643 pages=4 budget=20 hints_lost=10 grain_us=0 births=0 reuse=0 grace_ms=
 +0 tree rename-file 664 645
 ",
     ),
+    (
+        "a page that is seen to be beneath its own subpage moves nothing for ever",
+        "\
+seed=9 pages=3 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=0 rest_ms=120000 pass=1
++5000 edit append-paragraph/in-place 0 1
++16800 app move 1 2
++0 app move 0 1
+",
+    ),
 ];
 
 #[test]
