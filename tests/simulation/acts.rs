@@ -426,6 +426,7 @@ impl Run {
 
     /// The machine sleeps: nothing happens for a long time, and what was on its way has timed out.
     fn suspend(&mut self, asleep_ms: i64) {
+        self.checks.hands.slept(asleep_ms);
         for ((at, order), due) in std::mem::take(&mut self.queue) {
             let due = match due {
                 Due::Arrive { life, id, .. } => {

@@ -40,6 +40,11 @@ impl Hands {
         }
     }
 
+    /// The machine slept: nobody could look.
+    pub(crate) fn slept(&mut self, asleep_ms: i64) {
+        self.touched.values_mut().for_each(|at| *at += asleep_ms);
+    }
+
     /// Somebody put old text back in a page in the app.
     pub(crate) fn put_back(&mut self, id: &PageId) {
         self.restored.insert(id.clone());
