@@ -270,6 +270,8 @@ impl Bench {
     #[track_caller]
     pub(super) fn run_in_step(&self) -> Daemon {
         let daemon = self.run();
+        // The sides may agree since long before: it must be there to hear a signal.
+        self.until("it runs", || self.status()["state"] == "running");
         self.until_in_step();
         daemon
     }
