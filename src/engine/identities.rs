@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
-use crate::model::{LocalFile, MirrorPath, Node, PageId, folder_of, planted};
+use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, folder_of, planted};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
 use crate::store::StoreError;
 
@@ -283,11 +283,21 @@ impl Engine {
             return self.bind(path, &page.clone(), true);
         }
         match self.missing_from(path) {
-            Some(page) if claims.is_none_or(|id| self.trees.pages.contains_key(id)) => {
+            // A file that names a page nobody knows is not just any file; but the page may have been made for it.
+            Some(page)
+                if claims.is_none_or(|id| self.trees.pages.contains_key(id))
+                    || self.has_had_no_file(&page) =>
+            {
                 self.bind(path, &page, true)
             }
             _ => self.unbind(path, None),
         }
+    }
+
+    /// Whether a page was made for a file that has not been compared with it yet.
+    fn has_had_no_file(&self, page: &PageId) -> bool {
+        let base = self.trees.pages.get(page).and_then(|node| node.base.as_ref());
+        base.is_some_and(|base| base.text.is_none() && base.body == Body::of(Vec::new()).hash)
     }
 
     /// The page whose file was at `path` and is missing. A save by renaming can take a file away for a moment; what is
