@@ -8,8 +8,6 @@
 //! `docs/architecture.md` is the map, and `tests/tidy.rs` holds it to the truth.
 
 pub mod canvas;
-#[cfg(test)]
-mod cases;
 pub mod cli;
 pub mod commands;
 pub mod config;

@@ -15,6 +15,8 @@ mod put;
 mod settings;
 mod stamp;
 mod storage;
+#[cfg(test)]
+pub(crate) mod tests;
 mod time;
 mod tools;
 mod trees;

@@ -419,7 +419,7 @@ fn owner(verdict: &Verdict) -> Option<PageId> {
 }
 
 proptest! {
-    #![proptest_config(crate::cases::config())]
+    #![proptest_config(crate::model::tests::config())]
 
     #[test]
     fn one_act_is_understood(world in worlds(), (kind, from, to) in acts(1).prop_map(|acts| acts[0])) {

@@ -292,7 +292,7 @@ fn titles() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(crate::cases::config())]
+    #![proptest_config(crate::model::tests::config())]
 
     #[test]
     fn every_name_is_a_page_that_can_be_written_anywhere(

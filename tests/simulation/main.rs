@@ -9,6 +9,7 @@
 
 mod acts;
 mod agreement;
+mod arrive;
 mod blocks;
 #[cfg(feature = "planted")]
 mod bugs;

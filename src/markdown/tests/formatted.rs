@@ -275,7 +275,7 @@ fn check(text: &str, blocks: &[Value], dice: &mut Dice) -> Result<(), String> {
 }
 
 proptest! {
-    #![proptest_config(crate::cases::config())]
+    #![proptest_config(crate::model::tests::config())]
 
     #[test]
     fn a_formatted_page_is_no_edit_and_is_patched_in_place(blocks in page(), seed in any::<u64>()) {

@@ -291,7 +291,7 @@ fn others(text: &str) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(crate::cases::config())]
+    #![proptest_config(crate::model::tests::config())]
 
     #[test]
     fn what_was_set_is_read_and_nothing_else_changed(text in page(), id in value(), title in value(), icon in value()) {

@@ -7,8 +7,8 @@ use super::super::plain::{number, same_trees};
 use super::super::{Allowed, patch, render};
 use super::generate::page;
 use super::{ids, norm, read};
-use crate::cases::config;
 use crate::markdown::parse;
+use crate::model::tests::config;
 
 proptest! {
     #![proptest_config(config())]

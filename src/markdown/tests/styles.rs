@@ -41,7 +41,7 @@ fn styles_side_by_side_read_back() {
             failures.extend(wrong(vec![run(TEXTS[a], x), run(TEXTS[b], y)], "paragraph"));
         }
     }
-    for at in 0..crate::cases::cases(12_000) as usize {
+    for at in 0..crate::model::tests::cases(12_000) as usize {
         let runs = (0..3 + at % 2).map(|_| {
             let (text, style) = all[dice.below(all.len())];
             run(TEXTS[text], style)

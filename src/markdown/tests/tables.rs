@@ -163,7 +163,7 @@ fn what_is_no_grid_is_one_line() {
 
 #[test]
 fn any_table_turned_into_any_other_keeps_each_word_and_remains_a_grid() {
-    for seed in 0..u64::from(crate::cases::cases(1_000)) {
+    for seed in 0..u64::from(crate::model::tests::cases(1_000)) {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut base = vec![grow::spanned(&mut dice, "t")];
         // Another table, the same one after some work, or that work on what the file shows of it.

@@ -158,7 +158,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(crate::cases::config())]
+        #![proptest_config(crate::model::tests::config())]
 
         #[test]
         fn pairs_are_equal_and_ascend(a in prop::collection::vec(0..6_u32, 0..20), b in prop::collection::vec(0..6_u32, 0..20)) {

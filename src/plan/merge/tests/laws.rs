@@ -246,7 +246,7 @@ fn order(blocks: &[Value]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(crate::cases::config())]
+    #![proptest_config(crate::model::tests::config())]
 
     #[test]
     fn one_sided_and_equal_changes_are_taken_whole(story in stories()) {

@@ -1,0 +1,113 @@
+//! What a request does when it reaches the service, and whether it may.
+
+use espejo::model::{
+    Blocks, Effect, EffectId, MirrorPath, Outcome, PageId, PageSettings, ServiceReply, Timestamp,
+};
+
+use crate::blocks::all_words;
+use crate::checks::{Failure, broken};
+use crate::run::{Due, Run};
+
+impl Run {
+    pub(crate) fn arrive(
+        &mut self,
+        life: u32,
+        id: EffectId,
+        effect: &Effect,
+        asked_ms: i64,
+    ) -> Result<(), Failure> {
+        if let Effect::TrashPage(id) = effect {
+            self.before_deletion(id, asked_ms)?;
+        }
+        let before = match effect {
+            Effect::UpdatePage { id, .. } => self.service.world.page(id).map(|page| page.content.clone()),
+            _ => None,
+        };
+        let answered = self.service.answer(effect, Timestamp(self.now_ms));
+        if answered.is_false_list {
+            self.checks.lose_track();
+        }
+        if answered.over_budget && !self.clock_jumped {
+            return broken("budget", format!("more than {} requests in a minute", self.scene.budget));
+        }
+        let mut looked = None;
+        if answered.applied {
+            match effect {
+                Effect::UpdatePage { id, content: Some(after), .. } => {
+                    let before = before.unwrap_or_default();
+                    self.checks.replaces(id, (&before, after), asked_ms, &mut self.ledger)?;
+                    let filed = self.words_of_pages();
+                    let words = all_words(&before).into_iter().chain(all_words(after));
+                    let words = words.filter(|word| filed.contains(word)).collect();
+                    self.checks.hands.pushed(id, &words, asked_ms, self.scene.recreate == 1)?;
+                    self.not_emptied(id, (&before, after))?;
+                    let is_known = self.checks.was_seen_last(id, &before);
+                    self.checks.fates.pushed(id, &before, after, self.now_ms, is_known);
+                }
+                Effect::CreatePage { .. } => {
+                    if let Some(page) = self.service.newest() {
+                        let doubtful = self.scene.recreate == 1 || self.scene.mistakes_files();
+                        self.checks.created(&page, &self.folder, &self.service, doubtful)?;
+                        self.order += 1;
+                        self.checks.looked(self.order, &page, &Vec::new());
+                        looked = Some((self.order, page));
+                    }
+                }
+                Effect::FetchPage(page) => {
+                    if let Ok(ServiceReply::Page(seen)) = &answered.result {
+                        self.order += 1;
+                        self.checks.looked(self.order, page, &seen.content);
+                        looked = Some((self.order, page.clone()));
+                    }
+                }
+                _ => {}
+            }
+            if !matches!(effect, Effect::ListPages(_) | Effect::ListWorkspaces | Effect::FetchPage(_)) {
+                self.note(format_args!("  carried out ({})", id.0));
+                self.mark_changed();
+            }
+        }
+        let travel = self.luck.between(2, 120) + answered.delay_ms;
+        let asked = Some(effect.clone());
+        let outcome = Outcome::Service(answered.result);
+        self.later(travel, Due::Answer { life, id, outcome, looked, asked });
+        Ok(())
+    }
+
+    /// A DELETE arrives: is it one that may be?
+    fn before_deletion(&mut self, id: &PageId, asked_ms: i64) -> Result<(), Failure> {
+        let there = self.service.world.page(id).is_some_and(|page| page.trashed.is_none() && !page.hidden);
+        if !there {
+            return Ok(());
+        }
+        let mut fates = std::mem::take(&mut self.checks.fates);
+        let most = PageSettings::default().max_deletes;
+        let look = self.checks.last_look(id);
+        let found = fates.deletes(id, look, (asked_ms, self.now_ms, most), &self.service, &self.ledger);
+        self.checks.fates = fates;
+        found?;
+        // A clock that leapt ends every grace time.
+        if self.clock_jumped || self.scene.recreate == 1 {
+            return Ok(());
+        }
+        let content = self.service.world.page(id).map(|page| all_words(&page.content)).unwrap_or_default();
+        let words = content.into_iter().collect();
+        let grace_ms = i64::from(self.scene.grace_ms);
+        self.checks.hands.deleted(id, &words, (asked_ms, grace_ms), &self.ledger)
+    }
+
+    /// A PATCH that empties a page: not because its file was emptied, which may be an accident, unless somebody let it.
+    fn not_emptied(&self, id: &PageId, (before, after): (&Blocks, &Blocks)) -> Result<(), Failure> {
+        if !after.is_empty() || all_words(before).is_empty() || self.checks.fates.is_approved() {
+            return Ok(());
+        }
+        let Some(page) = self.service.world.page(id) else { return Ok(()) };
+        let is_emptied = |path: &MirrorPath, bytes: &[u8]| {
+            path.page_stem() == Some(&page.title) && bytes.iter().all(u8::is_ascii_whitespace)
+        };
+        match self.folder.things.iter().find(|(path, thing)| is_emptied(path, &thing.bytes)) {
+            Some((path, _)) => broken("guard", format!("{path} was emptied, and its page {id} with it")),
+            None => Ok(()),
+        }
+    }
+}
