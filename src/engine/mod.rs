@@ -26,6 +26,7 @@ mod moves;
 mod pace;
 mod place;
 mod poll;
+pub mod polling;
 mod push;
 mod remove;
 mod service;

@@ -15,7 +15,7 @@ pub(crate) const WINDOW_MS: i64 = 60_050;
 
 /// Who asks; earlier ones go first and may use more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Class {
+pub enum Class {
     /// A person's edit on its way to the service.
     Edit,
     /// Something a person waits for.
@@ -26,8 +26,9 @@ pub(crate) enum Class {
     Background,
 }
 
+/// The limiter: when a request may leave.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub struct Pace {
     limit: u32,
     log: VecDeque<LogEntry>,
     /// Slots promised to the PATCH that follows a GET.
@@ -45,7 +46,8 @@ pub(crate) struct Pace {
 impl Pace {
     /// Takes up the log of an earlier run. What was under way then is taken for answered now, and times in the
     /// future (the clock went back) for now.
-    pub(crate) fn new(limit: u32, log: Vec<LogEntry>, now: Timestamp) -> Self {
+    #[must_use]
+    pub fn new(limit: u32, log: Vec<LogEntry>, now: Timestamp) -> Self {
         let log = log
             .into_iter()
             .map(|mut entry| {
@@ -68,12 +70,14 @@ impl Pace {
     }
 
     /// Whether `slots` requests of this class may be sent now, back to back. `burst`: the background may run unpaced.
-    pub(crate) fn allows(&self, class: Class, slots: u32, burst: bool, now: Timestamp) -> bool {
+    #[must_use]
+    pub fn allows(&self, class: Class, slots: u32, burst: bool, now: Timestamp) -> bool {
         now >= self.earliest(class, slots, burst, now)
     }
 
     /// When `slots` requests of this class may be sent, as things stand; never earlier than `now`.
-    pub(crate) fn earliest(&self, class: Class, slots: u32, burst: bool, now: Timestamp) -> Timestamp {
+    #[must_use]
+    pub fn earliest(&self, class: Class, slots: u32, burst: bool, now: Timestamp) -> Timestamp {
         let mut at = now.max(self.blocked_until);
         if class == Class::Background && !burst {
             at = at.max(self.next_background);
@@ -96,7 +100,7 @@ impl Pace {
     }
 
     /// A request leaves now. `reserve` slots are kept for what must follow it.
-    pub(crate) fn sent(&mut self, effect: u64, class: Class, reserve: u32, now: Timestamp) {
+    pub fn sent(&mut self, effect: u64, class: Class, reserve: u32, now: Timestamp) {
         self.log.push_back(LogEntry { effect, sent: now, answered: None });
         self.reserved += reserve;
         if class == Class::Background {
@@ -105,12 +109,12 @@ impl Pace {
     }
 
     /// Gives a kept slot back, used or not.
-    pub(crate) fn release(&mut self) {
+    pub fn release(&mut self) {
         self.reserved = self.reserved.saturating_sub(1);
     }
 
     /// An answer (or the certainty that none will come) arrived.
-    pub(crate) fn answered(&mut self, effect: u64, now: Timestamp) {
+    pub fn answered(&mut self, effect: u64, now: Timestamp) {
         for entry in &mut self.log {
             if entry.effect == effect && entry.answered.is_none() {
                 entry.answered = Some(now);
@@ -124,7 +128,7 @@ impl Pace {
 
     /// The service refused with 429 what was sent at `sent`: somebody else spends on this token, or the window is of
     /// another kind. Requests that were under way together are refused together, and count as one.
-    pub(crate) fn refused(&mut self, retry_after_ms: Option<i64>, sent: Timestamp, now: Timestamp) {
+    pub fn refused(&mut self, retry_after_ms: Option<i64>, sent: Timestamp, now: Timestamp) {
         if self.refusals > 0 && sent <= self.refused_at {
             return;
         }
@@ -142,7 +146,7 @@ impl Pace {
     }
 
     /// The service accepted a request.
-    pub(crate) fn accepted(&mut self) {
+    pub fn accepted(&mut self) {
         self.refusals = 0;
     }
 

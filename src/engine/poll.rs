@@ -1,11 +1,11 @@
-//! Which page is looked at next. Nothing in the API says that a page changed, so all freshness comes from here.
+//! Which target is looked at next. Nothing in the API says that something changed, so all freshness comes from here.
 //!
-//! Four slots in turn: the oldest look (so that every page has a guaranteed longest age), twice a page that is being
-//! edited right now, and the page with the best score: how long ago it was looked at, squared, over the root of how
-//! long ago it last showed life. The shape and constants come from simulations on the edit histories of public
-//! handbooks, where the chance of a new session falls like age^-0.65.
+//! Four slots in turn: the oldest look (so that every target has a guaranteed longest age), twice a target that is being
+//! edited right now, and the target with the best score: how long ago it was looked at, squared, over the root of how
+//! long ago it last showed life. The shape comes from simulations on the edit histories of public handbooks, where the
+//! chance of a new session falls like age^-0.65; `benches/polling` plays it.
 
-use crate::model::{Node, PageId, PollState, Timestamp};
+use crate::model::{PollState, Timestamp};
 
 const HOT_GAP_MS: i64 = 15_000;
 const HOT_GAP_MAX_MS: i64 = 600_000;
@@ -15,38 +15,43 @@ const SESSION_MS: i64 = 3_600_000;
 const PRICE: f64 = 100.0;
 const OLD_ENOUGH_MS: i64 = 600_000;
 
-/// Which page gets slot number `slot`. `eager` spends the whole share also where little is to be gained.
-pub(super) fn next<'a>(
-    pages: impl Iterator<Item = &'a Node>,
+/// Which target gets slot number `slot`. `eager` spends the whole share also where little is to be gained.
+pub fn next<'a, T>(
+    targets: impl Iterator<Item = (T, &'a PollState)>,
     slot: u64,
     eager: bool,
     now: Timestamp,
-) -> Option<PageId> {
-    let mut oldest: Option<&Node> = None;
-    let mut hottest: Option<(i64, &Node)> = None;
-    let mut best: Option<(f64, &Node)> = None;
-    for page in pages {
-        if oldest.is_none_or(|node| page.poll.last < node.poll.last) {
-            oldest = Some(page);
+) -> Option<T>
+where
+    T: Copy,
+{
+    let mut oldest: Option<(Timestamp, T)> = None;
+    let mut hottest: Option<(i64, T)> = None;
+    let mut best: Option<(f64, T)> = None;
+    for (target, poll) in targets {
+        if oldest.is_none_or(|(last, _)| poll.last < last) {
+            oldest = Some((poll.last, target));
         }
-        let overdue = now.since_ms(page.poll.last) - page.poll.gap_ms;
-        if page.poll.gap_ms > 0 && overdue >= 0 && hottest.is_none_or(|(most, _)| overdue > most) {
-            hottest = Some((overdue, page));
+        if poll.gap_ms > 0 {
+            let overdue = now.since_ms(poll.last) - poll.gap_ms;
+            if overdue >= 0 && hottest.is_none_or(|(most, _)| overdue > most) {
+                hottest = Some((overdue, target));
+            }
         }
-        let score = score(&page.poll, now);
+        let score = score(poll, now);
         if best.is_none_or(|(most, _)| score > most) {
-            best = Some((score, page));
+            best = Some((score, target));
         }
     }
-    let old = oldest.filter(|node| eager || now.since_ms(node.poll.last) >= OLD_ENOUGH_MS);
-    let scored = best.filter(|(score, _)| eager || *score >= PRICE).map(|(_, node)| node);
-    let hot = hottest.map(|(_, node)| node);
+    let old =
+        oldest.filter(|(last, _)| eager || now.since_ms(*last) >= OLD_ENOUGH_MS).map(|(_, target)| target);
+    let scored = best.filter(|(score, _)| eager || *score >= PRICE).map(|(_, target)| target);
+    let hot = hottest.map(|(_, target)| target);
     match slot % 4 {
         0 => old.or(hot).or(scored),
         1 | 2 => hot.or(scored).or(old),
         _ => scored.or(hot).or(old),
     }
-    .map(|node| node.id.clone())
 }
 
 /// The earliest moment at which [`next`] may have something, for a driver that sleeps: a coarse bound.
@@ -54,14 +59,16 @@ pub(super) fn next_check(now: Timestamp) -> Timestamp {
     now.plus_ms(5_000)
 }
 
-pub(super) fn score(poll: &PollState, now: Timestamp) -> f64 {
+/// What a look at a target that was left in this state is worth.
+#[must_use]
+pub fn score(poll: &PollState, now: Timestamp) -> f64 {
     let waited = now.since_ms(poll.last).max(0) as f64 / 1_000.0;
     let age = now.since_ms(poll.life).max(0) as f64 / 1_000.0;
     (1.0 + poll.changes) * waited * waited / (age + 600.0).sqrt()
 }
 
 /// A look found a change (or the user edited the page): it is alive.
-pub(super) fn changed(poll: &mut PollState, now: Timestamp) {
+pub fn changed(poll: &mut PollState, now: Timestamp) {
     if now.since_ms(poll.life) > SESSION_MS || poll.changes_at.0 == 0 {
         let faded = (-(now.since_ms(poll.changes_at).max(0) as f64) / HALF_LIFE_MS).exp2();
         poll.changes = if poll.changes_at.0 == 0 { 1.0 } else { poll.changes * faded + 1.0 };
@@ -72,7 +79,7 @@ pub(super) fn changed(poll: &mut PollState, now: Timestamp) {
 }
 
 /// A look found nothing new.
-pub(super) fn unchanged(poll: &mut PollState) {
+pub fn unchanged(poll: &mut PollState) {
     if poll.gap_ms > 0 {
         poll.gap_ms = poll.gap_ms * 13 / 10;
         if poll.gap_ms > HOT_GAP_MAX_MS {
@@ -82,11 +89,38 @@ pub(super) fn unchanged(poll: &mut PollState) {
 }
 
 /// A neighbour in the tree changed, or the list showed a sign of life.
-pub(super) fn stirred(poll: &mut PollState, now: Timestamp) {
+pub fn stirred(poll: &mut PollState, now: Timestamp) {
     poll.life = poll.life.max(now.plus_ms(-SESSION_MS));
 }
 
-/// A page first heard of: a long silence is assumed.
-pub(super) fn fresh(now: Timestamp) -> PollState {
+/// A target first heard of: a long silence is assumed.
+#[must_use]
+pub fn fresh(now: Timestamp) -> PollState {
     PollState { life: now.plus_ms(-30 * 86_400_000), ..PollState::default() }
+}
+
+/// How many children, and how many siblings on either side, are thought alive when a target is.
+const NEAR_CHILDREN: usize = 8;
+const NEAR_SIBLINGS: usize = 4;
+
+/// Whom a change at `target` makes likelier: its parent, its first children, and the siblings beside it.
+pub fn neighbours<'a, T: PartialEq>(
+    target: &T,
+    parent: Option<&'a T>,
+    children: impl Iterator<Item = &'a T>,
+    siblings: impl Iterator<Item = &'a T>,
+) -> Vec<&'a T> {
+    let siblings: Vec<&T> = siblings.collect();
+    let at = siblings.iter().position(|sibling| *sibling == target).unwrap_or(0);
+    let beside = siblings[at.saturating_sub(NEAR_SIBLINGS)..].iter().take(2 * NEAR_SIBLINGS + 1);
+    parent
+        .into_iter()
+        .chain(children.take(NEAR_CHILDREN))
+        .chain(beside.copied().filter(|sibling| *sibling != target))
+        .collect()
+}
+
+/// A target that has just appeared in a list that was complete before: somebody is making it.
+pub fn listed_new(poll: &mut PollState, now: Timestamp) {
+    changed(poll, now);
 }
