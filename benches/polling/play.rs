@@ -64,7 +64,13 @@ const BOTH_WAYS_MS: i64 = 180;
 const LIST_EVERY_MS: i64 = 20 * SECOND;
 const LIMIT: u32 = 60;
 
-pub(crate) fn play(space: &Workspace, policy: Policy, begin: Timestamp, warm_days: i64, days: i64) -> Outcome {
+pub(crate) fn play(
+    space: &Workspace,
+    policy: Policy,
+    begin: Timestamp,
+    warm_days: i64,
+    days: i64,
+) -> Outcome {
     let end = begin.plus_ms(days * DAY);
     let mut polls = vec![polling::fresh(begin); space.at_start];
     // The first mirror is over; its looks lie one lap back.
@@ -95,8 +101,7 @@ pub(crate) fn play(space: &Workspace, policy: Policy, begin: Timestamp, warm_day
         play.step();
     }
     play.outcome.pages = play.polls.len();
-    play.outcome.requests_a_minute =
-        play.requests as f64 * 60_000.0 / end.since_ms(play.measure_from) as f64;
+    play.outcome.requests_a_minute = play.requests as f64 * 60_000.0 / end.since_ms(play.measure_from) as f64;
     play.outcome
 }
 
@@ -150,7 +155,7 @@ impl Play<'_> {
         for (page, at) in std::mem::take(&mut self.made) {
             let mut poll = polling::fresh(answered);
             if self.policy == Policy::Espejo {
-                polling::listed_new(&mut poll, answered);
+                polling::changed(&mut poll, answered);
             }
             self.polls.push(poll);
             self.bodies.push(false);

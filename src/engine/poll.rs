@@ -7,7 +7,7 @@
 
 use crate::model::{PollState, Timestamp};
 
-const HOT_GAP_MS: i64 = 15_000;
+const HOT_GAP_MS: i64 = 10_000;
 const HOT_GAP_MAX_MS: i64 = 600_000;
 const HALF_LIFE_MS: f64 = 30.0 * 86_400_000.0;
 const SESSION_MS: i64 = 3_600_000;
@@ -118,9 +118,4 @@ pub fn neighbours<'a, T: PartialEq>(
         .chain(children.take(NEAR_CHILDREN))
         .chain(beside.copied().filter(|sibling| *sibling != target))
         .collect()
-}
-
-/// A target that has just appeared in a list that was complete before: somebody is making it.
-pub fn listed_new(poll: &mut PollState, now: Timestamp) {
-    changed(poll, now);
 }

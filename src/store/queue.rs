@@ -344,6 +344,22 @@ impl Store {
         Ok(())
     }
 
+    /// Moves the limiter's log to the clock of this run. `boot` names the machine's start and `zero` is what the wall's
+    /// clock says of it: two runs since one start differ by exactly what the clock was set in between.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn settle_clock(&mut self, boot: &str, zero: Timestamp) -> Result<(), StoreError> {
+        let known = self.meta("clock")?;
+        let before = known.as_deref().and_then(|text| text.split_once(' ')).filter(|(name, _)| *name == boot);
+        if let Some(before) = before.and_then(|(_, zero)| zero.parse::<i64>().ok()) {
+            self.turn()?
+                .prepare_cached("UPDATE requests SET sent = sent + ?1, freed = freed + ?1")?
+                .execute([zero.0.saturating_sub(before)])?;
+        }
+        self.set_meta("clock", &format!("{boot} {}", zero.0))
+    }
+
     /// What an earlier run left under way is taken for answered at `now`.
     ///
     /// # Errors
