@@ -16,6 +16,10 @@ pub(crate) const WINDOW_MS: i64 = 60_050;
 /// A request of a killed run may still arrive this much after the next run began.
 pub(crate) const STRAY_MS: i64 = 2_000;
 
+/// How long nothing leaves after refusals in a row, where the service does not say. The first ones are short, for a
+/// person's edit may be what waits; the background rests a whole window anyway.
+const REFUSED_WAITS_MS: [i64; 7] = [4_000, 5_000, 5_000, 10_000, 20_000, 40_000, 60_000];
+
 /// Who asks; earlier ones go first and may use more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
@@ -137,7 +141,7 @@ impl Pace {
             return;
         }
         self.refused_at = now;
-        let own = [5_000, 10_000, 20_000, 40_000, 60_000][self.refusals.min(4) as usize];
+        let own = REFUSED_WAITS_MS[self.refusals.min(6) as usize];
         self.blocked_until =
             self.blocked_until.max(now.plus_ms(retry_after_ms.unwrap_or(own).clamp(1_000, 3_600_000)));
         if self.refusals == 0 {
@@ -170,6 +174,12 @@ impl Pace {
         self.cap(Class::Background)
             .saturating_sub(u32::try_from(used).unwrap_or(u32::MAX))
             .saturating_sub(self.reserved)
+    }
+
+    /// How far apart the background's requests leave, as things stand.
+    #[must_use]
+    pub fn background_every_ms(&self) -> i64 {
+        self.background_gap_ms()
     }
 
     /// Slots kept free of background reading, so that a burst of edits leaves at once.

@@ -119,3 +119,87 @@ pub fn neighbours<'a, T: PartialEq>(
         .chain(beside.copied().filter(|sibling| *sibling != target))
         .collect()
 }
+
+/// When each target will be looked at if nothing changes meanwhile and a look goes out every `every_ms`: the schedule
+/// itself, run ahead until each has had its turn (or as far as the guarantee of [`next`] goes).
+#[must_use]
+pub fn forecast(polls: &[PollState], every_ms: i64, eager: bool, now: Timestamp) -> Vec<Option<Timestamp>> {
+    let mut polls = polls.to_vec();
+    let mut turns = vec![None; polls.len()];
+    let (mut left, mut at) = (polls.len(), now);
+    // A quarter of the slots goes to the oldest look, and nothing is due while all looks are young.
+    let most = 4 * polls.len() as u64 + 4 * OLD_ENOUGH_MS.unsigned_abs() / 5_000;
+    for slot in 0..most {
+        if left == 0 {
+            break;
+        }
+        let Some(target) = next(polls.iter().enumerate(), slot, eager, at) else {
+            at = next_check(at);
+            continue;
+        };
+        if turns[target].is_none() {
+            turns[target] = Some(at);
+            left -= 1;
+        }
+        polls[target].last = at;
+        unchanged(&mut polls[target]);
+        at = at.plus_ms(every_ms.max(1));
+    }
+    turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+    fn quiet(last_ms_ago: i64) -> PollState {
+        PollState { last: NOW.plus_ms(-last_ms_ago), ..fresh(NOW) }
+    }
+
+    #[test]
+    fn every_target_has_its_turn_within_four_laps_whatever_is_hot() {
+        for hot in [0, 1, 20, 100] {
+            let mut polls: Vec<PollState> = (0..100).map(|n| quiet(1_200 * n)).collect();
+            for poll in polls.iter_mut().take(hot) {
+                changed(poll, NOW);
+            }
+            let turns = forecast(&polls, 1_200, true, NOW);
+            let worst = turns.iter().map(|at| at.map_or(i64::MAX, |at| at.since_ms(NOW))).max();
+            assert!(worst <= Some(4 * 100 * 1_200), "{hot} hot: {worst:?}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_works_at_is_looked_at_within_seconds_and_cools_off() {
+        let mut polls: Vec<PollState> = (0..1_000).map(|n| quiet(1_200 * n)).collect();
+        changed(&mut polls[7], NOW);
+        polls[7].last = NOW;
+        let turn = forecast(&polls, 1_200, false, NOW)[7].unwrap();
+        assert!(turn.since_ms(NOW) <= HOT_GAP_MS + 4 * 1_200, "{turn}");
+        let mut looks = 0;
+        while polls[7].gap_ms > 0 {
+            unchanged(&mut polls[7]);
+            looks += 1;
+        }
+        assert!((10..=30).contains(&looks), "{looks} looks at what is over");
+    }
+
+    #[test]
+    fn nothing_is_asked_for_where_nothing_can_be_gained() {
+        let polls: Vec<PollState> = (0..50).map(|_| quiet(10_000)).collect();
+        assert_eq!(next(polls.iter().enumerate(), 0, false, NOW), None);
+        assert!(next(polls.iter().enumerate(), 0, true, NOW).is_some());
+    }
+
+    #[test]
+    fn neighbours_are_the_ones_beside_it() {
+        let (siblings, children): (Vec<u32>, Vec<u32>) = ((0..30).collect(), (100..120).collect());
+        let near = neighbours(&15, Some(&99), children.iter(), siblings.iter());
+        let expected = [99, 100, 101, 102, 103, 104, 105, 106, 107, 11, 12, 13, 14, 16, 17, 18, 19];
+        assert_eq!(near.into_iter().copied().collect::<Vec<u32>>(), expected);
+        let near = neighbours(&0, None, [].iter(), siblings.iter());
+        assert_eq!(near, [&1, &2, &3, &4, &5, &6, &7, &8]);
+    }
+}
