@@ -16,6 +16,9 @@ pub(crate) const WINDOW_MS: i64 = 60_050;
 /// A request of a killed run may still arrive this much after the next run began.
 pub(crate) const STRAY_MS: i64 = 2_000;
 
+/// The background's share has grown back this long after a refusal: 30 % at 2 % a minute.
+pub const SLOWED_MS: i64 = 15 * 60_000;
+
 /// How long nothing leaves after refusals in a row, where the service does not say. The first ones are short, for a
 /// person's edit may be what waits; the background rests a whole window anyway.
 const REFUSED_WAITS_MS: [i64; 7] = [4_000, 5_000, 5_000, 10_000, 20_000, 40_000, 60_000];
