@@ -135,7 +135,11 @@ impl Play<'_> {
                 all.min_by_key(|(_, poll)| poll.last).map(|(page, _)| page)
             }
             Policy::Clairvoyant => self.known.pop_front(),
-            Policy::Espejo => polling::next(self.polls.iter().enumerate(), self.slot, false, self.now),
+            Policy::Espejo => {
+                let every_ms = self.pace.background_every_ms();
+                self.pace.rest(polling::rests(self.polls.iter(), every_ms, self.now));
+                polling::next(self.polls.iter().enumerate(), self.slot, false, self.now)
+            }
         }
     }
 

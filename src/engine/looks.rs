@@ -46,9 +46,17 @@ impl Engine {
             }
             poll::next(targets(), self.poll_slot, self.settings.eager, self.now).cloned()
         })?;
+        let is_quiet = left == 0 && self.is_quiet();
+        self.pace.rest(is_quiet);
         self.poll_slot += 1;
         let purpose = Purpose::Look { page: next.clone(), class, reserve: 0 };
         Some((Effect::FetchPage(next), purpose))
+    }
+
+    /// Whether half the looks will do, for nothing has moved for hours.
+    fn is_quiet(&self) -> bool {
+        let polls = self.polled().map(|node| &node.poll).chain(self.canvas_polls());
+        !self.settings.eager && poll::rests(polls, self.pace.background_every_ms(), self.now)
     }
 
     pub(super) fn next_poll_due(&self, now: Timestamp) -> Timestamp {

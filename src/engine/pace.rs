@@ -51,6 +51,8 @@ pub struct Pace {
     share: f64,
     share_at: Timestamp,
     next_background: Timestamp,
+    /// In quiet hours the background goes at half its pace.
+    rests: bool,
 }
 
 impl Pace {
@@ -77,6 +79,7 @@ impl Pace {
             share: 1.0,
             share_at: now,
             next_background: Timestamp::default(),
+            rests: false,
         }
     }
 
@@ -115,8 +118,13 @@ impl Pace {
         self.log.push_back(LogEntry { effect, sent: now, answered: None });
         self.reserved += reserve;
         if class == Class::Background {
-            self.next_background = now.plus_ms(self.background_gap_ms());
+            self.next_background = now.plus_ms(self.background_gap_ms() * if self.rests { 2 } else { 1 });
         }
+    }
+
+    /// Whether the background goes at half its pace from the next request on.
+    pub fn rest(&mut self, rests: bool) {
+        self.rests = rests;
     }
 
     /// Gives a kept slot back, used or not.

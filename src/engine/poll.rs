@@ -14,6 +14,8 @@ const SESSION_MS: i64 = 3_600_000;
 /// A look is not worth a request below this score, nor when the oldest look is younger than this.
 const PRICE: f64 = 100.0;
 const OLD_ENOUGH_MS: i64 = 600_000;
+/// Hours are quiet after this long without a sign of life anywhere.
+const QUIET_MS: i64 = 2 * 3_600_000;
 
 /// Which target gets slot number `slot`. `eager` spends the whole share also where little is to be gained.
 pub fn next<'a, T>(
@@ -52,6 +54,17 @@ where
         1 | 2 => hot.or(scored).or(old),
         _ => scored.or(hot).or(old),
     }
+}
+
+/// Whether nothing has shown life for so long that half the looks will do. What is guaranteed of the oldest look stays.
+pub fn rests<'a>(polls: impl Iterator<Item = &'a PollState>, every_ms: i64, now: Timestamp) -> bool {
+    let (mut count, mut oldest, mut life) = (0, now, Timestamp::default());
+    for poll in polls {
+        count += 1;
+        oldest = oldest.min(poll.last);
+        life = life.max(poll.life);
+    }
+    now.since_ms(life) > QUIET_MS && now.since_ms(oldest) < OLD_ENOUGH_MS + every_ms * count * 3 / 2
 }
 
 /// The earliest moment at which [`next`] may have something, for a driver that sleeps: a coarse bound.
@@ -191,6 +204,19 @@ mod tests {
         let polls: Vec<PollState> = (0..50).map(|_| quiet(10_000)).collect();
         assert_eq!(next(polls.iter().enumerate(), 0, false, NOW), None);
         assert!(next(polls.iter().enumerate(), 0, true, NOW).is_some());
+    }
+
+    #[test]
+    fn quiet_hours_end_with_any_sign_of_life_and_never_let_a_look_grow_old() {
+        let rested = |polls: &[PollState]| rests(polls.iter(), 1_200, NOW);
+        let mut polls: Vec<PollState> = (0..100).map(|n| quiet(2_400 * n)).collect();
+        assert!(rested(&polls));
+        stirred(&mut polls[3], NOW);
+        assert!(!rested(&polls), "something beside it changed");
+        polls[3].life = NOW.plus_ms(-QUIET_MS - 1);
+        assert!(rested(&polls));
+        polls[50].last = NOW.plus_ms(-OLD_ENOUGH_MS - 200_000);
+        assert!(!rested(&polls), "one has waited for long");
     }
 
     #[test]

@@ -2,4 +2,4 @@
 //! what comes next. No state of its own.
 
 pub use super::pace::{Class, Pace, SLOWED_MS};
-pub use super::poll::{changed, forecast, fresh, neighbours, next, score, stirred, unchanged};
+pub use super::poll::{changed, forecast, fresh, neighbours, next, rests, score, stirred, unchanged};
