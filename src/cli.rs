@@ -105,12 +105,25 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Every mirrored item: kind, id, path, state, last checked
+    /// Every mirrored item: kind, id, path, state, last checked, next check
     #[command(after_help = "Examples:\n  espejo list\n  espejo list ~/Workspace/Acme/Pages/Roadmap --json")]
     List {
         /// Only this file or folder, and what is beneath it
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         path: Option<PathBuf>,
+        /// Print one JSON value and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// When a page is looked at next at the service, and why then
+    ///
+    /// The service does not say what changed, so espejo asks, 60 times a minute at the most: often where somebody is at
+    /// work, seldom where nothing has moved for long, and everywhere within a time that depends on how much there is.
+    #[command(after_help = "Example:  espejo why ~/Workspace/Acme/Pages/Roadmap.md")]
+    Why {
+        /// The file
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        path: PathBuf,
         /// Print one JSON value and nothing else
         #[arg(long)]
         json: bool,
@@ -284,6 +297,7 @@ mod tests {
             ("sync --dry-run", Command::Sync { dry_run: true }),
             ("status --json", Command::Status { json: true }),
             ("list", Command::List { path: None, json: false }),
+            ("why a/b.md --json", Command::Why { path: PathBuf::from("a/b.md"), json: true }),
             ("list a/b --json", Command::List { path: path("a/b"), json: true }),
             ("approve", Command::Approve { paths: vec![] }),
             ("approve a b", Command::Approve { paths: vec!["a".into(), "b".into()] }),

@@ -356,6 +356,13 @@ pub fn wall_now() -> Timestamp {
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
+/// Which start of the machine this is, and what `clock` says of that moment; `None` where the system does not tell.
+#[must_use]
+pub fn machine_start(clock: &Clock) -> Option<(String, Timestamp)> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some((boot.trim().to_owned(), clock().plus_ms(-boot_ms())))
+}
+
 fn boot_ms() -> i64 {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::Boottime;

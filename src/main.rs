@@ -61,6 +61,7 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
             wait(commands::verify::run(&load()?, &variable, screen, *deep, &mut out))
         }
         Command::Status { json } => commands::status::run(&load()?, *json, &mut out),
+        Command::Why { path, json } => commands::why::run(&load()?, path, *json, &mut out),
         Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, &mut out),
         Command::Approve { paths } => wait(commands::approve::run(&load()?, paths, &mut out)),
         Command::Conflicts { json } => commands::conflicts::run(&load()?, *json, &mut out),

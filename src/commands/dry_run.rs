@@ -39,13 +39,16 @@ pub async fn run(
     if let Some(state) = ReadOnly::open(&config.state_dir)? {
         state.copy_to(&copy.0)?;
     }
-    let store = Store::open(&copy.0)?.store;
+    let mut store = Store::open(&copy.0)?.store;
     let known = store.meta("mirror_id")?;
     let text = std::fs::read_to_string(config.root.join(marker::FOLDER).join(marker::FILE)).ok();
     let id = known.or_else(|| text.as_deref().and_then(marker::id).map(ToOwned::to_owned));
     let first = id.is_none();
     let mirror = Mirror::open(&config.root, id.as_deref().unwrap_or("none"), false)?;
     let clock = daemon::real_clock();
+    if let Some((boot, zero)) = daemon::machine_start(&clock) {
+        store.settle_clock(&boot, zero)?;
+    }
     let mut stored = Stored::default();
     let mut engine = Engine::open(store, session::settings(config), daemon::fresh_seed(), clock())?;
     engine.handle(Event::Asked(Request::FullPass), clock())?;

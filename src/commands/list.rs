@@ -2,13 +2,14 @@
 
 mod stored;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use serde_json::json;
 
-use super::output;
+use super::{output, run, why};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
@@ -20,10 +21,18 @@ use crate::store::{CanvasRow, PageRow, ReadOnly, StoreError};
 /// # Errors
 /// One sentence, when the path is not in the mirror or the state cannot be read.
 pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
-    let (rows, stored) = match ReadOnly::open(&config.state_dir)? {
-        Some(mut state) => (all_rows(&mut state)?, stored::rows(&state.storage()?)),
-        None => (Vec::new(), Vec::new()),
+    let now = daemon::wall_now();
+    let (rows, stored, mut outlooks) = match ReadOnly::open(&config.state_dir)? {
+        Some(mut state) => {
+            (all_rows(&mut state)?, stored::rows(&state.storage()?), why::outlooks(&mut state, config, now)?)
+        }
+        None => (Vec::new(), Vec::new(), BTreeMap::new()),
     };
+    if !run::is_running(&config.state_dir) {
+        outlooks.clear();
+    }
+    let next_check =
+        |row: &CanvasRow| row.id.as_ref().and_then(|id| outlooks.get(id)).and_then(|outlook| outlook.next);
     let stored = if config.storage.enabled { stored } else { Vec::new() };
     let (rows, stored): (Vec<CanvasRow>, Vec<stored::Row>) = match path {
         None => (rows, stored),
@@ -55,6 +64,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
                     "title": row.title,
                     "state": row.state,
                     "checked_at": row.checked_at.map(rfc3339),
+                    "next_check_at": next_check(row).map(rfc3339),
                 })
             })
             .collect();
@@ -62,7 +72,6 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(Exit::Done);
     }
-    let now = daemon::wall_now();
     for row in &rows {
         let style = match row.state {
             "synced" => output::GOOD,
@@ -70,11 +79,13 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
             _ => output::ODD,
         };
         let checked = row.checked_at.map_or_else(|| "never".to_owned(), |at| output::ago(now.since_ms(at)));
+        let next = next_check(row).map_or_else(String::new, |at| output::until(at.since_ms(now)));
         writeln!(
             out,
-            "{}  {:>14}  {}",
+            "{}  {}  {}  {}",
             output::paint(style, &format!("{:<10}", row.state)),
             output::paint(output::DIM, &format!("{checked:>14}")),
+            output::paint(output::DIM, &format!("{next:>9}")),
             row.path.as_deref().unwrap_or(&row.title)
         )?;
     }
@@ -85,7 +96,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
 }
 
 /// Pages, whiteboards, presentations and slides, by path.
-fn all_rows(state: &mut ReadOnly) -> Result<Vec<CanvasRow>, StoreError> {
+pub(super) fn all_rows(state: &mut ReadOnly) -> Result<Vec<CanvasRow>, StoreError> {
     let page = |row: PageRow| CanvasRow {
         kind: "page",
         id: row.id.map(|id| id.to_string()),

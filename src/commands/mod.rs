@@ -25,3 +25,4 @@ pub mod sync;
 pub mod undo;
 pub mod verify;
 pub mod when;
+pub mod why;

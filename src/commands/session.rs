@@ -44,6 +44,9 @@ pub fn open(
         );
     }
     let clock = daemon::real_clock();
+    if let Some((boot, zero)) = daemon::machine_start(&clock) {
+        store.settle_clock(&boot, zero)?;
+    }
     let mirror = open_mirror(&mut store, &config.root, &clock)?;
     compare_runs(&mut store, &mirror, log_is_gone, clock())?;
     let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
@@ -72,6 +75,9 @@ pub fn open_disk(config: &Config) -> Result<DiskSession> {
     let lock = Lock::acquire(&config.state_dir)?;
     let mut store = Store::open(&config.state_dir)?.store;
     let clock = daemon::real_clock();
+    if let Some((boot, zero)) = daemon::machine_start(&clock) {
+        store.settle_clock(&boot, zero)?;
+    }
     let mirror = open_mirror(&mut store, &config.root, &clock)?;
     let mut engine = Engine::open(store, settings(config), daemon::fresh_seed(), clock())?;
     engine.do_only_what_is_asked();

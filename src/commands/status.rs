@@ -10,6 +10,7 @@ use super::{output, run};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
+use crate::engine::polling;
 use crate::model::{StorageMode, Timestamp};
 use crate::store::{Attention, BoardCounts, Conflict, ReadOnly, StatusCounts, StorageCounts};
 
@@ -46,6 +47,11 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
                 "path": item.path, "reason": item.reason, "action": item.action,
             })).collect::<Vec<_>>(),
             "requests_last_minute": counts.requests_last_minute,
+            "pace": {
+                "requests_per_minute": config.requests_per_minute,
+                "refused_at": counts.refused_at.map(rfc3339),
+                "slowed": slowed(&counts, now),
+            },
             "history": { "versions": counts.history.versions, "bytes": counts.history.bytes, "days": config.pages.history_days },
             "freshness": {
                 "oldest_check_seconds": age_seconds(counts.oldest_look, now),
@@ -98,6 +104,11 @@ fn conflict_json(conflict: &Conflict) -> serde_json::Value {
         "made_at": rfc3339(conflict.made_at),
         "summary": conflict.summary,
     })
+}
+
+/// Whether background reading is slower since the service refused a request.
+fn slowed(counts: &StatusCounts, now: Timestamp) -> bool {
+    counts.refused_at.is_some_and(|at| now.since_ms(at) < polling::SLOWED_MS)
 }
 
 fn age_seconds(at: Option<Timestamp>, now: Timestamp) -> Option<i64> {
@@ -164,6 +175,13 @@ fn human(
         "  requests   {} of {} in the last minute",
         counts.requests_last_minute, config.requests_per_minute
     )?;
+    if let Some(at) = counts.refused_at.filter(|_| slowed(counts, now)) {
+        let ago = output::ago(now.since_ms(at));
+        writeln!(
+            out,
+            "  pace       slowed: the service refused a request {ago}, so others may be using this token"
+        )?;
+    }
     if counts.history.versions > 0 {
         let versions = output::count(counts.history.versions, "version", "versions");
         let days = output::count(u64::from(config.pages.history_days), "day", "days");

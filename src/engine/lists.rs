@@ -257,6 +257,11 @@ impl Engine {
     fn page_listed(&mut self, flight: &Flight, meta: PageMeta) -> Result<(), StoreError> {
         let now = self.now;
         let Some(mut node) = self.trees.pages.get(&meta.id).cloned() else {
+            let mut seen = poll::fresh(now);
+            // New in a list that was complete before: somebody is making it now.
+            if self.trees.workspaces.get(&meta.workspace).is_some_and(|space| space.listed_at.0 > 0) {
+                poll::changed(&mut seen, now);
+            }
             return self.save_page(Node {
                 id: meta.id,
                 workspace: meta.workspace,
@@ -275,7 +280,7 @@ impl Engine {
                 stem: None,
                 approved: false,
                 first_seen: now,
-                poll: poll::fresh(now),
+                poll: seen,
                 parked: None,
                 last_push: None,
             });

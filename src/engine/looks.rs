@@ -16,8 +16,6 @@ const OVERWRITE_MS: i64 = 600_000;
 const UNREADABLE_PATIENCE: u32 = 3;
 /// A page that fails this often in a row while the service is there is told of.
 const TOLD_AFTER: u32 = 3;
-/// How many children and siblings are thought alive when a page is.
-const NEIGHBOURS: usize = 8;
 
 impl Engine {
     /// The next look of the background: first mirror, full pass, polling.
@@ -36,6 +34,7 @@ impl Engine {
         };
         let next = unseen.into_iter().find(|page| ready(page)).or_else(|| {
             let pages = || self.polled().filter(|node| ready(&node.id));
+            let targets = || pages().map(|node| (&node.id, &node.poll));
             if self.full_pass.is_some()
                 && let Some(node) = pages().find(|node| self.pass_wants(&node.id))
             {
@@ -45,11 +44,19 @@ impl Engine {
                 // A pass has an end: polling goes on after it.
                 return None;
             }
-            poll::next(pages(), self.poll_slot, self.settings.eager, self.now)
+            poll::next(targets(), self.poll_slot, self.settings.eager, self.now).cloned()
         })?;
+        let is_quiet = left == 0 && self.is_quiet();
+        self.pace.rest(is_quiet);
         self.poll_slot += 1;
         let purpose = Purpose::Look { page: next.clone(), class, reserve: 0 };
         Some((Effect::FetchPage(next), purpose))
+    }
+
+    /// Whether half the looks will do, for nothing has moved for hours.
+    fn is_quiet(&self) -> bool {
+        let polls = self.polled().map(|node| &node.poll).chain(self.canvas_polls());
+        !self.settings.eager && poll::rests(polls, self.pace.background_every_ms(), self.now)
     }
 
     pub(super) fn next_poll_due(&self, now: Timestamp) -> Timestamp {
@@ -187,12 +194,10 @@ impl Engine {
             self.tell_of_overwriting(&id)?;
         }
         if changed {
-            let near: Vec<PageId> = parent
-                .iter()
-                .chain(self.trees.children(&workspace, Some(&id)).take(NEIGHBOURS))
-                .chain(self.trees.children(&workspace, parent.as_ref()).take(NEIGHBOURS))
-                .cloned()
-                .collect();
+            let children = self.trees.children(&workspace, Some(&id));
+            let siblings = self.trees.children(&workspace, parent.as_ref());
+            let near: Vec<PageId> =
+                poll::neighbours(&id, parent.as_ref(), children, siblings).into_iter().cloned().collect();
             for page in near {
                 self.edit_page(&page, |node| poll::stirred(&mut node.poll, now))?;
             }

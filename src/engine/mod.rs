@@ -26,6 +26,7 @@ mod moves;
 mod pace;
 mod place;
 mod poll;
+pub mod polling;
 mod push;
 mod remove;
 mod service;
@@ -207,7 +208,7 @@ impl Engine {
         store.drop_unused_elements()?;
         store.drop_old_graves(now.plus_ms(-i64::from(settings.pages.history_days) * 86_400_000))?;
         let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
-        store.close_request_log(now)?;
+        store.close_request_log(now.plus_ms(pace::STRAY_MS))?;
         let first_run = store.meta("adopting")?.is_none();
         if first_run {
             store.set_meta("adopting", "yes")?;

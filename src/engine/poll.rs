@@ -1,52 +1,70 @@
-//! Which page is looked at next. Nothing in the API says that a page changed, so all freshness comes from here.
+//! Which target is looked at next. Nothing in the API says that something changed, so all freshness comes from here.
 //!
-//! Four slots in turn: the oldest look (so that every page has a guaranteed longest age), twice a page that is being
-//! edited right now, and the page with the best score: how long ago it was looked at, squared, over the root of how
-//! long ago it last showed life. The shape and constants come from simulations on the edit histories of public
-//! handbooks, where the chance of a new session falls like age^-0.65.
+//! Four slots in turn: the oldest look (so that every target has a guaranteed longest age), twice a target that is being
+//! edited right now, and the target with the best score: how long ago it was looked at, squared, over the root of how
+//! long ago it last showed life. The shape comes from simulations on the edit histories of public handbooks, where the
+//! chance of a new session falls like age^-0.65; `benches/polling` plays it.
 
-use crate::model::{Node, PageId, PollState, Timestamp};
+use crate::model::{PollState, Timestamp};
 
-const HOT_GAP_MS: i64 = 15_000;
+const HOT_GAP_MS: i64 = 10_000;
 const HOT_GAP_MAX_MS: i64 = 600_000;
 const HALF_LIFE_MS: f64 = 30.0 * 86_400_000.0;
 const SESSION_MS: i64 = 3_600_000;
 /// A look is not worth a request below this score, nor when the oldest look is younger than this.
 const PRICE: f64 = 100.0;
 const OLD_ENOUGH_MS: i64 = 600_000;
+/// Hours are quiet after this long without a sign of life anywhere.
+const QUIET_MS: i64 = 2 * 3_600_000;
 
-/// Which page gets slot number `slot`. `eager` spends the whole share also where little is to be gained.
-pub(super) fn next<'a>(
-    pages: impl Iterator<Item = &'a Node>,
+/// Which target gets slot number `slot`. `eager` spends the whole share also where little is to be gained.
+pub fn next<'a, T>(
+    targets: impl Iterator<Item = (T, &'a PollState)>,
     slot: u64,
     eager: bool,
     now: Timestamp,
-) -> Option<PageId> {
-    let mut oldest: Option<&Node> = None;
-    let mut hottest: Option<(i64, &Node)> = None;
-    let mut best: Option<(f64, &Node)> = None;
-    for page in pages {
-        if oldest.is_none_or(|node| page.poll.last < node.poll.last) {
-            oldest = Some(page);
+) -> Option<T>
+where
+    T: Copy,
+{
+    let mut oldest: Option<(Timestamp, T)> = None;
+    let mut hottest: Option<(i64, T)> = None;
+    let mut best: Option<(f64, T)> = None;
+    for (target, poll) in targets {
+        if oldest.is_none_or(|(last, _)| poll.last < last) {
+            oldest = Some((poll.last, target));
         }
-        let overdue = now.since_ms(page.poll.last) - page.poll.gap_ms;
-        if page.poll.gap_ms > 0 && overdue >= 0 && hottest.is_none_or(|(most, _)| overdue > most) {
-            hottest = Some((overdue, page));
+        if poll.gap_ms > 0 {
+            let overdue = now.since_ms(poll.last) - poll.gap_ms;
+            if overdue >= 0 && hottest.is_none_or(|(most, _)| overdue > most) {
+                hottest = Some((overdue, target));
+            }
         }
-        let score = score(&page.poll, now);
+        let score = score(poll, now);
         if best.is_none_or(|(most, _)| score > most) {
-            best = Some((score, page));
+            best = Some((score, target));
         }
     }
-    let old = oldest.filter(|node| eager || now.since_ms(node.poll.last) >= OLD_ENOUGH_MS);
-    let scored = best.filter(|(score, _)| eager || *score >= PRICE).map(|(_, node)| node);
-    let hot = hottest.map(|(_, node)| node);
+    let old =
+        oldest.filter(|(last, _)| eager || now.since_ms(*last) >= OLD_ENOUGH_MS).map(|(_, target)| target);
+    let scored = best.filter(|(score, _)| eager || *score >= PRICE).map(|(_, target)| target);
+    let hot = hottest.map(|(_, target)| target);
     match slot % 4 {
         0 => old.or(hot).or(scored),
         1 | 2 => hot.or(scored).or(old),
         _ => scored.or(hot).or(old),
     }
-    .map(|node| node.id.clone())
+}
+
+/// Whether nothing has shown life for so long that half the looks will do. What is guaranteed of the oldest look stays.
+pub fn rests<'a>(polls: impl Iterator<Item = &'a PollState>, every_ms: i64, now: Timestamp) -> bool {
+    let (mut count, mut oldest, mut life) = (0, now, Timestamp::default());
+    for poll in polls {
+        count += 1;
+        oldest = oldest.min(poll.last);
+        life = life.max(poll.life);
+    }
+    now.since_ms(life) > QUIET_MS && now.since_ms(oldest) < OLD_ENOUGH_MS + every_ms * count * 3 / 2
 }
 
 /// The earliest moment at which [`next`] may have something, for a driver that sleeps: a coarse bound.
@@ -54,14 +72,16 @@ pub(super) fn next_check(now: Timestamp) -> Timestamp {
     now.plus_ms(5_000)
 }
 
-pub(super) fn score(poll: &PollState, now: Timestamp) -> f64 {
+/// What a look at a target that was left in this state is worth.
+#[must_use]
+pub fn score(poll: &PollState, now: Timestamp) -> f64 {
     let waited = now.since_ms(poll.last).max(0) as f64 / 1_000.0;
     let age = now.since_ms(poll.life).max(0) as f64 / 1_000.0;
     (1.0 + poll.changes) * waited * waited / (age + 600.0).sqrt()
 }
 
 /// A look found a change (or the user edited the page): it is alive.
-pub(super) fn changed(poll: &mut PollState, now: Timestamp) {
+pub fn changed(poll: &mut PollState, now: Timestamp) {
     if now.since_ms(poll.life) > SESSION_MS || poll.changes_at.0 == 0 {
         let faded = (-(now.since_ms(poll.changes_at).max(0) as f64) / HALF_LIFE_MS).exp2();
         poll.changes = if poll.changes_at.0 == 0 { 1.0 } else { poll.changes * faded + 1.0 };
@@ -72,7 +92,7 @@ pub(super) fn changed(poll: &mut PollState, now: Timestamp) {
 }
 
 /// A look found nothing new.
-pub(super) fn unchanged(poll: &mut PollState) {
+pub fn unchanged(poll: &mut PollState) {
     if poll.gap_ms > 0 {
         poll.gap_ms = poll.gap_ms * 13 / 10;
         if poll.gap_ms > HOT_GAP_MAX_MS {
@@ -82,11 +102,130 @@ pub(super) fn unchanged(poll: &mut PollState) {
 }
 
 /// A neighbour in the tree changed, or the list showed a sign of life.
-pub(super) fn stirred(poll: &mut PollState, now: Timestamp) {
+pub fn stirred(poll: &mut PollState, now: Timestamp) {
     poll.life = poll.life.max(now.plus_ms(-SESSION_MS));
 }
 
-/// A page first heard of: a long silence is assumed.
-pub(super) fn fresh(now: Timestamp) -> PollState {
+/// A target first heard of: a long silence is assumed.
+#[must_use]
+pub fn fresh(now: Timestamp) -> PollState {
     PollState { life: now.plus_ms(-30 * 86_400_000), ..PollState::default() }
+}
+
+/// How many children, and how many siblings on either side, are thought alive when a target is.
+const NEAR_CHILDREN: usize = 8;
+const NEAR_SIBLINGS: usize = 4;
+
+/// Whom a change at `target` makes likelier: its parent, its first children, and the siblings beside it.
+pub fn neighbours<'a, T: PartialEq>(
+    target: &T,
+    parent: Option<&'a T>,
+    children: impl Iterator<Item = &'a T>,
+    siblings: impl Iterator<Item = &'a T>,
+) -> Vec<&'a T> {
+    let siblings: Vec<&T> = siblings.collect();
+    let at = siblings.iter().position(|sibling| *sibling == target).unwrap_or(0);
+    let beside = siblings[at.saturating_sub(NEAR_SIBLINGS)..].iter().take(2 * NEAR_SIBLINGS + 1);
+    parent
+        .into_iter()
+        .chain(children.take(NEAR_CHILDREN))
+        .chain(beside.copied().filter(|sibling| *sibling != target))
+        .collect()
+}
+
+/// When each target will be looked at if nothing changes meanwhile and a look goes out every `every_ms`: the schedule
+/// itself, run ahead until each has had its turn (or as far as the guarantee of [`next`] goes).
+#[must_use]
+pub fn forecast(polls: &[PollState], every_ms: i64, eager: bool, now: Timestamp) -> Vec<Option<Timestamp>> {
+    let mut polls = polls.to_vec();
+    let mut turns = vec![None; polls.len()];
+    let (mut left, mut at) = (polls.len(), now);
+    // A quarter of the slots goes to the oldest look, and nothing is due while all looks are young.
+    let most = 4 * polls.len() as u64 + 4 * OLD_ENOUGH_MS.unsigned_abs() / 5_000;
+    for slot in 0..most {
+        if left == 0 {
+            break;
+        }
+        let Some(target) = next(polls.iter().enumerate(), slot, eager, at) else {
+            at = next_check(at);
+            continue;
+        };
+        if turns[target].is_none() {
+            turns[target] = Some(at);
+            left -= 1;
+        }
+        polls[target].last = at;
+        unchanged(&mut polls[target]);
+        at = at.plus_ms(every_ms.max(1));
+    }
+    turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+    fn quiet(last_ms_ago: i64) -> PollState {
+        PollState { last: NOW.plus_ms(-last_ms_ago), ..fresh(NOW) }
+    }
+
+    #[test]
+    fn every_target_has_its_turn_within_four_laps_whatever_is_hot() {
+        for hot in [0, 1, 20, 100] {
+            let mut polls: Vec<PollState> = (0..100).map(|n| quiet(1_200 * n)).collect();
+            for poll in polls.iter_mut().take(hot) {
+                changed(poll, NOW);
+            }
+            let turns = forecast(&polls, 1_200, true, NOW);
+            let worst = turns.iter().map(|at| at.map_or(i64::MAX, |at| at.since_ms(NOW))).max();
+            assert!(worst <= Some(4 * 100 * 1_200), "{hot} hot: {worst:?}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_works_at_is_looked_at_within_seconds_and_cools_off() {
+        let mut polls: Vec<PollState> = (0..1_000).map(|n| quiet(1_200 * n)).collect();
+        changed(&mut polls[7], NOW);
+        polls[7].last = NOW;
+        let turn = forecast(&polls, 1_200, false, NOW)[7].unwrap();
+        assert!(turn.since_ms(NOW) <= HOT_GAP_MS + 4 * 1_200, "{turn}");
+        let mut looks = 0;
+        while polls[7].gap_ms > 0 {
+            unchanged(&mut polls[7]);
+            looks += 1;
+        }
+        assert!((10..=30).contains(&looks), "{looks} looks at what is over");
+    }
+
+    #[test]
+    fn nothing_is_asked_for_where_nothing_can_be_gained() {
+        let polls: Vec<PollState> = (0..50).map(|_| quiet(10_000)).collect();
+        assert_eq!(next(polls.iter().enumerate(), 0, false, NOW), None);
+        assert!(next(polls.iter().enumerate(), 0, true, NOW).is_some());
+    }
+
+    #[test]
+    fn quiet_hours_end_with_any_sign_of_life_and_never_let_a_look_grow_old() {
+        let rested = |polls: &[PollState]| rests(polls.iter(), 1_200, NOW);
+        let mut polls: Vec<PollState> = (0..100).map(|n| quiet(2_400 * n)).collect();
+        assert!(rested(&polls));
+        stirred(&mut polls[3], NOW);
+        assert!(!rested(&polls), "something beside it changed");
+        polls[3].life = NOW.plus_ms(-QUIET_MS - 1);
+        assert!(rested(&polls));
+        polls[50].last = NOW.plus_ms(-OLD_ENOUGH_MS - 200_000);
+        assert!(!rested(&polls), "one has waited for long");
+    }
+
+    #[test]
+    fn neighbours_are_the_ones_beside_it() {
+        let (siblings, children): (Vec<u32>, Vec<u32>) = ((0..30).collect(), (100..120).collect());
+        let near = neighbours(&15, Some(&99), children.iter(), siblings.iter());
+        let expected = [99, 100, 101, 102, 103, 104, 105, 106, 107, 11, 12, 13, 14, 16, 17, 18, 19];
+        assert_eq!(near.into_iter().copied().collect::<Vec<u32>>(), expected);
+        let near = neighbours(&0, None, [].iter(), siblings.iter());
+        assert_eq!(near, [&1, &2, &3, &4, &5, &6, &7, &8]);
+    }
 }

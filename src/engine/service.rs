@@ -194,7 +194,7 @@ impl Engine {
         }
         match &result {
             Ok(_) => self.service_answers(),
-            Err(error) => self.service_fails(&flight, error),
+            Err(error) => self.service_fails(&flight, error)?,
         }
         match flight.purpose.clone() {
             Purpose::Board(purpose) => self.board_request_done(&flight, *purpose, result),
@@ -223,11 +223,12 @@ impl Engine {
         }
     }
 
-    pub(super) fn service_fails(&mut self, flight: &Flight, error: &ServiceError) {
+    pub(super) fn service_fails(&mut self, flight: &Flight, error: &ServiceError) -> Result<(), StoreError> {
         tracing::debug!(%error, purpose = ?flight.purpose.page(), "request failed");
         match error {
             ServiceError::RateLimited { retry_after_ms } => {
                 self.pace.refused(*retry_after_ms, flight.sent_at, self.now);
+                self.store.set_meta("refused", &self.now.0.to_string())?;
             }
             ServiceError::Unauthorized(_) => {
                 self.service.stopped = Some(error.to_string());
@@ -256,6 +257,7 @@ impl Engine {
                 self.moment(&page).retry_at = now.plus_ms(wait);
             }
         }
+        Ok(())
     }
 
     /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.

@@ -57,7 +57,7 @@ impl Engine {
                 self.store.note_answer(id.0, self.now, self.now.plus_ms(-2 * pace::WINDOW_MS))?;
                 match result {
                     Ok(_) => self.service_answers(),
-                    Err(error) => self.service_fails(flight, error),
+                    Err(error) => self.service_fails(flight, error)?,
                 }
             }
             Outcome::Disk(Err(DiskError::RootNotReady(why))) => self.root_is_lost(why),

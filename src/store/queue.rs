@@ -344,6 +344,22 @@ impl Store {
         Ok(())
     }
 
+    /// Moves the limiter's log to the clock of this run. `boot` names the machine's start and `zero` is what the wall's
+    /// clock says of it: two runs since one start differ by exactly what the clock was set in between.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn settle_clock(&mut self, boot: &str, zero: Timestamp) -> Result<(), StoreError> {
+        let known = self.meta("clock")?;
+        let before = known.as_deref().and_then(|text| text.split_once(' ')).filter(|(name, _)| *name == boot);
+        if let Some(before) = before.and_then(|(_, zero)| zero.parse::<i64>().ok()) {
+            self.turn()?
+                .prepare_cached("UPDATE requests SET sent = sent + ?1, freed = freed + ?1")?
+                .execute([zero.0.saturating_sub(before)])?;
+        }
+        self.set_meta("clock", &format!("{boot} {}", zero.0))
+    }
+
     /// What an earlier run left under way is taken for answered at `now`.
     ///
     /// # Errors
@@ -398,5 +414,38 @@ impl Store {
             .execute(params![effect, at.0])?;
         db.prepare_cached("DELETE FROM requests WHERE freed < ?1")?.execute([forget_before.0])?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two requests, one of them unanswered, and what the log says of them after the clocks of later runs.
+    fn check(clocks: &[(&str, i64)], expected: i64) {
+        let mut store = Store::in_memory().unwrap();
+        store.settle_clock("first", Timestamp(1_000)).unwrap();
+        store.note_request(1, Timestamp(5_000)).unwrap();
+        store.note_request(2, Timestamp(6_000)).unwrap();
+        store.note_answer(1, Timestamp(5_500), Timestamp(0)).unwrap();
+        for (boot, zero) in clocks {
+            store.settle_clock(boot, Timestamp(*zero)).unwrap();
+        }
+        let at = |sent: i64, answered: Option<i64>| {
+            (Timestamp(sent + expected), answered.map(|ms| Timestamp(ms + expected)))
+        };
+        let log: Vec<_> = store.request_log().unwrap().iter().map(|e| (e.sent, e.answered)).collect();
+        assert_eq!(log, [at(5_000, Some(5_500)), at(6_000, None)], "{clocks:?}");
+    }
+
+    #[test]
+    fn the_log_of_requests_moves_with_the_clock() {
+        check(&[], 0);
+        check(&[("first", 1_000)], 0);
+        check(&[("first", 7_201_000)], 7_200_000);
+        check(&[("first", -7_199_000), ("first", 1_000)], 0);
+        // After a start of the machine nothing is known of what the clock was.
+        check(&[("second", 7_201_000)], 0);
+        check(&[("second", 7_201_000), ("second", 7_202_000)], 1_000);
     }
 }

@@ -28,6 +28,8 @@ pub struct StatusCounts {
     pub oldest_look: Option<Timestamp>,
     /// The middle one of all looks.
     pub median_look: Option<Timestamp>,
+    /// When the service last refused a request for its number.
+    pub refused_at: Option<Timestamp>,
     /// What the history takes.
     pub history: super::HistorySize,
 }
@@ -170,6 +172,7 @@ impl ReadOnly {
             requests_last_minute: requests.unsigned_abs(),
             oldest_look: looks.first().copied().map(Timestamp),
             median_look: looks.get(looks.len() / 2).copied().map(Timestamp),
+            refused_at: self.meta("refused")?.and_then(|text| text.parse().ok()).map(Timestamp),
             history: self.0.history_size()?,
         })
     }

@@ -125,9 +125,10 @@ impl Row {
         let end = if self.kind == "folder" { "/" } else { "" };
         writeln!(
             out,
-            "{}  {}  {}{end}{}",
+            "{}  {}  {:9}  {}{end}{}",
             output::paint(style, &format!("{:<10}", self.state)),
             output::paint(output::DIM, &format!("{checked:>14}")),
+            "",
             crate::logging::escape(shown),
             output::paint(output::DIM, &size),
         )

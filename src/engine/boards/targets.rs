@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::pace::Class;
 use super::super::{Engine, poll};
 use super::{Choice, Purpose, board};
-use crate::model::{BoardEffect, CanvasId, CanvasNode, DeckId, Presence, Timestamp, WorkspaceId};
+use crate::model::{BoardEffect, CanvasId, CanvasNode, DeckId, PollState, Presence, Timestamp, WorkspaceId};
 
 const LIST_EVERY_MS: i64 = 60_000;
 /// Lists of slides share this many requests a minute, all presentations together.
@@ -157,6 +157,11 @@ impl Engine {
             .canvases
             .values()
             .filter(|node| node.presence == Presence::Listed && self.is_canvas_live(node))
+    }
+
+    /// How each polled canvas stands in the schedule.
+    pub(in super::super) fn canvas_polls(&self) -> impl Iterator<Item = &PollState> {
+        self.polled_canvases().map(|node| &node.poll)
     }
 
     /// Looks that are still to be made: first ones, and those of a pass.

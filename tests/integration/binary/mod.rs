@@ -20,3 +20,4 @@ mod storage_send;
 mod systemd;
 mod tree;
 mod trouble;
+mod why;

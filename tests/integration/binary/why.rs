@@ -1,0 +1,46 @@
+//! When a page is looked at next, as a person and a program are told.
+
+use serde_json::Value;
+
+use super::bench::{append, words};
+use super::tree::bench;
+
+#[test]
+fn why_and_list_say_when_a_page_is_looked_at_next() {
+    let bench = bench("");
+    let before = bench.tell(&["why", bench.page("Notes.md").to_str().unwrap()]);
+    assert_ne!(before.code, 0, "nothing is mirrored yet: {before:?}");
+    let daemon = bench.run_in_step();
+    let why = |name: &str| -> Value {
+        let told = bench.tell(&["why", bench.page(name).to_str().unwrap(), "--json"]);
+        assert_eq!(told.code, 0, "{told:?}");
+        serde_json::from_str(&told.out).expect("one JSON value")
+    };
+    let notes = why("Notes.md");
+    assert_eq!((&notes["kind"], &notes["reason"]), (&Value::from("page"), &Value::from("quiet")), "{notes}");
+    let is_later = |row: &Value| {
+        let at = |key: &str| row[key].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+        at("next_check_at") > at("checked_at")
+    };
+    assert!(is_later(&notes), "{notes}");
+    // What somebody works at is looked at within seconds, before what is quiet.
+    append(&bench.page("Filler 6.md"), "\nmore\n");
+    bench.until("it is sent", || words(&bench.content("Filler 6")) == "filler\nmore\n");
+    bench.until_in_step();
+    let busy = why("Filler 6.md");
+    assert_eq!(busy["reason"], "hot", "{busy}");
+    assert!(busy["why"].as_str().unwrap().contains("looked at every"), "{busy}");
+    for row in bench.list() {
+        assert!(is_later(&row), "{row}");
+    }
+    let told = bench.tell(&["why", bench.page("Filler 6.md").to_str().unwrap()]);
+    assert_eq!(told.out.lines().count(), 1, "{told:?}");
+    assert!(told.out.contains("Filler 6.md: checked"), "{told:?}");
+    let pace = bench.status()["pace"].clone();
+    assert!(pace["slowed"] == false && pace["refused_at"].is_null(), "{pace}");
+    assert_eq!(daemon.stop().code(), Some(0));
+    let stopped = why("Notes.md");
+    assert!(stopped["next_check_at"].is_null() && stopped["reason"] == "stopped", "{stopped}");
+    let nowhere = bench.tell(&["why", bench.page("Nowhere.md").to_str().unwrap()]);
+    assert_ne!(nowhere.code, 0, "{nowhere:?}");
+}
