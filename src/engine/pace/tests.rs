@@ -2,7 +2,7 @@
 //! come late or never, refusals. `ESPEJO_CASES=1000000` tries a million.
 
 use super::*;
-use crate::cases::cases;
+use crate::model::tests::cases;
 
 /// Numbers that only the seed decides.
 struct Luck(u64);
