@@ -60,7 +60,10 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
             let screen = commands::sync::Screen { bars, terminal, quiet };
             wait(commands::verify::run(&load()?, &variable, screen, *deep, &mut out))
         }
-        Command::Status { json } => commands::status::run(&load()?, *json, &mut out),
+        Command::Status { json, watch: false } => commands::status::run(&load()?, *json, &mut out),
+        Command::Status { watch: true, .. } => wait(commands::status::watch(&load()?, &mut out)),
+        Command::Pause => wait(commands::pause::run(&load()?, true, &mut out)),
+        Command::Resume => wait(commands::pause::run(&load()?, false, &mut out)),
         Command::Why { path, json } => commands::why::run(&load()?, path, *json, &mut out),
         Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, &mut out),
         Command::Approve { paths } => wait(commands::approve::run(&load()?, paths, &mut out)),
@@ -82,6 +85,11 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
             commands::completions::write(*shell, &mut std::io::stdout().lock())?;
             Ok(Exit::Done)
         }
+        Command::Service { what } => {
+            let around = commands::service::Around { variable: &variable, named: cli.global.config.clone() };
+            commands::service::run(*what, &load, &around, &mut out)
+        }
+        Command::Init(_) | Command::Doctor { .. } => Ok(Exit::Failed),
         Command::Man => {
             commands::man::write(&mut std::io::stdout().lock())?;
             Ok(Exit::Done)

@@ -9,8 +9,8 @@ use anstyle::{AnsiColor, Style};
 
 /// All is well.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// Something waits or deserves a look.
-pub const ODD: Style = AnsiColor::Yellow.on_default();
+/// Something waits or deserves a look. Not yellow, which vanishes on a white terminal.
+pub const ODD: Style = AnsiColor::Magenta.on_default();
 /// Something is wrong.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// Beside the point.
