@@ -27,7 +27,8 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) if commands::output::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            let exit = if error.is::<ConfigError>() { Exit::Usage } else { Exit::Failed };
+            let usage = error.is::<ConfigError>() || error.is::<commands::init::Usage>();
+            let exit = if usage { Exit::Usage } else { Exit::Failed };
             // Nobody is left to tell when stderr is closed too.
             drop(writeln!(std::io::stderr(), "espejo: {error:#}"));
             exit.into()
@@ -89,7 +90,19 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
             let around = commands::service::Around { variable: &variable, named: cli.global.config.clone() };
             commands::service::run(*what, &load, &around, &mut out)
         }
-        Command::Init(_) | Command::Doctor { .. } => Ok(Exit::Failed),
+        Command::Doctor { json } => {
+            wait(commands::doctor::run(cli.global.config.as_deref(), &env, &variable, *json, &mut out))
+        }
+        Command::Init(said) => {
+            let around = commands::init::Around {
+                named: cli.global.config.as_deref(),
+                env: &env,
+                variable: &variable,
+                terminal: terminal && std::io::stdin().is_terminal(),
+                stdin: &mut std::io::stdin(),
+            };
+            wait(commands::init::run(said, around, &mut out))
+        }
         Command::Man => {
             commands::man::write(&mut std::io::stdout().lock())?;
             Ok(Exit::Done)

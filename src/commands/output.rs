@@ -50,6 +50,27 @@ pub fn columns(text: &str) -> usize {
         .sum()
 }
 
+/// A text in lines of at most `width` columns; a word that is longer stays whole.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let full = lines
+            .last()
+            .is_some_and(|line| !line.is_empty() && columns(line).saturating_add(1 + columns(word)) > width);
+        if full {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
 /// A path in at most this many columns: what is too long loses its beginning, whole names first, for a person knows a
 /// file by its end.
 #[must_use]

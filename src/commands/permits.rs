@@ -30,6 +30,22 @@ pub async fn borrow(config: &Config, slots: u32) -> Result<Loan> {
     if run::is_running(&config.state_dir) {
         return control::borrow(&config.state_dir, slots).await;
     }
+    if !config.state_dir.join("espejo.sqlite3").exists() {
+        // Nothing has been asked yet that could be counted, and whoever only looks makes no state.
+        return Ok(Loan::Given);
+    }
+    borrow_here(config, slots)
+}
+
+/// Writes down requests that were made before there was a state, so that the first run counts them.
+///
+/// # Errors
+/// One sentence, when the state cannot be made.
+pub fn note(config: &Config, slots: u32) -> Result<()> {
+    borrow_here(config, slots).map(drop)
+}
+
+fn borrow_here(config: &Config, slots: u32) -> Result<Loan> {
     let _lock = Lock::acquire(&config.state_dir)?;
     let opened = Store::open(&config.state_dir)?;
     let mut store = opened.store;

@@ -130,6 +130,12 @@ fn uninstall(around: &Around<'_>, force: bool, out: &mut dyn Write) -> Result<Ex
     Ok(Exit::Done)
 }
 
+/// Whether there is a user's systemd to speak to.
+#[must_use]
+pub fn is_available() -> bool {
+    systemctl(&["show", "--property=Version"]).is_ok_and(|told| told.status.success())
+}
+
 /// Whether systemd says this of the unit, as in `is-active`.
 #[must_use]
 pub fn is(what: &str) -> bool {

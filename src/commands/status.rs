@@ -56,7 +56,8 @@ impl<'a> View<'a> {
             conflicts: Vec::new(),
         };
         if let Some(mut state) = ReadOnly::open(&config.state_dir)? {
-            view.begun = true;
+            // `init` makes a state before there is a mirror.
+            view.begun = state.meta("mirror_id")?.is_some();
             view.paused = state.paused_since()?;
             view.counts = state.counts(now)?;
             view.boards = state.board_counts()?;

@@ -141,6 +141,14 @@ impl Config {
         Places::new(env).usual()
     }
 
+    /// A service's address as the client wants it.
+    ///
+    /// # Errors
+    /// One sentence that says why it is refused; it never shows the address.
+    pub fn address(text: &str) -> Result<String, String> {
+        file::check_base_url(text)
+    }
+
     /// As [`Config::load`] with another text than the file at `path` has: what it would say of it.
     ///
     /// # Errors

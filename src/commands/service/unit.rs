@@ -72,6 +72,18 @@ pub fn program() -> Result<PathBuf> {
     Ok(same.next().unwrap_or(real))
 }
 
+/// The program that a unit starts, where its path is plain to read.
+#[must_use]
+pub fn program_of(unit: &str) -> Option<PathBuf> {
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart="))?;
+    let program = match start.strip_prefix('"') {
+        Some(rest) => rest.split('"').next()?,
+        None => start.split_whitespace().next()?,
+    };
+    let program = PathBuf::from(program.replace("%%", "%").replace("$$", "$"));
+    program.is_absolute().then_some(program)
+}
+
 /// The unit that runs `program`.
 #[must_use]
 pub fn text(program: &Path, around: &Around<'_>) -> String {
@@ -162,6 +174,7 @@ mod tests {
             let unit = unit(program, named, &[]);
             assert!(unit.lines().any(|found| found == line), "{unit}");
             assert_eq!(unit.matches("ExecStart=").count(), 1, "{unit}");
+            assert_eq!(program_of(&unit).unwrap(), Path::new(program));
             assert!(unit.contains("Type=notify") && unit.contains("WantedBy=default.target"), "{unit}");
         }
         let unit = unit("/e", None, &[("XDG_STATE_HOME", "/s t"), ("HOME", "/h")]);

@@ -179,29 +179,10 @@ impl Page {
     /// `first`, then `text`; further lines begin at column `indent`.
     fn wrapped(&mut self, first: &str, text: &str, indent: usize, paint: impl Fn(&str) -> String) {
         let mut lead = first.to_owned();
-        for line in wrap(text, self.width.saturating_sub(output::columns(first).max(indent)).max(20)) {
+        for line in output::wrap(text, self.width.saturating_sub(output::columns(first).max(indent)).max(20))
+        {
             self.lines.push(format!("{lead}{}", paint(&line)));
             lead = " ".repeat(indent);
         }
     }
-}
-
-/// A text in lines of at most `width` columns; a word that is longer stays whole.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let full = lines.last().is_some_and(|line| {
-            !line.is_empty() && output::columns(line).saturating_add(1 + output::columns(word)) > width
-        });
-        if full {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }
