@@ -75,5 +75,5 @@ pub fn refuse(config: &Config) -> Result<()> {
 /// Why nothing is asked or sent.
 #[must_use]
 pub fn refusal(since: Timestamp) -> String {
-    format!("espejo is paused since {}; run espejo resume first", when::local(since))
+    format!("espejo has been paused since {}; run espejo resume first", when::local(since))
 }

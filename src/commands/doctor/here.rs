@@ -243,7 +243,7 @@ pub(super) async fn daemon(config: &Config, findings: &mut Findings) {
     let state = ReadOnly::open(&config.state_dir).ok().flatten();
     let paused = state.and_then(|state| state.paused_since().ok().flatten());
     if let Some(since) = paused {
-        let what = format!("espejo is paused since {}: nothing is asked or sent", when::local(since));
+        let what = format!("espejo has been paused since {}: nothing is asked or sent", when::local(since));
         findings.warn("daemon", what, "espejo resume goes on");
     }
     if !run::is_running(&config.state_dir) {

@@ -26,16 +26,16 @@ impl Talk<'_> {
     }
 
     pub(super) fn say(&mut self, words: &str) -> Result<()> {
-        Ok(if self.asks { cliclack::log::info(fold(words))? } else { writeln!(self.out, "{words}")? })
+        Ok(if self.asks { cliclack::log::info(lines(words))? } else { writeln!(self.out, "{words}")? })
     }
 
     pub(super) fn warn(&mut self, words: &str) -> Result<()> {
-        Ok(if self.asks { cliclack::log::warning(fold(words))? } else { writeln!(self.out, "{words}")? })
+        Ok(if self.asks { cliclack::log::warning(lines(words))? } else { writeln!(self.out, "{words}")? })
     }
 
     /// What was refused; the question comes again.
     pub(super) fn refuse(&mut self, words: &str) -> Result<()> {
-        Ok(cliclack::log::error(fold(words))?)
+        Ok(cliclack::log::error(lines(words))?)
     }
 
     pub(super) fn end(&mut self, words: &str) -> Result<()> {
@@ -43,8 +43,13 @@ impl Talk<'_> {
     }
 }
 
-/// Long sentences fit the frame that the questions stand in.
+/// What is wrong with an answer, beneath its question.
 fn fold(words: &str) -> String {
+    lines(words).replace('\n', "\n   ")
+}
+
+/// Long sentences fit the frame that the questions stand in.
+fn lines(words: &str) -> String {
     let width = crate::commands::output::terminal_columns().unwrap_or(80).clamp(40, 100);
     crate::commands::output::wrap(words, width - 4).join("\n")
 }
@@ -54,7 +59,8 @@ pub(super) fn line(
     default: Option<&str>,
     check: impl Fn(&str) -> Result<(), String> + 'static,
 ) -> Result<String> {
-    let mut input = cliclack::input(question).validate_on_enter(move |text: &String| check(text));
+    let mut input = cliclack::input(question)
+        .validate_on_enter(move |text: &String| check(text).map_err(|why| fold(&why)));
     if let Some(default) = default {
         input = input.default_input(default);
     }
@@ -69,7 +75,7 @@ pub(super) fn secret(
     let keys = Keys::take(false).context("the terminal cannot be used")?;
     let told = cliclack::password(question)
         .mask('•')
-        .validate_on_enter(move |text: &String| check(text.trim()))
+        .validate_on_enter(move |text: &String| check(text.trim()).map_err(|why| fold(&why)))
         .interact();
     drop(keys);
     Ok(SecretString::from(answered(told)?.trim()))

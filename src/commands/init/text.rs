@@ -57,7 +57,15 @@ impl Text {
         let mut value = value.into();
         if let Some(before) = self.value(section, key) {
             *value.decor_mut() = before.decor().clone();
-            return self.put(section, key, value);
+            let old = self.0.clone();
+            self.put(section, key, value)?;
+            if self.0.lines().count() == old.lines().count() {
+                let lines = self.0.lines().zip(old.lines());
+                let lines =
+                    lines.map(|(new, old)| if new == old { new.to_owned() } else { aligned(new, old) });
+                self.0 = lines.map(|line| line + "\n").collect();
+            }
+            return Ok(());
         }
         let mut at = "";
         for (number, line) in self.0.lines().enumerate() {

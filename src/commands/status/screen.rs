@@ -43,11 +43,10 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
         page.row("storage", &storage_words(config, storage));
     }
     if let (Some(oldest), Some(median)) = (counts.oldest_look, counts.median_look) {
-        let ago = |at| output::ago(view.now.since_ms(at));
-        page.row(
-            "checked",
-            &format!("half of the pages {} or later, the oldest {}", ago(median), ago(oldest)),
-        );
+        let within = |at| output::duration(view.now.since_ms(at).max(1_000));
+        let words =
+            format!("half of the pages in the last {}, all in the last {}", within(median), within(oldest));
+        page.row("checked", &words);
     }
     page.row(
         "requests",
