@@ -136,13 +136,15 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
     talk.say(&format!("The token is taken: {found} ({}).", names.join(", ")))?;
 
     // What is mirrored, and where.
+    let named = before.as_ref().and_then(|config| config.token_file.clone());
+    let token_file = named.unwrap_or_else(|| token_place(&place));
     let known = text.words("", "workspaces").unwrap_or_default();
     let chosen = choose(said, &spaces, &known, &talk)?;
     text.set("", "base_url", base_url.as_str())?;
     match &token {
         Token::Kept(_) => {}
         Token::In(path, _) => text.set("", "token_file", short(path, around.env))?,
-        Token::New(_) => text.set("", "token_file", short(&token_place(&place), around.env))?,
+        Token::New(_) => text.set("", "token_file", short(&token_file, around.env))?,
     }
     if chosen.len() < spaces.len() || said.workspaces.iter().any(|name| name != "all") {
         text.set("", "workspaces", Value::from_iter(chosen.iter().map(|space| space.key())))?;
@@ -163,7 +165,7 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
         return Ok(Exit::Done);
     }
     if let Token::New(token) = &token {
-        files::write(&token_place(&place), &format!("{}\n", token.expose_secret()), Readers::Owner)?;
+        files::write(&token_file, &format!("{}\n", token.expose_secret()), Readers::Owner)?;
     }
     let is_new = there.as_deref() != Some(text.as_str());
     if is_new {

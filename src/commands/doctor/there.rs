@@ -177,9 +177,12 @@ fn mend(error: &ServiceError, needs: &str) -> String {
         ServiceError::RateLimited { .. } => {
             "others use this token as well; wait a minute, or lower requests_per_minute".to_owned()
         }
-        ServiceError::Server { status: 404, .. }
-        | ServiceError::NotFound(_)
-        | ServiceError::Rejected { .. } => "correct base_url; it ends with /api/v1 as a rule".to_owned(),
+        ServiceError::NotFound(_) => {
+            "nothing, if this service has no such area; else correct base_url".to_owned()
+        }
+        ServiceError::Server { status: 404, .. } | ServiceError::Rejected { .. } => {
+            "correct base_url; it ends with /api/v1 as a rule".to_owned()
+        }
         ServiceError::Server { .. } => "wait; tell the service's operator if it stays".to_owned(),
         ServiceError::Garbled(_) => "is base_url the API's address, with nothing in between?".to_owned(),
     }
