@@ -303,21 +303,16 @@ fn folder(
 ) -> Result<Config> {
     let default = known.unwrap_or_else(|| "~/Workspace".to_owned());
     let mut named = match &said.root {
-        Some(root) => Some(short(&std::path::absolute(root)?, around.env)),
+        Some(root) => {
+            let root = root.to_str().ok_or_else(|| Usage("the folder's path is not UTF-8".to_owned()))?;
+            Some(whole(root, around.env)?)
+        }
         None => (!talk.asks).then(|| default.clone()),
     };
     loop {
         let root = match named.take() {
             Some(root) => root,
-            None => {
-                let told = talk::line("The folder to mirror into", Some(&default), |_| Ok(()))?;
-                // What is typed is meant from here, as in a shell.
-                if told.starts_with('~') {
-                    told
-                } else {
-                    short(&std::path::absolute(told.trim())?, around.env)
-                }
-            }
+            None => whole(&talk::line("The folder to mirror into", Some(&default), |_| Ok(()))?, around.env)?,
         };
         text.set("", "root", root.as_str())?;
         let config = match Config::check(text.as_str(), place, around.env) {
@@ -416,6 +411,15 @@ fn token_place(config: &Path) -> PathBuf {
         Some(stem) if stem != "config" => config.with_file_name(format!("{}.token", stem.to_string_lossy())),
         _ => config.with_file_name("token"),
     }
+}
+
+/// A path that was typed, which is meant from here and knows `~`, as in a shell.
+fn whole(typed: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<String> {
+    let typed = typed.trim();
+    if typed == "~" || typed.starts_with("~/") {
+        return Ok(typed.to_owned());
+    }
+    Ok(short(&std::path::absolute(typed)?, env))
 }
 
 /// A path as the config shows it: from `~` where it lies in the home directory.

@@ -21,7 +21,7 @@ impl ReadOnly {
             "SELECT path, what FROM (
                 SELECT path, 0 AS what FROM files WHERE page IS NULL AND problem IS NULL
                 UNION ALL
-                SELECT coalesce(p.file, p.remote_title) AS path,
+                SELECT coalesce(p.file, p.base_path, p.remote_title) AS path,
                        CASE WHEN f.path IS NULL THEN 1 WHEN f.hash IS NULL OR f.hash IS NOT p.base_text THEN 2 ELSE 3 END
                   FROM pages p LEFT JOIN files f ON f.path = p.file
                  WHERE p.base_body IS NOT NULL AND f.problem IS NULL AND (f.path IS NULL OR f.hash IS NULL

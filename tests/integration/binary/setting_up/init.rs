@@ -72,10 +72,8 @@ fn run_again_it_changes_what_was_said_and_nothing_else() {
     let first = fs::read_to_string(&place).unwrap();
     let mine = first.replace("[pages]", "[pages]  # my own words\nmax_deletes = 4");
     save(&place, &mine);
+    // As `--root=~/Elsewhere` comes through most shells.
     let told = init(home, "", &["--workspaces", "equipo", "--root", "~/Elsewhere"]);
-    assert_eq!(told.code, 1, "a shell replaces ~, and nothing else does: {told:?}");
-    let told =
-        init(home, "", &["--workspaces", "equipo", "--root", home.join("Elsewhere").to_str().unwrap()]);
     assert_eq!(told.code, 0, "{told:?}");
     let second = fs::read_to_string(&place).unwrap();
     let changed = mine.lines().zip(second.lines()).filter(|(old, new)| old != new).map(|(_, new)| new);
