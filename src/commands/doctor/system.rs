@@ -49,7 +49,7 @@ fn there(path: &Path) -> PathBuf {
 
 /// A network file system's name.
 fn network(path: &Path) -> Option<&'static str> {
-    let kind = i64::from(rustix::fs::statfs(&there(path)).ok()?.f_type);
+    let kind = rustix::fs::statfs(there(path)).ok()?.f_type;
     if kind == FUSE {
         return Some("FUSE");
     }
@@ -85,7 +85,7 @@ pub(super) fn kind(config: &Config, findings: &mut Findings) {
 pub(super) fn room(config: &Config, state: Option<&State>, findings: &mut Findings) {
     let to_come = state.map_or(0, |state| state.to_come);
     for (what, path, needed) in [("folder", &config.root, to_come), ("state", &config.state_dir, 0)] {
-        let Ok(disk) = rustix::fs::statvfs(&there(path)) else { continue };
+        let Ok(disk) = rustix::fs::statvfs(there(path)) else { continue };
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         let left = format!("{} left for the {what}", output::bytes(free));
         if disk.f_files > 0 && disk.f_favail < 1_000 {

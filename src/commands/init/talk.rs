@@ -26,11 +26,14 @@ impl Talk<'_> {
     }
 
     pub(super) fn say(&mut self, words: &str) -> Result<()> {
-        Ok(if self.asks { cliclack::log::info(lines(words))? } else { writeln!(self.out, "{words}")? })
+        let told = if self.asks { cliclack::log::info(lines(words)) } else { writeln!(self.out, "{words}") };
+        Ok(told?)
     }
 
     pub(super) fn warn(&mut self, words: &str) -> Result<()> {
-        Ok(if self.asks { cliclack::log::warning(lines(words))? } else { writeln!(self.out, "{words}")? })
+        let told =
+            if self.asks { cliclack::log::warning(lines(words)) } else { writeln!(self.out, "{words}") };
+        Ok(told?)
     }
 
     /// What was refused; the question comes again.
@@ -39,7 +42,8 @@ impl Talk<'_> {
     }
 
     pub(super) fn end(&mut self, words: &str) -> Result<()> {
-        Ok(if self.asks { cliclack::outro(words)? } else { writeln!(self.out, "{words}")? })
+        let told = if self.asks { cliclack::outro(words) } else { writeln!(self.out, "{words}") };
+        Ok(told?)
     }
 }
 
