@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 /// The answers to what `init` asks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
 pub struct Init {
-    /// The service's address, as in https://example.com/api/v1
+    /// The service's address, as the app's settings show it
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub base_url: Option<String>,
     /// Take the access token from this file, and have the config name it

@@ -43,7 +43,7 @@ pub fn run(
 /// Writes the unit, and starts it.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run()`].
 pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn Write) -> Result<Exit> {
     let path = unit::place(around.variable)?;
     // The unit does not see this shell's variables.

@@ -194,9 +194,9 @@ mod tests {
                 "+workspaces = [\"one\"]",
                 "-settle_ms = 500",
                 "+settle_ms = 300",
+                "+",
                 "+[storage]",
                 "+mode = \"two-way\"",
-                "+"
             ]
         );
     }
