@@ -270,36 +270,36 @@ pub(super) fn unit(around: &Around<'_>, findings: &mut Findings) {
     match std::fs::read_to_string(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             findings.ok(
-                "service",
+                "unit",
                 "no user unit is installed; espejo service install has systemd run espejo for you",
             );
         }
         Err(error) => {
-            findings.fail("service", format!("{place} cannot be read: {error}"), "mend its permissions")
+            findings.fail("unit", format!("{place} cannot be read: {error}"), "mend its permissions")
         }
         Ok(text) => match unit::program_of(&text) {
             Some(program) if !program.exists() => findings.fail(
-                "service",
+                "unit",
                 format!("{place} starts {}, which is not there", program.display()),
                 "espejo service install writes it anew",
             ),
             _ if !service::is("is-enabled") => findings.warn(
-                "service",
+                "unit",
                 format!("{place} is there, but not enabled"),
                 "espejo service install enables and starts it",
             ),
             _ if !service::is("is-active") => findings.warn(
-                "service",
+                "unit",
                 format!("{place} is enabled, but does not run"),
                 "journalctl --user -u espejo says why; then systemctl --user start espejo",
             ),
             _ if service::lingers(around) == Some(false) => {
                 findings.ok(
-                    "service",
+                    "unit",
                     format!("{place} runs, while you are logged in (loginctl enable-linger: always)"),
                 );
             }
-            _ => findings.ok("service", format!("{place} runs")),
+            _ => findings.ok("unit", format!("{place} runs")),
         },
     }
 }

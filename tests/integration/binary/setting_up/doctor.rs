@@ -162,7 +162,7 @@ fn a_unit_that_leads_nowhere_is_told() {
     let folder = bench.outside(".config/systemd/user");
     fs::create_dir_all(&folder).unwrap();
     save(&folder.join("espejo.service"), "[Service]\nExecStart=/nowhere/espejo run\n");
-    check(&bench, "fail", "service", "starts /nowhere/espejo, which is not there", "espejo service install");
+    check(&bench, "fail", "unit", "starts /nowhere/espejo, which is not there", "espejo service install");
 }
 
 #[test]
