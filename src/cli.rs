@@ -1,9 +1,12 @@
 //! The command line: what may be typed, and the help that says so. It parses and does nothing; a command that is not
 //! built does not stand here.
 
+mod setting_up;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
+pub use setting_up::{Init, ServiceCommand, StorageChoice};
 
 /// How a run ends (contract section 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,6 +85,15 @@ pub enum Command {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
+    /// Set espejo up: address, token, workspaces, folder; writes the config
+    ///
+    /// Asks what it needs to know, tries the token at once, and says what the first mirror will take. Every question has
+    /// an option, so that it runs unattended too. Run again, it changes what you say and keeps the rest of the config,
+    /// comments included.
+    #[command(
+        after_help = "Examples:\n  espejo init\n  espejo init --base-url https://example.com/api/v1 --token-stdin --workspaces all --root ~/Workspace --storage backup --no-service --yes < token.txt"
+    )]
+    Init(Init),
     /// Mirror until told to stop: the daemon
     ///
     /// Runs in the foreground and logs to stderr, which suits systemd and a terminal alike. SIGTERM and Ctrl-C end it
@@ -98,12 +110,44 @@ pub enum Command {
         #[arg(long)]
         dry_run: bool,
     },
-    /// What is mirrored, how fresh it is, what waits, and what needs you
-    #[command(after_help = "Example:  espejo status --json | jq .attention")]
+    /// Is everything safe? What is mirrored, how fresh, what waits, what needs you
+    #[command(
+        after_help = "Examples:\n  espejo status\n  espejo status --watch\n  espejo status --json | jq .attention"
+    )]
     Status {
+        /// Print one JSON value and nothing else
+        #[arg(long, conflicts_with = "watch")]
+        json: bool,
+        /// Show it anew every second, until q or Ctrl-C
+        #[arg(short, long)]
+        watch: bool,
+    },
+    /// Leave the service alone until `espejo resume`: nothing is asked, nothing is sent
+    ///
+    /// The folder is followed all the while; what you edit goes out after `espejo resume`, merged as always. A pause
+    /// outlives restarts. `espejo status` says since when it lasts and what waits.
+    #[command(after_help = "Example:  espejo pause")]
+    Pause,
+    /// Go on after `espejo pause`
+    #[command(after_help = "Example:  espejo resume")]
+    Resume,
+    /// What is wrong with this set-up, and what mends it
+    ///
+    /// Looks at the config, the token, the service and its areas, the clock, the folder, the disk, the system's limits,
+    /// the state and the service unit. It changes nothing and asks the service at most six times, within the limit.
+    /// Ends with 1 when something fails, with 3 when something is to be looked at, otherwise with 0.
+    #[command(after_help = "Examples:\n  espejo doctor\n  espejo doctor --json")]
+    Doctor {
         /// Print one JSON value and nothing else
         #[arg(long)]
         json: bool,
+    },
+    /// Have systemd run espejo for you, from login on
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Service {
+        /// What to do.
+        #[command(subcommand)]
+        what: ServiceCommand,
     },
     /// Every mirrored item: kind, id, path, state, last checked, next check
     #[command(after_help = "Examples:\n  espejo list\n  espejo list ~/Workspace/Acme/Pages/Roadmap --json")]
@@ -295,7 +339,27 @@ mod tests {
             ("demo --dir /tmp/x", Command::Demo { dir: path("/tmp/x") }),
             ("run", Command::Run),
             ("sync --dry-run", Command::Sync { dry_run: true }),
-            ("status --json", Command::Status { json: true }),
+            ("status --json", Command::Status { json: true, watch: false }),
+            ("status -w", Command::Status { json: false, watch: true }),
+            ("pause", Command::Pause),
+            ("resume", Command::Resume),
+            ("doctor --json", Command::Doctor { json: true }),
+            ("service install", Command::Service { what: ServiceCommand::Install { force: false } }),
+            ("service uninstall", Command::Service { what: ServiceCommand::Uninstall { force: false } }),
+            ("init", Command::Init(Init::default())),
+            (
+                "init --base-url https://e.com --token-stdin --workspaces a,b --root /r --storage two-way --service -y",
+                Command::Init(Init {
+                    base_url: Some("https://e.com".into()),
+                    token_stdin: true,
+                    workspaces: vec!["a".into(), "b".into()],
+                    root: path("/r"),
+                    storage: Some(StorageChoice::TwoWay),
+                    service: true,
+                    yes: true,
+                    ..Init::default()
+                }),
+            ),
             ("list", Command::List { path: None, json: false }),
             ("why a/b.md --json", Command::Why { path: PathBuf::from("a/b.md"), json: true }),
             ("list a/b --json", Command::List { path: path("a/b"), json: true }),
@@ -357,6 +421,13 @@ mod tests {
             "convert to-markdown --base b.json",
             "convert to-markdown --onto f.md",
             "completions cmd.exe",
+            "status --json --watch",
+            "service",
+            "service restart",
+            "init --token-file t --token-stdin",
+            "init --service --no-service",
+            "init --storage sideways",
+            "init --token secret",
             "",
         ] {
             let refusal = parse(line).unwrap_err();

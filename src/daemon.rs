@@ -188,6 +188,12 @@ impl Daemon {
 
     fn take_up(&mut self, wish: Wish, asked: &mut Option<Asked>) -> Result<(), StoreError> {
         let now = (self.clock)();
+        if let Request::Lend(slots) = wish.request {
+            let later = self.engine.lend(slots, now)?;
+            let told = later.map_or(Ok(()), |at| Err(at.since_ms(now).to_string()));
+            drop(wish.news.send(News::Told(told)));
+            return Ok(());
+        }
         let passes = matches!(wish.request, Request::FullPass | Request::Verify { .. });
         self.engine.handle(Event::Asked(wish.request), now)?;
         // Whoever wished may have gone already; so below.

@@ -27,7 +27,8 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) if commands::output::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            let exit = if error.is::<ConfigError>() { Exit::Usage } else { Exit::Failed };
+            let usage = error.is::<ConfigError>() || error.is::<commands::init::Usage>();
+            let exit = if usage { Exit::Usage } else { Exit::Failed };
             // Nobody is left to tell when stderr is closed too.
             drop(writeln!(std::io::stderr(), "espejo: {error:#}"));
             exit.into()
@@ -60,7 +61,10 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
             let screen = commands::sync::Screen { bars, terminal, quiet };
             wait(commands::verify::run(&load()?, &variable, screen, *deep, &mut out))
         }
-        Command::Status { json } => commands::status::run(&load()?, *json, &mut out),
+        Command::Status { json, watch: false } => commands::status::run(&load()?, *json, &mut out),
+        Command::Status { watch: true, .. } => wait(commands::status::watch(&load()?, &mut out)),
+        Command::Pause => wait(commands::pause::run(&load()?, true, &mut out)),
+        Command::Resume => wait(commands::pause::run(&load()?, false, &mut out)),
         Command::Why { path, json } => commands::why::run(&load()?, path, *json, &mut out),
         Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, &mut out),
         Command::Approve { paths } => wait(commands::approve::run(&load()?, paths, &mut out)),
@@ -81,6 +85,23 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
         Command::Completions { shell } => {
             commands::completions::write(*shell, &mut std::io::stdout().lock())?;
             Ok(Exit::Done)
+        }
+        Command::Service { what } => {
+            let around = commands::service::Around { variable: &variable, named: cli.global.config.clone() };
+            commands::service::run(*what, &load, &around, &mut out)
+        }
+        Command::Doctor { json } => {
+            wait(commands::doctor::run(cli.global.config.as_deref(), &env, &variable, *json, &mut out))
+        }
+        Command::Init(said) => {
+            let around = commands::init::Around {
+                named: cli.global.config.as_deref(),
+                env: &env,
+                variable: &variable,
+                terminal: terminal && std::io::stdin().is_terminal(),
+                stdin: &mut std::io::stdin(),
+            };
+            wait(commands::init::run(said, around, &mut out))
         }
         Command::Man => {
             commands::man::write(&mut std::io::stdout().lock())?;

@@ -10,9 +10,10 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 
+use super::permits::Loan;
 use crate::daemon::{News, Pass, PassState, Wish};
 use crate::engine::{StorageSummary, Summary};
-use crate::model::{ContentHash, MirrorPath, Put, Request};
+use crate::model::{ContentHash, MirrorPath, Put, Request, Timestamp};
 use crate::store::Attention;
 
 const FILE: &str = "control";
@@ -47,6 +48,12 @@ pub enum Ask {
         /// Its name then, from the root.
         to: String,
     },
+    /// Ask and send nothing until [`Ask::Resume`].
+    Pause,
+    /// The end of a pause.
+    Resume,
+    /// Let this many requests be made elsewhere; answered with `ok`, or with how many milliseconds that would take.
+    Lend(u32),
     /// As a sync, and compare what is on disk with what was downloaded; `true` reads every file.
     Verify(bool),
 }
@@ -65,6 +72,7 @@ pub struct Step {
     sent: u64,
     received: u64,
     stored: Stored,
+    paused: Option<i64>,
     ended: Option<String>,
 }
 
@@ -113,6 +121,7 @@ impl Step {
             sent: pass.sent,
             received: pass.received,
             stored: Stored::of(&summary.storage),
+            paused: summary.paused.map(|at| at.0),
             ended: ENDS.iter().find(|(_, end)| *end == state).map(|(name, _)| (*name).to_owned()),
         }
     }
@@ -132,6 +141,7 @@ impl Step {
             attention: needs.map(|(path, reason, action)| Attention { path, reason, action }).collect(),
             pass_is_over: state == PassState::Over,
             storage: self.stored.tell(),
+            paused: self.paused.map(Timestamp),
             ..Summary::default()
         };
         (pass.sent, pass.received) = (self.sent, self.received);
@@ -193,7 +203,7 @@ async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) ->
     };
     let (news, mut told) = mpsc::unbounded_channel();
     wishes.send(Wish { request, news }).context("the daemon is stopping")?;
-    let waits = matches!(ask, Ask::Sync | Ask::Verify(_) | Ask::Put { .. } | Ask::Name { .. });
+    let waits = matches!(ask, Ask::Sync | Ask::Verify(_) | Ask::Put { .. } | Ask::Name { .. } | Ask::Lend(_));
     while let Some(one) = told.recv().await {
         match one {
             News::Told(Ok(())) => return Ok(write.write_all(b"ok\n").await?),
@@ -219,6 +229,9 @@ fn read_ask(line: &str) -> Result<(Ask, Request)> {
     let request = match &ask {
         Ask::FullPass | Ask::Sync => Request::FullPass,
         Ask::Verify(deep) => Request::Verify { deep: *deep },
+        Ask::Pause => Request::Pause,
+        Ask::Resume => Request::Resume,
+        Ask::Lend(slots) => Request::Lend(*slots),
         Ask::Approve(paths) => {
             Request::Approve(paths.iter().map(|path| MirrorPath::new(path)).collect::<Result<_, _>>()?)
         }
@@ -275,19 +288,30 @@ impl Following {
     }
 }
 
+/// Whether a daemon listens at this state's socket.
+pub async fn answers(state_dir: &Path) -> bool {
+    UnixStream::connect(state_dir.join(FILE)).await.is_ok()
+}
+
+/// Asks the daemon that runs with this state for requests.
+///
+/// # Errors
+/// One sentence, when none listens or it refuses.
+pub async fn borrow(state_dir: &Path, slots: u32) -> Result<Loan> {
+    let reply = say(state_dir, &Ask::Lend(slots)).await?;
+    match (reply.as_str(), reply.parse()) {
+        ("ok", _) => Ok(Loan::Given),
+        (_, Ok(wait)) => Ok(Loan::Later(wait)),
+        (other, Err(_)) => anyhow::bail!("the running espejo refuses: {other}; is it of another version?"),
+    }
+}
+
 /// Asks the daemon that runs with this state.
 ///
 /// # Errors
 /// One sentence, when none listens or it refuses.
 pub async fn ask(state_dir: &Path, ask: &Ask) -> Result<()> {
-    let path = state_dir.join(FILE);
-    let mut stream = UnixStream::connect(&path)
-        .await
-        .with_context(|| format!("the running espejo does not answer at {}; restart it", path.display()))?;
-    stream.write_all(format!("{}\n", serde_json::to_string(ask)?).as_bytes()).await?;
-    let mut reply = String::new();
-    BufReader::new(stream).read_line(&mut reply).await?;
-    match reply.trim() {
+    match say(state_dir, ask).await?.as_str() {
         "ok" => Ok(()),
         "" => anyhow::bail!("the running espejo hung up; look at its log"),
         other if matches!(ask, Ask::Put { .. } | Ask::Name { .. }) => anyhow::bail!("{other}"),
@@ -295,10 +319,21 @@ pub async fn ask(state_dir: &Path, ask: &Ask) -> Result<()> {
     }
 }
 
+/// Says one thing, and gives the line that comes back.
+async fn say(state_dir: &Path, ask: &Ask) -> Result<String> {
+    let path = state_dir.join(FILE);
+    let mut stream = UnixStream::connect(&path)
+        .await
+        .with_context(|| format!("the running espejo does not answer at {}; restart it", path.display()))?;
+    stream.write_all(format!("{}\n", serde_json::to_string(ask)?).as_bytes()).await?;
+    let mut reply = String::new();
+    BufReader::new(stream).read_line(&mut reply).await?;
+    Ok(reply.trim().to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Timestamp;
 
     #[test]
     fn a_step_says_the_same_on_the_other_side() {
@@ -312,6 +347,7 @@ mod tests {
                 requests_last_minute: 7,
                 pass_left_ms: 1_000,
                 conflicts: 2,
+                paused: Some(Timestamp(4)),
                 pass_is_over: state == PassState::Over,
                 attention: vec![Attention { path: "a".into(), reason: "b\nc".into(), action: "d".into() }],
                 ..Summary::default()

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::{output, session};
+use super::{output, pause, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
@@ -33,6 +33,7 @@ pub async fn run(
     variable: &dyn Fn(&str) -> Option<OsString>,
     out: &mut dyn Write,
 ) -> Result<Exit> {
+    pause::refuse(config)?;
     let token = token::find(variable, config.token_file.as_deref())?;
     let client = Client::new(&config.base_url, token)?;
     let copy = Scratch::new()?;

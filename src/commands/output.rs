@@ -9,8 +9,8 @@ use anstyle::{AnsiColor, Style};
 
 /// All is well.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// Something waits or deserves a look.
-pub const ODD: Style = AnsiColor::Yellow.on_default();
+/// Something waits or deserves a look. Not yellow, which vanishes on a white terminal.
+pub const ODD: Style = AnsiColor::Magenta.on_default();
 /// Something is wrong.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// Beside the point.
@@ -48,6 +48,27 @@ pub fn columns(text: &str) -> usize {
             _ => 1,
         })
         .sum()
+}
+
+/// A text in lines of at most `width` columns; a word that is longer stays whole.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let full = lines
+            .last()
+            .is_some_and(|line| !line.is_empty() && columns(line).saturating_add(1 + columns(word)) > width);
+        if full {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
 }
 
 /// A path in at most this many columns: what is too long loses its beginning, whole names first, for a person knows a

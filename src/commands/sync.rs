@@ -10,7 +10,7 @@ use tokio::signal::unix::SignalKind;
 
 use super::control::{Ask, Following};
 use super::progress::Progress;
-use super::{output, session};
+use super::{output, pause, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer, Pass, PassState, stopped};
@@ -53,6 +53,7 @@ pub async fn pass(
     screen: Screen<'_>,
     request: Request,
 ) -> Result<Pass> {
+    pause::refuse(config)?;
     let progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
     let ask = match request {
         Request::Verify { deep } => Ask::Verify(deep),
@@ -136,6 +137,9 @@ pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
         let why = output::count(summary.conflicts as u64, "page holds", "pages hold");
         let why = format!("{why} words that both sides changed; your versions are kept beside them");
         output::need(out, "conflicts", &why, "espejo conflicts lists them")?;
+    }
+    if let Some(since) = summary.paused {
+        bail!("{}", pause::refusal(since));
     }
     if let Some(stopped) = stopped(summary) {
         bail!("{}; {}", stopped.reason, stopped.action);

@@ -4,9 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// No config file was named and none is at the usual places.
-    #[error(
-        "there is no config at {looked}; copy config.example.toml there and set base_url and root, or name another file with --config"
-    )]
+    #[error("there is no config at {looked}; run espejo init, or name another file with --config")]
     Missing {
         /// The places looked at, in order, joined by "or".
         looked: String,

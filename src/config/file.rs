@@ -131,7 +131,7 @@ fn whole(number: i64) -> u32 {
 
 /// The address as the client wants it. Read by the same parser that the client uses, so both see the same host.
 /// The sentences never show the address: it may hold a password.
-fn check_base_url(text: &str) -> Result<String, String> {
+pub(super) fn check_base_url(text: &str) -> Result<String, String> {
     let url = Url::parse(text.trim()).map_err(|cause| {
         format!(r#"base_url is not an address ({cause}); write it as in "https://example.com/api/v1""#)
     })?;

@@ -127,6 +127,37 @@ impl Config {
         Self::build(FileConfig::parse(&text, &name)?, &name, &places, &places::real)
     }
 
+    /// The config file that [`Config::load`] would read.
+    ///
+    /// # Errors
+    /// [`ConfigError::Missing`] when none was named and there is none at the usual places.
+    pub fn find(path: Option<&Path>, env: &dyn Fn(&str) -> Option<String>) -> Result<PathBuf, ConfigError> {
+        path.map_or_else(|| Places::new(env).find_config(), |path| Ok(path.to_owned()))
+    }
+
+    /// Where a new config belongs that nobody names a place for; `None` without a home.
+    #[must_use]
+    pub fn usual_place(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+        Places::new(env).usual()
+    }
+
+    /// A service's address as the client wants it.
+    ///
+    /// # Errors
+    /// One sentence that says why it is refused; it never shows the address.
+    pub fn address(text: &str) -> Result<String, String> {
+        file::check_base_url(text)
+    }
+
+    /// As [`Config::load`] with another text than the file at `path` has: what it would say of it.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn check(text: &str, path: &Path, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        Self::build(FileConfig::parse(text, &name)?, &name, &Places::new(env), &places::real)
+    }
+
     /// Reads a config from `text`; `name` is what refusals call it. Pure: nothing is looked up on disk.
     ///
     /// # Errors

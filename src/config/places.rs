@@ -44,6 +44,11 @@ impl Places {
         Self { configs: configs.into_iter().flatten().collect(), state, home }
     }
 
+    /// The first of the usual config files, there or not.
+    pub(super) fn usual(&self) -> Option<PathBuf> {
+        self.configs.first().cloned()
+    }
+
     /// The first of the usual config files that exists.
     pub(super) fn find_config(&self) -> Result<PathBuf, ConfigError> {
         // A file that is there but may not be looked at is taken, so that reading it says what is wrong.

@@ -61,7 +61,7 @@ impl Pass {
             PassState::Over
         } else if now.since_ms(self.moved_at) >= self.patience_ms {
             PassState::Stuck
-        } else if stopped(&self.summary).is_some() {
+        } else if self.summary.paused.is_some() || stopped(&self.summary).is_some() {
             PassState::Stopped
         } else {
             PassState::UnderWay

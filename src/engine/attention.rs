@@ -57,6 +57,8 @@ pub struct Summary {
     pub pass_left_ms: i64,
     /// Personal storage.
     pub storage: super::StorageSummary,
+    /// Since when a person has paused espejo.
+    pub paused: Option<Timestamp>,
 }
 
 impl Engine {
@@ -281,6 +283,7 @@ impl Engine {
             is_settled: is_settled && storage.is_settled,
             pass_is_over: is_settled && self.pass_is_over() && storage.is_settled,
             storage,
+            paused: self.service.paused,
             pass_left_ms: left * 60_000 / i64::from(self.settings.requests_per_minute.max(1)),
         })
     }

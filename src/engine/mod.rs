@@ -20,11 +20,13 @@ mod flight;
 mod history;
 mod identities;
 mod ids;
+mod lend;
 mod lists;
 mod looks;
 mod moves;
 mod opened;
 mod pace;
+mod pause;
 mod place;
 mod poll;
 pub mod polling;
@@ -41,6 +43,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use attention::Summary;
 pub use history::WENT_BACK;
+pub use lend::LENT_MS;
 pub use storage::StorageSummary;
 
 use crate::markdown::Allowed;
@@ -256,6 +259,7 @@ impl Engine {
             keeping,
             storage: stored,
         };
+        engine.service.paused = engine.store.paused_since()?;
         engine.clamp_times(now);
         engine.drop_unchosen();
         Ok(engine)
@@ -281,6 +285,9 @@ impl Engine {
             Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep),
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
             Event::Asked(Request::Put(put)) => self.put(*put),
+            Event::Asked(Request::Pause) => self.pause(true)?,
+            Event::Asked(Request::Resume) => self.pause(false)?,
+            Event::Asked(Request::Lend(slots)) => drop(self.lend(slots, now)?),
             Event::Done { id, outcome } => self.done(id, outcome)?,
             Event::Storage(event) => {
                 self.storage_event(&event);

@@ -21,6 +21,8 @@ const FORBIDDEN_RETRY_MS: i64 = 600_000;
 pub(super) struct Health {
     /// The token is refused: nothing but a probe is sent.
     pub(super) stopped: Option<String>,
+    /// Since when a person has paused espejo.
+    pub(super) paused: Option<Timestamp>,
     /// The service cannot be reached, or fails everything.
     pub(super) down: Option<String>,
     failures: u32,
@@ -35,7 +37,11 @@ impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         self.try_forbidden_again(false)?;
-        if self.asked.is_all() || !self.may_ask_more() || self.now < self.service.quiet_until {
+        if self.service.paused.is_some()
+            || self.asked.is_all()
+            || !self.may_ask_more()
+            || self.now < self.service.quiet_until
+        {
             return Ok(None);
         }
         if self.service.stopped.is_some() {
@@ -172,7 +178,9 @@ impl Engine {
     pub(super) fn next_request_due(&self, now: Timestamp) -> Timestamp {
         let far = now.plus_ms(3_600_000);
         let forbidden = self.service.forbidden.values().copied().fold(far, Timestamp::min);
-        let at = if self.service.stopped.is_some() {
+        let at = if self.service.paused.is_some() {
+            return far;
+        } else if self.service.stopped.is_some() {
             far
         } else if self.edits_wait() {
             self.pace.earliest(Class::Edit, 2, false, now)

@@ -18,7 +18,7 @@ impl Engine {
     }
 
     pub(super) fn next_beside(&mut self) -> Choice {
-        if !self.root.is_ready() || self.asked.is_all() {
+        if !self.root.is_ready() || self.asked.is_all() || self.service.paused.is_some() {
             return None;
         }
         self.storage.next_beside(&mut desk!(self)).map(purpose)

@@ -139,6 +139,12 @@ pub enum Request {
     Approve(Vec<MirrorPath>),
     /// Change one file; the answer comes with `Engine::take_told`.
     Put(Box<Put>),
+    /// Ask and send nothing until [`Request::Resume`].
+    Pause,
+    /// The end of a pause.
+    Resume,
+    /// Lend this many requests to another process; answered by the driver, for the engine's events know no answers.
+    Lend(u32),
     /// As a full pass, and compare what is on disk with what was downloaded; `deep` reads every file.
     Verify {
         /// Whether contents are read and not only sizes compared.

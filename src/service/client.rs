@@ -154,6 +154,21 @@ impl Client {
         })
     }
 
+    /// A plain `GET`; the token is taken out of whatever comes back.
+    pub(super) async fn get(&self, path: &str, query: &str) -> Result<WireAnswer, ServiceError> {
+        let mark = if query.is_empty() { "" } else { "?" };
+        let request = self
+            .http
+            .get(format!("{}{path}{mark}{query}", self.base))
+            .header(AUTHORIZATION, self.authorization()?)
+            .header(ACCEPT, HeaderValue::from_static("application/json"));
+        let answer = match request.send().await {
+            Ok(response) => receive(response, wire::body_limit(&Effect::ListWorkspaces)).await,
+            Err(error) => Err(failure(error)),
+        };
+        answer.map(|answer| self.redacted(answer)).map_err(|error| self.without_token(error))
+    }
+
     fn authorization(&self) -> Result<HeaderValue, ServiceError> {
         let mut value = HeaderValue::try_from(format!("Bearer {}", self.token.expose_secret()))
             .map_err(|_| ServiceError::Unauthorized("it cannot stand in a header".to_owned()))?;

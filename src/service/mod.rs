@@ -12,9 +12,11 @@ mod boards;
 mod client;
 mod download;
 mod entry;
+mod glimpse;
 mod parts;
 mod storage;
 mod text;
 
 pub use client::{Client, ClientError, Timeouts};
 pub use download::{Downloader, Incoming};
+pub use glimpse::Glimpse;

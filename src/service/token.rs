@@ -67,6 +67,15 @@ pub fn find(
     Err(TokenError::Missing)
 }
 
+/// A token that somebody typed or handed over; `place` is what refusals call it.
+///
+/// # Errors
+/// [`TokenError::Empty`] or [`TokenError::Unusable`].
+pub fn parse(place: &str, text: &str) -> Result<SecretString, TokenError> {
+    check(place, text)?;
+    Ok(SecretString::from(text))
+}
+
 /// Whether a token can stand in a header: not empty, printable ASCII, no space.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::text::{excerpt, words};
 use super::{boards, entry, parts, storage};
-use crate::model::{Effect, ServiceError, ServiceReply, StorageEffect};
+use crate::model::{Effect, ServiceError, ServiceReply, StorageEffect, Timestamp};
 
 /// A request, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,6 +166,21 @@ fn envelope(answer: &WireAnswer) -> Result<&[u8], ServiceError> {
             Err(ServiceError::Garbled(format!("it has no “data”, but {keys}")))
         }
     }
+}
+
+/// What stands under `data`, whatever it is about.
+pub(super) fn plain(answer: &WireAnswer) -> Result<Value, ServiceError> {
+    if !(200..300).contains(&answer.status) {
+        return Err(refusal(answer));
+    }
+    let data = envelope(answer)?;
+    serde_json::from_slice(data).map_err(|error| ServiceError::Garbled(words(&error.to_string())))
+}
+
+/// The service's clock, as the answer has it.
+pub(super) fn time_of(answer: &WireAnswer) -> Option<Timestamp> {
+    let at = jiff::fmt::rfc2822::parse(answer.date.as_deref()?).ok()?;
+    Some(Timestamp(at.timestamp().as_millisecond()))
 }
 
 /// What a status other than 2xx means.

@@ -9,11 +9,14 @@ mod board_status;
 mod boards;
 mod history;
 mod open;
+mod pause;
 mod polls;
 mod queue;
 mod rows;
+mod sound;
 mod status;
 mod storage;
+mod waiting;
 
 use std::path::{Path, PathBuf};
 
@@ -28,6 +31,7 @@ pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;
 pub use status::{PageRow, ReadOnly, StatusCounts, StorageCounts};
 pub use storage::StoredStorage;
+pub use waiting::Waiting;
 
 /// What can go wrong with the database.
 #[derive(Debug, thiserror::Error)]

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 /// A machine that compiles beside the tests is slow; one on which nothing happens for this long is stuck.
 pub(super) const DEADLINE: Duration = Duration::from_secs(40);
-const TOKEN: &str = "tok-bench-0123456789";
+pub(super) const TOKEN: &str = "tok-bench-0123456789";
 
 /// The workbench.
 pub(super) struct Bench {
@@ -103,6 +103,16 @@ impl Bench {
 
     pub(super) fn state(&self) -> PathBuf {
         self.dir.path().join("state")
+    }
+
+    /// The service's address.
+    pub(super) fn base_url(&self) -> String {
+        self.server.base_url()
+    }
+
+    /// The bench's own folder, which is the user's home.
+    pub(super) fn home(&self) -> &Path {
+        self.dir.path()
     }
 
     /// A place outside the mirror.
@@ -388,7 +398,7 @@ pub(super) struct Seen {
 }
 
 impl Told {
-    fn of(output: Output) -> Self {
+    pub(super) fn of(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8(output.stdout).expect("stdout is text"),

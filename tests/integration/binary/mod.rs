@@ -12,6 +12,7 @@ mod guards;
 mod kills;
 mod passes;
 mod past;
+mod setting_up;
 mod sick;
 mod state;
 mod storage;

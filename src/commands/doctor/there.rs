@@ -1,0 +1,189 @@
+//! The doctor's looks at the service: one cheap GET for each area, within the limiter, and each in seconds.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::Findings;
+use crate::commands::output;
+use crate::commands::permits::{self, Loan};
+use crate::config::Config;
+use crate::daemon;
+use crate::model::{ServiceError, StorageMode, Timestamp};
+use crate::service::{Client, Glimpse, Timeouts};
+
+/// A service that does not answer within this time is told of, and not waited for.
+const PATIENCE: Timeouts =
+    Timeouts { connect: Duration::from_secs(4), read: Duration::from_secs(8), total: Duration::from_secs(8) };
+/// How long a free request is waited for.
+const QUEUE: Duration = Duration::from_secs(3);
+/// Further apart, times in conflict names and in the log mislead.
+const CLOCK_OFF_MS: i64 = 60_000;
+/// The list of workspaces, and an area each.
+const LOOKS: u32 = 6;
+
+/// Asks every area that the config has.
+pub(super) async fn look(config: &Config, token: SecretString, is_damaged: bool, findings: &mut Findings) {
+    let client = match Client::with_timeouts(&config.base_url, token, PATIENCE) {
+        Ok(client) => client,
+        Err(error) => return findings.fail("service", error.to_string(), "correct it in the config"),
+    };
+    // A state that is damaged has no log that could be counted in.
+    let loan = if is_damaged { Ok(Loan::Given) } else { permits::wait_for(config, LOOKS, QUEUE).await };
+    match loan {
+        Ok(Loan::Given) => {}
+        Ok(Loan::Later(wait)) => {
+            let what = "it was not asked: this minute's requests are used up";
+            return findings.warn("service", what, format!("try again {}", output::until(wait)));
+        }
+        Err(error) => {
+            return findings.warn("service", format!("it was not asked: {error:#}"), "try again in a moment");
+        }
+    }
+    let sent = daemon::wall_now();
+    let first = client.glimpse("/workspaces", "").await;
+    let answered = daemon::wall_now();
+    let workspaces = match &first.data {
+        Ok(data) => data.as_array().cloned().unwrap_or_default(),
+        Err(error) => {
+            let mend = mend(error, "GET /workspaces");
+            return findings.fail("service", format!("{}: {error}", config.base_url), mend);
+        }
+    };
+    let took = output::duration(answered.since_ms(sent));
+    findings.ok("service", format!("{} answers in {took} and takes the token", config.base_url));
+    clock(first.time, sent, answered, findings);
+    let text = |value: &serde_json::Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let chosen = |value: &&serde_json::Value| {
+        config.workspaces.is_empty()
+            || config
+                .workspaces
+                .iter()
+                .any(|name| ["id", "slug", "name"].iter().any(|key| text(value, key) == *name))
+    };
+    let mine: Vec<_> = workspaces.iter().filter(chosen).collect();
+    for name in &config.workspaces {
+        if !workspaces.iter().any(|value| ["id", "slug", "name"].iter().any(|key| text(value, key) == *name))
+        {
+            findings.warn(
+                "workspaces",
+                format!("the service lists no workspace {name:?}, which the config names"),
+                "correct workspaces in the config, or ask for access",
+            );
+        }
+    }
+    let Some(one) = mine.first() else {
+        let what = "the token sees no workspace that the config chooses";
+        return findings.fail("workspaces", what, "correct workspaces in the config, or ask for access");
+    };
+    let frozen = mine.iter().filter(|value| value["frozen"] == true).count();
+    let names = output::count(mine.len() as u64, "workspace", "workspaces");
+    match frozen {
+        0 => findings.ok("workspaces", format!("{names} of {} mirrored", workspaces.len())),
+        _ => findings.warn(
+            "workspaces",
+            format!("{names} mirrored, {frozen} of them frozen: their pages come down, edits wait"),
+            "the service's plan decides; nothing is lost",
+        ),
+    }
+    areas(config, &client, &text(one, "id"), findings).await;
+}
+
+async fn areas(config: &Config, client: &Client, workspace: &str, findings: &mut Findings) {
+    // Ids come from the service, and only what has no meaning in an address goes back into one.
+    let safe = workspace.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    let here = if safe { format!("workspace_id={workspace}") } else { String::new() };
+    let search = format!("{here}&q=espejo&limit=1");
+    let ask = |wanted: bool, path: &'static str, query: String| async move {
+        if wanted { Some(client.glimpse(path, &query).await) } else { None }
+    };
+    let stores = config.storage.enabled && config.storage.mode != StorageMode::Off;
+    let (pages, boards, decks, found, stored) = tokio::join!(
+        ask(true, "/pages", here.clone()),
+        ask(config.whiteboards.enabled, "/whiteboards", here.clone()),
+        ask(config.presentations.enabled, "/presentations", String::new()),
+        ask(true, "/search", search),
+        ask(stores, "/storage", String::new()),
+    );
+    let mut answering = Vec::new();
+    for (area, glimpse, switch) in [
+        ("pages", pages, None),
+        ("whiteboards", boards, Some("[whiteboards] enabled = false")),
+        ("presentations", decks, Some("[presentations] enabled = false")),
+        ("search", found, None),
+        ("storage", stored, Some("[storage] enabled = false")),
+    ] {
+        let Some(Glimpse { data, .. }) = glimpse else { continue };
+        let Err(error) = data else {
+            answering.push(area);
+            continue;
+        };
+        let mut mend = mend(&error, &format!("scope {area}:read"));
+        if let (ServiceError::Forbidden(_), Some(switch)) = (&error, switch) {
+            mend.push_str(&format!(", or {switch} in the config"));
+        }
+        let what = format!("{area}: {error}");
+        match (area, &error) {
+            // Everything but `espejo search --remote` goes on without it, and a busy minute passes.
+            ("search", _) | (_, ServiceError::RateLimited { .. }) => findings.warn("areas", what, mend),
+            _ => findings.fail("areas", what, mend),
+        }
+    }
+    if !answering.is_empty() {
+        let what = format!(
+            "{} can be read; whether they can be written to shows with the first edit",
+            answering.join(", ")
+        );
+        findings.ok("areas", what);
+    }
+}
+
+fn clock(there: Option<Timestamp>, sent: Timestamp, answered: Timestamp, findings: &mut Findings) {
+    let Some(there) = there else {
+        return findings.ok("clock", "the service does not say what time it is");
+    };
+    // Seconds on one side, and somewhere between sending and answering on the other.
+    let off = if there < sent.plus_ms(-1_000) {
+        sent.since_ms(there)
+    } else if there > answered {
+        -there.since_ms(answered)
+    } else {
+        0
+    };
+    let side = if off > 0 { "ahead of" } else { "behind" };
+    if off.abs() >= CLOCK_OFF_MS {
+        findings.warn(
+            "clock",
+            format!("this machine's clock is {} {side} the service's", output::duration(off.abs())),
+            "timedatectl set-ntp true",
+        );
+    } else {
+        findings.ok("clock", "this machine and the service agree on the time");
+    }
+}
+
+/// What a person can do about a refusal.
+fn mend(error: &ServiceError, needs: &str) -> String {
+    match error {
+        ServiceError::Unreachable(_) | ServiceError::Lost(_) => {
+            "check the network, a proxy, and base_url; edits wait here meanwhile".to_owned()
+        }
+        ServiceError::Unauthorized(_) => {
+            "make a new access token in the app's settings and give it to espejo init".to_owned()
+        }
+        ServiceError::Forbidden(_) => {
+            format!("give the token what it lacks ({needs}; personal tokens need the Pro plan)")
+        }
+        ServiceError::RateLimited { .. } => {
+            "others use this token as well; wait a minute, or lower requests_per_minute".to_owned()
+        }
+        ServiceError::NotFound(_) => {
+            "nothing, if this service has no such area; else correct base_url".to_owned()
+        }
+        ServiceError::Server { status: 404, .. } | ServiceError::Rejected { .. } => {
+            "correct base_url; it ends with /api/v1 as a rule".to_owned()
+        }
+        ServiceError::Server { .. } => "wait; tell the service's operator if it stays".to_owned(),
+        ServiceError::Garbled(_) => "is base_url the API's address, with nothing in between?".to_owned(),
+    }
+}

@@ -1,0 +1,432 @@
+//! `espejo init`: asks what it needs to know, tries it at once, and writes config and token. Nothing is written before
+//! the last question is answered.
+
+mod survey;
+mod talk;
+mod text;
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use secrecy::{ExposeSecret, SecretString};
+use toml_edit::Value;
+
+use super::files::{self, Readers};
+use super::{output, permits, run as running, service};
+use crate::cli::{Exit, Init, StorageChoice};
+use crate::config::Config;
+use crate::mirror::marker;
+use crate::model::{ServiceError, StorageMode};
+use crate::service::token;
+use survey::{Asker, Space};
+use talk::Talk;
+use text::Text;
+
+/// Something that the person at the command line has to say otherwise: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(String);
+
+/// What the surroundings say.
+pub struct Around<'a> {
+    /// The config that `--config` named.
+    pub named: Option<&'a Path>,
+    /// Environment variables that are text.
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+    /// Environment variables.
+    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Whether there is a terminal to ask on.
+    pub terminal: bool,
+    /// Where `--token-stdin` reads from.
+    pub stdin: &'a mut dyn Read,
+}
+
+/// The token, and what becomes of it.
+enum Token {
+    /// It stays where it is.
+    Kept(SecretString),
+    /// The config names this file.
+    In(PathBuf, SecretString),
+    /// It goes into a file beside the config.
+    New(SecretString),
+}
+
+impl Token {
+    fn secret(&self) -> &SecretString {
+        match self {
+            Self::Kept(token) | Self::In(_, token) | Self::New(token) => token,
+        }
+    }
+}
+
+/// Sets espejo up.
+///
+/// # Errors
+/// One sentence; [`Usage`] where the command line has to say more or something else.
+pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Result<Exit> {
+    let place = place(&around)?;
+    let there = read(&place)?;
+    let mut text = Text::of(there.clone())
+        .map_err(|error| Usage(format!("{}: {error:#}; mend it or move it away", place.display())))?;
+    let before = there.as_ref().and_then(|_| Config::load(Some(&place), around.env).ok());
+    let asks = around.terminal && !said.yes && !said.token_stdin;
+    let mut talk = Talk { asks, out };
+    let kept =
+        before.as_ref().and_then(|config| token::find(around.variable, config.token_file.as_deref()).ok());
+    let kept = kept.or_else(|| token::find(around.variable, None).ok());
+    let known_url = there.is_some().then(|| text.word("", "base_url")).flatten();
+    let known_root = there.is_some().then(|| text.word("", "root")).flatten();
+    if !asks {
+        let is_known = [known_url.is_some(), kept.is_some(), known_root.is_some()];
+        all_said(said, there.is_some(), is_known)?;
+    }
+    talk.begin(there.is_some())?;
+
+    // Who is asked, and as whom.
+    let limiter = match &before {
+        Some(config) => config.clone(),
+        None => Config::check(include_str!("../../config.example.toml"), &place, around.env)?,
+    };
+    let had_state = limiter.state_dir.join("espejo.sqlite3").exists();
+    let mut asker = Asker::new(limiter);
+    let mut given = given_token(said, &mut around)?.or(kept.map(Token::Kept));
+    let mut url = said.base_url.clone().or_else(|| known_url.clone().filter(|_| !asks));
+    let (base_url, token, spaces) = loop {
+        let default = url.clone().or_else(|| known_url.clone());
+        let base_url = match url.take() {
+            Some(url) => Config::address(&url).map_err(Usage)?,
+            None => {
+                let check = |text: &str| Config::address(text).map(drop);
+                let told = talk::line(
+                    "The service's address, as the app's settings show it",
+                    default.as_deref(),
+                    check,
+                )?;
+                Config::address(&told).map_err(Usage)?
+            }
+        };
+        let token = match given.take() {
+            Some(token) => token,
+            None => Token::New(talk::secret("Your access token (it stays hidden)", |text| {
+                token::parse("this", text).map(drop).map_err(|error| error.to_string())
+            })?),
+        };
+        let client = Asker::client(&base_url, token.secret())?;
+        match asker.workspaces(&client).await? {
+            Ok(spaces) => break (base_url, token, spaces),
+            Err(error) if !asks => bail!("{base_url}: {error}; nothing was written"),
+            Err(error) => {
+                talk.refuse(&format!("{error}."))?;
+                if matches!(error, ServiceError::Unauthorized(_) | ServiceError::Forbidden(_)) {
+                    url = Some(base_url);
+                } else {
+                    // The address, most often; the token is kept for the next try.
+                    given = Some(token);
+                }
+            }
+        }
+    };
+    if spaces.is_empty() {
+        bail!("the token is taken, but sees no workspace; ask to be let into one; nothing was written");
+    }
+    let names: Vec<&str> = spaces.iter().map(|space| space.name.as_str()).collect();
+    let found = output::count(spaces.len() as u64, "workspace", "workspaces");
+    talk.say(&format!("The token is taken: {found} ({}).", names.join(", ")))?;
+
+    // What is mirrored, and where.
+    let named = before.as_ref().and_then(|config| config.token_file.clone());
+    let token_file = named.unwrap_or_else(|| token_place(&place));
+    let known = text.words("", "workspaces").unwrap_or_default();
+    let chosen = choose(said, &spaces, &known, &talk)?;
+    text.set("", "base_url", base_url.as_str())?;
+    match &token {
+        Token::Kept(_) => {}
+        Token::In(path, _) => text.set("", "token_file", short(path, around.env))?,
+        Token::New(_) => text.set("", "token_file", short(&token_file, around.env))?,
+    }
+    if chosen.len() < spaces.len() || said.workspaces.iter().any(|name| name != "all") {
+        text.set("", "workspaces", Value::from_iter(chosen.iter().map(|space| space.key())))?;
+    } else if !known.is_empty() {
+        text.set("", "workspaces", Value::from_iter(Vec::<String>::new()))?;
+    }
+    let config = folder(said, known_root, &mut text, &place, &around, &mut talk)?;
+    let config = storage(said, there.is_some(), config, &mut text, &place, &around, &talk)?;
+
+    // What it costs, and the last word.
+    let client = Asker::client(&base_url, token.secret())?;
+    let mirrored: Vec<Space> = chosen.into_iter().cloned().collect();
+    let cost = asker.cost(&client, &mirrored, &config).await?;
+    talk.say(&format!("The first mirror: {}.", cost.words(config.requests_per_minute)))?;
+    let installs = installs(said, there.is_some(), &talk)?;
+    if asks && !talk::yes(&format!("Write {}?", place.display()), true)? {
+        talk.end("Nothing was written.")?;
+        return Ok(Exit::Done);
+    }
+    if let Token::New(token) = &token {
+        files::write(&token_file, &format!("{}\n", token.expose_secret()), Readers::Owner)?;
+    }
+    let is_new = there.as_deref() != Some(text.as_str());
+    if is_new {
+        files::write(&place, text.as_str(), Readers::AsBefore)?;
+    }
+    if !had_state {
+        // So that the first run counts them. Without the note, the service may refuse one request more.
+        if let Err(error) = permits::note(&config, asker.made) {
+            tracing::debug!(%error, "init's requests are not noted");
+        }
+    }
+    finish(&config, &place, installs, is_new, &around, &mut talk)
+}
+
+fn finish(
+    config: &Config,
+    place: &Path,
+    installs: bool,
+    is_new: bool,
+    around: &Around<'_>,
+    talk: &mut Talk<'_>,
+) -> Result<Exit> {
+    let written = if is_new { "Written" } else { "Nothing was to be changed" };
+    talk.say(&format!("{written}: {}", place.display()))?;
+    let named = match around.named {
+        Some(path) => format!(" --config {}", output::shell_word(&path.display().to_string())),
+        None => String::new(),
+    };
+    if installs {
+        talk.end(&format!("Look at it with:  espejo status --watch{named}"))?;
+        let around = service::Around { variable: around.variable, named: around.named.map(Path::to_owned) };
+        return service::install(config, &around, false, talk.out);
+    }
+    if running::is_running(&config.state_dir) {
+        talk.end("espejo runs already and takes the new config up with:  systemctl --user reload espejo  (or SIGHUP)")?;
+    } else {
+        talk.end(&format!(
+            "Mirror with:  espejo run{named}  ·  look at it with:  espejo status --watch{named}"
+        ))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Where the config is, or belongs.
+fn place(around: &Around<'_>) -> Result<PathBuf> {
+    match around.named {
+        Some(path) => Ok(std::path::absolute(path)?),
+        None => {
+            let there = Config::find(None, around.env).ok();
+            let place = there.or_else(|| Config::usual_place(around.env));
+            Ok(place.ok_or_else(|| Usage("HOME is not set; name a config with --config".to_owned()))?)
+        }
+    }
+}
+
+fn read(place: &Path) -> Result<Option<String>> {
+    match std::fs::read_to_string(place) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("the config {} cannot be read", place.display())),
+    }
+}
+
+/// Refuses when there is nobody to ask for what was not said.
+fn all_said(said: &Init, has_config: bool, [url, token, root]: [bool; 3]) -> Result<(), Usage> {
+    let defaults = said.yes || has_config;
+    let mut missing = Vec::new();
+    for (is_there, flag) in [
+        (said.base_url.is_some() || url, "--base-url URL"),
+        (said.token_file.is_some() || said.token_stdin || token, "--token-file FILE or --token-stdin"),
+        (!said.workspaces.is_empty() || defaults, "--workspaces all"),
+        (said.root.is_some() || root || said.yes, "--root DIR"),
+        (said.storage.is_some() || defaults, "--storage off|backup|two-way"),
+        (said.service || said.no_service || defaults, "--service or --no-service"),
+    ] {
+        if !is_there {
+            missing.push(flag);
+        }
+    }
+    let has_defaults = missing.iter().any(|flag| !flag.starts_with("--base") && !flag.starts_with("--token"));
+    let defaults =
+        if has_defaults { " (--yes takes the defaults for all but address and token)" } else { "" };
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(Usage(format!(
+            "init has no terminal to ask on, so its options must say everything; missing: {}{defaults}",
+            missing.join(", ")
+        ))),
+    }
+}
+
+fn given_token(said: &Init, around: &mut Around<'_>) -> Result<Option<Token>> {
+    if let Some(path) = &said.token_file {
+        let path = std::path::absolute(path)?;
+        let token = token::find(&|_| None, Some(&path)).map_err(|error| Usage(error.to_string()))?;
+        return Ok(Some(Token::In(path, token)));
+    }
+    if !said.token_stdin {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    around.stdin.take(64 << 10).read_to_string(&mut text).context("no token could be read from stdin")?;
+    let token = token::parse("what came on stdin", text.trim()).map_err(|error| Usage(error.to_string()))?;
+    Ok(Some(Token::New(token)))
+}
+
+fn choose<'s>(said: &Init, spaces: &'s [Space], known: &[String], talk: &Talk<'_>) -> Result<Vec<&'s Space>> {
+    let all = || spaces.iter().collect();
+    if said.workspaces.iter().any(|name| name == "all") {
+        return Ok(all());
+    }
+    let named = if said.workspaces.is_empty() { known } else { &said.workspaces };
+    if talk.asks && said.workspaces.is_empty() && spaces.len() > 1 {
+        let ids = talk::spaces(spaces, known)?;
+        return Ok(spaces.iter().filter(|space| ids.contains(&space.id)).collect());
+    }
+    if let Some(odd) = named.iter().find(|name| !spaces.iter().any(|space| space.is_called(name))) {
+        let slugs: Vec<&str> = spaces.iter().map(Space::key).collect();
+        bail!(Usage(format!("the token sees no workspace {odd:?}; it sees {}", slugs.join(", "))));
+    }
+    if named.is_empty() {
+        return Ok(all());
+    }
+    Ok(spaces.iter().filter(|space| named.iter().any(|name| space.is_called(name))).collect())
+}
+
+/// The folder, checked with the whole config; gives the config as it will be.
+fn folder(
+    said: &Init,
+    known: Option<String>,
+    text: &mut Text,
+    place: &Path,
+    around: &Around<'_>,
+    talk: &mut Talk<'_>,
+) -> Result<Config> {
+    let default = known.unwrap_or_else(|| "~/Workspace".to_owned());
+    let mut named = match &said.root {
+        Some(root) => {
+            let root = root.to_str().ok_or_else(|| Usage("the folder's path is not UTF-8".to_owned()))?;
+            Some(whole(root, around.env)?)
+        }
+        None => (!talk.asks).then(|| default.clone()),
+    };
+    loop {
+        let root = match named.take() {
+            Some(root) => root,
+            None => whole(&talk::line("The folder to mirror into", Some(&default), |_| Ok(()))?, around.env)?,
+        };
+        text.set("", "root", root.as_str())?;
+        let config = match Config::check(text.as_str(), place, around.env) {
+            Ok(config) => config,
+            Err(error) if talk.asks && said.root.is_none() => {
+                talk.refuse(&error.to_string())?;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(words) = what_happens(&config.root)? {
+            talk.warn(&words)?;
+            if talk.asks && !talk::yes("Mirror into it?", true)? {
+                if said.root.is_some() {
+                    bail!("init was broken off; nothing was written");
+                }
+                continue;
+            }
+        }
+        return Ok(config);
+    }
+}
+
+/// What happens to a folder that has something in it.
+fn what_happens(root: &Path) -> Result<Option<String>> {
+    let entries = match std::fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => bail!(Usage(format!("{} cannot be used as the folder: {error}", root.display()))),
+    };
+    let number = entries.count() as u64;
+    let place = root.display();
+    if root.join(marker::FOLDER).join(marker::FILE).exists() {
+        return Ok(Some(format!(
+            "{place} was mirrored before and is taken up again: what equals its page is adopted, what differs is kept twice, \
+             nothing is deleted."
+        )));
+    }
+    Ok((number > 0).then(|| {
+        format!(
+            "{place} is not empty ({} in it). Nothing of it is overwritten or deleted: a file that equals its page is \
+             adopted, one that differs is kept beside it. Markdown files in a workspace's Pages folder become new pages; \
+             what lies outside the workspaces' folders is left alone.",
+            output::count(number, "entry", "entries")
+        )
+    }))
+}
+
+fn storage(
+    said: &Init,
+    has_config: bool,
+    config: Config,
+    text: &mut Text,
+    place: &Path,
+    around: &Around<'_>,
+    talk: &Talk<'_>,
+) -> Result<Config> {
+    let now = match (config.storage.enabled, config.storage.mode) {
+        (false, _) | (true, StorageMode::Off) => StorageChoice::Off,
+        (true, StorageMode::Backup) => StorageChoice::Backup,
+        (true, StorageMode::TwoWay) => StorageChoice::TwoWay,
+    };
+    let choice = match said.storage {
+        Some(choice) => choice,
+        None if talk.asks => talk::storage(now)?,
+        None => now,
+    };
+    if choice == now && (has_config || choice == StorageChoice::Backup) {
+        return Ok(config);
+    }
+    if text.flag("storage", "enabled").unwrap_or(true) != (choice != StorageChoice::Off) {
+        text.set("storage", "enabled", choice != StorageChoice::Off)?;
+    }
+    match choice {
+        StorageChoice::Off => {}
+        StorageChoice::Backup => text.set("storage", "mode", "backup")?,
+        StorageChoice::TwoWay => text.set("storage", "mode", "two-way")?,
+    }
+    Ok(Config::check(text.as_str(), place, around.env)?)
+}
+
+/// Whether the user service is to be installed.
+fn installs(said: &Init, has_config: bool, talk: &Talk<'_>) -> Result<bool> {
+    if said.service || said.no_service || !talk.asks {
+        return Ok(said.service);
+    }
+    if !service::is_available() {
+        return Ok(false);
+    }
+    talk::yes("Have systemd run espejo from login on?", !has_config)
+}
+
+/// The file for a token, beside the config.
+fn token_place(config: &Path) -> PathBuf {
+    match config.file_stem() {
+        Some(stem) if stem != "config" => config.with_file_name(format!("{}.token", stem.to_string_lossy())),
+        _ => config.with_file_name("token"),
+    }
+}
+
+/// A path that was typed, which is meant from here and knows `~`, as in a shell.
+fn whole(typed: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<String> {
+    let typed = typed.trim();
+    if typed == "~" || typed.starts_with("~/") {
+        return Ok(typed.to_owned());
+    }
+    Ok(short(&std::path::absolute(typed)?, env))
+}
+
+/// A path as the config shows it: from `~` where it lies in the home directory.
+fn short(path: &Path, env: &dyn Fn(&str) -> Option<String>) -> String {
+    let home = env("HOME").filter(|home| home.len() > 1);
+    match home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned)) {
+        Some(rest) => Path::new("~").join(rest).display().to_string(),
+        None => path.display().to_string(),
+    }
+}

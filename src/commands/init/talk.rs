@@ -1,0 +1,116 @@
+//! The questions of `init`, on a terminal. Ctrl-C in any of them ends it as an error, and the terminal is as before.
+
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use secrecy::SecretString;
+
+use super::survey::Space;
+use crate::cli::StorageChoice;
+use crate::commands::terminal::Keys;
+
+/// Who is spoken to: a person who can answer, or a log.
+pub(super) struct Talk<'a> {
+    /// Whether there is somebody to ask.
+    pub(super) asks: bool,
+    pub(super) out: &'a mut dyn Write,
+}
+
+impl Talk<'_> {
+    pub(super) fn begin(&mut self, again: bool) -> Result<()> {
+        if self.asks {
+            let words = if again { "espejo: change the set-up" } else { "espejo: set up a mirror" };
+            cliclack::intro(words)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn say(&mut self, words: &str) -> Result<()> {
+        let told = if self.asks { cliclack::log::info(lines(words)) } else { writeln!(self.out, "{words}") };
+        Ok(told?)
+    }
+
+    pub(super) fn warn(&mut self, words: &str) -> Result<()> {
+        let told =
+            if self.asks { cliclack::log::warning(lines(words)) } else { writeln!(self.out, "{words}") };
+        Ok(told?)
+    }
+
+    /// What was refused; the question comes again.
+    pub(super) fn refuse(&mut self, words: &str) -> Result<()> {
+        Ok(cliclack::log::error(lines(words))?)
+    }
+
+    pub(super) fn end(&mut self, words: &str) -> Result<()> {
+        let told = if self.asks { cliclack::outro(words) } else { writeln!(self.out, "{words}") };
+        Ok(told?)
+    }
+}
+
+/// What is wrong with an answer, beneath its question.
+fn fold(words: &str) -> String {
+    lines(words).replace('\n', "\n   ")
+}
+
+/// Long sentences fit the frame that the questions stand in.
+fn lines(words: &str) -> String {
+    let width = crate::commands::output::terminal_columns().unwrap_or(80).clamp(40, 100);
+    crate::commands::output::wrap(words, width - 4).join("\n")
+}
+
+pub(super) fn line(
+    question: &str,
+    default: Option<&str>,
+    check: impl Fn(&str) -> Result<(), String> + 'static,
+) -> Result<String> {
+    let mut input = cliclack::input(question)
+        .validate_on_enter(move |text: &String| check(text).map_err(|why| fold(&why)));
+    if let Some(default) = default {
+        input = input.default_input(default);
+    }
+    answered(input.interact())
+}
+
+/// A secret: nothing of it is shown, not even its length by what a quick paste would leave on the screen.
+pub(super) fn secret(
+    question: &str,
+    check: impl Fn(&str) -> Result<(), String> + 'static,
+) -> Result<SecretString> {
+    let keys = Keys::take(false).context("the terminal cannot be used")?;
+    let told = cliclack::password(question)
+        .mask('•')
+        .validate_on_enter(move |text: &String| check(text.trim()).map_err(|why| fold(&why)))
+        .interact();
+    drop(keys);
+    Ok(SecretString::from(answered(told)?.trim()))
+}
+
+pub(super) fn yes(question: &str, default: bool) -> Result<bool> {
+    answered(cliclack::confirm(question).initial_value(default).interact())
+}
+
+pub(super) fn spaces(spaces: &[Space], chosen: &[String]) -> Result<Vec<String>> {
+    let mut list =
+        cliclack::multiselect("Which workspaces? (Space chooses, Enter goes on)").required(true).max_rows(12);
+    let is_chosen = |space: &&Space| chosen.is_empty() || chosen.iter().any(|name| space.is_called(name));
+    list = list.initial_values(spaces.iter().filter(is_chosen).map(|space| space.id.clone()).collect());
+    for space in spaces {
+        list = list.item(space.id.clone(), format!("{} ({})", space.name, space.hint), "");
+    }
+    answered(list.interact())
+}
+
+pub(super) fn storage(default: StorageChoice) -> Result<StorageChoice> {
+    let select = cliclack::select("Your personal files?")
+        .item(StorageChoice::Backup, "Back them up here; nothing goes up", "")
+        .item(StorageChoice::TwoWay, "Both ways: what is new or changed here goes up too", "")
+        .item(StorageChoice::Off, "Leave them alone", "");
+    answered(select.initial_value(default).interact())
+}
+
+fn answered<T>(told: io::Result<T>) -> Result<T> {
+    told.map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => anyhow::anyhow!("init was broken off; nothing was written"),
+        _ => anyhow::Error::new(error).context("the terminal cannot be asked on"),
+    })
+}

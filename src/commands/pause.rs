@@ -1,0 +1,79 @@
+//! `espejo pause` and `espejo resume`: the service is left alone until told otherwise, also across restarts; the folder
+//! is followed all the while.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+
+use super::control::{self, Ask};
+use super::{run, when};
+use crate::cli::Exit;
+use crate::config::Config;
+use crate::daemon;
+use crate::mirror::lock::Lock;
+use crate::model::Timestamp;
+use crate::store::{ReadOnly, Store};
+
+/// Begins (`on`) or ends a pause, in the running daemon or in the state alone.
+///
+/// # Errors
+/// One sentence, when there is no mirror yet or the state cannot be used.
+pub async fn run(config: &Config, on: bool, out: &mut dyn Write) -> Result<Exit> {
+    let Some(state) = ReadOnly::open(&config.state_dir)? else {
+        bail!("there is no mirror yet, so nothing is to be paused: run espejo sync or espejo run first");
+    };
+    let before = state.paused_since()?;
+    drop(state);
+    match (on, before) {
+        (true, Some(since)) => {
+            writeln!(out, "paused already, since {}; espejo resume ends it", when::local(since))?;
+            return Ok(Exit::Done);
+        }
+        (false, None) => {
+            writeln!(out, "nothing was paused")?;
+            return Ok(Exit::Done);
+        }
+        _ => {}
+    }
+    let running = run::is_running(&config.state_dir);
+    if running {
+        control::ask(&config.state_dir, if on { &Ask::Pause } else { &Ask::Resume }).await?;
+    } else {
+        let _lock = Lock::acquire(&config.state_dir)?;
+        let opened = Store::open(&config.state_dir)?;
+        let mut store = opened.store;
+        if opened.log_is_gone {
+            // Only the first to open it can tell, and a run has to know.
+            store.begin_anew()?;
+        }
+        store.set_paused(on.then(daemon::wall_now))?;
+        store.commit()?;
+    }
+    let words = match (on, running) {
+        (true, _) => "paused: nothing is asked or sent; what you edit meanwhile goes out after espejo resume",
+        (false, true) => "resumed: what waited goes out now",
+        (false, false) => "resumed: what waits goes out with the next espejo run or espejo sync",
+    };
+    writeln!(out, "{words}")?;
+    Ok(Exit::Done)
+}
+
+/// Refuses what would ask the service in a pause.
+///
+/// # Errors
+/// One sentence, in a pause.
+pub fn refuse(config: &Config) -> Result<()> {
+    // A state that cannot be read is told of, or mended, by what opens it next.
+    if let Ok(Some(state)) = ReadOnly::open(&config.state_dir)
+        && let Ok(Some(since)) = state.paused_since()
+    {
+        bail!("{}", refusal(since));
+    }
+    Ok(())
+}
+
+/// Why nothing is asked or sent.
+#[must_use]
+pub fn refusal(since: Timestamp) -> String {
+    format!("espejo has been paused since {}; run espejo resume first", when::local(since))
+}

@@ -1,0 +1,82 @@
+//! Requests of a command that is no session of its own (`doctor`, `init`): they count in the limiter that the daemon
+//! uses, so that together they never make more than the config allows.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{control, run, session};
+use crate::config::Config;
+use crate::daemon;
+use crate::engine::Engine;
+use crate::mirror::lock::Lock;
+use crate::model::Timestamp;
+use crate::store::Store;
+
+/// What became of a wish for requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loan {
+    /// They may be made within half a minute.
+    Given,
+    /// Not before this many milliseconds have passed.
+    Later(i64),
+}
+
+/// Asks for `slots` requests: the running daemon, or the log that the next one takes up.
+///
+/// # Errors
+/// One sentence, when neither can be had.
+pub async fn borrow(config: &Config, slots: u32) -> Result<Loan> {
+    if run::is_running(&config.state_dir) {
+        return control::borrow(&config.state_dir, slots).await;
+    }
+    if !config.state_dir.join("espejo.sqlite3").exists() {
+        // Nothing has been asked yet that could be counted, and whoever only looks makes no state.
+        return Ok(Loan::Given);
+    }
+    borrow_here(config, slots)
+}
+
+/// Writes down requests that were made before there was a state, so that the first run counts them.
+///
+/// # Errors
+/// One sentence, when the state cannot be made.
+pub fn note(config: &Config, slots: u32) -> Result<()> {
+    borrow_here(config, slots).map(drop)
+}
+
+fn borrow_here(config: &Config, slots: u32) -> Result<Loan> {
+    let _lock = Lock::acquire(&config.state_dir)?;
+    let opened = Store::open(&config.state_dir)?;
+    let mut store = opened.store;
+    if opened.log_is_gone {
+        // Only the first to open it can tell, and a run has to know.
+        store.begin_anew()?;
+        store.commit()?;
+    }
+    let clock = daemon::real_clock();
+    if let Some((boot, zero)) = daemon::machine_start(&clock) {
+        store.settle_clock(&boot, zero)?;
+    }
+    let now = clock();
+    let mut engine = Engine::open(store, session::settings(config), daemon::fresh_seed(), now)?;
+    Ok(engine.lend(slots, now)?.map_or(Loan::Given, |at| Loan::Later(at.since_ms(now))))
+}
+
+/// The same, waiting for them for at most `patience`; how long it would still take when that is not enough.
+///
+/// # Errors
+/// As [`borrow`].
+pub async fn wait_for(config: &Config, slots: u32, patience: Duration) -> Result<Loan> {
+    let clock = daemon::real_clock();
+    let end = clock().plus_ms(i64::try_from(patience.as_millis()).unwrap_or(i64::MAX));
+    loop {
+        let loan = borrow(config, slots).await?;
+        let Loan::Later(wait) = loan else { return Ok(loan) };
+        let now: Timestamp = clock();
+        if now.plus_ms(wait) > end {
+            return Ok(loan);
+        }
+        tokio::time::sleep(Duration::from_millis(wait.clamp(50, 60_000).unsigned_abs())).await;
+    }
+}

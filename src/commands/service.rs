@@ -1,0 +1,192 @@
+//! `espejo service`: the systemd user unit for this program. It writes one file, and has systemctl do the rest.
+
+pub mod unit;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use super::files::{self, Readers};
+use super::run;
+use crate::cli::{Exit, ServiceCommand};
+use crate::config::Config;
+use crate::service::token;
+use unit::{Found, NAME};
+
+/// What the surroundings say.
+pub struct Around<'a> {
+    /// Environment variables.
+    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
+    /// The config that `--config` named.
+    pub named: Option<PathBuf>,
+}
+
+/// Installs or removes the unit.
+///
+/// # Errors
+/// One sentence, when there is no systemd to speak to, the unit was edited, or it does not start.
+pub fn run(
+    what: ServiceCommand,
+    load: &dyn Fn() -> Result<Config>,
+    around: &Around<'_>,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    match what {
+        ServiceCommand::Install { force } => install(&load()?, around, force, out),
+        ServiceCommand::Uninstall { force } => uninstall(around, force, out),
+    }
+}
+
+/// Writes the unit, and starts it.
+///
+/// # Errors
+/// As [`run()`].
+pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn Write) -> Result<Exit> {
+    let path = unit::place(around.variable)?;
+    // The unit does not see this shell's variables.
+    let outside = |name: &str| (around.variable)(name).filter(|_| name != "ESPEJO_TOKEN");
+    token::find(&outside, config.token_file.as_deref()).context(
+        "the service would find no token, as it does not see ESPEJO_TOKEN of this shell (espejo init makes a token_file)",
+    )?;
+    reload()?;
+    if run::is_running(&config.state_dir) && !is("is-active") {
+        bail!(
+            "espejo runs already without the service: end that one (Ctrl-C where it runs), then run this again"
+        );
+    }
+    let text = unit::text(&unit::program()?, around);
+    match Found::at(&path)? {
+        Found::Edited if !force => bail!(
+            "{} was edited, so it stays as it is; --force replaces it and keeps the old one beside it (changes that shall \
+             outlive that belong into `systemctl --user edit espejo`)",
+            path.display()
+        ),
+        Found::Edited => {
+            let aside = unit::set_aside(&path)?;
+            writeln!(out, "the edited unit is kept as {}", aside.display())?;
+        }
+        Found::Ours | Found::None => {}
+    }
+    files::write(&path, &text, Readers::AsBefore)?;
+    reload()?;
+    let started = systemctl(&["enable", "--now", NAME])?;
+    // One that ran before goes on with the old unit until it is started anew.
+    let started = if started.status.success() { systemctl(&["restart", NAME])? } else { started };
+    if !started.status.success() {
+        bail!(
+            "the unit is at {}, but it does not start: {}; `journalctl --user -u espejo` says why",
+            path.display(),
+            words(&started)
+        );
+    }
+    writeln!(out, "installed and started: {}", path.display())?;
+    writeln!(out, "  espejo status --watch          what it does")?;
+    writeln!(out, "  journalctl --user -fu espejo   its log")?;
+    if lingers(around) == Some(false) {
+        writeln!(out, "It runs while you are logged in; for always:  loginctl enable-linger")?;
+    }
+    Ok(Exit::Done)
+}
+
+fn uninstall(around: &Around<'_>, force: bool, out: &mut dyn Write) -> Result<Exit> {
+    let path = unit::place(around.variable)?;
+    let found = Found::at(&path)?;
+    match found {
+        Found::None => {
+            writeln!(out, "no unit is installed at {}", path.display())?;
+            return Ok(Exit::Done);
+        }
+        Found::Edited if !force => bail!(
+            "{} was edited; --force stops it and keeps the edited unit under another name",
+            path.display()
+        ),
+        Found::Edited | Found::Ours => {}
+    }
+    // Without systemd nothing runs, and the file is all there is.
+    let stopped = systemctl(&["disable", "--now", NAME]);
+    if found == Found::Edited {
+        let aside = unit::set_aside(&path)?;
+        writeln!(out, "the edited unit is kept as {}", aside.display())?;
+    } else {
+        std::fs::remove_file(&path).with_context(|| format!("{} cannot be removed", path.display()))?;
+    }
+    // `disable` removes this as a rule.
+    drop(std::fs::remove_file(path.with_file_name("default.target.wants").join(NAME)));
+    match stopped {
+        Ok(stopped) if stopped.status.success() => {
+            reload()?;
+            writeln!(out, "stopped and removed; the mirror, the config and the token stay")?;
+        }
+        Ok(stopped) => writeln!(
+            out,
+            "removed; systemd could not be told ({}), so a service that runs goes on until logout",
+            words(&stopped)
+        )?,
+        Err(error) => writeln!(out, "removed; {error:#}")?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Whether there is a user's systemd to speak to.
+#[must_use]
+pub fn is_available() -> bool {
+    systemctl(&["show", "--property=Version"]).is_ok_and(|told| told.status.success())
+}
+
+/// Whether systemd says this of the unit, as in `is-active`.
+#[must_use]
+pub fn is(what: &str) -> bool {
+    systemctl(&["--quiet", what, NAME]).is_ok_and(|told| told.status.success())
+}
+
+/// Whether the user's services outlive the login; `None` where nobody says.
+#[must_use]
+pub fn lingers(around: &Around<'_>) -> Option<bool> {
+    let user = (around.variable)("USER")?;
+    let told = Command::new("loginctl")
+        .args(["show-user", "--property=Linger"])
+        .arg(user)
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    match String::from_utf8_lossy(&told.stdout).trim() {
+        "Linger=yes" => Some(true),
+        "Linger=no" => Some(false),
+        _ => None,
+    }
+}
+
+/// Has the user's systemd read its units, which is also how to see whether there is one.
+fn reload() -> Result<()> {
+    let told = systemctl(&["daemon-reload"])?;
+    if told.status.success() {
+        return Ok(());
+    }
+    bail!(
+        "your systemd does not answer ({}); log in as this user itself (not by su or sudo) and run this again, or start \
+         `espejo run` by other means",
+        words(&told)
+    )
+}
+
+fn systemctl(words: &[&str]) -> Result<Output> {
+    let ran = Command::new("systemctl").arg("--user").args(words).stdin(Stdio::null()).output();
+    ran.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => anyhow::anyhow!(
+            "there is no systemd here (no systemctl); start `espejo run` with your session, or `espejo sync` from cron"
+        ),
+        _ => anyhow::anyhow!("systemctl cannot be run: {error}"),
+    })
+}
+
+/// What a program said in its last line, in one line.
+fn words(told: &Output) -> String {
+    let text = String::from_utf8_lossy(&told.stderr);
+    match text.lines().rfind(|line| !line.trim().is_empty()) {
+        Some(line) => crate::logging::escape(line.trim()).to_string(),
+        None => format!("systemctl: {}", told.status),
+    }
+}

@@ -1,0 +1,211 @@
+//! The unit's text: the packaged one with this program in it, and a mark by which an edited one is known.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::Around;
+use crate::model::ContentHash;
+
+/// The unit's name.
+pub const NAME: &str = "espejo.service";
+
+const PACKAGED: &str = include_str!("../../../packaging/systemd/espejo.service");
+const HEAD: &str =
+    "# Written by `espejo service install`. Changes belong into `systemctl --user edit espejo`.\n";
+const MARK: &str = "# As written: ";
+
+/// What stands where the unit belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing.
+    None,
+    /// One that espejo wrote or its package brought, as it was.
+    Ours,
+    /// One that somebody has changed or written.
+    Edited,
+}
+
+impl Found {
+    /// Looks.
+    ///
+    /// # Errors
+    /// One sentence, when it cannot be read.
+    pub fn at(path: &Path) -> Result<Self> {
+        match fs::read_to_string(path) {
+            Ok(text) if text == PACKAGED || is_as_written(&text) => Ok(Self::Ours),
+            Ok(_) => Ok(Self::Edited),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::None),
+            Err(error) => bail!("{} cannot be read: {error}", path.display()),
+        }
+    }
+}
+
+/// Where the unit belongs.
+///
+/// # Errors
+/// One sentence, without a home.
+pub fn place(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
+    let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let configs = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")));
+    Ok(configs
+        .context("HOME is not set, so there is no place for a user unit")?
+        .join("systemd/user")
+        .join(NAME))
+}
+
+/// This program by the path that outlives an upgrade: as the shell finds it, if that is this one.
+///
+/// # Errors
+/// One sentence, when the program is not where it was started from.
+pub fn program() -> Result<PathBuf> {
+    let own = std::env::current_exe().context("this program's own path is not known")?;
+    let real =
+        own.canonicalize().with_context(|| format!("this program is no longer at {}", own.display()))?;
+    let found = std::env::var_os("PATH").into_iter().flat_map(|path| {
+        std::env::split_paths(&path).map(|folder| folder.join("espejo")).collect::<Vec<_>>()
+    });
+    let mut same =
+        found.filter(|path| path.is_absolute() && path.canonicalize().is_ok_and(|found| found == real));
+    Ok(same.next().unwrap_or(real))
+}
+
+/// The program that a unit starts, where its path is plain to read.
+#[must_use]
+pub fn program_of(unit: &str) -> Option<PathBuf> {
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart="))?;
+    let program = match start.strip_prefix('"') {
+        Some(rest) => rest.split('"').next()?,
+        None => start.split_whitespace().next()?,
+    };
+    let program = PathBuf::from(program.replace("%%", "%").replace("$$", "$"));
+    program.is_absolute().then_some(program)
+}
+
+/// The unit that runs `program`.
+#[must_use]
+pub fn text(program: &Path, around: &Around<'_>) -> String {
+    let mut start = format!("ExecStart={} run", word(&program.display().to_string()));
+    if let Some(config) = &around.named {
+        let config = std::path::absolute(config).unwrap_or_else(|_| config.clone());
+        start.push_str(&format!(" --config {}", word(&config.display().to_string())));
+    }
+    // The user's systemd does not see what a shell sets.
+    for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
+        if let Some(value) = (around.variable)(name).and_then(|value| value.into_string().ok()) {
+            let pair = format!("{name}={value}").replace('%', "%%");
+            start.push_str(&format!("\nEnvironment={}", quoted(&pair)));
+        }
+    }
+    let mut text = HEAD.to_owned();
+    let mut lines = PACKAGED.lines().skip_while(|line| line.starts_with('#')).peekable();
+    while let Some(line) = lines.next() {
+        if line.starts_with("ExecStart=") {
+            text.push_str(&start);
+        } else if line.starts_with('#') && lines.peek().is_some_and(|next| next.starts_with("ExecStart=")) {
+            continue;
+        } else {
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    let mark = ContentHash::of(text.as_bytes()).to_hex();
+    format!("{text}\n{MARK}{mark}\n")
+}
+
+fn is_as_written(text: &str) -> bool {
+    text.rsplit_once(&format!("\n{MARK}")).is_some_and(|(body, mark)| {
+        ContentHash::from_hex(mark.trim()) == Some(ContentHash::of(body.as_bytes()))
+    })
+}
+
+/// A word of a command line as systemd.service(5) wants it quoted.
+fn word(text: &str) -> String {
+    quoted(&text.replace('%', "%%").replace('$', "$$"))
+}
+
+/// In quotes where it needs them.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@,%=$".contains(c);
+    if text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    }
+}
+
+/// Renames an edited unit to the first free name that systemd does not read.
+///
+/// # Errors
+/// One sentence, when it cannot be renamed.
+pub fn set_aside(path: &Path) -> Result<PathBuf> {
+    let name =
+        |n: u32| path.with_file_name(if n == 1 { format!("{NAME}.old") } else { format!("{NAME}.old-{n}") });
+    let aside = (1..1_000).map(name).find(|path| !path.exists()).context("there are too many old units")?;
+    fs::rename(path, &aside).with_context(|| format!("{} cannot be renamed", path.display()))?;
+    Ok(aside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(program: &str, named: Option<&str>, variables: &[(&str, &str)]) -> String {
+        let variable = |name: &str| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(*value))
+        };
+        text(Path::new(program), &Around { variable: &variable, named: named.map(PathBuf::from) })
+    }
+
+    #[test]
+    fn the_unit_runs_this_program_whatever_its_path() {
+        for (program, named, line) in [
+            ("/usr/bin/espejo", None, "ExecStart=/usr/bin/espejo run"),
+            ("/a b/espejo", None, "ExecStart=\"/a b/espejo\" run"),
+            ("/50%$/espejo", None, "ExecStart=/50%%$$/espejo run"),
+            (
+                "/b/espejo",
+                Some("/etc/my \"c\".toml"),
+                r#"ExecStart=/b/espejo run --config "/etc/my \"c\".toml""#,
+            ),
+        ] {
+            let unit = unit(program, named, &[]);
+            assert!(unit.lines().any(|found| found == line), "{unit}");
+            assert_eq!(unit.matches("ExecStart=").count(), 1, "{unit}");
+            assert_eq!(program_of(&unit).unwrap(), Path::new(program));
+            assert!(unit.contains("Type=notify") && unit.contains("WantedBy=default.target"), "{unit}");
+        }
+        let unit = unit("/e", None, &[("XDG_STATE_HOME", "/s t"), ("HOME", "/h")]);
+        assert!(
+            unit.contains("\nEnvironment=\"XDG_STATE_HOME=/s t\"\n") && !unit.contains("HOME=/h"),
+            "{unit}"
+        );
+    }
+
+    #[test]
+    fn an_edited_unit_is_told_from_a_written_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(NAME);
+        let check = |text: Option<&str>, expected| {
+            if let Some(text) = text {
+                crate::commands::files::write(&path, text, crate::commands::files::Readers::AsBefore)
+                    .unwrap();
+            }
+            assert_eq!(Found::at(&path).unwrap(), expected, "{text:?}");
+        };
+        let written = unit("/usr/bin/espejo", None, &[]);
+        check(None, Found::None);
+        check(Some(&written), Found::Ours);
+        check(Some(&unit("/older/espejo", None, &[])), Found::Ours);
+        check(Some(PACKAGED), Found::Ours);
+        check(Some(&written.replace("Restart=on-failure", "Restart=always")), Found::Edited);
+        check(Some(&format!("{written}[Service]\nNice=5\n")), Found::Edited);
+        check(Some(""), Found::Edited);
+        let aside = set_aside(&path).unwrap();
+        assert_eq!(aside.file_name().unwrap(), "espejo.service.old");
+        check(Some("mine"), Found::Edited);
+        assert_eq!(set_aside(&path).unwrap().file_name().unwrap(), "espejo.service.old-2");
+    }
+}

@@ -1,0 +1,187 @@
+//! The one screen of `status`: first whether everything is safe, then the numbers, then what needs a person.
+
+use super::{NAMED, View, slowed};
+use crate::commands::{output, when};
+use crate::config::Config;
+use crate::model::StorageMode;
+use crate::store::StorageCounts;
+
+/// Where values begin.
+const INDENT: usize = 13;
+
+/// The screen's lines, each at most `width` columns wide where there is a terminal.
+pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
+    let mut page = Page { width: width.unwrap_or(usize::MAX), lines: Vec::new() };
+    let (style, verdict) = verdict(view);
+    page.wrapped("", &verdict, 2, |line| output::paint(style.bold(), line));
+    let (config, counts, boards, storage) = (view.config, &view.counts, view.boards, &view.storage);
+    page.row("folder", &config.root.display().to_string());
+    page.row(
+        "daemon",
+        match (view.running, view.paused) {
+            (true, None) => "running",
+            (true, Some(_)) => "running, and paused: espejo resume goes on",
+            (false, None) => "not running: espejo run, or espejo service install",
+            (false, Some(_)) => "not running, and paused: espejo resume, then espejo run",
+        },
+    );
+    let mut pages = format!("{} mirrored", output::grouped(counts.mirrored));
+    if counts.unmirrored > 0 {
+        pages.push_str(&format!(", {} to come", output::grouped(counts.unmirrored)));
+    }
+    page.row("pages", &pages);
+    if boards.whiteboards + boards.slides + boards.unmirrored > 0 {
+        let mut line = output::count(boards.whiteboards, "whiteboard", "whiteboards");
+        line.push_str(&format!(", {}", output::count(boards.presentations, "presentation", "presentations")));
+        line.push_str(&format!(" with {}", output::count(boards.slides, "slide", "slides")));
+        if boards.unmirrored > 0 {
+            line.push_str(&format!("; {} to come", output::grouped(boards.unmirrored)));
+        }
+        page.row("canvases", &line);
+    }
+    if config.storage.enabled {
+        page.row("storage", &storage_words(config, storage));
+    }
+    if let (Some(oldest), Some(median)) = (counts.oldest_look, counts.median_look) {
+        let within = |at| output::duration(view.now.since_ms(at).max(1_000));
+        let words =
+            format!("half of the pages in the last {}, all in the last {}", within(median), within(oldest));
+        page.row("checked", &words);
+    }
+    page.row(
+        "requests",
+        &format!("{} of {} in the last minute", counts.requests_last_minute, config.requests_per_minute),
+    );
+    if let Some(at) = counts.refused_at.filter(|_| slowed(counts, view.now)) {
+        let ago = output::ago(view.now.since_ms(at));
+        page.row(
+            "pace",
+            &format!("slowed: the service refused a request {ago}, so others may be using this token"),
+        );
+    }
+    if counts.history.versions > 0 {
+        let versions = output::count(counts.history.versions, "version", "versions");
+        let days = output::count(u64::from(config.pages.history_days), "day", "days");
+        page.row(
+            "history",
+            &format!("{versions} in {}, kept for {days}", output::bytes(counts.history.bytes)),
+        );
+    }
+    waiting(view, &mut page);
+    for item in &view.attention {
+        page.need(&item.path, &item.reason, &item.action);
+    }
+    for conflict in &view.conflicts {
+        let why = format!("both sides changed the same words; your version is in {}", conflict.path.name());
+        page.need(
+            conflict.page_path.as_str(),
+            &why,
+            "espejo conflicts shows it; removing the copy settles it",
+        );
+    }
+    page.lines
+}
+
+/// The first line: is everything safe?
+fn verdict(view: &View<'_>) -> (anstyle::Style, String) {
+    let (come, way) = (view.to_come(), view.on_the_way());
+    let mut doing = Vec::new();
+    if come > 0 {
+        doing.push(format!("{} to come", output::grouped(come)));
+    }
+    if way > 0 {
+        doing.push(format!("{} on the way", output::count(way, "change", "changes")));
+    }
+    let doing = doing.join(", ");
+    if view.needs() > 0 {
+        return (output::ODD, format!("{}; nothing is lost", output::needs(view.needs())));
+    }
+    if let Some(since) = view.paused {
+        let waits = match way {
+            0 => String::new(),
+            _ => format!("; {} until espejo resume", output::count(way, "change waits", "changes wait")),
+        };
+        return (output::ODD, format!("paused since {}{waits}", when::local(since)));
+    }
+    match (view.running, doing.is_empty()) {
+        (true, true) => (output::GOOD, "everything is in step".to_owned()),
+        (true, false) => (output::GOOD, format!("catching up: {doing}")),
+        (false, _) if !view.begun => (output::ODD, "nothing is mirrored yet: start espejo run".to_owned()),
+        (false, true) => {
+            (output::ODD, "not running: all was in step, and changes since then are not seen".to_owned())
+        }
+        (false, false) => (output::ODD, format!("not running: {doing}, when espejo runs again")),
+    }
+}
+
+fn waiting(view: &View<'_>, page: &mut Page) {
+    let all = view.on_the_way();
+    if all == 0 {
+        return;
+    }
+    page.row("waiting", &output::count(all, "change", "changes"));
+    for item in &view.waiting {
+        let most = page.width.saturating_sub(INDENT + 2 + output::columns(item.what)).max(16);
+        let path = output::shortened(&item.path, most);
+        let what = output::paint(output::DIM, item.what);
+        page.lines.push(format!("{:INDENT$}{}  {what}", "", crate::logging::escape(&path)));
+    }
+    if view.waiting.len() >= NAMED && all > view.waiting.len() as u64 {
+        let rest = format!("and {} more: espejo list", output::grouped(all - view.waiting.len() as u64));
+        page.lines.push(format!("{:INDENT$}{}", "", output::paint(output::DIM, &rest)));
+    }
+}
+
+/// `312 files, 1.2 GB; 188 to come, 2.2 GB; 3 local only`.
+fn storage_words(config: &Config, storage: &StorageCounts) -> String {
+    let mut words = output::count(storage.files, "file", "files");
+    words.push_str(&format!(", {}", output::bytes(storage.bytes)));
+    if storage.missing > 0 {
+        let (files, bytes) = (output::grouped(storage.missing), output::bytes(storage.missing_bytes));
+        words.push_str(&format!("; {files} to come, {bytes}"));
+    }
+    if storage.local_only > 0 {
+        words.push_str(&format!("; {} local only", output::grouped(storage.local_only)));
+    }
+    if config.storage.mode == StorageMode::TwoWay {
+        words.push_str("; both ways");
+    }
+    words
+}
+
+/// Lines that are being written.
+struct Page {
+    width: usize,
+    lines: Vec<String>,
+}
+
+impl Page {
+    /// `  name       value`, the value under itself where it is too long.
+    fn row(&mut self, name: &str, value: &str) {
+        let name = format!("  {name:<width$}", width = INDENT - 2);
+        self.wrapped(&name, value, INDENT, |line| crate::logging::escape(line).to_string());
+    }
+
+    /// What needs a person: where, why, and what mends it.
+    fn need(&mut self, place: &str, why: &str, mend: &str) {
+        let place = if place.is_empty() { "the mirror" } else { place };
+        let place = output::shortened(place, self.width.saturating_sub(2).max(16));
+        self.lines.push(format!(
+            "{} {}",
+            output::paint(output::ODD.bold(), "!"),
+            output::paint(output::NAME, &place)
+        ));
+        self.wrapped("    ", why, 4, |line| crate::logging::escape(line).to_string());
+        self.wrapped("  → ", mend, 4, |line| crate::logging::escape(line).to_string());
+    }
+
+    /// `first`, then `text`; further lines begin at column `indent`.
+    fn wrapped(&mut self, first: &str, text: &str, indent: usize, paint: impl Fn(&str) -> String) {
+        let mut lead = first.to_owned();
+        for line in output::wrap(text, self.width.saturating_sub(output::columns(first).max(indent)).max(20))
+        {
+            self.lines.push(format!("{lead}{}", paint(&line)));
+            lead = " ".repeat(indent);
+        }
+    }
+}

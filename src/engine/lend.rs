@@ -1,0 +1,32 @@
+//! Requests that another process of espejo makes, a doctor's or a search's, count in the one limiter like the engine's own.
+
+use super::pace::{Class, WINDOW_MS};
+use super::{Engine, Timestamp};
+use crate::store::StoreError;
+
+/// Whoever borrows a request has used it, and has its answer, within this time.
+pub const LENT_MS: i64 = 30_000;
+
+impl Engine {
+    /// Lends `slots` requests to be made within [`LENT_MS`]: `Ok(None)` when they may be made, else when to ask again.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the loan cannot be recorded.
+    pub fn lend(&mut self, slots: u32, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        self.advance(now);
+        let at = self.pace.earliest(Class::Asked, slots, false, self.now);
+        if at > self.now {
+            return Ok(Some(at));
+        }
+        let back = self.now.plus_ms(LENT_MS);
+        for _ in 0..slots {
+            self.last_effect += 1;
+            self.pace.sent(self.last_effect, Class::Asked, 0, self.now);
+            self.pace.answered(self.last_effect, back);
+            self.store.note_request(self.last_effect, self.now)?;
+            self.store.note_answer(self.last_effect, back, self.now.plus_ms(-2 * WINDOW_MS))?;
+        }
+        self.store.commit()?;
+        Ok(None)
+    }
+}

@@ -1,0 +1,25 @@
+//! A pause that a person asked for: no request leaves and no download begins until they end it. The folder is followed
+//! all the while; what is under way ends. To the pages it is the same as a service that is away.
+
+use super::Engine;
+use crate::model::Timestamp;
+use crate::store::StoreError;
+
+impl Engine {
+    /// Since when espejo is paused, if it is.
+    #[must_use]
+    pub fn paused_since(&self) -> Option<Timestamp> {
+        self.service.paused
+    }
+
+    /// Begins or ends a pause. One that has begun already keeps its beginning.
+    pub(super) fn pause(&mut self, on: bool) -> Result<(), StoreError> {
+        let since = on.then(|| self.service.paused.unwrap_or(self.now));
+        if since != self.service.paused {
+            tracing::info!("{}", if on { "paused: nothing is asked or sent" } else { "the pause is over" });
+            self.service.paused = since;
+            self.store.set_paused(since)?;
+        }
+        Ok(())
+    }
+}

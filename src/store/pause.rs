@@ -1,0 +1,34 @@
+//! Whether a person has paused espejo, and since when.
+
+use super::{ReadOnly, Store, StoreError};
+use crate::model::Timestamp;
+
+const KEY: &str = "paused";
+
+impl Store {
+    /// Since when espejo is paused, if it is.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn paused_since(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.meta(KEY)?.and_then(|text| text.parse().ok()).map(Timestamp))
+    }
+
+    /// Remembers a pause, or its end.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn set_paused(&mut self, since: Option<Timestamp>) -> Result<(), StoreError> {
+        self.set_meta(KEY, &since.map(|at| at.0.to_string()).unwrap_or_default())
+    }
+}
+
+impl ReadOnly {
+    /// As [`Store::paused_since`].
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn paused_since(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.0.paused_since()
+    }
+}
