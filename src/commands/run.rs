@@ -64,6 +64,12 @@ pub async fn run(
                 _ = int.recv() => {}
                 _ = hangup.recv() => again = true,
             }
+            // At once: what is under way may take some seconds more.
+            match sd_notify::NotifyState::monotonic_usec_now() {
+                Ok(at) if again => tell_systemd(&[sd_notify::NotifyState::Reloading, at]),
+                _ if again => {}
+                _ => tell_systemd(&[sd_notify::NotifyState::Stopping]),
+            }
         };
         let ended = opened.daemon.run(wished, stop, &mut observer).await;
         observer.progress.finish();
@@ -87,12 +93,8 @@ pub async fn run(
         }
         ended?;
         if !again {
-            tell_systemd(&[sd_notify::NotifyState::Stopping]);
             tracing::info!("stopped; whatever was under way is taken up again at the next start");
             return Ok(Exit::Done);
-        }
-        if let Ok(at) = sd_notify::NotifyState::monotonic_usec_now() {
-            tell_systemd(&[sd_notify::NotifyState::Reloading, at]);
         }
         match load() {
             Ok(new) => config = new,
@@ -119,10 +121,16 @@ fn tell_systemd(state: &[sd_notify::NotifyState<'_>]) {
     }
 }
 
-/// Shows the first mirror's progress, tells systemd, and feeds its watchdog from the loop's own turns.
+/// An effect that was not heard of for this long will not end any more. Requests give up long before; what remains is a
+/// disk that does not answer, or a task that failed.
+const HANGS_AFTER: Duration = Duration::from_secs(30 * 60);
+
+/// Shows the first mirror's progress, tells systemd, and feeds its watchdog: from the loop's own turns, and only while
+/// what the loop has begun also ends.
 struct Watcher {
     progress: Progress,
     watchdog: Option<Duration>,
+    hangs: bool,
     fed_at: Timestamp,
     status_at: Timestamp,
     told: String,
@@ -136,6 +144,7 @@ impl Watcher {
         Self {
             progress,
             watchdog: sd_notify::watchdog_enabled().map(|whole| whole / 2),
+            hangs: false,
             fed_at: Timestamp::default(),
             status_at: Timestamp::default(),
             told: String::new(),
@@ -160,6 +169,7 @@ impl Watcher {
 impl Observer for Watcher {
     fn turn(&mut self, engine: &Engine, _: &[Happening], now: Timestamp) -> Result<bool, StoreError> {
         if let Some(every) = self.watchdog
+            && !self.hangs
             && now.since_ms(self.fed_at) >= i64::try_from(every.as_millis()).unwrap_or(i64::MAX)
         {
             tell_systemd(&[sd_notify::NotifyState::Watchdog]);
@@ -189,6 +199,16 @@ impl Observer for Watcher {
             }
         }
         Ok(true)
+    }
+
+    fn silence(&mut self, longest: Duration) {
+        let hangs = longest >= HANGS_AFTER;
+        if hangs && !self.hangs {
+            tracing::error!(
+                "something that was begun half an hour ago does not end; systemd starts espejo anew, elsewhere restart it"
+            );
+        }
+        self.hangs = hangs;
     }
 
     fn wakeup(&self) -> Option<Duration> {
