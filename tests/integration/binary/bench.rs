@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use espejo::emulator::{PageRecord, Server, Window, World};
@@ -21,9 +21,9 @@ const TOKEN: &str = "tok-bench-0123456789";
 /// The workbench.
 pub(super) struct Bench {
     dir: TempDir,
-    server: Server,
+    server: Arc<Server>,
     /// The emulator serves on a thread of its own until this goes.
-    _serving: tokio::sync::oneshot::Sender<()>,
+    serving: Arc<tokio::sync::oneshot::Sender<()>>,
     /// The workspace `Equipo`.
     pub(super) space: WorkspaceId,
 }
@@ -59,8 +59,23 @@ impl Bench {
     /// Over a world of one's own, with this many requests a minute in the config.
     pub(super) fn over(world: World, space: WorkspaceId, per_minute: u32, pages: &str) -> Self {
         let (server, serving) = serve(world);
+        Self::at(Arc::new(server), Arc::new(serving), space, per_minute, pages)
+    }
+
+    /// Another machine: a folder, state and config of its own, and the same service and token.
+    pub(super) fn beside(&self) -> Self {
+        Self::at(Arc::clone(&self.server), Arc::clone(&self.serving), self.space.clone(), 6_000, "")
+    }
+
+    fn at(
+        server: Arc<Server>,
+        serving: Arc<tokio::sync::oneshot::Sender<()>>,
+        space: WorkspaceId,
+        per_minute: u32,
+        pages: &str,
+    ) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let bench = Self { dir, server, _serving: serving, space };
+        let bench = Self { dir, server, serving, space };
         bench.write_config(per_minute, pages);
         let mut token = OpenOptions::new()
             .write(true)
@@ -245,6 +260,13 @@ impl Bench {
         let mut command = Command::new(program);
         command.args(words).arg(inner.get_program()).args(inner.get_args());
         command.env_clear().envs(inner.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        self.start(command)
+    }
+
+    /// The same with more words on its command line.
+    pub(super) fn run_with(&self, words: &[&str]) -> Daemon {
+        let mut command = self.espejo(&["run"]);
+        command.args(words);
         self.start(command)
     }
 

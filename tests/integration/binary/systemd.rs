@@ -1,6 +1,7 @@
 //! What the daemon tells systemd, seen on a socket: ready, alive, reading its config again, stopping.
 
-use std::os::unix::net::UnixDatagram;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -13,11 +14,17 @@ fn systemd_is_told_of_every_turn_of_the_daemons_life() {
         world.app_create(space, None, "Page", vec![paragraph("a", "words")]);
     });
     let place = bench.outside("notify");
-    let socket = UnixDatagram::bind(&place).unwrap();
+    life(&bench, UnixDatagram::bind(&place).unwrap(), place.to_str().unwrap());
+    // The same on an abstract socket, as containers have it.
+    let name = format!("espejo-test-{}", std::process::id());
+    let place = SocketAddr::from_abstract_name(&name).unwrap();
+    life(&bench, UnixDatagram::bind_addr(&place).unwrap(), &format!("@{name}"));
+}
+
+fn life(bench: &Bench, socket: UnixDatagram, place: &str) {
     socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-    let mut told: Vec<String> = Vec::new();
-    let mut until = |line: &str| {
-        told.clear();
+    let until = |line: &str| {
+        let mut told: Vec<String> = Vec::new();
         bench.until(line, || {
             let mut buffer = [0; 4_096];
             if let Ok(length) = socket.recv(&mut buffer) {
@@ -25,16 +32,22 @@ fn systemd_is_told_of_every_turn_of_the_daemons_life() {
             }
             told.iter().any(|one| one.starts_with(line))
         });
+        told
     };
     // Three watchdog periods of 0.2 s each are seen, so it is fed also when nothing happens.
-    let daemon = bench.run_under(&[("NOTIFY_SOCKET", place.to_str().unwrap()), ("WATCHDOG_USEC", "200000")]);
+    let daemon = bench.run_under(&[("NOTIFY_SOCKET", place), ("WATCHDOG_USEC", "200000")]);
     until("READY=1");
     until("STATUS=1 of 1 pages mirrored, 0 waiting");
     for _ in 0..3 {
         until("WATCHDOG=1");
     }
     daemon.signal(Signal::HUP);
-    until("RELOADING=1");
+    let told = until("RELOADING=1");
+    assert!(
+        told.iter()
+            .any(|line| line.strip_prefix("MONOTONIC_USEC=").is_some_and(|at| at.parse::<u64>().is_ok())),
+        "{told:?}"
+    );
     until("READY=1");
     until("WATCHDOG=1");
     daemon.signal(Signal::TERM);
