@@ -23,6 +23,7 @@ pub mod run;
 pub mod session;
 pub mod status;
 pub mod sync;
+pub mod systemd;
 pub mod undo;
 pub mod verify;
 pub mod when;

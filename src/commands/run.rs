@@ -10,7 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::desktop::Desktop;
 use super::progress::Progress;
-use super::{control, session};
+use super::{control, session, systemd};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer};
@@ -54,7 +54,7 @@ pub async fn run(
         let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
         let socket = control::listen(&config.state_dir, wishes);
         let mut observer = Watcher::new(Progress::new(bars, terminal, quiet), &config);
-        tell_systemd(&[sd_notify::NotifyState::Ready]);
+        systemd::tell(&[sd_notify::NotifyState::Ready]);
         if !waits {
             tracing::info!("mirroring {} into {}", config.base_url, config.root.display());
         }
@@ -67,9 +67,9 @@ pub async fn run(
             }
             // At once: what is under way may take some seconds more.
             match sd_notify::NotifyState::monotonic_usec_now() {
-                Ok(at) if again => tell_systemd(&[sd_notify::NotifyState::Reloading, at]),
+                Ok(at) if again => systemd::tell(&[sd_notify::NotifyState::Reloading, at]),
                 _ if again => {}
-                _ => tell_systemd(&[sd_notify::NotifyState::Stopping]),
+                _ => systemd::tell(&[sd_notify::NotifyState::Stopping]),
             }
         };
         let ended = opened.daemon.run(wished, stop, &mut observer).await;
@@ -108,17 +108,11 @@ pub async fn run(
 
 /// Lets some time go by; `true` when told to stop meanwhile.
 async fn pause(term: &mut Signal, int: &mut Signal) -> bool {
-    tell_systemd(&[sd_notify::NotifyState::Watchdog]);
+    systemd::tell(&[sd_notify::NotifyState::Watchdog]);
     tokio::select! {
         _ = term.recv() => true,
         _ = int.recv() => true,
         () = tokio::time::sleep(PAUSE) => false,
-    }
-}
-
-fn tell_systemd(state: &[sd_notify::NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(state) {
-        tracing::debug!(%error, "systemd could not be told");
     }
 }
 
@@ -178,7 +172,7 @@ impl Watcher {
             summary.attention.len() + summary.conflicts
         );
         if words != self.told {
-            tell_systemd(&[sd_notify::NotifyState::Status(&words)]);
+            systemd::tell(&[sd_notify::NotifyState::Status(&words)]);
             self.told = words;
         }
     }
@@ -187,7 +181,7 @@ impl Watcher {
 impl Observer for Watcher {
     fn turn(&mut self, engine: &Engine, _: &[Happening], now: Timestamp) -> Result<bool, StoreError> {
         if self.feeds(now) {
-            tell_systemd(&[sd_notify::NotifyState::Watchdog]);
+            systemd::tell(&[sd_notify::NotifyState::Watchdog]);
         }
         let shows = self.progress.is_on() && self.progress.is_due(now);
         if shows || now.since_ms(self.status_at) >= STATUS_EVERY_MS {
@@ -218,10 +212,8 @@ impl Observer for Watcher {
                             super::output::count(files as u64, "stored file", "stored files")
                         ),
                     };
-                    tracing::info!(
-                        "{} pages{stored} mirrored; from now on changes are followed",
-                        summary.mirrored
-                    );
+                    let pages = super::output::count(summary.mirrored as u64, "page", "pages");
+                    tracing::info!("{pages}{stored} mirrored; from now on changes are followed");
                 }
             }
         }
