@@ -74,3 +74,36 @@ fn the_units_fit_the_program() {
         assert!(!value("WatchdogSec").is_empty(), "{name}");
     }
 }
+
+/// What the package names is there or is made for it, and its scripts leave people's things alone.
+#[test]
+fn the_package_holds_what_is_there_and_removes_nothing_of_anybodys() {
+    let project = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(project.join(path)).unwrap();
+    let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
+    let package = &manifest["package"]["metadata"]["deb"];
+    let script = read("packaging/build-deb");
+    for asset in package["assets"].as_array().unwrap() {
+        let source = asset[0].as_str().unwrap();
+        let is_made = source
+            .strip_prefix("target/package/")
+            .is_some_and(|made| script.contains(&format!(" >\"$made/{made}\"")));
+        let is_there = source == "target/release/espejo" || project.join(source).exists();
+        assert!(is_made || is_there, "{source}");
+    }
+    let unit = read("packaging/systemd/espejo.service");
+    assert!(unit.contains("\nExecStart=%h/.cargo/bin/espejo run\n"), "the script looks for this line");
+    for name in ["postinst", "prerm", "postrm"] {
+        let script = read(&format!("packaging/deb/{name}"));
+        let words: Vec<&str> = script.lines().filter(|line| !line.starts_with('#')).collect();
+        let words = words.join("\n");
+        for never in ["rm ", "rmdir", "find ", "/etc/espejo", "/var/lib", "enable", "disable"] {
+            assert!(!words.contains(never), "{name} says {never}");
+        }
+    }
+    // The container hands in what the config and the token are looked for by.
+    let container = read("packaging/container/Containerfile");
+    for name in ["CONFIGURATION_DIRECTORY=", "STATE_DIRECTORY=", "CREDENTIALS_DIRECTORY="] {
+        assert!(container.contains(name), "{name}");
+    }
+}
