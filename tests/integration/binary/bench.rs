@@ -14,9 +14,11 @@ use espejo::model::{Blocks, PageId, WorkspaceId};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::serve::serve;
+
 /// A machine that compiles beside the tests is slow; one on which nothing happens for this long is stuck.
 pub(super) const DEADLINE: Duration = Duration::from_secs(40);
-const TOKEN: &str = "tok-bench-0123456789";
+pub(super) const TOKEN: &str = "tok-bench-0123456789";
 
 /// The workbench.
 pub(super) struct Bench {
@@ -263,13 +265,6 @@ impl Bench {
         self.start(command)
     }
 
-    /// The same with more words on its command line.
-    pub(super) fn run_with(&self, words: &[&str]) -> Daemon {
-        let mut command = self.espejo(&["run"]);
-        command.args(words);
-        self.start(command)
-    }
-
     /// The same with variables in its environment.
     pub(super) fn run_under(&self, environment: &[(&str, &str)]) -> Daemon {
         let mut command = self.espejo(&["run"]);
@@ -469,21 +464,6 @@ impl Drop for Daemon {
         let _killed = self.child.kill();
         let _waited = self.child.wait();
     }
-}
-
-/// Puts a world on a port, on a thread of its own, until the sender goes.
-fn serve(world: World) -> (Server, tokio::sync::oneshot::Sender<()>) {
-    let (ready, server) = std::sync::mpsc::channel();
-    let (serving, ended) = tokio::sync::oneshot::channel::<()>();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            ready.send(Server::start(world, TOKEN).await.expect("a port")).expect("the bench waits for it");
-            // An error is the bench's end.
-            let _end = ended.await;
-        });
-    });
-    (server.recv().expect("a server"), serving)
 }
 
 /// The binary without a config.

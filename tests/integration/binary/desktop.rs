@@ -86,7 +86,7 @@ fn a_desktop_that_is_not_there_harms_nothing() {
 #[test]
 fn programs_read_the_log_as_json() {
     let bench = bench("");
-    let daemon = bench.run_with(&["--log-format", "json"]);
+    let daemon = bench.run_beneath(&["sh", "-c", "exec \"$@\" --log-format json", "sh"]);
     bench.until_in_step();
     bench.until("something is logged", || bench.log().lines().count() > 1);
     assert_eq!(daemon.stop().code(), Some(0));

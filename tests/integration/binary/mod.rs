@@ -15,6 +15,7 @@ mod machines;
 mod passes;
 mod past;
 mod refusals;
+mod serve;
 mod sick;
 mod state;
 mod storage;
