@@ -137,7 +137,8 @@ pub fn last_words(style: Style, sentence: &str) -> String {
 }
 
 /// A sentence without the numbers that the system's errors carry: `(os error 2)` says nothing to a person.
-fn without_numbers(sentence: &str) -> String {
+#[must_use]
+pub fn without_numbers(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
     let mut rest = sentence;
     while let Some((before, after)) = rest.split_once(" (os error ") {

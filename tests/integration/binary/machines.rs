@@ -69,9 +69,12 @@ fn what_is_done_on_one_machine_comes_to_the_other() {
         two.page("Two renamed.md").exists() && two.text("One.md").contains("from the first machine")
     });
     until_alike(&one, &two);
-    // Different words of one page at once.
+    // Different words of one page, before either has seen the other's; within one moment the limits of the promises hold.
+    there.signal(Signal::STOP);
     append(&one.page("One.md"), "\nlast from here\n");
     save(&two.page("One.md"), &two.text("One.md").replace("the first line", "the very first line"));
+    one.until("the first one's is sent", || words(&one.content("One")).contains("last from here"));
+    there.signal(Signal::CONT);
     one.until("both edits are in", || {
         let page = words(&one.content("One"));
         page.contains("last from here") && page.contains("the very first line")
