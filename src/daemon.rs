@@ -8,7 +8,6 @@ mod pass;
 mod under_way;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -140,7 +139,7 @@ impl Daemon {
     ) -> Result<Ended, StoreError> {
         let (hints, mut hinted) = mpsc::unbounded_channel();
         let news = hints.clone();
-        let mut watcher = Watch::new(self.mirror.root().to_owned(), hints);
+        let mut watcher = Watch::new(Arc::clone(&self.mirror), hints);
         let mut begun = UnderWay::default();
         let mut asked: Option<Asked> = None;
         let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
@@ -313,15 +312,15 @@ impl Daemon {
 
 /// The watch on the folder, started anew when it dies.
 struct Watch {
-    root: PathBuf,
+    mirror: Arc<Mirror>,
     hints: mpsc::UnboundedSender<Event>,
     watcher: Option<Watcher>,
     told: bool,
 }
 
 impl Watch {
-    fn new(root: PathBuf, hints: mpsc::UnboundedSender<Event>) -> Self {
-        let mut watch = Self { root, hints, watcher: None, told: false };
+    fn new(mirror: Arc<Mirror>, hints: mpsc::UnboundedSender<Event>) -> Self {
+        let mut watch = Self { mirror, hints, watcher: None, told: false };
         watch.start();
         watch
     }
@@ -330,7 +329,7 @@ impl Watch {
         let hints = self.hints.clone();
         // The loop may have ended; a hint is then worth nothing.
         let hand_on = move |event| drop(hints.send(event));
-        match Watcher::start(&self.root, hand_on) {
+        match Watcher::start(self.mirror.root(), self.mirror.hands(), hand_on) {
             Ok(watcher) => {
                 self.watcher = Some(watcher);
                 self.told = false;

@@ -24,7 +24,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
     let now = daemon::wall_now();
     let (rows, stored, mut outlooks) = match ReadOnly::open(&config.state_dir)? {
         Some(mut state) => {
-            (all_rows(&mut state)?, stored::rows(&state.storage()?), why::outlooks(&mut state, config, now)?)
+            (all_rows(&mut state)?, stored::rows(&state.storage()?), why::outlooks(&state, config, now)?)
         }
         None => (Vec::new(), Vec::new(), BTreeMap::new()),
     };
@@ -33,7 +33,8 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
     }
     let next_check =
         |row: &CanvasRow| row.id.as_ref().and_then(|id| outlooks.get(id)).and_then(|outlook| outlook.next);
-    let stored = if config.storage.enabled { stored } else { Vec::new() };
+    let mut stored = if config.storage.enabled { stored } else { Vec::new() };
+    stored.iter_mut().for_each(|row| row.foretold(&outlooks));
     let (rows, stored): (Vec<CanvasRow>, Vec<stored::Row>) = match path {
         None => (rows, stored),
         Some(path) => {

@@ -1,4 +1,4 @@
-//! `espejo why`: when a page is looked at next, and why then. It runs the schedule of the daemon ahead on what the state
+//! `espejo why`: when a file is looked at next, and why then. It runs the schedule of the daemon ahead on what the state
 //! says, and keeps nothing.
 
 use std::collections::BTreeMap;
@@ -14,51 +14,48 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
 use crate::engine::polling;
-use crate::model::{Node, PollState, Presence, Timestamp};
-use crate::store::{CanvasRow, ReadOnly, StoreError};
+use crate::model::{MirrorPath, PollState, Timestamp};
+use crate::store::{CanvasRow, PolledRow, ReadOnly, StoreError};
 
 /// A page counts as being worked at, or beside such a one, this long after the last sign of life.
 const LATELY_MS: i64 = 2 * 3_600_000;
 
-/// What the schedule has in mind for one page.
+/// What the schedule has in mind for one target.
 #[derive(Debug, Clone, Copy)]
 pub struct Outlook {
     poll: PollState,
     /// When it is looked at next, if a daemon runs and nothing changes before.
     pub next: Option<Timestamp>,
-    /// How many pages have never been read and come before it.
+    /// How many targets have never been read and come before it.
     unread_before: usize,
 }
 
-/// The outlook of every page that is polled, by its id.
+/// The outlook of everything that is polled, by its id.
 ///
 /// # Errors
 /// [`StoreError`] when the state cannot be read.
 pub fn outlooks(
-    state: &mut ReadOnly,
+    state: &ReadOnly,
     config: &Config,
     now: Timestamp,
 ) -> Result<BTreeMap<String, Outlook>, StoreError> {
-    let loaded = state.load()?;
-    let is_polled = |node: &&Node| {
-        matches!(node.remote.presence, Presence::Listed | Presence::Hidden)
-            && loaded.workspaces.get(&node.workspace).is_some_and(|space| space.present)
-    };
+    let (read, unread): (Vec<PolledRow>, Vec<PolledRow>) =
+        state.polled()?.into_iter().partition(|row| row.is_read);
     let settings = config.settings();
     let pace = polling::Pace::new(settings.requests_per_minute, Vec::new(), now);
     let every_ms = pace.background_every_ms();
-    let (read, unread): (Vec<&Node>, Vec<&Node>) =
-        loaded.pages.values().filter(is_polled).partition(|node| node.remote.body.is_some());
-    let polls: Vec<PollState> = read.iter().map(|node| node.poll).collect();
+    let polls: Vec<PollState> = read.iter().map(|row| row.poll).collect();
     // What has never been read goes first, all of it.
     let first = now.plus_ms(every_ms * i64::try_from(unread.len()).unwrap_or(i64::MAX / every_ms));
     let turns = polling::forecast(&polls, every_ms, settings.eager, first);
-    let known = read.iter().zip(turns).map(|(node, next)| {
-        (node.id.to_string(), Outlook { poll: node.poll, next, unread_before: unread.len() })
-    });
-    let new = unread.iter().enumerate().map(|(before, node)| {
+    let left = unread.len();
+    let known = read
+        .into_iter()
+        .zip(turns)
+        .map(|(row, next)| (row.id, Outlook { poll: row.poll, next, unread_before: left }));
+    let new = unread.into_iter().enumerate().map(|(before, row)| {
         let next = Some(now.plus_ms(every_ms * i64::try_from(before).unwrap_or(0)));
-        (node.id.to_string(), Outlook { poll: node.poll, next, unread_before: before })
+        (row.id, Outlook { poll: row.poll, next, unread_before: before })
     });
     Ok(known.chain(new).collect())
 }
@@ -71,10 +68,7 @@ impl Outlook {
         if poll.last.0 == 0 {
             let others = match self.unread_before {
                 0 => String::new(),
-                before => format!(
-                    "; {} before it",
-                    output::count(before as u64, "other page is", "other pages are")
-                ),
+                before => format!("; {} before it", output::count(before as u64, "other is", "others are")),
             };
             return ("unread", format!("it has never been read{others}"));
         }
@@ -106,11 +100,16 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
     };
     let mut state = ReadOnly::open(&config.state_dir)?;
     let row = match &mut state {
-        Some(state) => all_rows(state)?.into_iter().find(|row| row.path.as_deref() == Some(place.as_str())),
+        Some(state) => {
+            match all_rows(state)?.into_iter().find(|row| row.path.as_deref() == Some(place.as_str())) {
+                None => stored_row(state, &place)?,
+                found => found,
+            }
+        }
         None => None,
     };
     let (Some(row), Some(state)) = (row, &mut state) else {
-        bail!("{place} is no mirrored page, whiteboard or slide; espejo list shows what is");
+        bail!("{place} is not mirrored; espejo list shows what is");
     };
     let outlook =
         row.id.as_ref().and_then(|id| outlooks(state, config, now).map(|mut all| all.remove(id)).transpose());
@@ -140,6 +139,31 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
     Ok(Exit::Done)
 }
 
+/// What stands at `place` in the storage; of a file, what is looked at is the list of its folder.
+fn stored_row(state: &ReadOnly, place: &MirrorPath) -> Result<Option<CanvasRow>, StoreError> {
+    let stored = state.storage()?;
+    let file = stored.files.values().find(|node| node.base.as_ref().is_some_and(|base| base.path == *place));
+    let folder = match file {
+        Some(file) => file.remote.folder.as_ref().and_then(|id| stored.folders.get(id)),
+        None => stored.folders.values().find(|node| node.at.as_ref() == Some(place)),
+    };
+    if file.is_none() && folder.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(CanvasRow {
+        kind: if file.is_some() { "file" } else { "folder" },
+        id: folder.map_or_else(
+            || file.map(|node| node.remote.id.to_string()),
+            |node| Some(node.remote.id.to_string()),
+        ),
+        workspace: None,
+        path: Some(place.to_string()),
+        title: place.name().to_owned(),
+        state: "synced",
+        checked_at: folder.map(|node| node.poll.last).or(file.map(|node| node.seen_at)).filter(|at| at.0 > 0),
+    }))
+}
+
 fn words(
     row: &CanvasRow,
     outlook: Option<&Outlook>,
@@ -154,10 +178,13 @@ fn words(
     }
     match outlook {
         Some(outlook) => outlook.reason(now),
-        None if row.kind == "page" => ("absent", "its page is not in the service's list".to_owned()),
-        None => (
-            "in turn",
-            "whiteboards and slides take turns with the pages, the ones being worked at first".to_owned(),
+        None if row.kind == "presentation" => {
+            ("listed", "its list of slides is asked for every few minutes".to_owned())
+        }
+        None if row.kind == "file" => (
+            "listed",
+            "the list at the top of the storage shows it, which has its turn like any folder's".to_owned(),
         ),
+        None => ("absent", "it is not in the service's list".to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! Looks at single pages: what is polled next, and what an answer says.
+//! Looks at single pages: which one is still to be made, and what an answer says. News is polled for in `targets`.
 
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
@@ -18,8 +18,8 @@ const UNREADABLE_PATIENCE: u32 = 3;
 const TOLD_AFTER: u32 = 3;
 
 impl Engine {
-    /// The next look of the background: first mirror, full pass, polling.
-    pub(super) fn next_poll(&mut self) -> Option<(Effect, Purpose)> {
+    /// The next look at a page that has not been seen yet, or not in this pass.
+    pub(super) fn next_page_look(&mut self) -> Option<(Effect, Purpose)> {
         let unseen = self.unseen();
         let wanted = self.full_pass.as_ref().map_or(0, |_| self.pass_left());
         // A small rest fits into the room that edits do not need; a large one is spread over the minute.
@@ -29,49 +29,22 @@ impl Engine {
         if !self.pace.allows(class, 1, burst, self.now) {
             return None;
         }
-        let ready = |page: &PageId| {
-            !self.is_busy(page) && self.moments.get(page).is_none_or(|moment| moment.retry_at <= self.now)
-        };
+        let ready = |page: &PageId| self.may_be_looked_at(page);
         let next = unseen.into_iter().find(|page| ready(page)).or_else(|| {
-            let pages = || self.polled().filter(|node| ready(&node.id));
-            let targets = || pages().map(|node| (&node.id, &node.poll));
-            if self.full_pass.is_some()
-                && let Some(node) = pages().find(|node| self.pass_wants(&node.id))
-            {
-                return Some(node.id.clone());
-            }
-            if self.full_pass.is_some() {
-                // A pass has an end: polling goes on after it.
-                return None;
-            }
-            poll::next(targets(), self.poll_slot, self.settings.eager, self.now).cloned()
+            let mut pages = self.polled().map(|node| &node.id).filter(|page| ready(page));
+            pages.find(|page| self.full_pass.is_some() && self.pass_wants(page)).cloned()
         })?;
-        let is_quiet = left == 0 && self.is_quiet();
-        self.pace.rest(is_quiet);
-        self.poll_slot += 1;
+        self.pace.rest(false);
         let purpose = Purpose::Look { page: next.clone(), class, reserve: 0 };
         Some((Effect::FetchPage(next), purpose))
     }
 
-    /// Whether half the looks will do, for nothing has moved for hours.
-    fn is_quiet(&self) -> bool {
-        let polls = self.polled().map(|node| &node.poll).chain(self.canvas_polls());
-        !self.settings.eager && poll::rests(polls, self.pace.background_every_ms(), self.now)
-    }
-
-    pub(super) fn next_poll_due(&self, now: Timestamp) -> Timestamp {
-        let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
-        let at = self.pace.earliest(class, 1, false, now);
-        let work = self.polled().any(|node| node.remote.body.is_none() || self.pass_wants(&node.id));
-        if work || self.settings.eager { at } else { at.max(poll::next_check(now)) }
-    }
-
-    /// Pages whose bodies have never been seen, shallow ones first.
+    /// Pages whose bodies have never been seen: those in a folder that somebody has listed first, then shallow ones.
     fn unseen(&self) -> Vec<PageId> {
-        let mut pages: Vec<(usize, &Node)> = self
+        let mut pages: Vec<((bool, usize), &Node)> = self
             .polled()
             .filter(|node| node.remote.body.is_none())
-            .map(|node| (self.depth(node), node))
+            .map(|node| ((!self.is_in_opened_folder(node), self.depth(node)), node))
             .collect();
         pages.sort_by(|(a, x), (b, y)| {
             a.cmp(b).then(x.remote.position.total_cmp(&y.remote.position)).then_with(|| x.id.cmp(&y.id))
@@ -89,7 +62,7 @@ impl Engine {
         depth
     }
 
-    fn polled(&self) -> impl Iterator<Item = &Node> {
+    pub(super) fn polled(&self) -> impl Iterator<Item = &Node> {
         self.trees.pages.values().filter(|node| {
             matches!(node.remote.presence, Presence::Listed | Presence::Hidden)
                 && self.is_live(&node.workspace)

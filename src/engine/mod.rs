@@ -23,6 +23,7 @@ mod ids;
 mod lists;
 mod looks;
 mod moves;
+mod opened;
 mod pace;
 mod place;
 mod poll;
@@ -32,6 +33,7 @@ mod remove;
 mod service;
 mod shared;
 mod storage;
+mod targets;
 mod text;
 mod trees;
 
@@ -99,6 +101,7 @@ pub struct Engine {
     boards: boards::Boards,
     happened: Vec<Happening>,
     asked: asked::Asked,
+    opened: opened::Opened,
     keeping: history::Keeping,
     /// Personal storage, a state machine of its own.
     storage: storage::Storage,
@@ -249,6 +252,7 @@ impl Engine {
             boards,
             happened: Vec::new(),
             asked: asked::Asked::default(),
+            opened: opened::Opened::default(),
             keeping,
             storage: stored,
         };
@@ -265,6 +269,10 @@ impl Engine {
         self.advance(now);
         match event {
             Event::Hint(path) => self.watch.hint(path, self.now, self.settings.pages.settle_ms),
+            Event::Opened(path) => {
+                self.opened(&path);
+                return Ok(());
+            }
             Event::HintAll => {
                 self.watch.asked = self.now;
                 self.watch.scan_by(self.now);

@@ -133,8 +133,12 @@ pub fn neighbours<'a, T: PartialEq>(
         .collect()
 }
 
+/// How many scores a forecast may take, some tens of milliseconds: with many targets it is exact for a while only.
+const FORECAST_SCORES: u64 = 3_000_000;
+
 /// When each target will be looked at if nothing changes meanwhile and a look goes out every `every_ms`: the schedule
-/// itself, run ahead until each has had its turn (or as far as the guarantee of [`next`] goes).
+/// itself, run ahead until each has had its turn (or as far as the guarantee of [`next`] goes). What has not had one
+/// when that takes too long gets the guarantee of [`next`], by the age of its last look.
 #[must_use]
 pub fn forecast(polls: &[PollState], every_ms: i64, eager: bool, now: Timestamp) -> Vec<Option<Timestamp>> {
     let mut polls = polls.to_vec();
@@ -142,7 +146,8 @@ pub fn forecast(polls: &[PollState], every_ms: i64, eager: bool, now: Timestamp)
     let (mut left, mut at) = (polls.len(), now);
     // A quarter of the slots goes to the oldest look, and nothing is due while all looks are young.
     let most = 4 * polls.len() as u64 + 4 * OLD_ENOUGH_MS.unsigned_abs() / 5_000;
-    for slot in 0..most {
+    let exact = most.min(FORECAST_SCORES / (polls.len() as u64).max(1) + 1);
+    for slot in 0..exact {
         if left == 0 {
             break;
         }
@@ -157,6 +162,13 @@ pub fn forecast(polls: &[PollState], every_ms: i64, eager: bool, now: Timestamp)
         polls[target].last = at;
         unchanged(&mut polls[target]);
         at = at.plus_ms(every_ms.max(1));
+    }
+    if exact < most {
+        let mut rest: Vec<usize> = (0..polls.len()).filter(|target| turns[*target].is_none()).collect();
+        rest.sort_by_key(|target| polls[*target].last);
+        for (before, target) in (0_i64..).zip(rest) {
+            turns[target] = Some(at.plus_ms((before * 4 + 1) * every_ms));
+        }
     }
     turns
 }

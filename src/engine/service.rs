@@ -74,22 +74,24 @@ impl Engine {
         if let Some(list) = self.next_list().or_else(|| self.next_board_list()) {
             return Ok(Some(list));
         }
-        Ok(self.next_background_look())
+        Ok(self.next_opened_look().or_else(|| self.next_background_look()))
     }
 
-    /// The next look of the background: two at pages for each at a canvas, every fourth of all at storage, and whose turn
-    /// brings nothing leaves it to the others.
+    /// The next look of the background. What has not been seen yet, or not in this pass, comes first: two pages for each
+    /// canvas, every fourth of all looks at storage, and whose turn brings nothing leaves it to the others. After that
+    /// it is the schedule's choice among all there is.
     fn next_background_look(&mut self) -> Option<(Effect, Purpose)> {
         self.background_turn = (self.background_turn + 1) % 4;
         let first = match self.background_turn {
             0 => self.next_storage_look(),
-            2 => self.next_board_poll(),
+            2 => self.next_canvas_look(),
             _ => None,
         };
         first
-            .or_else(|| self.next_poll())
-            .or_else(|| self.next_board_poll())
+            .or_else(|| self.next_page_look())
+            .or_else(|| self.next_canvas_look())
             .or_else(|| self.next_storage_look())
+            .or_else(|| self.next_poll())
     }
 
     /// After a failure, one request at a time tells whether the service is back.

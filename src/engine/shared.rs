@@ -1,9 +1,9 @@
 //! Where the pages' part of the engine and personal storage meet: whose turn it is, and whose an answer is.
 
 use super::flight::{Flight, Purpose};
-use super::storage::Task;
+use super::storage::{Storage, Task};
 use super::{Engine, desk, pace};
-use crate::model::{DiskError, Effect, EffectId, Outcome, StorageEvent, Timestamp};
+use crate::model::{DiskError, Effect, EffectId, FolderId, Outcome, PollState, StorageEvent, Timestamp};
 use crate::store::StoreError;
 
 type Choice = Option<(Effect, Purpose)>;
@@ -33,6 +33,16 @@ impl Engine {
             return None;
         }
         self.storage.next_look(&mut desk!(self), &self.pace).map(purpose)
+    }
+
+    /// The list of a folder of the storage.
+    pub(super) fn storage_list(folder: Option<FolderId>) -> (Effect, Purpose) {
+        purpose(Storage::walk(folder))
+    }
+
+    /// The folders of the storage that are listed for news.
+    pub(super) fn storage_targets(&self) -> impl Iterator<Item = (Option<&FolderId>, &PollState)> {
+        self.storage.polls(self.now).filter(|_| self.root.is_ready())
     }
 
     pub(super) fn next_storage_look_due(&self, now: Timestamp) -> Timestamp {

@@ -12,6 +12,7 @@ mod act;
 mod aside;
 mod beneath;
 mod errors;
+mod hands;
 pub mod lock;
 pub mod marker;
 mod moves;
@@ -32,10 +33,11 @@ mod tests;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use act::{Act, Bench, Steps};
+pub use hands::Hands;
 pub use read::peek;
 
 use root::{Place, Root};
@@ -49,6 +51,7 @@ pub struct Mirror {
     id: String,
     clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
     can: Abilities,
+    hands: Arc<Hands>,
     bench: Mutex<Bench>,
     steps: Steps,
     lengths: Mutex<part::Lengths>,
@@ -92,6 +95,7 @@ impl Mirror {
             id: mirror_id.to_owned(),
             clock: Box::new(clock),
             can: Abilities { one_disk: true, exchange: true, no_replace: true },
+            hands: Arc::default(),
             bench: Mutex::new(Bench::default()),
             steps: Steps::default(),
             lengths: Mutex::new(part::Lengths::new()),
@@ -103,6 +107,10 @@ impl Mirror {
     /// # Errors
     /// The [`DiskError`] that says who acts next. [`Effect::Scan`] has none: its answer says what is wrong.
     pub fn perform(&self, effect: &Effect) -> Result<DiskReply, DiskError> {
+        self.hands.at(|| self.perform_now(effect))
+    }
+
+    fn perform_now(&self, effect: &Effect) -> Result<DiskReply, DiskError> {
         if matches!(effect, Effect::Scan) {
             return Ok(DiskReply::Scan(self.scan()));
         }
@@ -162,6 +170,12 @@ impl Mirror {
     pub fn note_runs(&self, number: u64) -> Result<(), DiskError> {
         let (root, _bench) = self.ready().map_err(|state| self.place.not_ready(&state))?;
         runs::note(&root, number)
+    }
+
+    /// Whether this mirror is at work, for its watcher.
+    #[must_use]
+    pub fn hands(&self) -> Arc<Hands> {
+        Arc::clone(&self.hands)
     }
 
     /// The root's path, its own links resolved as far as it could be found yet. The watcher is started on this.

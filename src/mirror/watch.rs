@@ -17,7 +17,7 @@ use std::{fs, thread};
 use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind, RenameMode};
 use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::is_reserved;
+use super::{Hands, is_reserved};
 use crate::model::is_tool_folder;
 use crate::model::{Event, MirrorPath};
 
@@ -62,14 +62,18 @@ pub enum WatchError {
 }
 
 impl Watcher {
-    /// Watches everything beneath `root` (see [`super::Mirror::root`]) and calls `on` with [`Event::Hint`] and
-    /// [`Event::HintAll`], on a thread of its own, until the watcher is dropped.
+    /// Watches everything beneath `root` (see [`super::Mirror::root`]) and calls `on` with [`Event::Hint`],
+    /// [`Event::HintAll`], and [`Event::Opened`] for what is opened while `hands` rest, on a thread of its own, until the watcher is dropped.
     ///
     /// What changed before this returns is not reported: scan after it.
     ///
     /// # Errors
     /// [`WatchError`], with the mend in its words.
-    pub fn start(root: &Path, on: impl Fn(Event) + Send + 'static) -> Result<Self, WatchError> {
+    pub fn start(
+        root: &Path,
+        hands: Arc<Hands>,
+        on: impl Fn(Event) + Send + 'static,
+    ) -> Result<Self, WatchError> {
         let other = |why: String| WatchError::Other { root: root.to_owned(), why };
         let refused = |error: notify::Error| match &error.kind {
             ErrorKind::MaxFilesWatch => WatchError::Limit,
@@ -83,8 +87,13 @@ impl Watcher {
         let (sender, receiver) = sync_channel(QUEUE);
         let overflow = Arc::new(AtomicBool::new(false));
         let limited = Arc::new(AtomicBool::new(false));
-        let sorter =
-            Sorter { root: root.clone(), sender, overflow: overflow.clone(), limited: limited.clone() };
+        let sorter = Sorter {
+            root: root.clone(),
+            hands,
+            sender,
+            overflow: overflow.clone(),
+            limited: limited.clone(),
+        };
         // Links are not followed: a link to `/` in the mirror would have the whole disk watched.
         let config = Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(move |event| sorter.sort(event), config).map_err(refused)?;
@@ -175,6 +184,7 @@ enum Sorted {
 /// Runs on notify's thread: sorts, never waits.
 struct Sorter {
     root: PathBuf,
+    hands: Arc<Hands>,
     sender: SyncSender<Sorted>,
     overflow: Arc<AtomicBool>,
     limited: Arc<AtomicBool>,
@@ -192,10 +202,18 @@ impl Sorter {
                 return self.send(Sorted::Changed(Event::HintAll));
             }
         };
-        // Reading and listing, our own above all, is most of what comes. The end of a write is kept.
+        // Reading and listing, our own above all, is most of what comes. The end of a write is kept, and what others
+        // open is told, as long as there is room.
         if let EventKind::Access(access) = event.kind
             && access != AccessKind::Close(AccessMode::Write)
         {
+            if matches!(access, AccessKind::Open(_)) && !self.hands.are_heard() {
+                for path in event.paths {
+                    if let Some(Event::Hint(place)) = hint(&self.root, &path) {
+                        self.sender.try_send(Sorted::Changed(Event::Opened(place))).ok();
+                    }
+                }
+            }
             return;
         }
         // Comes without a path.

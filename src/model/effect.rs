@@ -113,6 +113,8 @@ pub enum Expect {
 pub enum Event {
     /// The watcher named a path: a hint that a scan may find something.
     Hint(MirrorPath),
+    /// Somebody opened a file or a folder: a hint that it is being read.
+    Opened(MirrorPath),
     /// The watcher lost events, or a folder moved: scan everything.
     HintAll,
     /// An effect ended.

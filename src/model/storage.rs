@@ -5,8 +5,8 @@
 use std::fmt;
 
 use super::{
-    AttachmentId, ContentHash, DiskError, EffectId, FileId, FolderId, MirrorPath, Stamp, Timestamp,
-    WorkspaceId,
+    AttachmentId, ContentHash, DiskError, EffectId, FileId, FolderId, MirrorPath, PollState, Stamp,
+    Timestamp, WorkspaceId,
 };
 
 /// A folder of the user's storage, as the service shows it (API document, "Storage folder").
@@ -264,10 +264,8 @@ pub struct FolderNode {
     pub stem: Option<String>,
     /// Where it is on disk, once it is.
     pub at: Option<MirrorPath>,
-    /// When what is in it was last listed; 0 for never.
-    pub walked_at: Timestamp,
-    /// How long until it is listed again, in milliseconds.
-    pub gap_ms: i64,
+    /// How its list stands in the schedule: when it was last listed, and how lively it is.
+    pub poll: PollState,
     /// A person let go of what a guard held.
     pub approved: bool,
 }

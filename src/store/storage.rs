@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Row, params};
 
-use super::rows::{path, stamp_of, stamp_values, table};
+use super::rows::{path, poll_of, stamp_of, stamp_values, table};
 use super::{Store, StoreError};
 use crate::model::{
     AttachmentId, ContentHash, FileId, FileNode, FolderId, FolderNode, LocalOnly, MirrorPath, Seen,
@@ -59,7 +59,9 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn save_storage_folder(&mut self, node: &FolderNode) -> Result<(), StoreError> {
         self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO storage_folders VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO storage_folders VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
+            )?
             .execute(params![
                 node.remote.id.as_str(),
                 node.remote.parent.as_ref().map(FolderId::as_str),
@@ -68,9 +70,12 @@ impl Store {
                 node.listed,
                 node.stem,
                 node.at.as_ref().map(MirrorPath::as_str),
-                node.walked_at.0,
-                node.gap_ms,
                 node.approved,
+                node.poll.last.0,
+                node.poll.life.0,
+                node.poll.changes,
+                node.poll.changes_at.0,
+                node.poll.gap_ms,
             ])?;
         Ok(())
     }
@@ -228,9 +233,8 @@ fn folder_of(row: &Row<'_>) -> Result<FolderNode, StoreError> {
         listed: row.get("listed")?,
         stem: row.get("stem")?,
         at: optional(row, "at", path)?,
-        walked_at: Timestamp(row.get("walked_at")?),
-        gap_ms: row.get("gap_ms")?,
         approved: row.get("approved")?,
+        poll: poll_of(row)?,
     })
 }
 

@@ -20,6 +20,7 @@ mod fidelity;
 mod folder;
 mod hands;
 mod luck;
+mod opened;
 mod play;
 mod quiet;
 mod regressions;

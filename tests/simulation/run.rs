@@ -385,6 +385,10 @@ impl Run {
             }
             let delay = self.luck.between(1, 150);
             self.later(delay, Due::Hint(Event::Hint(path.clone())));
+            // Whoever changes a file has often opened it. Drawn from no luck, so that old scripts stay what they were.
+            if (self.now_ms / 7 + i64::from(path.as_str().len() as u32)) % 3 == 0 {
+                self.later(delay, Due::Hint(Event::Opened(path.clone())));
+            }
             if self.luck.chance(8) {
                 let delay = self.luck.between(1, 2_000);
                 self.later(delay, Due::Hint(Event::Hint(path)));

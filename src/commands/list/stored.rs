@@ -1,11 +1,13 @@
 //! The stored files and folders of `espejo list`, with their sizes.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
 use super::rfc3339;
 use crate::commands::output;
+use crate::commands::why::Outlook;
 use crate::model::{FileNode, FolderNode, MirrorPath, Seen, Timestamp};
 use crate::store::StoredStorage;
 
@@ -18,6 +20,8 @@ pub(super) struct Row {
     size: Option<u64>,
     state: &'static str,
     checked_at: Option<Timestamp>,
+    /// When a folder is listed next.
+    next_check: Option<Timestamp>,
     why: Option<String>,
 }
 
@@ -37,6 +41,7 @@ pub(super) fn rows(stored: &StoredStorage) -> Vec<Row> {
             size: Some(item.size),
             state: if sent { "sending" } else { "local only" },
             checked_at: None,
+            next_check: None,
             why: Some(item.why.clone()).filter(|why| !why.is_empty()),
         }
     }));
@@ -56,7 +61,8 @@ fn of_folder(node: &FolderNode) -> Row {
             (true, false) => "incoming",
             (false, _) => "leaving",
         },
-        checked_at: Some(node.walked_at).filter(|at| at.0 > 0),
+        checked_at: Some(node.poll.last).filter(|at| at.0 > 0),
+        next_check: None,
         why: None,
     }
 }
@@ -86,6 +92,7 @@ fn of_file(stored: &StoredStorage, node: &FileNode) -> Row {
             _ => "leaving",
         },
         checked_at: Some(node.seen_at).filter(|at| at.0 > 0),
+        next_check: None,
         why: None,
     }
 }
@@ -93,6 +100,11 @@ fn of_file(stored: &StoredStorage, node: &FileNode) -> Row {
 impl Row {
     pub(super) fn is_within(&self, place: &MirrorPath) -> bool {
         self.path.as_ref().is_some_and(|path| path.is_within(place))
+    }
+
+    /// Notes when the schedule has its turn.
+    pub(super) fn foretold(&mut self, outlooks: &BTreeMap<String, Outlook>) {
+        self.next_check = self.id.as_ref().and_then(|id| outlooks.get(id)).and_then(|outlook| outlook.next);
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -104,6 +116,7 @@ impl Row {
             "title": self.title,
             "state": self.state,
             "checked_at": self.checked_at.map(rfc3339),
+            "next_check_at": self.next_check.map(rfc3339),
         });
         if let Some(size) = self.size {
             value["size_bytes"] = json!(size);
@@ -123,12 +136,13 @@ impl Row {
         let shown = self.path.as_ref().map_or(self.title.as_str(), MirrorPath::as_str);
         let size = self.size.map_or_else(String::new, |size| format!("  {}", output::bytes(size)));
         let end = if self.kind == "folder" { "/" } else { "" };
+        let next = self.next_check.map_or_else(String::new, |at| output::until(at.since_ms(now)));
         writeln!(
             out,
-            "{}  {}  {:9}  {}{end}{}",
+            "{}  {}  {}  {}{end}{}",
             output::paint(style, &format!("{:<10}", self.state)),
             output::paint(output::DIM, &format!("{checked:>14}")),
-            "",
+            output::paint(output::DIM, &format!("{next:>9}")),
             crate::logging::escape(shown),
             output::paint(output::DIM, &size),
         )

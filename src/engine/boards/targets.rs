@@ -1,19 +1,20 @@
-//! What is looked at next: lists of whiteboards, presentations and slides, and the elements of each canvas. Which target
-//! goes next is one small function, [`Engine::next_canvas_target`].
+//! What is looked at next: lists of whiteboards, presentations and slides, and the elements of canvases that have not been
+//! seen yet. News is polled for in `engine::targets`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::Engine;
 use super::super::pace::Class;
-use super::super::{Engine, poll};
 use super::{Choice, Purpose, board};
-use crate::model::{BoardEffect, CanvasId, CanvasNode, DeckId, PollState, Presence, Timestamp, WorkspaceId};
+use crate::model::{
+    BoardEffect, CanvasId, CanvasNode, DeckId, Effect, MirrorPath, PollState, Presence, Timestamp,
+    WorkspaceId,
+};
 
 const LIST_EVERY_MS: i64 = 60_000;
 /// Lists of slides share this many requests a minute, all presentations together.
 const SLIDE_LISTS_A_MINUTE: i64 = 4;
 pub(super) const RETRY_MS: i64 = 15_000;
-/// A look is not worth a request sooner than this, unless somebody is at work there.
-const OLD_ENOUGH_MS: i64 = 600_000;
 
 /// When lists are due and when they were last taken in, as ticks.
 #[derive(Debug, Default)]
@@ -110,8 +111,8 @@ impl Engine {
         self.now.plus_ms(LIST_EVERY_MS)
     }
 
-    /// The next look of the background at a canvas.
-    pub(in super::super) fn next_board_poll(&mut self) -> Choice {
+    /// The next look at a canvas that has not been seen yet, or not in this pass.
+    pub(in super::super) fn next_canvas_look(&mut self) -> Choice {
         if !self.boards_are_on() {
             return None;
         }
@@ -121,35 +122,35 @@ impl Engine {
         if !self.pace.allows(class, 1, burst, self.now) {
             return None;
         }
-        let canvas = self.next_canvas_target()?;
-        Some(board(BoardEffect::ListElements(canvas.clone()), Purpose::Look { canvas, class }))
-    }
-
-    /// Which canvas is looked at next: one never seen, one that a pass waits for, one being edited right now, or the one
-    /// with the best score.
-    fn next_canvas_target(&self) -> Option<CanvasId> {
-        let ready = |node: &&CanvasNode| !self.is_canvas_busy(&node.id) && !self.waits_for_time(&node.id);
-        let all = || self.polled_canvases().filter(ready);
-        if let Some(node) = all().find(|node| node.remote.is_none()) {
-            return Some(node.id.clone());
-        }
-        if self.full_pass.is_some() {
-            return all().find(|node| self.pass_wants_canvas(&node.id)).map(|node| node.id.clone());
-        }
-        let overdue = |node: &CanvasNode| self.now.since_ms(node.poll.last) - node.poll.gap_ms;
-        let hot = all().filter(|node| node.poll.gap_ms > 0 && overdue(node) >= 0);
-        let old = all().filter(|node| {
-            self.settings.eager || self.now.since_ms(node.poll.last) >= OLD_ENOUGH_MS.min(self.lap_ms())
+        let wanted = self.ready_canvases().find(|node| {
+            node.remote.is_none() || self.full_pass.is_some() && self.pass_wants_canvas(&node.id)
         });
-        let best = |a: &&CanvasNode, b: &&CanvasNode| {
-            poll::score(&a.poll, self.now).total_cmp(&poll::score(&b.poll, self.now))
-        };
-        hot.max_by_key(|node| overdue(node)).or_else(|| old.max_by(best)).map(|node| node.id.clone())
+        let canvas = wanted?.id.clone();
+        self.pace.rest(false);
+        Some(Self::canvas_look(&canvas, class))
     }
 
-    /// How long a lap over all canvases may take at the least: one look a second.
-    fn lap_ms(&self) -> i64 {
-        (i64::try_from(self.boards.canvases.len()).unwrap_or(i64::MAX / 2_000) * 1_000).max(30_000)
+    /// A look at the elements of a canvas.
+    pub(in super::super) fn canvas_look(canvas: &CanvasId, class: Class) -> (Effect, super::super::Purpose) {
+        let canvas = canvas.clone();
+        board(BoardEffect::ListElements(canvas.clone()), Purpose::Look { canvas, class })
+    }
+
+    /// The canvases that are looked at for news.
+    pub(in super::super) fn canvas_targets(&self) -> impl Iterator<Item = (&CanvasId, &PollState)> {
+        let on = self.boards_are_on();
+        self.ready_canvases().filter(move |_| on).map(|node| (&node.id, &node.poll))
+    }
+
+    /// The canvas whose file is at `path`, and when it was last looked at.
+    pub(in super::super) fn canvas_at(&self, path: &MirrorPath) -> Option<(CanvasId, Timestamp)> {
+        let canvas = self.boards.files.get(path)?.canvas.as_ref()?;
+        self.boards.canvases.get(canvas).map(|node| (canvas.clone(), node.poll.last))
+    }
+
+    /// The canvases that may be looked at now.
+    fn ready_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
+        self.polled_canvases().filter(|node| !self.is_canvas_busy(&node.id) && !self.waits_for_time(&node.id))
     }
 
     fn polled_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
@@ -157,11 +158,6 @@ impl Engine {
             .canvases
             .values()
             .filter(|node| node.presence == Presence::Listed && self.is_canvas_live(node))
-    }
-
-    /// How each polled canvas stands in the schedule.
-    pub(in super::super) fn canvas_polls(&self) -> impl Iterator<Item = &PollState> {
-        self.polled_canvases().map(|node| &node.poll)
     }
 
     /// Looks that are still to be made: first ones, and those of a pass.

@@ -48,14 +48,9 @@ impl Storage {
     /// Lists and links take turns, so that files come early and the number of them is known soon.
     pub(super) fn next_walk_or_link(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
         self.turn = !self.turn;
-        let walk = self.next_folder(desk.now).filter(|folder| {
-            // Polling rests during a pass: it has an end.
-            let since = self.pass.map_or(u64::MAX, |pass| pass.since);
-            self.walks.get(folder).is_some_and(|walk| walk.wanted.is_some() || walk.looked <= since)
-        });
-        match (walk, self.turn) {
-            (Some(folder), true) => Some(self.walk(folder)),
-            (folder, _) => self.next_link(desk).or_else(|| folder.map(|folder| self.walk(folder))),
+        match (self.next_folder(desk.now), self.turn) {
+            (Some(folder), true) => Some(Self::walk(folder)),
+            (folder, _) => self.next_link(desk).or_else(|| folder.map(Self::walk)),
         }
     }
 

@@ -266,9 +266,10 @@ impl Storage {
 
     /// The next look at the service.
     pub(super) fn next_look(&mut self, desk: &mut Desk<'_>, pace: &Pace) -> Option<(Effect, Task)> {
-        let looks =
-            self.under_way.iter().filter(|task| matches!(task, Task::Walk(_) | Task::Link(_))).count();
-        if !self.is_on() || looks >= LOOKS_AT_ONCE || !Rests::over(self.rests.reading.as_ref(), desk.now) {
+        if !self.is_on()
+            || self.looks_under_way() >= LOOKS_AT_ONCE
+            || !Rests::over(self.rests.reading.as_ref(), desk.now)
+        {
             return None;
         }
         let burst = self.looks_left(desk.now) <= pace.background_room(desk.now) as usize;
@@ -283,8 +284,17 @@ impl Storage {
         if self.pass.is_some() { Class::Asked } else { Class::Background }
     }
 
+    fn looks_under_way(&self) -> usize {
+        self.under_way.iter().filter(|task| matches!(task, Task::Walk(_) | Task::Link(_))).count()
+    }
+
+    /// A request or an act on disk is under way.
+    pub(super) fn is_sent(&mut self, task: Task) {
+        self.under_way.push(task);
+    }
+
     fn issue(&mut self, (effect, task): (Effect, Task)) -> (Effect, Task) {
-        self.under_way.push(task.clone());
+        self.is_sent(task.clone());
         (effect, task)
     }
 

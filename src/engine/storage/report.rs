@@ -114,7 +114,7 @@ impl Storage {
     /// Requests that wait: lists and links.
     pub(super) fn looks_left(&self, now: Timestamp) -> usize {
         let links = self.wants.values().filter(|decision| **decision != Decision::TrashThere).count();
-        links + self.walks.values().filter(|walk| walk.due <= now).count()
+        links + self.walks_due(now)
     }
 
     /// When something may be possible that is not now.
@@ -123,7 +123,7 @@ impl Storage {
         if !self.is_on() {
             return far;
         }
-        let walks = self.walks.values().map(|walk| walk.due);
+        let walks = self.walk_times();
         let acts = self.active.iter().filter_map(|id| Some(self.moments.get(id)?.act_at));
         let retries = self.wants.keys().filter_map(|id| Some(self.moments.get(id)?.retry_at));
         let candidates = self
@@ -151,7 +151,7 @@ impl Storage {
     pub(in crate::engine) fn wants_look(&self, now: Timestamp) -> bool {
         self.is_on()
             && Rests::over(self.rests.reading.as_ref(), now)
-            && (self.walks.values().any(|walk| walk.due <= now)
+            && (self.walks_due(now) > 0
                 || self.wants.iter().any(|(id, decision)| {
                     *decision != Decision::TrashThere
                         && self.moments.get(id).is_none_or(|moment| moment.retry_at <= now)

@@ -1,26 +1,22 @@
 //! Walking the service's folders: which one next, and what a list says. Nothing is gone because one list lacks it.
 
-use super::{Desk, Storage, Task, effect};
+use super::super::poll;
+use super::{Desk, LOOKS_AT_ONCE, Rests, Storage, Task, effect};
 use crate::model::{
-    Effect, FileId, FileNode, FolderId, FolderNode, Seen, ServiceError, ServiceReply, StorageEffect,
-    StorageFile, StorageFolder, StorageListing, StorageReply, Timestamp,
+    Effect, FileId, FileNode, FolderId, FolderNode, PollState, Seen, ServiceError, ServiceReply,
+    StorageEffect, StorageFile, StorageFolder, StorageListing, StorageReply, Timestamp,
 };
 use crate::store::StoreError;
 
-/// A folder in which something changed is listed again this soon; each list without news doubles the time.
-const GAP_MS: i64 = 60_000;
-const GAP_MAX_MS: i64 = 900_000;
-/// With many folders: each at most once in this time for each of them, so that walks take ten requests a minute at most.
-const GAP_EACH_MS: i64 = 6_000;
-
-/// What is known of a folder's lists in this run only.
+/// What is known of a folder's lists in this run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Walk {
-    /// When it wants to be listed.
+    /// When it may be listed at the earliest.
     pub(super) due: Timestamp,
     /// When the last list that was answered was asked for, as a tick; 0 for never.
     pub(super) looked: u64,
-    pub(super) gap_ms: i64,
+    /// How it stands in the schedule that all targets share.
+    pub(super) poll: PollState,
     failures: u32,
     /// Something waits for a list that is asked for after this tick, whether it has been listed in this pass or not.
     pub(super) wanted: Option<u64>,
@@ -29,33 +25,63 @@ pub(super) struct Walk {
 }
 
 impl Storage {
-    /// Folders are listed again where they were left off; the root at once.
+    /// Folders are listed again where the schedule was left; the root at once.
     pub(super) fn plan_walks(&mut self, now: Timestamp) {
-        self.walks.insert(None, Walk { due: now, gap_ms: GAP_MS, ..Walk::default() });
+        self.walks.insert(None, Walk { due: now, poll: poll::fresh(now), ..Walk::default() });
         for (id, node) in &self.folders {
-            let due = if node.walked_at.0 == 0 {
-                now
-            } else {
-                node.walked_at.plus_ms(node.gap_ms).min(now.plus_ms(node.gap_ms))
-            };
-            self.walks.insert(Some(id.clone()), Walk { due, gap_ms: node.gap_ms, ..Walk::default() });
+            // The clock may have been set back since.
+            let poll = PollState { last: node.poll.last.min(now), ..node.poll };
+            self.walks.insert(Some(id.clone()), Walk { due: now, poll, ..Walk::default() });
         }
     }
 
-    /// Which folder is listed next: the one that has been due for longest, the root before all.
+    /// Whether something waits for this folder's list: the first one, that of a pass, or a question about what is in it.
+    fn is_needed(&self, walk: &Walk) -> bool {
+        let in_pass = self.pass.is_some_and(|pass| walk.looked <= pass.since);
+        walk.wanted.is_some() || walk.poll.last.0 == 0 || in_pass
+    }
+
+    /// Folders that may be listed now.
+    fn listable(&self, now: Timestamp) -> impl Iterator<Item = (&Option<FolderId>, &Walk)> {
+        self.walks.iter().filter(move |(folder, walk)| {
+            walk.due <= now
+                && folder.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed))
+                && !self.under_way.contains(&Task::Walk((*folder).clone()))
+        })
+    }
+
+    /// Which folder is listed next because something waits for it: the one that has been due for longest, the root before
+    /// all.
     pub(super) fn next_folder(&self, now: Timestamp) -> Option<Option<FolderId>> {
-        self.walks
-            .iter()
-            .filter(|(folder, walk)| {
-                walk.due <= now
-                    && folder.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed))
-                    && !self.under_way.contains(&Task::Walk((*folder).clone()))
-            })
+        self.listable(now)
+            .filter(|(_, walk)| self.is_needed(walk))
             .min_by_key(|(folder, walk)| (folder.is_some(), walk.due))
             .map(|(folder, _)| folder.clone())
     }
 
-    pub(super) fn walk(&self, folder: Option<FolderId>) -> (Effect, Task) {
+    /// Folders whose lists something waits for and may be asked for by `now`.
+    pub(super) fn walks_due(&self, now: Timestamp) -> usize {
+        self.walks.values().filter(|walk| walk.due <= now && self.is_needed(walk)).count()
+    }
+
+    /// When lists that something waits for may be asked for.
+    pub(super) fn walk_times(&self) -> impl Iterator<Item = Timestamp> {
+        self.walks.values().filter(|walk| self.is_needed(walk)).map(|walk| walk.due)
+    }
+
+    /// The folders that are listed for news only, for the schedule that all targets share.
+    pub(in crate::engine) fn polls(
+        &self,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (Option<&FolderId>, &PollState)> {
+        let looks = self.looks_under_way();
+        let may = self.is_on() && looks < LOOKS_AT_ONCE && Rests::over(self.rests.reading.as_ref(), now);
+        self.listable(now)
+            .filter(move |(_, walk)| may && !self.is_needed(walk))
+            .map(|(folder, walk)| (folder.as_ref(), &walk.poll))
+    }
+
+    pub(in crate::engine) fn walk(folder: Option<FolderId>) -> (Effect, Task) {
         (effect(StorageEffect::List(folder.clone())), Task::Walk(folder))
     }
 
@@ -76,10 +102,7 @@ impl Storage {
             .filter(|(folder, walk)| {
                 let listed =
                     folder.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed));
-                let known = self.pass.is_none()
-                    && folder
-                        .as_ref()
-                        .is_some_and(|id| self.folders.get(id).is_some_and(|node| node.walked_at.0 > 0));
+                let known = self.pass.is_none() && folder.is_some() && walk.poll.last.0 > 0;
                 listed && (walk.wanted.is_some() || walk.looked <= since && !known)
             })
             .count()
@@ -131,7 +154,6 @@ impl Storage {
             }
         };
         let changed = self.take_in(desk, folder.as_ref(), tick, &listing)?;
-        let folders = i64::try_from(self.walks.len()).unwrap_or(i64::MAX);
         let passed_over = self.pass.is_some_and(|pass| tick <= pass.since);
         let walk = self.walks.entry(folder.clone()).or_default();
         walk.failures = 0;
@@ -141,19 +163,19 @@ impl Storage {
         }
         walk.looked = tick;
         walk.trouble = listing.skipped.first().map(|why| format!("{} entries: {why}", listing.skipped.len()));
-        walk.gap_ms = if changed { GAP_MS } else { (walk.gap_ms.max(GAP_MS / 2) * 2).min(GAP_MAX_MS) };
-        let gap_ms = walk.gap_ms.max(folders.saturating_mul(GAP_EACH_MS).min(86_400_000));
-        if passed_over {
+        if passed_over || !too_old {
             walk.due = desk.now;
-        } else if !too_old {
-            walk.due = desk.now.plus_ms(gap_ms);
         }
+        // The first list of a folder is no sign of life.
+        if changed && walk.poll.last.0 > 0 {
+            poll::changed(&mut walk.poll, desk.now);
+        } else {
+            poll::unchanged(&mut walk.poll);
+        }
+        walk.poll.last = desk.now;
+        let poll = walk.poll;
         if let Some(id) = &folder {
-            let now = desk.now;
-            self.edit_folder(desk, id, |node| {
-                node.walked_at = now;
-                node.gap_ms = gap_ms;
-            })?;
+            self.edit_folder(desk, id, |node| node.poll = poll)?;
         }
         self.folders_active = true;
         // What was replaced waits for a list that shows its replacement, in whichever folder that one is.
@@ -220,13 +242,12 @@ impl Storage {
                 listed: true,
                 stem: None,
                 at: None,
-                walked_at: Timestamp::default(),
-                gap_ms: GAP_MS,
+                poll: poll::fresh(desk.now),
                 approved: false,
             };
             desk.store.save_storage_folder(&node)?;
             self.folders.insert(seen.id.clone(), node);
-            let walk = Walk { due: desk.now, gap_ms: GAP_MS, ..Walk::default() };
+            let walk = Walk { due: desk.now, poll: poll::fresh(desk.now), ..Walk::default() };
             self.walks.insert(Some(seen.id.clone()), walk);
             return Ok(true);
         };

@@ -10,8 +10,28 @@ use crate::model::Event;
 
 fn watch(bed: &Bed) -> (Watcher, Receiver<Event>) {
     let (sender, receiver) = channel();
-    let watcher = Watcher::start(bed.mirror.root(), move |event| drop(sender.send(event))).unwrap();
+    let watcher =
+        Watcher::start(bed.mirror.root(), bed.mirror.hands(), move |event| drop(sender.send(event))).unwrap();
     (watcher, receiver)
+}
+
+#[test]
+fn what_others_open_is_told_and_what_espejo_opens_is_not() {
+    let bed = bed();
+    bed.put("a/x.md", "x");
+    bed.put("a/y.md", "y");
+    let (_watcher, receiver) = watch(&bed);
+    bed.read("a/y.md").unwrap();
+    // Open until it is told: right after the read, it might have been the mirror.
+    let opened = std::iter::from_fn(|| {
+        fs::File::open(bed.real("a/x.md")).unwrap();
+        match receiver.recv_timeout(Duration::from_millis(50)) {
+            Ok(Event::Opened(path)) => Some(Some(path)),
+            Ok(_) | Err(RecvTimeoutError::Timeout) => Some(None),
+            Err(error) => panic!("{error}"),
+        }
+    });
+    assert_eq!(opened.take(400).flatten().next(), Some(at("a/x.md")));
 }
 
 /// Every hint up to the one at a file that is made for this.
@@ -23,6 +43,7 @@ fn hints(bed: &Bed, receiver: &Receiver<Event>, end: &str) -> Vec<String> {
             Ok(Event::Hint(path)) if path == at(end) => return found,
             Ok(Event::Hint(path)) => found.push(path.to_string()),
             Ok(Event::HintAll) => found.push("*".to_owned()),
+            Ok(Event::Opened(_)) => {}
             Ok(other) => panic!("{other:?}"),
             Err(RecvTimeoutError::Timeout) => panic!("no hint at {end}: {found:?}"),
             Err(error) => panic!("{error}: {found:?}"),
@@ -73,7 +94,7 @@ fn a_listener_that_cannot_keep_up_is_told_to_look_at_everything() {
     let (sender, receiver) = channel();
     let (open, gate) = channel::<()>();
     let gate = std::sync::Mutex::new(gate);
-    let watcher = Watcher::start(bed.mirror.root(), move |event| {
+    let watcher = Watcher::start(bed.mirror.root(), bed.mirror.hands(), move |event| {
         // Shut until the test lets it go on; open for good when the other end is gone.
         gate.lock().unwrap().recv().ok();
         sender.send(event).ok();
@@ -109,7 +130,7 @@ fn a_root_that_was_replaced_is_noticed() {
     bed.put("x.md", "");
     hints(&bed, &receiver, "1");
     assert!(watcher.is_alive());
-    let missing = Watcher::start(&bed.real("none"), |_| {});
+    let missing = Watcher::start(&bed.real("none"), bed.mirror.hands(), |_| {});
     assert!(matches!(missing, Err(WatchError::Other { .. })));
 }
 

@@ -96,7 +96,9 @@ CREATE TABLE history_meanings (
 -- Personal storage. A file's hash is made while it is downloaded or uploaded; its stamp is the file system's.
 CREATE TABLE storage_folders (
     id TEXT PRIMARY KEY, parent TEXT, name TEXT NOT NULL, position REAL NOT NULL, listed INTEGER NOT NULL,
-    stem TEXT, at TEXT, walked_at INTEGER NOT NULL, gap_ms INTEGER NOT NULL, approved INTEGER NOT NULL
+    stem TEXT, at TEXT, approved INTEGER NOT NULL,
+    poll_last INTEGER NOT NULL, poll_life INTEGER NOT NULL, poll_changes REAL NOT NULL,
+    poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE storage_files (

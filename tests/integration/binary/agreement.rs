@@ -110,6 +110,12 @@ fn differs(page: &PageRecord, path: &str, bytes: &[u8]) -> Option<String> {
     let Ok(split) = front_matter::split(text) else {
         return Some(format!("{path} has a broken front matter"));
     };
+    // A copy names the page it was made from until it is given its own.
+    if let Some(id) = split.front.as_ref().and_then(|front| front.id.as_deref())
+        && id != page.id.as_str()
+    {
+        return Some(format!("{path} names {id}"));
+    }
     let title = split.front.as_ref().and_then(|front| front.title.clone());
     let name = path.rsplit('/').next().unwrap_or_default().strip_suffix(".md").unwrap_or_default();
     if title.as_deref().unwrap_or(name) != page.title {

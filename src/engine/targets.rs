@@ -1,0 +1,72 @@
+//! The one schedule of everything that is polled: pages, canvases and folders of the storage, all of which have been seen.
+//! When each has its turn is [`poll`]'s to say; lists that have a fixed time, and first looks, are elsewhere.
+
+use super::flight::Purpose;
+use super::pace::Class;
+use super::{Engine, poll};
+use crate::model::{CanvasId, Effect, FolderId, PageId, PollState, Timestamp};
+
+/// Something that is looked at for news.
+#[derive(Clone, Copy)]
+enum Target<'a> {
+    Page(&'a PageId),
+    Canvas(&'a CanvasId),
+    Folder(Option<&'a FolderId>),
+}
+
+impl Target<'_> {
+    fn look(self) -> (Effect, Purpose) {
+        match self {
+            Self::Page(page) => {
+                let purpose = Purpose::Look { page: page.clone(), class: Class::Background, reserve: 0 };
+                (Effect::FetchPage(page.clone()), purpose)
+            }
+            Self::Canvas(canvas) => Engine::canvas_look(canvas, Class::Background),
+            Self::Folder(folder) => Engine::storage_list(folder.cloned()),
+        }
+    }
+}
+
+impl Engine {
+    /// The next look for news, if one may leave now and something is worth it.
+    pub(super) fn next_poll(&mut self) -> Option<(Effect, Purpose)> {
+        // A pass has an end: polling goes on after it.
+        if self.full_pass.is_some() || !self.pace.allows(Class::Background, 1, false, self.now) {
+            return None;
+        }
+        let next = poll::next(self.targets(), self.poll_slot, self.settings.eager, self.now)?;
+        let (effect, purpose) = next.look();
+        // Half the looks will do where nothing has moved for hours.
+        let every_ms = self.pace.background_every_ms();
+        let is_quiet =
+            !self.settings.eager && poll::rests(self.targets().map(|(_, poll)| poll), every_ms, self.now);
+        self.pace.rest(is_quiet);
+        self.poll_slot += 1;
+        if let Purpose::Storage(task) = &purpose {
+            self.storage.is_sent(task.clone());
+        }
+        Some((effect, purpose))
+    }
+
+    /// All that may be looked at now.
+    fn targets(&self) -> impl Iterator<Item = (Target<'_>, &PollState)> {
+        let pages = self.polled().filter(|node| self.may_be_looked_at(&node.id));
+        pages
+            .map(|node| (Target::Page(&node.id), &node.poll))
+            .chain(self.canvas_targets().map(|(canvas, poll)| (Target::Canvas(canvas), poll)))
+            .chain(self.storage_targets().map(|(folder, poll)| (Target::Folder(folder), poll)))
+    }
+
+    /// Whether a look at this page is not under way already, nor put off after one that failed.
+    pub(super) fn may_be_looked_at(&self, page: &PageId) -> bool {
+        !self.is_busy(page) && self.moments.get(page).is_none_or(|moment| moment.retry_at <= self.now)
+    }
+
+    /// When the background may have something to ask for.
+    pub(super) fn next_poll_due(&self, now: Timestamp) -> Timestamp {
+        let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
+        let at = self.pace.earliest(class, 1, false, now);
+        let work = self.polled().any(|node| node.remote.body.is_none() || self.pass_wants(&node.id));
+        if work || self.settings.eager { at } else { at.max(poll::next_check(now)) }
+    }
+}

@@ -1,0 +1,62 @@
+//! Whether espejo itself was just at work in the mirror: what is opened then says nothing about a person. Not a lock.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// The kernel's word of what we opened comes this much after it at the most; later ones would only be hints too many.
+const ECHO_MS: u64 = 500;
+
+/// When espejo's own hands were last in the mirror. Shared by the mirror and its watcher.
+#[derive(Debug)]
+pub struct Hands {
+    since: Instant,
+    at_work: AtomicUsize,
+    /// When they last rested, in milliseconds after `since`.
+    rested: AtomicU64,
+}
+
+impl Default for Hands {
+    #[expect(clippy::disallowed_methods, reason = "how long ago an act ended is the edge's own to know")]
+    fn default() -> Self {
+        Self { since: Instant::now(), at_work: AtomicUsize::new(0), rested: AtomicU64::new(0) }
+    }
+}
+
+impl Hands {
+    /// Runs `act`, a look or an act in the mirror.
+    pub(super) fn at<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.at_work.fetch_add(1, Ordering::SeqCst);
+        let done = act();
+        self.rested.store(self.now_ms(), Ordering::SeqCst);
+        self.at_work.fetch_sub(1, Ordering::SeqCst);
+        done
+    }
+
+    /// Whether what is heard now may be the echo of an act of ours.
+    pub(super) fn are_heard(&self) -> bool {
+        self.at_work.load(Ordering::SeqCst) > 0
+            || self.now_ms() < self.rested.load(Ordering::SeqCst).saturating_add(ECHO_MS)
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_act_is_heard_while_it_lasts_and_for_a_moment_after() {
+        let hands = Hands::default();
+        hands.rested.store(0, Ordering::SeqCst);
+        assert!(hands.at(|| hands.are_heard()));
+        assert!(hands.are_heard());
+        let long_ago = Hands {
+            since: hands.since.checked_sub(std::time::Duration::from_secs(9)).unwrap_or(hands.since),
+            ..Hands::default()
+        };
+        assert!(!long_ago.are_heard());
+    }
+}

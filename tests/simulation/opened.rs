@@ -1,0 +1,39 @@
+//! What somebody opens is looked at at once, in the real engine on a clock of its own; what is not, in its turn.
+
+use espejo::model::{Event, MirrorPath};
+
+use crate::run::Run;
+use crate::script::Script;
+
+/// How many times the page was asked for within three seconds, long after the mirror has come to rest.
+fn looks_soon(opens: usize) -> usize {
+    let mut scene = Script::draw(11, 0).scene;
+    (scene.pages, scene.budget, scene.hints_lost, scene.rest_ms) = (40, 60, 0, 0);
+    let mut run = Run::new(scene, false).unwrap();
+    run.pump().unwrap();
+    // Long enough for all to have been read; then, a quarter of an hour at which nobody is at work.
+    run.pass_until(run.now_ms + 900_000).unwrap();
+    let (path, thing) = run.folder.things.iter().find(|(_, thing)| !thing.bytes.is_empty()).unwrap();
+    let (path, text): (MirrorPath, _) = (path.clone(), String::from_utf8(thing.bytes.clone()).unwrap());
+    let id = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
+    let asked = |run: &Run| {
+        run.service.world.log().entries().filter(|entry| entry.path == format!("/pages/{id}")).count()
+    };
+    // Not in the moment when it has its turn anyway.
+    run.pass_until(run.now_ms + 30_000).unwrap();
+    let before = asked(&run);
+    for _ in 0..opens {
+        run.tell(Event::Opened(path.clone())).unwrap();
+    }
+    run.pump().unwrap();
+    run.pass_until(run.now_ms + 3_000).unwrap();
+    asked(&run) - before
+}
+
+#[test]
+fn what_is_opened_is_looked_at_once_and_what_everything_is_opened_by_is_no_person() {
+    assert_eq!(looks_soon(0), 0, "in its turn");
+    assert_eq!(looks_soon(1), 1, "at once");
+    assert_eq!(looks_soon(5), 1, "not for each time");
+    assert_eq!(looks_soon(100), 0, "a program that opens everything");
+}
