@@ -379,7 +379,7 @@ const WRONG_PLACES: &[Case<'_>] = &[
     ("list ../elsewhere", 1, "../elsewhere is not in the mirror {dir}/mirror"),
     ("list nowhere", 1, "nothing is mirrored at nowhere; espejo list shows what is"),
     ("why /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
-    ("why nowhere.md", 1, "nowhere.md is no mirrored page, whiteboard or slide; espejo list shows what is"),
+    ("why nowhere.md", 1, "nowhere.md is not mirrored; espejo list shows what is"),
     ("history /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
     ("history nowhere.md", 1, "the history has no version of nowhere.md; espejo list shows what is mirrored"),
     ("diff /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
