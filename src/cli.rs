@@ -2,11 +2,13 @@
 //! built does not stand here.
 
 mod setting_up;
+mod usage;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub use setting_up::{Init, ServiceCommand, StorageChoice};
+pub use usage::sentence;
 
 /// How a run ends (contract section 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +72,21 @@ pub struct Global {
     /// Say more; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+    /// How log lines on stderr are written: for people, or one JSON object a line
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_default_value = true)]
+    pub log_format: LogFormat,
+}
+
+/// How the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum LogFormat {
+    /// For people; in the journal with its priorities.
+    #[default]
+    #[value(help = None)]
+    Text,
+    /// One JSON object a line: time, level, target, message, fields.
+    #[value(help = None)]
+    Json,
 }
 
 /// The commands.
@@ -98,7 +115,7 @@ pub enum Command {
     ///
     /// Runs in the foreground and logs to stderr, which suits systemd and a terminal alike. SIGTERM and Ctrl-C end it
     /// cleanly. Only one may run on the same state.
-    #[command(after_help = "Example:  espejo run --config ~/work.toml")]
+    #[command(after_help = "Examples:\n  espejo run --config ~/work.toml\n  espejo run --log-format json")]
     Run,
     /// Mirror once, both ways, and end: for cron
     ///

@@ -5,6 +5,7 @@
 
 mod download;
 mod pass;
+mod under_way;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 pub use pass::{Pass, PassState, stopped};
+use under_way::UnderWay;
 
 use crate::engine::{Engine, Happening};
 use crate::mirror::Mirror;
@@ -69,6 +71,9 @@ pub trait Observer {
     /// # Errors
     /// [`StoreError`] when the engine's summary cannot be read; the loop ends with it.
     fn turn(&mut self, engine: &Engine, happened: &[Happening], now: Timestamp) -> Result<bool, StoreError>;
+
+    /// Is told before each turn for how long the longest running effect has not been heard of.
+    fn silence(&mut self, _longest: Duration) {}
 
     /// When [`Observer::turn`] wants to be called again at the latest.
     fn wakeup(&self) -> Option<Duration> {
@@ -135,6 +140,7 @@ impl Daemon {
         let (hints, mut hinted) = mpsc::unbounded_channel();
         let news = hints.clone();
         let mut watcher = Watch::new(Arc::clone(&self.mirror), hints);
+        let mut begun = UnderWay::default();
         let mut asked: Option<Asked> = None;
         let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
         let mut check = tokio::time::interval(WATCH_CHECK);
@@ -144,6 +150,7 @@ impl Daemon {
         tokio::pin!(shutdown);
         let ended = loop {
             while let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
+                begun.begin(id);
                 self.begin(under_way, &news, id, effect);
             }
             let now = (self.clock)();
@@ -153,6 +160,7 @@ impl Daemon {
             }
             let happened = self.engine.take_happenings();
             self.follow_pass(&mut asked, &happened, now)?;
+            observer.silence(begun.silence());
             if !observer.turn(&self.engine, &happened, now)? {
                 break Ended::Satisfied;
             }
@@ -161,10 +169,17 @@ impl Daemon {
             tokio::select! {
                 biased;
                 () = &mut shutdown => break Ended::Stopped,
-                Some(done) = under_way.join_next() => self.end(done)?,
+                Some(done) = under_way.join_next() => {
+                    if let Ok((id, _)) = &done {
+                        begun.end(*id);
+                    }
+                    self.end(done)?;
+                }
                 Some(event) = hinted.recv() => {
+                    begun.hear(&event);
                     self.engine.handle(event, (self.clock)())?;
                     while let Ok(event) = hinted.try_recv() {
+                        begun.hear(&event);
                         self.engine.handle(event, (self.clock)())?;
                     }
                 }

@@ -7,6 +7,7 @@ pub mod conflicts;
 pub mod control;
 pub mod convert;
 pub mod demo;
+pub mod desktop;
 pub mod diff;
 pub mod doctor;
 pub mod dry_run;
@@ -28,8 +29,14 @@ pub mod service;
 pub mod session;
 pub mod status;
 pub mod sync;
+pub mod systemd;
 pub mod terminal;
 pub mod undo;
 pub mod verify;
 pub mod when;
 pub mod why;
+
+/// What was asked for cannot be meant; exit code 2, as for a misspelt option.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongUsage(pub String);
