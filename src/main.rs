@@ -27,7 +27,10 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) if commands::output::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            let exit = if error.is::<ConfigError>() { Exit::Usage } else { Exit::Failed };
+            let is_usage = error.is::<ConfigError>()
+                || error.is::<commands::search::Unusable>()
+                || error.is::<commands::export::BadPlace>();
+            let exit = if is_usage { Exit::Usage } else { Exit::Failed };
             // Nobody is left to tell when stderr is closed too.
             drop(writeln!(std::io::stderr(), "espejo: {error:#}"));
             exit.into()
@@ -59,6 +62,21 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
         Command::Verify { deep } => {
             let screen = commands::sync::Screen { bars, terminal, quiet };
             wait(commands::verify::run(&load()?, &variable, screen, *deep, &mut out))
+        }
+        Command::Search { words, remote, limit, kind, json } => {
+            let asked = commands::search::Asked {
+                words: words.clone(),
+                remote: *remote,
+                limit: usize::from(*limit),
+                kinds: kind.iter().map(|kind| kind.name().to_owned()).collect(),
+                json: *json,
+            };
+            let terminal = std::io::stdout().is_terminal();
+            wait(commands::search::run(&load()?, &asked, &variable, terminal, &mut out))
+        }
+        Command::Export { dir, json } => {
+            let screen = commands::sync::Screen { bars, terminal, quiet };
+            commands::export::run(&load()?, dir, *json, &screen, &mut out)
         }
         Command::Status { json } => commands::status::run(&load()?, *json, &mut out),
         Command::Why { path, json } => commands::why::run(&load()?, path, *json, &mut out),

@@ -29,6 +29,7 @@ mod poll;
 pub mod polling;
 mod push;
 mod remove;
+mod searching;
 mod service;
 mod shared;
 mod storage;
@@ -99,6 +100,7 @@ pub struct Engine {
     boards: boards::Boards,
     happened: Vec<Happening>,
     asked: asked::Asked,
+    searching: searching::Searching,
     keeping: history::Keeping,
     /// Personal storage, a state machine of its own.
     storage: storage::Storage,
@@ -249,6 +251,7 @@ impl Engine {
             boards,
             happened: Vec::new(),
             asked: asked::Asked::default(),
+            searching: searching::Searching::default(),
             keeping,
             storage: stored,
         };
@@ -273,6 +276,7 @@ impl Engine {
             Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep),
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
             Event::Asked(Request::Put(put)) => self.put(*put),
+            Event::Asked(Request::Search(search)) => self.search(*search),
             Event::Done { id, outcome } => self.done(id, outcome)?,
             Event::Storage(event) => {
                 self.storage_event(&event);
@@ -326,6 +330,9 @@ impl Engine {
             at = at.min(self.next_request_due(now));
         }
         if let Some(due) = self.next_board_disk_due() {
+            at = at.min(due);
+        }
+        if let Some(due) = self.next_search_due(now) {
             at = at.min(due);
         }
         for moment in self.moments.values() {

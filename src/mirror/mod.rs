@@ -36,7 +36,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use act::{Act, Bench, Steps};
-pub use read::peek;
+pub use read::{copy_out, peek};
 
 use root::{Place, Root};
 use sys::Abilities;
@@ -134,7 +134,8 @@ impl Mirror {
             | Effect::CreatePage { .. }
             | Effect::UpdatePage { .. }
             | Effect::TrashPage(_)
-            | Effect::Board(_) => {
+            | Effect::Board(_)
+            | Effect::Search(_) => {
                 Err(DiskError::Io(MirrorPath::root(), "this effect is not one for the disk".to_owned()))
             }
         }

@@ -11,6 +11,7 @@ mod history;
 mod open;
 mod queue;
 mod rows;
+mod searchable;
 mod status;
 mod storage;
 
@@ -24,6 +25,7 @@ pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
 pub use history::{HistorySize, Side, Version};
 pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;
+pub use searchable::{Searchable, Wording};
 pub use status::{PageRow, ReadOnly, StatusCounts, StorageCounts};
 pub use storage::StoredStorage;
 
