@@ -29,7 +29,7 @@ fn sample() -> Vec<(Source, String)> {
     vec![
         page("Reunión", "El equipo habla del camión"),
         page("Notas", "Las reuniones del equipo de obra. Corría el año 2026"),
-        page("Roadmap", "What we plan to do; the meeting notes"),
+        page("Roadmap", "What we plan to do; the meeting agenda"),
         page("🚲 Taller", "frenos y ruedas"),
         page("100%_libre", "x"),
     ]
@@ -48,7 +48,7 @@ fn words_phrases_choices_and_titles_are_found() {
         ("correr", &["Notas"]),
         ("ano", &[]),
         ("año", &["Notas"]),
-        ("meetings", &["Roadmap"]),
+        ("Meeting", &["Roadmap"]),
         ("roadm", &["Roadmap"]),
         ("camio", &[]),
         ("equipo -camión", &["Notas"]),

@@ -124,7 +124,7 @@ mod tests {
             ("pingüino", "pinguino", true),
             ("año", "ano", false),
             ("plan", "planta", false),
-            ("roadmap", "roadmaps", true),
+            ("meeting", "MEETING", true),
         ] {
             assert_eq!(of(a) == of(b), same, "{a} {b}: {} {}", of(a), of(b));
         }

@@ -2,7 +2,6 @@
 //! left out with a sentence; the others stand.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
@@ -17,8 +16,7 @@ pub(super) fn request(search: &Search) -> WireRequest {
         if byte.is_ascii_alphanumeric() {
             query.push(char::from(byte));
         } else {
-            // A String takes everything that is written to it.
-            drop(write!(query, "%{byte:02X}"));
+            query.push_str(&format!("%{byte:02X}"));
         }
     }
     let limit = search.limit.clamp(1, HITS_MAX);

@@ -185,7 +185,7 @@ mod tests {
             (
                 shown("page", Some("Equipo/Pages/Very/long/way/to/get/Plan.md"), "Plan"),
                 30,
-                "…/long/way/to/get/Plan.md",
+                "…/Very/long/way/to/get/Plan.md",
             ),
         ] {
             let mut plain = anstream::StripStream::new(Vec::new());

@@ -322,7 +322,6 @@ fn the_service_is_asked_alone_or_by_the_daemon() {
     let bench = bench("");
     {
         let mut world = bench.world();
-        let space = bench.space.clone();
         world.app_add_mail("Re: camión", true);
         let chat = world.app_add_conversation(None, None, true);
         world.app_add_message(&chat, "¿y los camiones?").unwrap();
