@@ -66,7 +66,7 @@ fn words_phrases_choices_and_titles_are_found() {
         ("title:notas", &[]),
         ("equip*", &["Notas", "Reunión"]),
         ("body : equipo", &[]),
-        ("equipo\u{0}obra", &["Notas"]),
+        ("equipo\u{0}de\u{0}obra", &["Notas"]),
         ("a AND NOT b", &[]),
         ("'; DROP TABLE documents; --", &[]),
     ] {

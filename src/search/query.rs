@@ -82,10 +82,12 @@ impl Query {
                 if excluded { &mut choice.excluded } else { &mut choice.wanted }.push(term);
             }
         }
-        let whole = plain(typed.trim());
-        if whole.is_empty() {
+        if typed.trim().is_empty() {
             return Err(Odd::Blank);
         }
+        // What is nothing but accents is looked for as it is.
+        let whole = Some(plain(typed.trim())).filter(|whole| !whole.is_empty());
+        let whole = whole.unwrap_or_else(|| typed.trim().to_owned());
         let only_excluded = choices.iter().any(|choice| !choice.excluded.is_empty())
             && choices.iter().all(|choice| choice.wanted.is_empty());
         if only_excluded {
