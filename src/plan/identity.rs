@@ -113,10 +113,12 @@ impl KnownFile {
 }
 
 /// Whether two looks, each a stamp and the hash if it was read, saw one file: an inode number alone is handed out
-/// again, so either the birth is known or the content has to agree.
+/// again, so either the birth is known, or the content has to agree, or the time of the last change: a program that
+/// edits in place and puts the old time back leaves that.
 #[must_use]
 pub fn is_same_file(one: (Stamp, Option<ContentHash>), other: (Stamp, Option<ContentHash>)) -> bool {
-    one.0.object() == other.0.object() && (one.0.born_ns != 0 || is_same_content(one, other))
+    let is_dated_alike = one.0.born_ns != 0 || one.0.modified_ns == other.0.modified_ns;
+    one.0.object() == other.0.object() && (is_dated_alike || is_same_content(one, other))
 }
 
 fn is_same_content(one: (Stamp, Option<ContentHash>), other: (Stamp, Option<ContentHash>)) -> bool {

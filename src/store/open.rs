@@ -84,6 +84,8 @@ pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), StoreError
         step.pragma_update(None, "user_version", index as i64 + 1)?;
         step.commit()?;
     }
+    // Every statement of the program has a place; the library's sixteen would be prepared again and again.
+    db.set_prepared_statement_cache_capacity(256);
     Ok(())
 }
 

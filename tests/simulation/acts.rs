@@ -171,6 +171,7 @@ impl Run {
                     // Subpages change their parent with the name of a folder or of a file beside it. Pages of their own are made there, and the old ones are kept for what the app did to them.
                     self.recreated = true;
                 }
+                self.edited_and_renamed(&from);
                 let done = self.folder.rename(&from, &to);
                 if done && !is_backup {
                     self.renamed.push((to.clone(), self.now_ms));
@@ -217,8 +218,28 @@ impl Run {
     fn moved_and_replaced(&mut self, path: &MirrorPath, held: &[Word]) {
         let is_recent = |at: i64| self.now_ms - at < LOOKED_BY_THEN_MS;
         let was_renamed = self.renamed.iter().any(|(to, at)| is_recent(*at) && path.is_within(to));
-        if was_renamed && self.folder.file(path).is_none() {
+        // Where births are not kept, the inode and a content that was never seen tell nothing either.
+        if was_renamed && (self.scene.births == 0 || self.folder.file(path).is_none()) {
             held.iter().for_each(|word| self.ledger.copy(*word));
+            self.checks.lose_track();
+        }
+    }
+
+    /// A file is renamed that was changed a short while ago, perhaps before anybody has looked: where births are not
+    /// kept, nothing but an id in it tells then what file it was.
+    fn edited_and_renamed(&mut self, from: &MirrorPath) {
+        if self.scene.births == 1 {
+            return;
+        }
+        let now_ns = self.now_ms * 1_000_000;
+        let is_recent = |ns: i64| now_ns - ns < LOOKED_BY_THEN_MS * 1_000_000;
+        let files = self.folder.within(from).into_iter().filter_map(|path| self.folder.file(&path));
+        let words: Vec<Word> = files
+            .filter(|file| is_recent(file.stamp.changed_ns))
+            .flat_map(|file| file.words.clone())
+            .collect();
+        if !words.is_empty() {
+            words.into_iter().for_each(|word| self.ledger.copy(word));
             self.checks.lose_track();
         }
     }
