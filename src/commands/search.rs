@@ -39,6 +39,9 @@ pub enum Unusable {
     /// More than the service gives.
     #[error("--remote shows {HITS_MAX} results at most; ask for fewer, or search offline")]
     Limit,
+    /// A kind that this side does not have.
+    #[error("{0}")]
+    Kind(String),
 }
 
 /// One result, from either side.
@@ -78,6 +81,7 @@ pub async fn run(
 ) -> Result<Exit> {
     let typed = asked.words.join(" ");
     let query = Query::new(&typed).map_err(Unusable::from)?;
+    check_kinds(asked)?;
     let results = if asked.remote {
         if asked.limit > usize::from(HITS_MAX) {
             return Err(Unusable::Limit.into());
@@ -92,4 +96,17 @@ pub async fn run(
         show::people(&results, asked, terminal, out)?;
     }
     Ok(Exit::Done)
+}
+
+/// What is mirrored and what the service's search knows are not the same kinds.
+fn check_kinds(asked: &Asked) -> Result<(), Unusable> {
+    let (others, mend): (&[&str], _) = if asked.remote {
+        (&["slide", "file"], "the service's search does not know it; leave out --remote")
+    } else {
+        (&["board", "mail", "message"], "it is not mirrored; --remote asks the service")
+    };
+    match asked.kinds.iter().find(|kind| others.contains(&kind.as_str())) {
+        Some(kind) => Err(Unusable::Kind(format!("--kind {kind}: {mend}"))),
+        None => Ok(()),
+    }
 }

@@ -90,12 +90,16 @@ fn hits(text: &str, query: &Query, stems: &Stems) -> Vec<(usize, usize, String)>
         .collect()
 }
 
-/// Every run of blanks and what cannot be seen as one space; those at the ends stay, for pieces are joined again.
+/// Every run of blanks and what cannot be seen as one space, and the end of a line as a dot between spaces; those at the
+/// ends stay, for pieces are joined again.
 fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if !(c.is_whitespace() || c.is_control()) {
             out.push(c);
+        } else if c == '\n' && !out.ends_with("· ") {
+            out.truncate(out.trim_end().len());
+            out.push_str(" · ");
         } else if !out.ends_with(' ') {
             out.push(' ');
         }
@@ -119,7 +123,7 @@ mod tests {
         for (text, query, expected) in [
             ("", "x", String::new()),
             ("Nada que ver", "plan", "Nada que ver".to_owned()),
-            ("Las reuniones\n\ndel  equipo", "reunión", "Las [reuniones] del equipo".to_owned()),
+            ("Las reuniones\n\ndel  equipo", "reunión", "Las [reuniones] · del equipo".to_owned()),
             ("Corría, corria", "corría", "[Corría], [corria]".to_owned()),
             ("man\u{303}ana", "mañana", "[man\u{303}ana]".to_owned()),
             ("a\u{1b}[2Jplan", "plan", "a [2Jplan".to_owned()),

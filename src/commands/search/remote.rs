@@ -13,9 +13,12 @@ use crate::daemon::{self, Clock};
 use crate::engine::Engine;
 use crate::mirror::lock::Lock;
 use crate::model::{Event, Found, Hit, Outcome, Request, Search, WorkspaceId};
-use crate::search::{Query, snippet};
+use crate::search::{Piece, Query, snippet};
 use crate::service::{Client, token};
 use crate::store::{ReadOnly, Store};
+
+/// How many characters the service's snippets have at most (API document, "Search").
+const SNIPPET: usize = 140;
 
 pub(super) async fn search(
     config: &Config,
@@ -73,7 +76,7 @@ pub(super) async fn search(
             path: mirrored.get(&hit.id).cloned(),
             workspace_name: names.get(&workspace).filter(|_| belongs).cloned(),
             workspace: belongs.then_some(workspace),
-            snippet: hit.snippet.map(|text| snippet(&text, query)).unwrap_or_default(),
+            snippet: hit.snippet.map(|text| pieces(text, query)).unwrap_or_default(),
             kind: hit.kind,
             id: Some(hit.id),
             title: hit.title,
@@ -82,6 +85,16 @@ pub(super) async fn search(
         }
     };
     Ok(Results { shown: all.into_iter().map(shown).collect(), more, notes })
+}
+
+/// The service cuts its snippets where they are full.
+fn pieces(text: String, query: &Query) -> Vec<Piece> {
+    let is_cut = text.chars().count() >= SNIPPET;
+    let mut pieces = snippet(&text, query);
+    if is_cut && pieces.last().is_some_and(|last| last.text != "…") {
+        pieces.push(Piece { text: "…".to_owned(), hit: false });
+    }
+    pieces
 }
 
 /// An engine that searches and does nothing else.

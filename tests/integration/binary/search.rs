@@ -218,6 +218,15 @@ fn whatever_is_typed_is_answered_in_words() {
     }
     let told = bench.tell(&["search", "--remote", "x", "--limit", "51"]);
     assert_eq!(told.code, 2, "{told:?}");
+    for (flags, why) in [
+        (&["--kind", "mail"][..], "not mirrored"),
+        (&["--kind", "page", "--kind", "message"], "not mirrored"),
+        (&["--remote", "--kind", "slide"], "does not know it"),
+    ] {
+        let told = bench.tell(&[&["search", "x"], flags].concat());
+        assert_eq!((told.code, told.out.as_str()), (2, ""), "{told:?}");
+        assert!(told.err.contains(why), "{told:?}");
+    }
     let none = bench.tell(&["search", "xilofón"]);
     assert_eq!((none.code, none.out.as_str()), (0, "nothing found; --remote asks the service\n"), "{none:?}");
     let plain = bench.tell(&["search", "camión"]);
