@@ -206,10 +206,10 @@ pub enum Command {
     /// Find words in everything mirrored, offline; with --remote ask the service
     ///
     /// Whole words by their Spanish stems (reuniones finds reunión), accents as you type them; "two words" in a row, OR
-    /// between words, -word to leave out. Titles come first, then texts. Quote the whole query for the shell. What
-    /// espejo has not sent yet is found as well. Nothing found is no failure: the exit code is 0.
+    /// between words, -word to leave out. Titles come first, then texts. Put the query in single quotes, as in 'plan
+    /// -obra', or after --. What espejo has not sent yet is found as well. Nothing found is no failure: the exit code is 0.
     #[command(
-        after_help = "Examples:\n  espejo search roadmap\n  espejo search 'reunión -obra' --kind page --limit 5\n  espejo search '\"plan-de-obra\" OR presupuesto' --json\n  espejo search --remote roadmap"
+        after_help = "Examples:\n  espejo search roadmap\n  espejo search '\"plan de obra\" OR presupuesto' --kind page --limit 5\n  espejo search --json -- -borrador reunión\n  espejo search --remote roadmap"
     )]
     Search {
         /// What to look for
