@@ -101,7 +101,7 @@ impl Luck {
 
 fn source(n: usize, luck: &mut Luck) -> (Source, String) {
     // Most pages are short and a few are long: 300 words in the mean.
-    let words = 40 + luck.below(160) + if n % 20 == 0 { luck.below(6_000) } else { luck.below(200) };
+    let words = 40 + luck.below(160) + if n.is_multiple_of(20) { luck.below(6_000) } else { luck.below(200) };
     let title = format!("{} {} {n}", luck.word(), luck.word());
     let source = Source {
         key: format!("page:{n:08}-0000-4000-8000-000000000000"),

@@ -314,6 +314,9 @@ pub async fn search(state_dir: &Path, search: &Search) -> Result<Option<Found>> 
     match serde_json::from_str(&line) {
         Ok(found) => Ok(Some(found)),
         Err(_) if read == 0 => anyhow::bail!("the running espejo ended in the middle; search again"),
+        Err(_) if line.starts_with("unknown variant") => {
+            anyhow::bail!("the running espejo is of another version; restart it")
+        }
         Err(_) => anyhow::bail!("{}", line.trim()),
     }
 }

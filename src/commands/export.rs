@@ -125,6 +125,10 @@ fn copy_files(
     if scan.root != RootState::Ready {
         return Ok(0);
     }
+    for entry in scan.entries.iter().filter(|entry| entry.kind == EntryKind::Other) {
+        gaps.missing
+            .push((entry.path.to_string(), "it is a link or a device, which is not followed".to_owned()));
+    }
     for odd in &scan.unreadable {
         gaps.missing.push((odd.path.to_string(), odd.why.clone()));
     }

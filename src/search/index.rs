@@ -89,6 +89,13 @@ pub struct Match {
     pub rank: f64,
 }
 
+/// A source that is not in the index as it is.
+struct Difference<'s> {
+    source: &'s Source,
+    mark: i64,
+    old: Option<i64>,
+}
+
 /// The index, opened.
 #[derive(Debug)]
 pub struct Index {
@@ -104,12 +111,27 @@ impl Index {
     /// [`IndexError`], when not even that can be done.
     pub fn open(folder: &Path) -> Result<Self, IndexError> {
         let path = folder.join(FILE);
-        let file = prepare(&path).or_else(|_| {
-            remove(&path);
-            prepare(&path)
+        let file = prepare(&path).or_else(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                remove(&path);
+                prepare(&path)
+            }
+            _ => Err(error),
         });
+        match file {
+            Ok(db) => Ok(Self { db, path }),
+            Err(_) => Self::in_memory(),
+        }
+    }
+
+    /// One that is built anew each time.
+    ///
+    /// # Errors
+    /// [`IndexError`] when SQLite refuses.
+    pub fn in_memory() -> Result<Self, IndexError> {
+        let path = PathBuf::from(":memory:");
         let db =
-            file.or_else(|_| make(Connection::open_in_memory()?)).map_err(|e| IndexError(path.clone(), e))?;
+            Connection::open_in_memory().and_then(make).map_err(|error| IndexError(path.clone(), error))?;
         Ok(Self { db, path })
     }
 
@@ -134,30 +156,20 @@ impl Index {
         sources: &[Source],
         mut text_of: impl FnMut(&Source) -> Text,
     ) -> Result<(usize, usize), IndexError> {
-        let failed = |error| IndexError(self.path.clone(), error);
-        let mut known = self.marks().map_err(failed)?;
-        let mut changed: Vec<(&Source, i64, Option<i64>)> = Vec::new();
-        for source in sources {
-            let mark = mark_of(source);
-            match known.remove(source.key.as_str()) {
-                Some((_, same)) if same == mark => {}
-                Some((id, _)) => changed.push((source, mark, Some(id))),
-                None => changed.push((source, mark, None)),
-            }
-        }
-        let gone: Vec<i64> = known.into_values().map(|(id, _)| id).collect();
-        if changed.is_empty() && gone.is_empty() {
-            return Ok((0, 0));
-        }
         let mut write = || {
-            // Taken by reference: nothing else writes in between.
+            let (changed, gone) = self.differences(sources)?;
+            if changed.is_empty() && gone.is_empty() {
+                return Ok((0, 0));
+            }
             let turn = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+            // Once more: another search may have brought it up to date meanwhile.
+            let (changed, gone) = self.differences(sources)?;
             let stems = Stems::new();
             let mut accents = BTreeMap::new();
             for id in &gone {
                 delete(&turn, *id)?;
             }
-            for (source, mark, old) in &changed {
+            for Difference { source, mark, old } in &changed {
                 let text = text_of(source);
                 if let Some(old) = old {
                     if text.is_none() {
@@ -174,10 +186,24 @@ impl Index {
                 note.execute([bare, stem])?;
             }
             drop(note);
-            turn.commit()
+            turn.commit()?;
+            Ok((changed.len(), gone.len()))
         };
-        write().map_err(failed)?;
-        Ok((changed.len(), gone.len()))
+        write().map_err(|error| IndexError(self.path.clone(), error))
+    }
+
+    /// What is new or has changed, and the rows that are nobody's any more.
+    fn differences<'s>(&self, sources: &'s [Source]) -> rusqlite::Result<(Vec<Difference<'s>>, Vec<i64>)> {
+        let mut known = self.marks()?;
+        let mut changed = Vec::new();
+        for source in sources {
+            let mark = mark_of(source);
+            match known.remove(source.key.as_str()) {
+                Some((_, same)) if same == mark => {}
+                found => changed.push(Difference { source, mark, old: found.map(|(id, _)| id) }),
+            }
+        }
+        Ok((changed, known.into_values().map(|(id, _)| id).collect()))
     }
 
     fn marks(&self) -> rusqlite::Result<BTreeMap<String, (i64, i64)>> {
@@ -325,8 +351,9 @@ fn insert(
 ) -> rusqlite::Result<()> {
     let end = (0..=text.len().min(TEXT_MAX)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let text = &text[..end];
-    turn.prepare_cached(
-        "INSERT INTO documents (key, mark, kind, own, title, plain, path, workspace) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+    let added = turn
+        .prepare_cached(
+        "INSERT OR IGNORE INTO documents (key, mark, kind, own, title, plain, path, workspace) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
     )?
     .execute(params![
         source.key,
@@ -338,6 +365,10 @@ fn insert(
         source.path,
         source.workspace
     ])?;
+    if added == 0 {
+        // Two of one key: the first is the one.
+        return Ok(());
+    }
     let id = turn.last_insert_rowid();
     let mut stemmed = |text: &str| {
         let mut all = String::with_capacity(text.len());

@@ -106,6 +106,29 @@ fn it_follows_what_changes_and_touches_nothing_else() {
 }
 
 #[test]
+fn two_of_one_key_and_two_searches_at_once_do_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pages = sample();
+    pages.push(page("Notas", "otra cosa"));
+    let mut index = Index::open(folder.path()).unwrap();
+    fill(&mut index, &pages);
+    assert_eq!(titles(&index, "reunion"), ["Reunión", "Notas"]);
+    drop(index);
+    remove(&folder.path().join(FILE));
+    std::thread::scope(|scope| {
+        let search = || {
+            let mut index = Index::open(folder.path()).unwrap();
+            fill(&mut index, &sample());
+            titles(&index, "camión")
+        };
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(search)).collect();
+        for one in all {
+            assert_eq!(one.join().unwrap(), ["Reunión"]);
+        }
+    });
+}
+
+#[test]
 fn damage_is_nobodys_loss() {
     let whole = {
         let folder = tempfile::tempdir().unwrap();

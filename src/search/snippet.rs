@@ -36,7 +36,7 @@ pub fn snippet(text: &str, query: &Query) -> Vec<Piece> {
     // The first of those places that show the most different words.
     let best = (0..hits.len().min(200)).rev().max_by_key(|from| within(*from));
     let first = best.map_or(0, |from| char_at(hits[from].0));
-    let mut start = if first <= BEFORE { 0 } else { first - BEFORE };
+    let mut start = first.saturating_sub(BEFORE);
     if start > 0 {
         // Not in the middle of a word.
         let space = chars[start..first].iter().position(|(_, c)| c.is_whitespace());
@@ -85,7 +85,7 @@ fn hits(text: &str, query: &Query, stems: &Stems) -> Vec<(usize, usize, String)>
             }
             let stem = stems.stem(&lower);
             let bare = || stems.bare_stem(&lower, &stem).is_some_and(|bare| is_wanted(&bare));
-            (is_wanted(&stem) || bare()).then(|| (at.start, at.end, stem))
+            (is_wanted(&stem) || bare()).then_some((at.start, at.end, stem))
         })
         .collect()
 }

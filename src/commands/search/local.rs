@@ -30,7 +30,13 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
         Ok(found) => found,
         Err(error) => {
             tracing::info!(%error, "the search index is built anew");
-            look(&mut index.begin_anew()?, &sources, &reader, query, asked)?
+            let anew = index.begin_anew();
+            let found = anew.and_then(|mut index| look(&mut index, &sources, &reader, query, asked));
+            match found {
+                Ok(found) => found,
+                // No space, say: then it is built for this search alone.
+                Err(_) => look(&mut Index::in_memory()?, &sources, &reader, query, asked)?,
+            }
         }
     };
     let (matches, more) = found;
