@@ -218,13 +218,13 @@ fn what_is_not_there_is_said() {
 fn a_kill_leaves_nothing_that_looks_complete() {
     let bench = bench();
     bench.sync();
-    for n in 0..400 {
+    for n in 0..200 {
         save(&bench.page(&format!("Page {n}.md")), &"palabra ".repeat(200));
     }
     bench.sync();
     let dir = bench.outside("out");
     let mut killed = 0;
-    for wait_for in [1, 3, 50, 200] {
+    for wait_for in [1, 20, 100] {
         let mut child = bench.espejo(&["export", dir.to_str().unwrap()]).spawn().unwrap();
         let written = || {
             leftovers(&bench).iter().any(|name| {
@@ -255,6 +255,6 @@ fn a_kill_leaves_nothing_that_looks_complete() {
     let told = export(&bench, &dir);
     assert_eq!(told.code, 0, "{told:?}");
     sums_hold(&dir);
-    assert_eq!(manifest(&dir)["items"]["pages"], 402);
+    assert_eq!(manifest(&dir)["items"]["pages"], 202);
     assert_eq!(daemon.stop().code(), Some(0));
 }
