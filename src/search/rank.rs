@@ -1,13 +1,15 @@
 //! What a match is worth. A title that is the query comes first, then one that holds it, then the text; among equals what
 //! counts is, as at the service, how often the words occur and how near to each other.
 
+use std::sync::LazyLock;
+
 use super::query::{Choice, Query, Term};
 use super::words::{Stems, lower, plain, words};
 
 /// What one occurrence is worth.
 const WEIGHT: f64 = 0.1;
 /// Of a word that occurs more often than this, the rest adds nothing that could be told apart.
-const OCCURRENCES_MAX: usize = 64;
+const OCCURRENCES_MAX: usize = 24;
 
 /// The words of a text that may be asked for, each with its place.
 pub(super) struct Places(Vec<(usize, String)>);
@@ -15,18 +17,18 @@ pub(super) struct Places(Vec<(usize, String)>);
 impl Places {
     /// Only words that begin like something that is asked for are worth stemming: a stem changes no beginning.
     pub(super) fn new(text: &str, query: &Query, stems: &Stems) -> Self {
-        let starts: Vec<char> = query.stems().filter_map(|stem| stem.chars().next()).collect();
+        let starts: Vec<&[u8]> = query.stems().map(|stem| &stem.as_bytes()[..stem.len().min(2)]).collect();
         let mut found = Vec::new();
         for (place, at) in words(text).enumerate() {
             let word = &text[at];
-            let first = word.chars().next().unwrap_or_default();
-            let is_candidate = if first.is_ascii() {
-                // An accent may follow its letter.
-                starts.contains(&first.to_ascii_lowercase())
-                    || word.chars().nth(1).is_some_and(|c| !c.is_ascii())
-            } else {
-                true
-            };
+            let bytes = &word.as_bytes()[..word.len().min(2)];
+            // An accent may be on these letters, or follow them.
+            let is_plain = bytes.is_ascii() && word.as_bytes().get(2).is_none_or(u8::is_ascii);
+            let is_candidate = !is_plain
+                || starts.iter().any(|start| {
+                    !start.is_ascii()
+                        || bytes.len() >= start.len() && bytes[..start.len()].eq_ignore_ascii_case(start)
+                });
             if is_candidate {
                 let lower = lower(word);
                 let stem = stems.stem(&lower);
@@ -102,7 +104,10 @@ fn worth(choice: &Choice, text: &Places) -> Option<f64> {
 
 /// Close to 1 for neighbours, and nothing worth speaking of from a hundred words on.
 fn nearness(distance: usize) -> f64 {
-    if distance > 100 { 1e-30 } else { 1.0 / (1.005 + 0.05 * (distance as f64 / 1.5 - 2.0).exp()) }
+    static NEAR: LazyLock<Vec<f64>> = LazyLock::new(|| {
+        (0..=100).map(|words| 1.0 / (1.005 + 0.05 * (f64::from(words) / 1.5 - 2.0).exp())).collect()
+    });
+    NEAR.get(distance).copied().unwrap_or(1e-30)
 }
 
 #[cfg(test)]
