@@ -264,6 +264,47 @@ pub enum Command {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Find words in everything mirrored, offline; with --remote ask the service
+    ///
+    /// Whole words by their Spanish stems (reuniones finds reunión), accents as you type them; "two words" in a row, OR
+    /// between words, -word to leave out. Titles come first, then texts. Put the query in single quotes, as in 'plan
+    /// -obra', or after --. What espejo has not sent yet is found as well. Nothing found is no failure: the exit code is 0.
+    #[command(
+        after_help = "Examples:\n  espejo search roadmap\n  espejo search '\"plan de obra\" OR presupuesto' --kind page --limit 5\n  espejo search --json -- -borrador reunión\n  espejo search --remote roadmap"
+    )]
+    Search {
+        /// What to look for
+        #[arg(value_name = "WORDS", required = true)]
+        words: Vec<String>,
+        /// Ask the service: all kinds, also what is not mirrored; one request for each workspace
+        #[arg(long)]
+        remote: bool,
+        /// How many results at most; --remote gives 50 at most
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        limit: u16,
+        /// Only this kind; may be repeated
+        #[arg(long, value_name = "KIND")]
+        kind: Vec<Kind>,
+        /// Print one JSON value and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write everything into a folder of its own: the raw JSON, and the files
+    ///
+    /// The JSON is as the API gave it, one file for each page, whiteboard, presentation and stored file; beside it the files of
+    /// the mirror, a manifest and SHA256SUMS. Needs no network and no espejo to be read; works while the daemon runs.
+    /// Ends with 3 when something could not be in it, and says what.
+    #[command(
+        after_help = "Examples:\n  espejo export ~/espejo-2026-05-31\n  espejo export /media/usb/workspace --json"
+    )]
+    Export {
+        /// A folder that does not exist yet, or is empty; outside of the mirror
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// Print one JSON value and nothing else
+        #[arg(long)]
+        json: bool,
+    },
     /// Check the mirror against its state and the service, and repair what is missing
     ///
     /// Looks at everything as `espejo sync` does. With --deep every stored file is read and compared with the hash that was
@@ -292,6 +333,44 @@ pub enum Command {
     /// Print the manual page
     #[command(after_help = "Example:  espejo man > ~/.local/share/man/man1/espejo.1")]
     Man,
+}
+
+/// What can be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// A page.
+    Page,
+    /// A whiteboard.
+    Whiteboard,
+    /// A presentation.
+    Presentation,
+    /// A slide; not with --remote.
+    Slide,
+    /// A stored file; not with --remote.
+    File,
+    /// A board of cards; only with --remote.
+    Board,
+    /// Mail; only with --remote.
+    Mail,
+    /// A message; only with --remote.
+    Message,
+}
+
+impl Kind {
+    /// The word for it, here and at the service.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Whiteboard => "whiteboard",
+            Self::Presentation => "presentation",
+            Self::Slide => "slide",
+            Self::File => "file",
+            Self::Board => "board",
+            Self::Mail => "mail",
+            Self::Message => "message",
+        }
+    }
 }
 
 /// The two ways to convert.
@@ -389,6 +468,27 @@ mod tests {
             ("restore", Command::Restore { paths: vec![], at: None }),
             ("restore a --at 2h", Command::Restore { paths: vec!["a".into()], at: Some("2h".to_owned()) }),
             ("undo --dry-run", Command::Undo { dry_run: true }),
+            (
+                "search plan obra --kind page --kind slide --limit 5 --json",
+                Command::Search {
+                    words: vec!["plan".to_owned(), "obra".to_owned()],
+                    remote: false,
+                    limit: 5,
+                    kind: vec![Kind::Page, Kind::Slide],
+                    json: true,
+                },
+            ),
+            (
+                "search --remote -- -plan",
+                Command::Search {
+                    words: vec!["-plan".to_owned()],
+                    remote: true,
+                    limit: 20,
+                    kind: vec![],
+                    json: false,
+                },
+            ),
+            ("export a/b", Command::Export { dir: "a/b".into(), json: false }),
             ("verify", Command::Verify { deep: false }),
             ("verify --deep", Command::Verify { deep: true }),
             ("man", Command::Man),
@@ -445,6 +545,13 @@ mod tests {
             "init --service --no-service",
             "init --storage sideways",
             "init --token secret",
+            "search",
+            "search x --limit 0",
+            "search x --limit 1001",
+            "search x --limit many",
+            "search x --kind cards",
+            "export",
+            "export a b",
             "",
         ] {
             let refusal = parse(line).unwrap_err();

@@ -20,7 +20,7 @@ use under_way::UnderWay;
 use crate::engine::{Engine, Happening};
 use crate::mirror::Mirror;
 use crate::mirror::watch::Watcher;
-use crate::model::{Effect, EffectId, Event, MirrorPath, Outcome, Request, StorageEffect, Timestamp};
+use crate::model::{Effect, EffectId, Event, Found, MirrorPath, Outcome, Request, StorageEffect, Timestamp};
 use crate::service::{Client, Downloader};
 use crate::store::StoreError;
 
@@ -99,6 +99,8 @@ pub enum News {
     Pass(Box<Pass>, PassState),
     /// What became of a change of a file: done, or one sentence why not.
     Told(Result<(), String>),
+    /// What a search at the service found, or one sentence why there is nothing.
+    Found(Result<Found, String>),
 }
 
 /// A full pass under way, and who waits for it.
@@ -143,6 +145,7 @@ impl Daemon {
         let mut begun = UnderWay::default();
         let mut asked: Option<Asked> = None;
         let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
+        let mut searching: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
         let mut check = tokio::time::interval(WATCH_CHECK);
         check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut trash = tokio::time::interval(TRASH_CHECK);
@@ -157,6 +160,9 @@ impl Daemon {
             for told in self.engine.take_told() {
                 // In the order in which they were asked for; whoever asked may have gone already.
                 drop(putting.pop_front().map(|news| news.send(News::Told(told))));
+            }
+            for found in self.engine.take_found() {
+                drop(searching.pop_front().map(|news| news.send(News::Found(found))));
             }
             let happened = self.engine.take_happenings();
             self.follow_pass(&mut asked, &happened, now)?;
@@ -186,6 +192,9 @@ impl Daemon {
                 Some(wish) = wishes.recv() => {
                     if matches!(wish.request, Request::Put(_)) {
                         putting.push_back(wish.news.clone());
+                    }
+                    if matches!(wish.request, Request::Search(_)) {
+                        searching.push_back(wish.news.clone());
                     }
                     self.take_up(wish, &mut asked)?;
                 }

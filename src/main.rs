@@ -40,7 +40,10 @@ fn main() -> ExitCode {
             // A token is part of the config: another try would not mend it.
             let is_config =
                 error.is::<ConfigError>() || error.is::<TokenError>() || error.is::<ClientError>();
-            let is_usage = error.is::<commands::WrongUsage>() || error.is::<commands::init::Usage>();
+            let is_usage = error.is::<commands::WrongUsage>()
+                || error.is::<commands::init::Usage>()
+                || error.is::<commands::search::Unusable>()
+                || error.is::<commands::export::BadPlace>();
             let exit = if is_config || is_usage { Exit::Usage } else { Exit::Failed };
             // Nobody is left to tell when stderr is closed too.
             drop(writeln!(std::io::stderr(), "{}", logging::last_words(style, &format!("{error:#}"))));
@@ -95,6 +98,21 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
         Command::Verify { deep } => {
             let screen = commands::sync::Screen { bars, terminal, quiet };
             wait(commands::verify::run(&load()?, &variable, screen, *deep, &mut out))
+        }
+        Command::Search { words, remote, limit, kind, json } => {
+            let asked = commands::search::Asked {
+                words: words.clone(),
+                remote: *remote,
+                limit: usize::from(*limit),
+                kinds: kind.iter().map(|kind| kind.name().to_owned()).collect(),
+                json: *json,
+            };
+            let terminal = std::io::stdout().is_terminal();
+            wait(commands::search::run(&load()?, &asked, &variable, terminal, &mut out))
+        }
+        Command::Export { dir, json } => {
+            let screen = commands::sync::Screen { bars, terminal, quiet };
+            commands::export::run(&load()?, dir, *json, &screen, &mut out)
         }
         Command::Status { json, watch: false } => commands::status::run(&load()?, *json, &mut out),
         Command::Status { watch: true, .. } => wait(commands::status::watch(&load()?, &mut out)),
