@@ -96,8 +96,7 @@ const WRONG_WORDS: &[Case<'_>] = &[
     (
         "status",
         2,
-        "there is no config at {dir}/.config/espejo/config.toml; copy config.example.toml there and set base_url and root, or \
-         name another file with --config",
+        "there is no config at {dir}/.config/espejo/config.toml; run espejo init, or name another file with --config",
     ),
     (
         "status --config none.toml",
