@@ -6,7 +6,7 @@ use espejo::emulator::{Contents, HttpRequest, World};
 use espejo::model::{Timestamp, WorkspaceId};
 use serde_json::{Value, json};
 
-use super::bench::{Bench, append, paragraph, save, words};
+use super::bench::{Bench, append, paragraph, save, save_bytes, words};
 
 const ALL_ON: &str =
     "[whiteboards]\nenabled = true\n[presentations]\nenabled = true\n[storage]\nenabled = true\n";
@@ -105,7 +105,7 @@ fn the_index_is_nobodys_loss() {
         for ending in ["-wal", "-shm"] {
             drop(fs::remove_file(bench.state().join(format!("search.sqlite3{ending}"))));
         }
-        fs::write(&index, damage).unwrap();
+        save_bytes(&index, &damage);
         assert_eq!(bench.titles(&["equipo"]).len(), 2);
     }
     // The state goes: search says so, and works again with the state.
