@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use super::texts::{self, Reader};
 use super::{Asked, Results, Shown};
@@ -10,6 +11,9 @@ use crate::commands::{output, run};
 use crate::config::Config;
 use crate::search::{Index, IndexError, Match, Query, Source, snippet};
 use crate::store::{ReadOnly, Searchable};
+
+/// So many texts take no time worth a word.
+const SHOWN_FROM: u64 = 300;
 
 pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Results> {
     let Some(state) = ReadOnly::open(&config.state_dir)? else {
@@ -69,7 +73,18 @@ fn look(
     query: &Query,
     asked: &Asked,
 ) -> Result<(Vec<Match>, bool), IndexError> {
-    index.refresh(sources, |source| reader.text_of(source))?;
+    let bar = ProgressBar::hidden();
+    index.refresh(sources, |source| {
+        bar.inc(1);
+        if bar.position() == SHOWN_FROM {
+            // The first search of all reads everything; later ones only what has changed.
+            bar.set_length(sources.len() as u64);
+            bar.set_message("making the search index");
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        reader.text_of(source)
+    })?;
+    bar.finish_and_clear();
     index.search(query, &asked.kinds, asked.limit)
 }
 
