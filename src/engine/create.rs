@@ -69,7 +69,9 @@ impl Engine {
     fn ready_to_create(&self, file: &LocalFile) -> Option<(MirrorPath, WorkspaceId, Option<PageId>)> {
         let workspace = self.workspace_at(&file.path)?;
         let sound = file.hash.is_some() && file.problem.is_none() && !self.watch.is_unread(&file.path);
-        if !sound || !self.is_live(&workspace) || self.read_only(&workspace).is_some() {
+        // What cannot be looked at may be another file by now.
+        let hidden = self.root.unreadable.iter().any(|(hidden, _)| file.path.is_within(hidden));
+        if !sound || hidden || !self.is_live(&workspace) || self.read_only(&workspace).is_some() {
             return None;
         }
         if self.root.adopting && self.may_be_adopted(&workspace, file) {

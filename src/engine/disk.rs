@@ -9,8 +9,9 @@ use crate::model::{
     Body, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, LocalFile, MirrorPath, Node,
     PageId, RootState, Scan, Stamp, Timestamp, planted,
 };
+use crate::plan::identity::KnownFile;
 use crate::plan::ignore;
-use crate::store::{Store, StoreError};
+use crate::store::{LastSight, Store, StoreError};
 
 /// A whole look even when nothing hinted at a change.
 const SCAN_EVERY_MS: i64 = 300_000;
@@ -92,10 +93,17 @@ pub(super) struct Watching {
     /// Files that are another object, or name another page, than what was known at their path: kept apart until
     /// identities are told, which compares what is with what was.
     pub(super) arrivals: BTreeMap<MirrorPath, LocalFile>,
+    /// What the missing files of pages were known by: a file that comes to light later, out of a folder that could not
+    /// be read or from outside the mirror, is told by it.
+    pub(super) missing: BTreeMap<PageId, KnownFile>,
 }
 
 impl Watching {
-    pub(super) fn new(now: Timestamp) -> Self {
+    pub(super) fn new(now: Timestamp, missing: BTreeMap<PageId, (MirrorPath, LastSight)>) -> Self {
+        let known = |(page, (path, last)): (PageId, (MirrorPath, LastSight))| {
+            let known = KnownFile { path, page: Some(page.clone()), stamp: last.stamp, hash: last.hash };
+            (page, known)
+        };
         Self {
             scan_due: now,
             hinted_since: None,
@@ -108,6 +116,7 @@ impl Watching {
             clock_ahead_ms: 0,
             seen_twice: BTreeSet::new(),
             arrivals: BTreeMap::new(),
+            missing: missing.into_iter().map(known).collect(),
         }
     }
 
@@ -434,11 +443,16 @@ impl Engine {
     }
 
     fn had_words(&self, page: Option<&PageId>) -> Result<bool, StoreError> {
-        let Some(base) = page.and_then(|id| self.trees.pages.get(id)).and_then(|node| node.base.as_ref())
-        else {
-            return Ok(false);
-        };
-        Ok(self.store.body(base.body)?.is_some_and(|blocks| !blocks.is_empty()))
+        let node = page.and_then(|id| self.trees.pages.get(id));
+        let agreed = node.and_then(|node| node.base.as_ref()).map(|base| base.body);
+        // What is on its way to the service will be agreed on in a moment.
+        let sent = page.and_then(|id| self.sent.get(id)).map(|sent| sent.local);
+        for body in [agreed, sent].into_iter().flatten() {
+            if self.store.body(body)?.is_some_and(|blocks| !blocks.is_empty()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A file that could not be read. Every scan tries again: permissions can change without a trace in its stamp.
@@ -508,6 +522,8 @@ fn root_problem(state: &RootState) -> String {
     }
 }
 
+/// Whether a change that came right after the look would show in no time: an edit that puts the old time back leaves
+/// the time of the last change alone, and a file system may count both in seconds.
 pub(super) fn is_racy(stamp: &Stamp, looked_at: Timestamp) -> bool {
-    stamp.rested_ms(looked_at) < RACY_MS
+    stamp.rested_ms(looked_at) < RACY_MS || stamp.unchanged_ms(looked_at) < RACY_MS
 }

@@ -6,7 +6,7 @@ use super::Engine;
 use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
 use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, folder_of, planted};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
-use crate::store::StoreError;
+use crate::store::{LastSight, StoreError};
 
 impl Engine {
     /// Tells files and pages together, once everything that can be read has been.
@@ -25,7 +25,7 @@ impl Engine {
             let kin = bound.get(&file.stamp.object()).into_iter().flatten();
             kin.into_iter().any(|page| is_same_file((page.stamp, page.hash), (file.stamp, file.hash)))
         };
-        let known: Vec<KnownFile> = self
+        let mut known: Vec<KnownFile> = self
             .trees
             .files
             .values()
@@ -39,6 +39,15 @@ impl Engine {
                 hash: file.hash,
             })
             .collect();
+        let is_missing = |node: &Node| node.file.is_none() && node.missing_since.is_some();
+        for page in self.watch.missing.keys().cloned().collect::<Vec<_>>() {
+            if !self.trees.pages.get(&page).is_some_and(is_missing) {
+                self.watch.missing.remove(&page);
+                self.store.drop_missing(&page)?;
+            }
+        }
+        let missing = self.watch.missing.values().filter(|file| !self.trees.files.contains_key(&file.path));
+        known.extend(missing.cloned());
         let mut seen = Vec::new();
         for (path, stamp) in &seen_now {
             // A new file that is still being written is told apart at a later look.
@@ -135,7 +144,9 @@ impl Engine {
             }
         }
         for (page, path) in &identities.vanished {
-            self.file_vanished(page, path)?;
+            if !self.watch.missing.contains_key(page) {
+                self.file_vanished(page, path)?;
+            }
         }
         for (file, verdict) in seen.iter().zip(&identities.verdicts) {
             match verdict {
@@ -202,6 +213,12 @@ impl Engine {
 
     fn file_vanished(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
         let (now, tick) = (self.now, self.tick);
+        if let Some(file) = self.trees.files.get(path) {
+            let (stamp, hash) = (file.stamp, file.hash);
+            self.store.save_missing(page, path, LastSight { stamp, hash })?;
+            let known = KnownFile { path: path.clone(), page: Some(page.clone()), stamp, hash };
+            self.watch.missing.insert(page.clone(), known);
+        }
         self.edit_page(page, |node| {
             if node.file.as_ref() == Some(path) {
                 node.file = None;
@@ -214,6 +231,17 @@ impl Engine {
         moment.missed = tick;
         moment.reading = None;
         tracing::debug!(page = %page, path = %path, "file missing");
+        Ok(())
+    }
+
+    /// Something happened at `path`: a file that is missing there may have come and gone again between two scans, and
+    /// its grace time begins anew.
+    pub(super) fn sign_of_life(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
+        let at_path = |(page, file): (&PageId, &KnownFile)| (file.path == *path).then(|| page.clone());
+        let Some(page) = self.watch.missing.iter().find_map(at_path) else { return Ok(()) };
+        let now = self.now;
+        self.edit_page(&page, |node| node.missing_since = node.missing_since.map(|_| now))?;
+        self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
         Ok(())
     }
 
@@ -243,6 +271,9 @@ impl Engine {
             node.missing_from = None;
             node.approved = false;
         })?;
+        if self.watch.missing.remove(page).is_some() {
+            self.store.drop_missing(page)?;
+        }
         let moment = self.moment(page);
         moment.reading = None;
         moment.moved_at = None;
@@ -305,7 +336,7 @@ impl Engine {
     fn missing_from(&self, path: &MirrorPath) -> Option<PageId> {
         // A file that is being made a page of its own is its old page's no more, nor any other's.
         let disowned = self.trees.files.get(path).and_then(|file| file.disowned.as_ref());
-        if disowned.and_then(|id| self.trees.pages.get(id)).is_some_and(|node| node.file.is_none()) {
+        if disowned.is_some_and(|id| self.trees.pages.get(id).is_none_or(|node| node.file.is_none())) {
             return None;
         }
         let missing =

@@ -5,7 +5,7 @@ use super::pace::Class;
 use super::{Engine, poll};
 use crate::model::{
     Body, ContentHash, Effect, LastPush, Node, Page, PageId, Presence, ServiceError, ServiceReply, Timestamp,
-    planted, undescribed,
+    WorkspaceId, planted, undescribed,
 };
 use crate::plan::merge;
 use crate::store::StoreError;
@@ -242,9 +242,22 @@ impl Engine {
         allowed.learn(&body.blocks);
         self.allowed.insert(node.workspace.clone(), allowed);
         if node.remote.body != Some(body.hash) {
-            for (id, block) in undescribed(&body.blocks) {
-                self.store.keep_stand_in(&node.workspace, id, block)?;
-            }
+            self.keep_stand_ins(&node.workspace, &body.blocks, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what the stand-ins of `blocks` stand for, but for those of `known`, which are kept already.
+    pub(super) fn keep_stand_ins(
+        &mut self,
+        workspace: &WorkspaceId,
+        blocks: &[serde_json::Value],
+        known: &[serde_json::Value],
+    ) -> Result<(), StoreError> {
+        let known: std::collections::BTreeSet<&str> =
+            undescribed(known).into_iter().map(|(id, _)| id).collect();
+        for (id, block) in undescribed(blocks).into_iter().filter(|(id, _)| !known.contains(id)) {
+            self.store.keep_stand_in(workspace, id, block)?;
         }
         Ok(())
     }

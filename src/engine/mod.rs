@@ -225,6 +225,7 @@ impl Engine {
         let root_identity = disk::Root::remembered(&store)?;
         let keeping = history::Keeping::new(&mut store, now)?;
         let stored = storage::Storage::open(&store, &settings, now)?;
+        let watch = disk::Watching::new(now, store.missing_files()?);
         store.commit()?;
         let active = loaded.pages.keys().cloned().collect();
         let mut engine = Self {
@@ -237,7 +238,7 @@ impl Engine {
             flights: BTreeMap::new(),
             last_effect: 0,
             root: disk::Root::new(root_identity, adopting),
-            watch: disk::Watching::new(now),
+            watch,
             ready: None,
             pace,
             service: service::Health::default(),
@@ -275,7 +276,10 @@ impl Engine {
     pub fn handle(&mut self, event: Event, now: Timestamp) -> Result<(), StoreError> {
         self.advance(now);
         match event {
-            Event::Hint(path) => self.watch.hint(path, self.now, self.settings.pages.settle_ms),
+            Event::Hint(path) => {
+                self.sign_of_life(&path)?;
+                self.watch.hint(path, self.now, self.settings.pages.settle_ms);
+            }
             Event::Opened(path) => {
                 self.opened(&path);
                 return Ok(());

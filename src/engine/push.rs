@@ -121,6 +121,10 @@ impl Engine {
         if !self.pace.allows(Class::Edit, 1, false, self.now) {
             return Ok(None);
         }
+        if let Some(body) = &content {
+            // A stand-in that came with a copy has an id of its own now, which no look will show as new.
+            self.keep_stand_ins(&node.workspace, body, &remote)?;
+        }
         let body = Body::of(content.clone().unwrap_or(remote));
         self.store.keep_body(&body)?;
         let sent = Sent {

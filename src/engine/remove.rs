@@ -40,6 +40,13 @@ impl Engine {
             return Ok(None);
         }
         let subtree = self.trees.subtree(page);
+        let to_be_made = subtree.iter().find_map(|id| self.successor_of(id));
+        if let Some(path) = to_be_made {
+            // Its words are in a file that no page has yet; until one has, this is their only copy at the service.
+            let why = format!("it waits until {path}, which is made from it, is a page of its own");
+            self.moment(page).held = Some(why);
+            return Ok(None);
+        }
         let missed =
             subtree.iter().filter_map(|id| self.moments.get(id)).map(|m| m.missed).max().unwrap_or(0);
         if self.list_looked(&node.workspace) <= missed {
@@ -81,6 +88,15 @@ impl Engine {
         }
         self.service.wants.remove(page);
         Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
+    }
+
+    /// The file that was this page's, or is a copy of it, and has no page yet.
+    fn successor_of(&self, page: &PageId) -> Option<&MirrorPath> {
+        self.trees.unbound.iter().find(|path| {
+            self.trees.files.get(*path).is_some_and(|file| {
+                file.claims.as_ref() == Some(page) && file.disowned.as_ref() == Some(page)
+            })
+        })
     }
 
     /// Deleting `node` would take `part` along, which is still wanted: the deleted file comes back.

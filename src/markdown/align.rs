@@ -302,10 +302,13 @@ fn anywhere(
     let a: Vec<Words> = gone.iter().map(|&i| Words::of(old[i].node)).collect();
     let b: Vec<Words> = fresh.iter().map(|&i| Words::of(new[i].node)).collect();
     let mut candidates = Vec::new();
+    // One that went and one that came may have less in common: there is no other.
+    let with_text = |side: &[Words]| side.iter().filter(|words| words.len > 0).count();
+    let least = if with_text(&a) == 1 && with_text(&b) == 1 { 350 } else { 600 };
     for i in 0..a.len() {
         for j in 0..b.len() {
             let like = likeness(&a[i], &b[j]);
-            if like >= 600 && a[i].len >= 8 && is_compatible(old[gone[i]].node, new[fresh[j]].node) {
+            if like >= least && a[i].len >= 8 && is_compatible(old[gone[i]].node, new[fresh[j]].node) {
                 candidates.push((1000 - like, j, i));
             }
         }

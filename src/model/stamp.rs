@@ -32,4 +32,11 @@ impl Stamp {
     pub fn rested_ms(&self, looked_at: Timestamp) -> i64 {
         looked_at.0.saturating_sub(self.modified_ns / 1_000_000)
     }
+
+    /// For how long neither content nor name nor permissions had changed when the clock that dates files stood at
+    /// `looked_at`, in milliseconds.
+    #[must_use]
+    pub fn unchanged_ms(&self, looked_at: Timestamp) -> i64 {
+        looked_at.0.saturating_sub(self.changed_ns / 1_000_000)
+    }
 }

@@ -411,11 +411,14 @@ impl Run {
             Fault::Hidden => {
                 let ids: Vec<PageId> = self.service.active().iter().map(|page| page.id.clone()).collect();
                 if let Some(id) = ids.get(a as usize % ids.len().max(1)) {
-                    // Who goes on writing in its file has a page of his own when this one comes back.
-                    self.service.words_of(id).iter().for_each(|word| self.ledger.copy(*word));
+                    // Who goes on writing in its file, or in a subpage's, has a page of his own when this one comes back.
+                    let family = self.service.family(id);
+                    for page in &family {
+                        self.service.words_of(page).iter().for_each(|word| self.ledger.copy(*word));
+                    }
                     self.service.world.app_hide(id, true);
                     self.checks.disregard(id);
-                    self.checks.fates.was_gone.extend(self.service.family(id));
+                    self.checks.fates.was_gone.extend(family);
                     self.later(while_ms, Due::Heal(Heal::Show(id.clone())));
                 }
             }

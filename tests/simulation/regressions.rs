@@ -325,6 +325,146 @@ seed=9 pages=3 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=10000
 +0 app move 0 1
 ",
     ),
+    (
+        "a block behind a line that was copied with its page is kept before any look shows it",
+        "\
+seed=52650 pages=3 budget=60 hints_lost=0 grain_us=2000000 births=1 reuse=0 grace_ms=2000 recreate=1 rest_ms=0 pass=1
++78644 app change-word 807 767
++0 edit resave/stale 499 96
++0 app new-subpage 151 567
++0 tree new-folder 178 512
++191 app insert-block 545 849
++0 tree swap 506 47
++242 edit move-paragraph/vim 911 652
++0 tree new-file 310 759
++60000 app insert-word 754 427
++0 app put-back 327 980
+",
+    ),
+    (
+        "a page is not trashed before the file that is made from it has a page",
+        "\
+seed=50538 pages=4 budget=20 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=1 rest_ms=120000 pass=1
++9351 edit insert-item/replace 565 851
++39 tree copy-file 194 549
++60000 tree swap 869 812
++456 edit insert-word/sed 495 362
++5762 fault forbidden 32 683
++46067 edit insert-item/in-place 725 368
++0 edit change-word/sed 707 611
++0 tree move-tree 632 124
++0 tree new-folder 263 840
++5000 tree rename-file 548 700
+",
+    ),
+    (
+        "a file that comes to light out of a folder that could not be read is its page's, also after a restart",
+        "\
+seed=50681 pages=9 budget=60 hints_lost=30 grain_us=0 births=1 reuse=0 grace_ms=2000 recreate=0 rest_ms=120000 pass=1
++60000 tree new-file 800 667
++500 tree rename-folder 51 507
++0 tree new-file 693 40
++0 fault sealed 655 994
++5000 app insert-block 636 552
++0 fault crash 404 64
++51024 app new-page 213 624
+",
+    ),
+    (
+        "a file that came and went between two scans has its whole grace time",
+        "\
+seed=51099 pages=2 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=2000 recreate=0 rest_ms=120000 pass=1
++2288 edit resave/sed 403 867
++218 edit resave/truncate 632 107
++0 edit reformat/truncate 801 37
++20870 edit reformat/truncate 249 640
++145 tree new-file 181 571
++500 edit change-word/replace 136 146
++122 edit change-word/in-place 48 332
++60000 tree rename-file 555 659
++1947 edit reformat/in-place 458 587
++495 fault suspend 387 842
++0 tree new-file 143 552
++57 edit tick-box/truncate 876 389
++142 edit resave/replace 968 147
++0 edit reformat/replace 961 260
++61743 fault root-gone 335 647
++0 tree delete-file 575 795
++167 edit change-word/emacs 320 528
++597 edit change-word/replace 422 837
++0 tree delete-and-return 34 929
++500 edit tick-box/in-place 800 624
++132 edit change-word/replace 645 419
++464 edit change-word/replace 911 525
++0 tree delete-tree 245 149
++225 fault root-gone 76 25
++418 tree new-file 219 931
++454 tree delete-and-return 485 322
++293 tree delete-file 610 22
++322 edit change-word/sed 288 39
++292 edit change-word/sed 101 966
+",
+    ),
+    (
+        "nothing is made for a file that cannot be looked at",
+        "\
+seed=51340 pages=2 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=0 rest_ms=500 pass=1
++31349 tree new-folder 131 27
++0 edit change-word/in-place 576 474
++0 app insert-block 676 687
++0 edit change-word/in-place 843 826
++0 fault crash 746 770
++0 tree stray 123 131
++0 fault lost-after 515 464
++874 tree swap 442 325
++0 edit insert-word/emacs 728 750
++0 tree stray 941 918
++118 tree delete-file 536 116
++0 edit insert-word/replace 450 347
++0 fault sealed 179 273
++60000 fault lost-after 512 557
+",
+    ),
+    (
+        "an edit that puts the old time back, within the grain of the clock, is read",
+        "\
+seed=53806 pages=1 budget=60 hints_lost=0 grain_us=2000000 births=1 reuse=0 grace_ms=10000 recreate=0 rest_ms=500 pass=1
++5000 app new-subpage 993 506
++0 app new-odd-page 221 937
++60000 tree swap 74 843
++27027 app new-subpage 432 335
++35800 tree rename-file 388 476
++431 edit move-paragraph/old-time 836 637
+",
+    ),
+    (
+        "a file that is emptied while its first words are on their way keeps its page",
+        "\
+seed=56425 pages=2 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=0 rest_ms=500 pass=1
++407 edit resave/sed 268 652
++344 fault suspend 169 367
++89699 tree new-file 681 944
++365 edit resave/sed 36 101
++129 tree delete-tree 628 17
++638 edit append-paragraph/in-place 463 451
++197 tree rename-both 176 166
++492 edit resave/in-place 594 447
++0 edit resave/truncate 570 649
+",
+    ),
+    (
+        "the one block that went and the one that came, with a third of the words, are one",
+        "\
+seed=56879 pages=1 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=1 rest_ms=120000 pass=1
++0 edit delete-paragraph/in-place 24 180
++0 app tick 957 968
++0 edit insert-word/in-place 200 486
++0 edit insert-word/in-place 251 504
++0 edit change-word/in-place 245 589
++0 edit change-word/in-place 760 781
++0 edit move-paragraph/in-place 377 858
+",
+    ),
 ];
 
 #[test]

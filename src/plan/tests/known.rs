@@ -405,7 +405,7 @@ impl Mirror {
 
     fn missing_from(&self, path: &MirrorPath) -> Option<PageId> {
         let disowned = self.files.get(path).and_then(|file| file.disowned.as_ref());
-        if disowned.and_then(|id| self.pages.get(id)).is_some_and(|node| node.file.is_none()) {
+        if disowned.is_some_and(|id| self.pages.get(id).is_none_or(|node| node.file.is_none())) {
             return None;
         }
         let missing = || self.pages.values().filter(|n| n.file.is_none() && n.missing_since.is_some());

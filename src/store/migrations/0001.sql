@@ -27,6 +27,13 @@ CREATE TABLE files (
     hash BLOB, claims TEXT, disowned TEXT, front_title TEXT, problem TEXT, racy INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- What the missing files of pages were known by, until they come back or their pages go.
+CREATE TABLE missing_files (
+    page TEXT PRIMARY KEY, path TEXT NOT NULL,
+    device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+    changed INTEGER NOT NULL, born INTEGER NOT NULL, hash BLOB
+) WITHOUT ROWID;
+
 -- Bodies by the SHA-256 of their compact JSON, so that equal bodies are kept once.
 CREATE TABLE bodies (hash BLOB PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
 

@@ -1,0 +1,73 @@
+//! What the missing files of pages were known by: one that comes to light elsewhere is told by its file object or its
+//! bytes, also after a restart.
+
+use std::collections::BTreeMap;
+
+use rusqlite::params;
+
+use super::rows::{optional_hash, page_id, path, stamp_of, stamp_values};
+use super::{Store, StoreError};
+use crate::model::{ContentHash, MirrorPath, PageId, Stamp};
+
+/// A page's file when it was last seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastSight {
+    /// Its metadata.
+    pub stamp: Stamp,
+    /// What it held, if it had been read.
+    pub hash: Option<ContentHash>,
+}
+
+impl Store {
+    /// Keeps what `page`'s file at `at` was known by.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_missing(
+        &mut self,
+        page: &PageId,
+        at: &MirrorPath,
+        last: LastSight,
+    ) -> Result<(), StoreError> {
+        let [device, inode, size, modified, changed, born] = stamp_values(last.stamp);
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO missing_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?
+            .execute(params![
+                page.as_str(),
+                at.as_str(),
+                device,
+                inode,
+                size,
+                modified,
+                changed,
+                born,
+                last.hash.map(|hash| hash.0),
+            ])?;
+        Ok(())
+    }
+
+    /// Forgets a missing file: it is back, or nobody waits for it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn drop_missing(&mut self, page: &PageId) -> Result<(), StoreError> {
+        self.turn()?.prepare_cached("DELETE FROM missing_files WHERE page = ?1")?.execute([page.as_str()])?;
+        Ok(())
+    }
+
+    /// Every missing file, by its page.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses or a row makes no sense.
+    pub fn missing_files(&self) -> Result<BTreeMap<PageId, (MirrorPath, LastSight)>, StoreError> {
+        let mut query = self.db.prepare_cached("SELECT * FROM missing_files")?;
+        let mut rows = query.query([])?;
+        let mut all = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            let last = LastSight { stamp: stamp_of(row, "size")?, hash: optional_hash(row, "hash")? };
+            let at = path(&row.get::<_, String>("path")?)?;
+            all.insert(page_id(&row.get::<_, String>("page")?)?, (at, last));
+        }
+        Ok(all)
+    }
+}
