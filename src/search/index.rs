@@ -22,7 +22,7 @@ use super::words::{Stems, lower, plain, words};
 /// "espf": told apart from any other SQLite file.
 const APPLICATION_ID: i64 = 0x6573_7066;
 /// Counts up whenever what is stored, or what a stem is, changes: an index of another version is built anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 const FILE: &str = "search.sqlite3";
 /// Of the texts that match, the best by a first, rough order are ranked exactly.
 const RANKED_MAX: usize = 80;
@@ -31,9 +31,11 @@ const TEXT_MAX: usize = 1 << 20;
 
 const SCHEMA: &str = "
     CREATE TABLE documents (
-        id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, mark INTEGER NOT NULL, kind TEXT NOT NULL, own TEXT,
+        id INTEGER PRIMARY KEY, keyed INTEGER NOT NULL UNIQUE, mark INTEGER NOT NULL, kind TEXT NOT NULL, own TEXT,
         title TEXT NOT NULL, plain TEXT NOT NULL, path TEXT, workspace TEXT
     );
+    -- Every search reads all of these, and nothing else of the rows.
+    CREATE INDEX marks ON documents (keyed, mark);
     CREATE TABLE texts (id INTEGER PRIMARY KEY, packed BLOB NOT NULL);
     CREATE VIRTUAL TABLE stems USING fts5(
         title, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
@@ -92,6 +94,7 @@ pub struct Match {
 /// A source that is not in the index as it is.
 struct Difference<'s> {
     source: &'s Source,
+    keyed: i64,
     mark: i64,
     old: Option<i64>,
 }
@@ -101,7 +104,12 @@ struct Difference<'s> {
 pub struct Index {
     db: Connection,
     path: PathBuf,
+    /// The marks as they were when it was opened, for the first comparison.
+    marks: Option<Marks>,
 }
+
+/// What is indexed: the hash of its key, its row and its mark, in the order of the hashes.
+type Marks = Vec<(i64, i64, i64)>;
 
 impl Index {
     /// Opens the index in `folder`, or makes it; one that is damaged, or of another version, is removed first. Where
@@ -119,7 +127,7 @@ impl Index {
             _ => Err(error),
         });
         match file {
-            Ok(db) => Ok(Self { db, path }),
+            Ok(db) => Ok(Self { db, path, marks: None }),
             Err(_) => Self::in_memory(),
         }
     }
@@ -132,7 +140,15 @@ impl Index {
         let path = PathBuf::from(":memory:");
         let db =
             Connection::open_in_memory().and_then(make).map_err(|error| IndexError(path.clone(), error))?;
-        Ok(Self { db, path })
+        Ok(Self { db, path, marks: None })
+    }
+
+    /// Reads what the first comparison needs, so that it can be done while the sources are gathered. A failure shows
+    /// there.
+    #[must_use]
+    pub fn ahead(mut self) -> Self {
+        self.marks = marks(&self.db).ok();
+        self
     }
 
     /// Removes what there is and begins anew.
@@ -140,7 +156,7 @@ impl Index {
     /// # Errors
     /// As [`Index::open`].
     pub fn begin_anew(self) -> Result<Self, IndexError> {
-        let Self { db, path } = self;
+        let Self { db, path, .. } = self;
         drop(db);
         remove(&path);
         Self::open(path.parent().unwrap_or(Path::new(".")))
@@ -156,20 +172,21 @@ impl Index {
         sources: &[Source],
         mut text_of: impl FnMut(&Source) -> Text,
     ) -> Result<(usize, usize), IndexError> {
-        let mut write = || {
-            let (changed, gone) = self.differences(sources)?;
+        let ahead = self.marks.take();
+        let write = || {
+            let (changed, gone) = self.differences(sources, ahead)?;
             if changed.is_empty() && gone.is_empty() {
                 return Ok((0, 0));
             }
             let turn = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
             // Once more: another search may have brought it up to date meanwhile.
-            let (changed, gone) = self.differences(sources)?;
+            let (changed, gone) = self.differences(sources, None)?;
             let stems = Stems::new();
             let mut accents = BTreeMap::new();
             for id in &gone {
                 delete(&turn, *id)?;
             }
-            for Difference { source, mark, old } in &changed {
+            for Difference { source, keyed, mark, old } in &changed {
                 let text = text_of(source);
                 if let Some(old) = old {
                     if text.is_none() {
@@ -179,7 +196,7 @@ impl Index {
                 }
                 // A mark that is nobody's: the text is asked for again the next time.
                 let mark = if text.is_none() { 0 } else { *mark };
-                insert(&turn, source, mark, &text.unwrap_or_default(), &stems, &mut accents)?;
+                insert(&turn, source, (*keyed, mark), &text.unwrap_or_default(), &stems, &mut accents)?;
             }
             let mut note = turn.prepare("INSERT OR IGNORE INTO accents VALUES (?1, ?2)")?;
             for (bare, stem) in accents.keys() {
@@ -193,23 +210,28 @@ impl Index {
     }
 
     /// What is new or has changed, and the rows that are nobody's any more.
-    fn differences<'s>(&self, sources: &'s [Source]) -> rusqlite::Result<(Vec<Difference<'s>>, Vec<i64>)> {
-        let mut known = self.marks()?;
+    fn differences<'s>(
+        &self,
+        sources: &'s [Source],
+        ahead: Option<Marks>,
+    ) -> rusqlite::Result<(Vec<Difference<'s>>, Vec<i64>)> {
+        let known = ahead.map_or_else(|| marks(&self.db), Ok)?;
+        let mut wanted = vec![false; known.len()];
         let mut changed = Vec::new();
         for source in sources {
-            let mark = mark_of(source);
-            match known.remove(source.key.as_str()) {
-                Some((_, same)) if same == mark => {}
-                found => changed.push(Difference { source, mark, old: found.map(|(id, _)| id) }),
+            let (keyed, mark) = (hashed(&source.key), mark_of(source));
+            let at = known.binary_search_by_key(&keyed, |row| row.0).ok();
+            if at.is_some_and(|at| std::mem::replace(&mut wanted[at], true)) {
+                // Of two with one key the first is the one.
+                continue;
+            }
+            let old = at.map(|at| known[at]);
+            if old.is_none_or(|(_, _, same)| same != mark) {
+                changed.push(Difference { source, keyed, mark, old: old.map(|(_, id, _)| id) });
             }
         }
-        Ok((changed, known.into_values().map(|(id, _)| id).collect()))
-    }
-
-    fn marks(&self) -> rusqlite::Result<BTreeMap<String, (i64, i64)>> {
-        let mut query = self.db.prepare_cached("SELECT key, id, mark FROM documents")?;
-        let rows = query.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
-        rows.collect()
+        let gone = known.iter().zip(wanted).filter(|(_, wanted)| !wanted).map(|((_, id, _), _)| *id);
+        Ok((changed, gone.collect()))
     }
 
     /// The best matches of these kinds (all, when none is named), best first, and whether there are more.
@@ -314,6 +336,13 @@ impl Index {
     }
 }
 
+fn marks(db: &Connection) -> rusqlite::Result<Marks> {
+    let mut query =
+        db.prepare_cached("SELECT keyed, id, mark FROM documents INDEXED BY marks ORDER BY keyed")?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    rows.collect()
+}
+
 /// The query as FTS5 takes it. Every stem is quoted, so that nothing typed is an operator there.
 fn expression(query: &Query) -> String {
     let way = |way: &Vec<String>| format!("\"{}\"", way.join(" "));
@@ -327,9 +356,13 @@ fn expression(query: &Query) -> String {
 }
 
 fn mark_of(source: &Source) -> i64 {
+    hashed(&(source.kind, &source.id, &source.title, &source.path, &source.workspace, &source.text))
+}
+
+fn hashed(what: &impl Hash) -> i64 {
     // It need not be the same in another release: then the index is built anew, once.
     let mut hasher = DefaultHasher::new();
-    (source.kind, &source.id, &source.title, &source.path, &source.workspace, &source.text).hash(&mut hasher);
+    what.hash(&mut hasher);
     hasher.finish().cast_signed()
 }
 
@@ -347,7 +380,7 @@ fn delete(turn: &Transaction<'_>, id: i64) -> rusqlite::Result<()> {
 fn insert(
     turn: &Transaction<'_>,
     source: &Source,
-    mark: i64,
+    (keyed, mark): (i64, i64),
     text: &str,
     stems: &Stems,
     accents: &mut BTreeMap<(String, String), ()>,
@@ -356,10 +389,10 @@ fn insert(
     let text = &text[..end];
     let added = turn
         .prepare_cached(
-        "INSERT OR IGNORE INTO documents (key, mark, kind, own, title, plain, path, workspace) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+        "INSERT OR IGNORE INTO documents (keyed, mark, kind, own, title, plain, path, workspace) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
     )?
     .execute(params![
-        source.key,
+        keyed,
         mark,
         source.kind,
         source.id,

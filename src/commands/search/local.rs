@@ -1,5 +1,7 @@
 //! The search without the service: the index is brought up to date with the state and the files, then asked.
 
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -14,6 +16,9 @@ use crate::store::{ReadOnly, Searchable};
 
 /// So many texts take no time worth a word.
 const SHOWN_FROM: u64 = 300;
+/// So many files are looked at sooner by one hand.
+const SHARED_FROM: usize = 1_000;
+const HANDS_MAX: usize = 4;
 
 pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Results> {
     let Some(state) = ReadOnly::open(&config.state_dir)? else {
@@ -23,13 +28,18 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
     state.hold()?;
     // A daemon reads what is saved within moments; without one the files are looked at here.
     let root = (!run::is_running(&config.state_dir)).then_some(config.root.as_path());
-    let known = state.searchable()?;
+    // The index is opened meanwhile.
+    let (known, opened) = std::thread::scope(|scope| {
+        let opening = scope.spawn(|| Index::open(&config.state_dir).map(Index::ahead));
+        (state.searchable(), opening.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    let known = known?;
     let unread = known.iter().filter(|one| one.kind == "page" && one.path.is_none()).count();
     let names = state.workspace_names()?;
     let folders = state.workspace_folders()?;
-    let sources: Vec<Source> = known.into_iter().map(|one| source_of(one, &folders, root)).collect();
+    let sources = sources_of(known, &folders, root);
     let reader = Reader { state: &state, root: &config.root };
-    let mut index = Index::open(&config.state_dir)?;
+    let mut index = opened?;
     let found = match look(&mut index, &sources, &reader, query, asked) {
         Ok(found) => found,
         Err(error) => {
@@ -86,6 +96,26 @@ fn look(
     })?;
     bar.finish_and_clear();
     index.search(query, &asked.kinds, asked.limit)
+}
+
+/// Looking at ten thousand files is most of a search without a daemon: it is shared out.
+fn sources_of(known: Vec<Searchable>, folders: &[(String, String)], root: Option<&Path>) -> Vec<Source> {
+    let source = |one: Searchable| source_of(one, folders, root);
+    let hands = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(HANDS_MAX);
+    if root.is_none() || hands == 1 || known.len() < SHARED_FROM {
+        return known.into_iter().map(source).collect();
+    }
+    let share = known.len().div_ceil(hands);
+    let mut rest = known.into_iter();
+    let shares: Vec<Vec<Searchable>> = (0..hands).map(|_| rest.by_ref().take(share).collect()).collect();
+    std::thread::scope(|scope| {
+        let work = |share: Vec<Searchable>| scope.spawn(|| share.into_iter().map(source).collect::<Vec<_>>());
+        let working: Vec<_> = shares.into_iter().map(work).collect();
+        working
+            .into_iter()
+            .flat_map(|hand| hand.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    })
 }
 
 /// `root`: where files are looked at for what the state does not know of.
