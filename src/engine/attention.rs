@@ -184,13 +184,18 @@ impl Engine {
                     "the service no longer lists it, but still shows it: the file stays",
                     "espejo approve removes the file",
                 );
-            } else if let Some(why) = self.moments.get(&node.id).and_then(|m| m.held.as_ref())
+            }
+        }
+        // Few are held: those are gone through, not all pages.
+        for (id, why) in self.moments.iter().filter_map(|(id, moment)| Some((id, moment.held.as_ref()?))) {
+            if let Some(node) = self.trees.pages.get(id)
+                && node.parked.is_none()
                 && node.base.is_some()
-                && node.file.is_some()
+                && let Some(file) = &node.file
                 && self.read_only(&node.workspace).is_none()
                 && node.remote.presence == Presence::Listed
             {
-                need(shown, why, "it is tried again by itself");
+                need(file.as_str(), why, "it is tried again by itself");
             }
         }
         self.board_needs(&mut |path, reason, action| {
@@ -248,7 +253,7 @@ impl Engine {
             live().filter(|node| node.remote.body.is_some()).count()
         };
         let waits_for_time = |id| self.moments.get(id).is_some_and(|m: &super::Moment| m.held.is_some());
-        let wanted = self.service.wants.keys().filter(|id| !waits_for_time(id)).count();
+        let wanted = self.service.wants.pages().filter(|id| !waits_for_time(id)).count();
         let pending = wanted
             + self.sent.len()
             + self.intents.len()

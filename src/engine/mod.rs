@@ -38,6 +38,7 @@ mod storage;
 mod targets;
 mod text;
 mod trees;
+mod wants;
 
 use std::collections::{BTreeMap, BTreeSet};
 
