@@ -2,11 +2,13 @@
 //! built does not stand here.
 
 mod setting_up;
+mod usage;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub use setting_up::{Init, ServiceCommand, StorageChoice};
+pub use usage::sentence;
 
 /// How a run ends (contract section 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +72,21 @@ pub struct Global {
     /// Say more; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+    /// How log lines on stderr are written: for people, or one JSON object a line
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_default_value = true)]
+    pub log_format: LogFormat,
+}
+
+/// How the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum LogFormat {
+    /// For people; in the journal with its priorities.
+    #[default]
+    #[value(help = None)]
+    Text,
+    /// One JSON object a line: time, level, target, message, fields.
+    #[value(help = None)]
+    Json,
 }
 
 /// The commands.
@@ -98,7 +115,7 @@ pub enum Command {
     ///
     /// Runs in the foreground and logs to stderr, which suits systemd and a terminal alike. SIGTERM and Ctrl-C end it
     /// cleanly. Only one may run on the same state.
-    #[command(after_help = "Example:  espejo run --config ~/work.toml")]
+    #[command(after_help = "Examples:\n  espejo run --config ~/work.toml\n  espejo run --log-format json")]
     Run,
     /// Mirror once, both ways, and end: for cron
     ///
@@ -247,6 +264,47 @@ pub enum Command {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Find words in everything mirrored, offline; with --remote ask the service
+    ///
+    /// Whole words by their Spanish stems (reuniones finds reunión), accents as you type them; "two words" in a row, OR
+    /// between words, -word to leave out. Titles come first, then texts. Put the query in single quotes, as in 'plan
+    /// -obra', or after --. What espejo has not sent yet is found as well. Nothing found is no failure: the exit code is 0.
+    #[command(
+        after_help = "Examples:\n  espejo search roadmap\n  espejo search '\"plan de obra\" OR presupuesto' --kind page --limit 5\n  espejo search --json -- -borrador reunión\n  espejo search --remote roadmap"
+    )]
+    Search {
+        /// What to look for
+        #[arg(value_name = "WORDS", required = true)]
+        words: Vec<String>,
+        /// Ask the service: all kinds, also what is not mirrored; one request for each workspace
+        #[arg(long)]
+        remote: bool,
+        /// How many results at most; --remote gives 50 at most
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        limit: u16,
+        /// Only this kind; may be repeated
+        #[arg(long, value_name = "KIND")]
+        kind: Vec<Kind>,
+        /// Print one JSON value and nothing else
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write everything into a folder of its own: the raw JSON, and the files
+    ///
+    /// The JSON is as the API gave it, one file for each page, whiteboard, presentation and stored file; beside it the files of
+    /// the mirror, a manifest and SHA256SUMS. Needs no network and no espejo to be read; works while the daemon runs.
+    /// Ends with 3 when something could not be in it, and says what.
+    #[command(
+        after_help = "Examples:\n  espejo export ~/espejo-2026-05-31\n  espejo export /media/usb/workspace --json"
+    )]
+    Export {
+        /// A folder that does not exist yet, or is empty; outside of the mirror
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+        /// Print one JSON value and nothing else
+        #[arg(long)]
+        json: bool,
+    },
     /// Check the mirror against its state and the service, and repair what is missing
     ///
     /// Looks at everything as `espejo sync` does. With --deep every stored file is read and compared with the hash that was
@@ -275,6 +333,44 @@ pub enum Command {
     /// Print the manual page
     #[command(after_help = "Example:  espejo man > ~/.local/share/man/man1/espejo.1")]
     Man,
+}
+
+/// What can be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// A page.
+    Page,
+    /// A whiteboard.
+    Whiteboard,
+    /// A presentation.
+    Presentation,
+    /// A slide; not with --remote.
+    Slide,
+    /// A stored file; not with --remote.
+    File,
+    /// A board of cards; only with --remote.
+    Board,
+    /// Mail; only with --remote.
+    Mail,
+    /// A message; only with --remote.
+    Message,
+}
+
+impl Kind {
+    /// The word for it, here and at the service.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Whiteboard => "whiteboard",
+            Self::Presentation => "presentation",
+            Self::Slide => "slide",
+            Self::File => "file",
+            Self::Board => "board",
+            Self::Mail => "mail",
+            Self::Message => "message",
+        }
+    }
 }
 
 /// The two ways to convert.
@@ -316,166 +412,4 @@ pub enum Convert {
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-    use clap::error::ErrorKind;
-
-    use super::*;
-
-    fn parse(line: &str) -> Result<Cli, clap::Error> {
-        Cli::try_parse_from(std::iter::once("espejo").chain(line.split_whitespace()))
-    }
-
-    #[test]
-    fn the_definition_holds_together() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn lines_mean_what_they_say() {
-        let path = |text: &str| Some(PathBuf::from(text));
-        for (line, command) in [
-            ("demo", Command::Demo { dir: None }),
-            ("demo --dir /tmp/x", Command::Demo { dir: path("/tmp/x") }),
-            ("run", Command::Run),
-            ("sync --dry-run", Command::Sync { dry_run: true }),
-            ("status --json", Command::Status { json: true, watch: false }),
-            ("status -w", Command::Status { json: false, watch: true }),
-            ("pause", Command::Pause),
-            ("resume", Command::Resume),
-            ("doctor --json", Command::Doctor { json: true }),
-            ("service install", Command::Service { what: ServiceCommand::Install { force: false } }),
-            ("service uninstall", Command::Service { what: ServiceCommand::Uninstall { force: false } }),
-            ("init", Command::Init(Init::default())),
-            (
-                "init --base-url https://e.com --token-stdin --workspaces a,b --root /r --storage two-way --service -y",
-                Command::Init(Init {
-                    base_url: Some("https://e.com".into()),
-                    token_stdin: true,
-                    workspaces: vec!["a".into(), "b".into()],
-                    root: path("/r"),
-                    storage: Some(StorageChoice::TwoWay),
-                    service: true,
-                    yes: true,
-                    ..Init::default()
-                }),
-            ),
-            ("list", Command::List { path: None, json: false }),
-            ("why a/b.md --json", Command::Why { path: PathBuf::from("a/b.md"), json: true }),
-            ("list a/b --json", Command::List { path: path("a/b"), json: true }),
-            ("approve", Command::Approve { paths: vec![] }),
-            ("approve a b", Command::Approve { paths: vec!["a".into(), "b".into()] }),
-            ("conflicts", Command::Conflicts { json: false }),
-            ("diff", Command::Diff { path: None, at: None }),
-            ("diff a --at 7", Command::Diff { path: path("a"), at: Some("7".to_owned()) }),
-            ("history a --json", Command::History { path: "a".into(), json: true }),
-            ("restore", Command::Restore { paths: vec![], at: None }),
-            ("restore a --at 2h", Command::Restore { paths: vec!["a".into()], at: Some("2h".to_owned()) }),
-            ("undo --dry-run", Command::Undo { dry_run: true }),
-            ("verify", Command::Verify { deep: false }),
-            ("verify --deep", Command::Verify { deep: true }),
-            ("man", Command::Man),
-            ("completions zsh", Command::Completions { shell: clap_complete::Shell::Zsh }),
-            ("convert to-markdown", Command::Convert { way: Convert::ToMarkdown { base: None, onto: None } }),
-            (
-                "convert to-markdown --base b.json --onto f.md",
-                Command::Convert { way: Convert::ToMarkdown { base: path("b.json"), onto: path("f.md") } },
-            ),
-            (
-                "convert from-markdown --blocks table,image --base b.json",
-                Command::Convert {
-                    way: Convert::FromMarkdown {
-                        base: path("b.json"),
-                        blocks: vec!["table".into(), "image".into()],
-                        pretty: false,
-                    },
-                },
-            ),
-        ] {
-            assert_eq!(parse(line).unwrap().command, command, "{line}");
-        }
-    }
-
-    #[test]
-    fn what_goes_for_every_command_may_stand_anywhere() {
-        for line in
-            ["--config c.toml -vv status", "status --config c.toml -v -v", "-vv status --config=c.toml"]
-        {
-            let global = parse(line).unwrap().global;
-            let config = Some("c.toml".into());
-            assert_eq!(global.config, config, "{line}");
-            assert!(global.verbose == 2 && !global.quiet, "{line}");
-        }
-        assert!(parse("list -q").unwrap().global.quiet);
-    }
-
-    #[test]
-    fn wrong_usage_ends_with_2_and_help_with_0() {
-        for line in [
-            "sing",
-            "status --jsn",
-            "run now",
-            "-q -v status",
-            "convert",
-            "convert sideways",
-            "convert to-markdown --base b.json",
-            "convert to-markdown --onto f.md",
-            "completions cmd.exe",
-            "status --json --watch",
-            "service",
-            "service restart",
-            "init --token-file t --token-stdin",
-            "init --service --no-service",
-            "init --storage sideways",
-            "init --token secret",
-            "",
-        ] {
-            let refusal = parse(line).unwrap_err();
-            assert_eq!(refusal.exit_code(), i32::from(Exit::Usage.code()), "{line}");
-        }
-        for (line, kind) in [
-            ("--help", ErrorKind::DisplayHelp),
-            ("list -h", ErrorKind::DisplayHelp),
-            ("--version", ErrorKind::DisplayVersion),
-        ] {
-            let told = parse(line).unwrap_err();
-            assert_eq!((told.kind(), told.exit_code()), (kind, 0), "{line}");
-        }
-    }
-
-    /// Every command says what it is for and shows an example that can be typed.
-    #[test]
-    fn examples_in_the_help_parse() {
-        fn walk(command: &clap::Command, seen: &mut usize) {
-            for sub in command.get_subcommands() {
-                assert!(
-                    sub.get_about().is_some_and(|about| !about.to_string().is_empty()),
-                    "{}",
-                    sub.get_name()
-                );
-                if sub.has_subcommands() {
-                    walk(sub, seen);
-                    continue;
-                }
-                let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
-                let examples: Vec<_> = help
-                    .lines()
-                    .map(|line| line.trim_start_matches("Example:").trim_start_matches("Examples:").trim())
-                    .filter(|line| !line.is_empty())
-                    .collect();
-                assert!(!examples.is_empty(), "{} has no example", sub.get_name());
-                for example in examples {
-                    let words: Vec<_> = example
-                        .split_whitespace()
-                        .take_while(|word| !["<", ">", "|", "&&"].contains(word))
-                        .collect();
-                    Cli::try_parse_from(&words).unwrap_or_else(|refusal| panic!("{example}: {refusal}"));
-                    *seen += 1;
-                }
-            }
-        }
-        let mut seen = 0;
-        walk(&Cli::command(), &mut seen);
-        assert!(seen >= 11, "{seen} examples");
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 
 mod download;
 mod pass;
+mod under_way;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,11 +15,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 pub use pass::{Pass, PassState, stopped};
+use under_way::UnderWay;
 
 use crate::engine::{Engine, Happening};
 use crate::mirror::Mirror;
 use crate::mirror::watch::Watcher;
-use crate::model::{Effect, EffectId, Event, MirrorPath, Outcome, Request, StorageEffect, Timestamp};
+use crate::model::{Effect, EffectId, Event, Found, MirrorPath, Outcome, Request, StorageEffect, Timestamp};
 use crate::service::{Client, Downloader};
 use crate::store::StoreError;
 
@@ -70,6 +72,9 @@ pub trait Observer {
     /// [`StoreError`] when the engine's summary cannot be read; the loop ends with it.
     fn turn(&mut self, engine: &Engine, happened: &[Happening], now: Timestamp) -> Result<bool, StoreError>;
 
+    /// Is told before each turn for how long the longest running effect has not been heard of.
+    fn silence(&mut self, _longest: Duration) {}
+
     /// When [`Observer::turn`] wants to be called again at the latest.
     fn wakeup(&self) -> Option<Duration> {
         None
@@ -94,6 +99,8 @@ pub enum News {
     Pass(Box<Pass>, PassState),
     /// What became of a change of a file: done, or one sentence why not.
     Told(Result<(), String>),
+    /// What a search at the service found, or one sentence why there is nothing.
+    Found(Result<Found, String>),
 }
 
 /// A full pass under way, and who waits for it.
@@ -135,8 +142,10 @@ impl Daemon {
         let (hints, mut hinted) = mpsc::unbounded_channel();
         let news = hints.clone();
         let mut watcher = Watch::new(Arc::clone(&self.mirror), hints);
+        let mut begun = UnderWay::default();
         let mut asked: Option<Asked> = None;
         let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
+        let mut searching: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
         let mut check = tokio::time::interval(WATCH_CHECK);
         check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut trash = tokio::time::interval(TRASH_CHECK);
@@ -144,6 +153,7 @@ impl Daemon {
         tokio::pin!(shutdown);
         let ended = loop {
             while let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
+                begun.begin(id);
                 self.begin(under_way, &news, id, effect);
             }
             let now = (self.clock)();
@@ -151,8 +161,12 @@ impl Daemon {
                 // In the order in which they were asked for; whoever asked may have gone already.
                 drop(putting.pop_front().map(|news| news.send(News::Told(told))));
             }
+            for found in self.engine.take_found() {
+                drop(searching.pop_front().map(|news| news.send(News::Found(found))));
+            }
             let happened = self.engine.take_happenings();
             self.follow_pass(&mut asked, &happened, now)?;
+            observer.silence(begun.silence());
             if !observer.turn(&self.engine, &happened, now)? {
                 break Ended::Satisfied;
             }
@@ -161,16 +175,26 @@ impl Daemon {
             tokio::select! {
                 biased;
                 () = &mut shutdown => break Ended::Stopped,
-                Some(done) = under_way.join_next() => self.end(done)?,
+                Some(done) = under_way.join_next() => {
+                    if let Ok((id, _)) = &done {
+                        begun.end(*id);
+                    }
+                    self.end(done)?;
+                }
                 Some(event) = hinted.recv() => {
+                    begun.hear(&event);
                     self.engine.handle(event, (self.clock)())?;
                     while let Ok(event) = hinted.try_recv() {
+                        begun.hear(&event);
                         self.engine.handle(event, (self.clock)())?;
                     }
                 }
                 Some(wish) = wishes.recv() => {
                     if matches!(wish.request, Request::Put(_)) {
                         putting.push_back(wish.news.clone());
+                    }
+                    if matches!(wish.request, Request::Search(_)) {
+                        searching.push_back(wish.news.clone());
                     }
                     self.take_up(wish, &mut asked)?;
                 }

@@ -19,5 +19,6 @@ pub mod markdown;
 pub mod mirror;
 pub mod model;
 pub mod plan;
+pub mod search;
 pub mod service;
 pub mod store;

@@ -2,12 +2,14 @@
 //!
 //! One line per event: control characters are written escaped, so that no title can move the cursor or pretend to be
 //! another line. Crates below espejo never log below INFO, whatever `RUST_LOG` says: their finer lines may show addresses
-//! with signatures in them. In the journal, lines carry its priorities instead of times, which it adds itself.
+//! with signatures in them. In the journal, lines carry its priorities instead of times, which it adds itself. Programs that
+//! read logs get one JSON object a line: `time`, `level`, `target`, `message`, and `fields` where there are any.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal};
 
 use indicatif::MultiProgress;
+use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber, level_filters::LevelFilter};
 use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
@@ -31,6 +33,11 @@ pub enum Style {
     },
     /// To anything else: date and time.
     Plain,
+    /// For programs: one JSON object a line.
+    Json {
+        /// Whether the journal takes it: its priority stands in front, and it takes that off again.
+        journal: bool,
+    },
 }
 
 impl Style {
@@ -47,6 +54,12 @@ impl Style {
             return Self::Terminal { colour };
         }
         Self::Plain
+    }
+
+    /// The same for programs instead of people.
+    #[must_use]
+    pub fn as_json(self) -> Self {
+        Self::Json { journal: self == Self::Journal }
     }
 }
 
@@ -109,8 +122,76 @@ fn is_own(target: &str) -> bool {
 }
 
 fn now(style: Style) -> String {
-    let format = if style == Style::Plain { "%Y-%m-%d %H:%M:%S" } else { "%H:%M:%S" };
+    let format = match style {
+        Style::Json { .. } => return format!("{:.3}", jiff::Timestamp::now()),
+        Style::Plain => "%Y-%m-%d %H:%M:%S",
+        Style::Journal | Style::Terminal { .. } => "%H:%M:%S",
+    };
     jiff::Zoned::now().strftime(format).to_string()
+}
+
+/// What a person is told when the process ends with an error, as `style` has it, on one line.
+#[must_use]
+pub fn last_words(style: Style, sentence: &str) -> String {
+    last_words_at(style, &without_numbers(sentence), now)
+}
+
+/// A sentence without the numbers that the system's errors carry: `(os error 2)` says nothing to a person.
+#[must_use]
+pub fn without_numbers(sentence: &str) -> String {
+    let mut out = String::with_capacity(sentence.len());
+    let mut rest = sentence;
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        out.push_str(before);
+        rest = match after.split_once(')') {
+            Some((number, after)) if number.bytes().all(|byte| byte.is_ascii_digit()) => after,
+            _ => {
+                out.push_str(" (os error ");
+                after
+            }
+        };
+    }
+    out + rest
+}
+
+fn last_words_at(style: Style, sentence: &str, now: fn(Style) -> String) -> String {
+    let name = ESPEJO;
+    match style {
+        Style::Journal => format!("<3>{}", escape(sentence)),
+        Style::Json { journal } => {
+            let prefix = if journal { "<3>" } else { "" };
+            format!("{prefix}{}", json(&now(style), Level::ERROR, name, sentence, Map::new()))
+        }
+        Style::Terminal { .. } | Style::Plain => format!("{name}: {}", escape(sentence)),
+    }
+}
+
+/// An event as a JSON object on one line. What JSON leaves as it is but a terminal takes for a command is escaped too.
+fn json(time: &str, level: Level, target: &str, message: &str, fields: Map<String, Value>) -> String {
+    let mut object = Map::new();
+    let level = level.as_str().to_ascii_lowercase();
+    for (key, value) in [("time", time), ("level", &level), ("target", target), ("message", message)] {
+        object.insert(key.to_owned(), Value::from(value));
+    }
+    if !fields.is_empty() {
+        object.insert("fields".to_owned(), Value::Object(fields));
+    }
+    let text = Value::Object(object).to_string();
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if commands(c) {
+            // All of them are below U+10000; writing to a `String` does not fail.
+            let _infallible = write!(line, "\\u{:04x}", u32::from(c));
+        } else {
+            line.push(c);
+        }
+    }
+    line
+}
+
+/// Whether a terminal takes a character for more than a letter: it controls, or turns the direction of text.
+fn commands(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Writes one event as one line.
@@ -138,8 +219,18 @@ where
             Level::DEBUG => ("debug: ", 7, anstyle::AnsiColor::BrightBlack),
             Level::TRACE => ("trace: ", 7, anstyle::AnsiColor::BrightBlack),
         };
+        if let Style::Json { journal } = self.style {
+            if journal {
+                write!(out, "<{priority}>")?;
+            }
+            let mut fields = Typed::default();
+            event.record(&mut fields);
+            let target = event.metadata().target();
+            let line = json(&(self.now)(self.style), level, target, &fields.message, fields.rest);
+            return writeln!(out, "{line}");
+        }
         match self.style {
-            Style::Journal => write!(out, "<{priority}>")?,
+            Style::Journal | Style::Json { .. } => write!(out, "<{priority}>")?,
             Style::Plain | Style::Terminal { colour: false } => {
                 write!(out, "{} {word}", (self.now)(self.style))?
             }
@@ -184,6 +275,51 @@ impl Visit for Fields {
     }
 }
 
+/// An event's message and its other fields, as they are.
+#[derive(Default)]
+struct Typed {
+    message: String,
+    rest: Map<String, Value>,
+}
+
+impl Typed {
+    fn put(&mut self, field: &Field, value: Value) {
+        match (field.name(), value) {
+            ("message", Value::String(text)) => self.message = text,
+            ("message", value) => self.message = value.to_string(),
+            (name, value) => {
+                self.rest.insert(name.to_owned(), value);
+            }
+        }
+    }
+}
+
+impl Visit for Typed {
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field, format!("{value:?}").into());
+    }
+}
+
 /// `text` on one line that no terminal takes for a command.
 #[must_use]
 pub fn escape(text: &str) -> String {
@@ -199,9 +335,7 @@ struct Escaped<'a>(&'a mut String);
 impl fmt::Write for Escaped<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for c in text.chars() {
-            let turns =
-                matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
-            if c.is_control() || turns {
+            if commands(c) {
                 self.0.extend(c.escape_default());
             } else {
                 self.0.push(c);
@@ -298,6 +432,62 @@ mod tests {
             });
             assert_eq!(text.lines().count(), 1, "{text:?}");
             assert!(!text.trim_end().contains(|c: char| c.is_control() || c == '\u{202e}'), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn programs_get_one_object_a_line_and_the_journal_its_priority() {
+        let text = written(everything(), Style::Plain.as_json(), five_levels);
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let levels: Vec<&str> = lines.iter().map(|line| line["level"].as_str().unwrap()).collect();
+        assert_eq!(levels, ["error", "warn", "info", "debug", "trace"]);
+        assert_eq!(
+            text.lines().nth(2).unwrap(),
+            r#"{"time":"12:00:00","level":"info","target":"espejo::x","message":"pushed","fields":{"path":"a b.md","blocks":3}}"#
+        );
+        let journal = written(everything(), Style::Journal.as_json(), five_levels);
+        let prefixes: Vec<&str> = journal.lines().map(|line| &line[..4]).collect();
+        assert_eq!(prefixes, ["<3>{", "<4>{", "<6>{", "<7>{", "<7>{"]);
+        // What stands in a title comes back as it was, and no terminal acts on the line.
+        let title = "a\n<3>fake\u{1b}[2J\u{202e}\u{7}\u{9b}\"\\";
+        let text = written(everything(), Style::Json { journal: false }, || {
+            tracing::info!(target: "espejo", title, shown = %title, deep = true, rate = 0.5, "renamed {title}");
+        });
+        assert_eq!(text.lines().count(), 1, "{text:?}");
+        assert!(!text.trim_end().contains(commands), "{text:?}");
+        let line: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(line["message"], format!("renamed {title}"));
+        assert_eq!(
+            line["fields"],
+            serde_json::json!({ "title": title, "shown": title, "deep": true, "rate": 0.5 })
+        );
+        assert!(now(Style::Json { journal: false }).parse::<jiff::Timestamp>().is_ok());
+    }
+
+    #[test]
+    fn numbers_of_errors_are_left_out() {
+        for (sentence, told) in [
+            ("a: No such file or directory (os error 2)", "a: No such file or directory"),
+            ("b (os error 17): File exists (os error 17); mend it", "b: File exists; mend it"),
+            ("c (os error x) (os error 2", "c (os error x) (os error 2"),
+            ("", ""),
+        ] {
+            assert_eq!(without_numbers(sentence), told);
+        }
+    }
+
+    #[test]
+    fn last_words_suit_their_reader() {
+        for (style, line) in [
+            (Style::Plain, "espejo: no\\ntoken"),
+            (Style::Terminal { colour: true }, "espejo: no\\ntoken"),
+            (Style::Journal, "<3>no\\ntoken"),
+            (
+                Style::Json { journal: false },
+                r#"{"time":"12:00","level":"error","target":"espejo","message":"no\ntoken"}"#,
+            ),
+        ] {
+            assert_eq!(last_words_at(style, "no\ntoken", |_| "12:00".to_owned()), line);
         }
     }
 

@@ -5,21 +5,31 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use espejo::cli::{Cli, Command, Exit};
+use espejo::cli::{self, Cli, Command, Exit, LogFormat};
 use espejo::commands;
 use espejo::config::{Config, ConfigError};
 use espejo::logging;
+use espejo::service::ClientError;
+use espejo::service::token::TokenError;
 use indicatif::MultiProgress;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misunderstood(&error),
+    };
     let bars = MultiProgress::new();
     let env = |name: &str| std::env::var(name).ok();
     // The demo and one-shot commands say what happens in their own words.
-    let quiet_log = !matches!(cli.command, Command::Run) && cli.global.verbose == 0;
+    let rust_log = env("RUST_LOG").filter(|text| !text.trim().is_empty());
+    let quiet_log = !matches!(cli.command, Command::Run) && cli.global.verbose == 0 && rust_log.is_none();
     let (targets, odd) =
-        logging::targets(cli.global.verbose, cli.global.quiet || quiet_log, env("RUST_LOG").as_deref());
-    logging::start(targets, logging::Style::of_stderr(&env), &bars);
+        logging::targets(cli.global.verbose, cli.global.quiet || quiet_log, rust_log.as_deref());
+    let style = match cli.global.log_format {
+        LogFormat::Text => logging::Style::of_stderr(&env),
+        LogFormat::Json => logging::Style::of_stderr(&env).as_json(),
+    };
+    logging::start(targets, style, &bars);
     if let Some(odd) = odd {
         tracing::warn!("{odd}");
     }
@@ -27,11 +37,35 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) if commands::output::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            let usage = error.is::<ConfigError>() || error.is::<commands::init::Usage>();
-            let exit = if usage { Exit::Usage } else { Exit::Failed };
+            // A token is part of the config: another try would not mend it.
+            let is_config =
+                error.is::<ConfigError>() || error.is::<TokenError>() || error.is::<ClientError>();
+            let is_usage = error.is::<commands::WrongUsage>()
+                || error.is::<commands::init::Usage>()
+                || error.is::<commands::search::Unusable>()
+                || error.is::<commands::export::BadPlace>();
+            let exit = if is_config || is_usage { Exit::Usage } else { Exit::Failed };
             // Nobody is left to tell when stderr is closed too.
-            drop(writeln!(std::io::stderr(), "espejo: {error:#}"));
+            drop(writeln!(std::io::stderr(), "{}", logging::last_words(style, &format!("{error:#}"))));
             exit.into()
+        }
+    }
+}
+
+/// Help and the version are told on stdout; what was typed wrongly is one sentence.
+fn misunderstood(error: &clap::Error) -> ExitCode {
+    let env = |name: &str| std::env::var(name).ok();
+    match cli::sentence(error) {
+        Some(sentence) => {
+            let style = logging::Style::of_stderr(&env);
+            // Nobody is left to tell when stderr is closed too.
+            drop(writeln!(std::io::stderr(), "{}", logging::last_words(style, &sentence)));
+            Exit::Usage.into()
+        }
+        None => {
+            // A reader who has seen enough, or nobody.
+            drop(error.print());
+            if error.exit_code() == 0 { Exit::Done.into() } else { Exit::Usage.into() }
         }
     }
 }
@@ -40,12 +74,16 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
     let mut out = anstream::stdout();
     let env = |name: &str| std::env::var(name).ok();
     let variable = |name: &str| std::env::var_os(name);
-    let terminal = std::io::stderr().is_terminal();
+    // Bars are for people.
+    let terminal = std::io::stderr().is_terminal() && cli.global.log_format == LogFormat::Text;
     let quiet = cli.global.quiet;
     let load = || -> Result<Config> {
         let config = Config::load(cli.global.config.as_deref(), &env)?;
         for warning in &config.warnings {
             tracing::warn!("{warning}");
+        }
+        if let Some(what) = commands::convert::unknown_block(&config.pages.blocks) {
+            tracing::warn!("the config: blocks in [pages] {what}");
         }
         Ok(config)
     };
@@ -60,6 +98,21 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
         Command::Verify { deep } => {
             let screen = commands::sync::Screen { bars, terminal, quiet };
             wait(commands::verify::run(&load()?, &variable, screen, *deep, &mut out))
+        }
+        Command::Search { words, remote, limit, kind, json } => {
+            let asked = commands::search::Asked {
+                words: words.clone(),
+                remote: *remote,
+                limit: usize::from(*limit),
+                kinds: kind.iter().map(|kind| kind.name().to_owned()).collect(),
+                json: *json,
+            };
+            let terminal = std::io::stdout().is_terminal();
+            wait(commands::search::run(&load()?, &asked, &variable, terminal, &mut out))
+        }
+        Command::Export { dir, json } => {
+            let screen = commands::sync::Screen { bars, terminal, quiet };
+            commands::export::run(&load()?, dir, *json, &screen, &mut out)
         }
         Command::Status { json, watch: false } => commands::status::run(&load()?, *json, &mut out),
         Command::Status { watch: true, .. } => wait(commands::status::watch(&load()?, &mut out)),

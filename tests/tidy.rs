@@ -19,6 +19,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("canvas", &["model"]),
     ("plan", &["model"]),
     ("store", &["model"]),
+    ("search", &["model"]),
     ("engine", &["model", "markdown", "canvas", "plan", "store"]),
     ("mirror", &["model"]),
     ("service", &["model"]),

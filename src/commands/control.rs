@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::permits::Loan;
 use crate::daemon::{News, Pass, PassState, Wish};
 use crate::engine::{StorageSummary, Summary};
-use crate::model::{ContentHash, MirrorPath, Put, Request, Timestamp};
+use crate::model::{ContentHash, Found, MirrorPath, Put, Request, Search, Timestamp, WorkspaceId};
 use crate::store::Attention;
 
 const FILE: &str = "control";
@@ -56,6 +56,15 @@ pub enum Ask {
     Lend(u32),
     /// As a sync, and compare what is on disk with what was downloaded; `true` reads every file.
     Verify(bool),
+    /// Search at the service; answered with what is found, as one line of JSON.
+    Search {
+        /// Which workspace.
+        workspace: String,
+        /// What for.
+        words: String,
+        /// How many results at most.
+        limit: u8,
+    },
 }
 
 /// How far a pass of the daemon is, as a line of its answer.
@@ -203,11 +212,21 @@ async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) ->
     };
     let (news, mut told) = mpsc::unbounded_channel();
     wishes.send(Wish { request, news }).context("the daemon is stopping")?;
-    let waits = matches!(ask, Ask::Sync | Ask::Verify(_) | Ask::Put { .. } | Ask::Name { .. } | Ask::Lend(_));
+    let waits = matches!(
+        ask,
+        Ask::Sync | Ask::Verify(_) | Ask::Put { .. } | Ask::Name { .. } | Ask::Lend(_) | Ask::Search { .. }
+    );
     while let Some(one) = told.recv().await {
         match one {
             News::Told(Ok(())) => return Ok(write.write_all(b"ok\n").await?),
             News::Told(Err(why)) => {
+                return Ok(write.write_all(format!("{}\n", why.replace('\n', " ")).as_bytes()).await?);
+            }
+            News::Found(Ok(found)) => {
+                let line = serde_json::to_string(&found)?;
+                return Ok(write.write_all(format!("{line}\n").as_bytes()).await?);
+            }
+            News::Found(Err(why)) => {
                 return Ok(write.write_all(format!("{}\n", why.replace('\n', " ")).as_bytes()).await?);
             }
             News::Taken if !waits => return Ok(write.write_all(b"ok\n").await?),
@@ -243,6 +262,11 @@ fn read_ask(line: &str) -> Result<(Ask, Request)> {
                 .transpose()?,
             text: text.clone(),
             body: body.clone(),
+        })),
+        Ask::Search { workspace, words, limit } => Request::Search(Box::new(Search {
+            workspace: WorkspaceId::new(workspace)?,
+            words: words.clone(),
+            limit: *limit,
         })),
         Ask::Name { from, to } => {
             Request::Put(Box::new(Put::Name { from: MirrorPath::new(from)?, to: MirrorPath::new(to)? }))
@@ -303,6 +327,30 @@ pub async fn borrow(state_dir: &Path, slots: u32) -> Result<Loan> {
         ("ok", _) => Ok(Loan::Given),
         (_, Ok(wait)) => Ok(Loan::Later(wait)),
         (other, Err(_)) => anyhow::bail!("the running espejo refuses: {other}; is it of another version?"),
+    }
+}
+
+/// A search at the service by the daemon that runs; `None` when no daemon listens.
+///
+/// # Errors
+/// One sentence, when it refuses, ends, or the service does not answer it.
+pub async fn search(state_dir: &Path, search: &Search) -> Result<Option<Found>> {
+    let Ok(mut stream) = UnixStream::connect(state_dir.join(FILE)).await else { return Ok(None) };
+    let ask = Ask::Search {
+        workspace: search.workspace.to_string(),
+        words: search.words.clone(),
+        limit: search.limit,
+    };
+    stream.write_all(format!("{}\n", serde_json::to_string(&ask)?).as_bytes()).await?;
+    let mut line = String::new();
+    let read = BufReader::new(stream).read_line(&mut line).await.unwrap_or(0);
+    match serde_json::from_str(&line) {
+        Ok(found) => Ok(Some(found)),
+        Err(_) if read == 0 => anyhow::bail!("the running espejo ended in the middle; search again"),
+        Err(_) if line.starts_with("unknown variant") => {
+            anyhow::bail!("the running espejo is of another version; restart it")
+        }
+        Err(_) => anyhow::bail!("{}", line.trim()),
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 
+use super::WrongUsage;
 use crate::cli::Convert;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::Blocks;
@@ -26,11 +27,27 @@ pub fn run(way: &Convert, input: &mut dyn Read, out: &mut dyn Write) -> Result<(
             to_markdown(input, change, out)?;
         }
         Convert::FromMarkdown { base, blocks, pretty } => {
+            if let Some(what) = unknown_block(blocks) {
+                return Err(WrongUsage(format!("--blocks {what}")).into());
+            }
             from_markdown(input, base.as_deref(), blocks, *pretty, &mut new_id, out)?;
         }
     }
     // A full disk behind a pipe or a redirection must not look like success.
     out.flush().context("the output cannot be written")
+}
+
+/// Half a sentence about the first block type of a list that espejo cannot create, if there is one.
+#[must_use]
+pub fn unknown_block(blocks: &[String]) -> Option<String> {
+    let (name, all) = Allowed::unknown(blocks)?;
+    let likeness =
+        |known: &&str| strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &known.to_lowercase());
+    let near = all.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    Some(match near.filter(|near| likeness(near) >= 0.6) {
+        Some(near) => format!("names {name:?}, which espejo cannot create; did you mean {near:?}?"),
+        None => format!("names {name:?}, which espejo cannot create; it can create {}", all.join(", ")),
+    })
 }
 
 /// Writes the blocks read from `input` as Markdown. With a `change`, that is the second file's text, in which only the

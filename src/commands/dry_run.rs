@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use super::{output, pause, session};
 use crate::cli::Exit;
 use crate::config::Config;
-use crate::daemon;
+use crate::daemon::{self, Pass, PassState};
 use crate::engine::Engine;
 use crate::mirror::{Mirror, marker};
 use crate::model::{
@@ -54,6 +54,7 @@ pub async fn run(
     let mut engine = Engine::open(store, session::settings(config), daemon::fresh_seed(), clock())?;
     engine.handle(Event::Asked(Request::FullPass), clock())?;
     let mut acts = 0_u64;
+    let mut pass = Pass::new(config.pages.delete_grace_ms, clock());
     loop {
         while let Some((id, effect)) = engine.next_effect(clock())? {
             let outcome = match &effect {
@@ -107,6 +108,12 @@ pub async fn run(
         }
         if let Some(stopped) = daemon::stopped(&summary) {
             anyhow::bail!("{}; {}", stopped.reason, stopped.action);
+        }
+        let happened = engine.take_happenings();
+        if pass.take_in(summary, &happened, now) == PassState::Stuck {
+            let why = pass.summary.attention.iter().find(|item| item.path.is_empty());
+            let why = why.map_or("nothing has moved for too long", |item| item.reason.as_str());
+            anyhow::bail!("not everything could be looked at: {why}; run espejo sync again later");
         }
         let wait = engine.next_wakeup(now).map_or(1_000, |at| at.since_ms(now)).clamp(1, 1_000);
         tokio::time::sleep(std::time::Duration::from_millis(wait.unsigned_abs())).await;

@@ -48,11 +48,16 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
                 row == place.as_str()
                     || row.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/') || rest == ".md")
             };
-            let rows = rows
+            let rows: Vec<_> = rows
                 .into_iter()
                 .filter(|row| folder.is_empty() || row.path.as_deref().is_some_and(within))
                 .collect();
-            (rows, stored.into_iter().filter(|row| folder.is_empty() || row.is_within(&place)).collect())
+            let stored: Vec<_> =
+                stored.into_iter().filter(|row| folder.is_empty() || row.is_within(&place)).collect();
+            if rows.is_empty() && stored.is_empty() && !config.root.join(place.as_str()).exists() {
+                bail!("nothing is mirrored at {place}; espejo list shows what is");
+            }
+            (rows, stored)
         }
     };
     if as_json {

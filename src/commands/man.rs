@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn no_text_is_taken_for_a_request() {
-        let known = [".SH", ".SS", ".TP", ".PP", ".TH", ".nf", ".fi", ".ie", ".el", ".br"];
+        let known =
+            [".SH", ".SS", ".TP", ".PP", ".TH", ".nf", ".fi", ".ie", ".el", ".br", ".RS", ".RE", ".IP"];
         for line in page().lines().filter(|line| line.starts_with(['.', '\''])) {
             assert!(known.iter().any(|request| line.starts_with(request)), "{line}");
         }

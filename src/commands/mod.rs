@@ -7,9 +7,11 @@ pub mod conflicts;
 pub mod control;
 pub mod convert;
 pub mod demo;
+pub mod desktop;
 pub mod diff;
 pub mod doctor;
 pub mod dry_run;
+pub mod export;
 pub mod files;
 pub mod history;
 pub mod init;
@@ -24,12 +26,19 @@ pub mod put;
 pub mod restore;
 pub mod revive;
 pub mod run;
+pub mod search;
 pub mod service;
 pub mod session;
 pub mod status;
 pub mod sync;
+pub mod systemd;
 pub mod terminal;
 pub mod undo;
 pub mod verify;
 pub mod when;
 pub mod why;
+
+/// What was asked for cannot be meant; exit code 2, as for a misspelt option.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongUsage(pub String);

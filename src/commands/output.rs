@@ -181,7 +181,7 @@ fn largest(ms: i64) -> String {
 pub fn need(out: &mut dyn io::Write, place: &str, why: &str, mend: &str) -> io::Result<()> {
     let place = if place.is_empty() { "the mirror" } else { place };
     writeln!(out, "{} {}", paint(ODD, "!"), paint(NAME, place))?;
-    writeln!(out, "    {}", crate::logging::escape(why))?;
+    writeln!(out, "    {}", crate::logging::escape(&crate::logging::without_numbers(why)))?;
     writeln!(out, "    {}", paint(DIM, mend))
 }
 

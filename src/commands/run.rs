@@ -1,21 +1,22 @@
 //! `espejo run`: the daemon. SIGTERM and SIGINT end it cleanly, SIGHUP reads the config again.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
 use indicatif::MultiProgress;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::desktop::Desktop;
 use super::progress::Progress;
-use super::{control, session};
+use super::{control, session, systemd};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer};
 use crate::engine::{Engine, Happening, Summary};
 use crate::model::Timestamp;
-use crate::store::StoreError;
+use crate::store::{ReadOnly, StoreError};
 
 /// How long a state that cannot be written is left alone.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -52,8 +53,8 @@ pub async fn run(
         let began = clock();
         let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
         let socket = control::listen(&config.state_dir, wishes);
-        let mut observer = Watcher::new(Progress::new(bars, terminal, quiet));
-        tell_systemd(&[sd_notify::NotifyState::Ready]);
+        let mut observer = Watcher::new(Progress::new(bars, terminal, quiet), &config);
+        systemd::tell(&[sd_notify::NotifyState::Ready]);
         if !waits {
             tracing::info!("mirroring {} into {}", config.base_url, config.root.display());
         }
@@ -63,6 +64,12 @@ pub async fn run(
                 _ = term.recv() => {}
                 _ = int.recv() => {}
                 _ = hangup.recv() => again = true,
+            }
+            // At once: what is under way may take some seconds more.
+            match sd_notify::NotifyState::monotonic_usec_now() {
+                Ok(at) if again => systemd::tell(&[sd_notify::NotifyState::Reloading, at]),
+                _ if again => {}
+                _ => systemd::tell(&[sd_notify::NotifyState::Stopping]),
             }
         };
         let ended = opened.daemon.run(wished, stop, &mut observer).await;
@@ -87,12 +94,8 @@ pub async fn run(
         }
         ended?;
         if !again {
-            tell_systemd(&[sd_notify::NotifyState::Stopping]);
             tracing::info!("stopped; whatever was under way is taken up again at the next start");
             return Ok(Exit::Done);
-        }
-        if let Ok(at) = sd_notify::NotifyState::monotonic_usec_now() {
-            tell_systemd(&[sd_notify::NotifyState::Reloading, at]);
         }
         match load() {
             Ok(new) => config = new,
@@ -105,7 +108,7 @@ pub async fn run(
 
 /// Lets some time go by; `true` when told to stop meanwhile.
 async fn pause(term: &mut Signal, int: &mut Signal) -> bool {
-    tell_systemd(&[sd_notify::NotifyState::Watchdog]);
+    systemd::tell(&[sd_notify::NotifyState::Watchdog]);
     tokio::select! {
         _ = term.recv() => true,
         _ = int.recv() => true,
@@ -113,33 +116,51 @@ async fn pause(term: &mut Signal, int: &mut Signal) -> bool {
     }
 }
 
-fn tell_systemd(state: &[sd_notify::NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(state) {
-        tracing::debug!(%error, "systemd could not be told");
-    }
-}
+/// An effect that was not heard of for this long will not end any more. Requests give up long before; what remains is a
+/// disk that does not answer, or a task that failed.
+const HANGS_AFTER: Duration = Duration::from_secs(30 * 60);
 
-/// Shows the first mirror's progress, tells systemd, and feeds its watchdog from the loop's own turns.
+/// Shows the first mirror's progress, tells systemd, and feeds its watchdog: from the loop's own turns, and only while
+/// what the loop has begun also ends.
 struct Watcher {
     progress: Progress,
     watchdog: Option<Duration>,
+    hangs: bool,
     fed_at: Timestamp,
     status_at: Timestamp,
     told: String,
+    desktop: Option<(Desktop, PathBuf)>,
+    /// When the summary is wanted again, if something happened since the last one.
+    look_again: Option<Duration>,
 }
 
 /// How often `systemctl status` is brought up to date.
 const STATUS_EVERY_MS: i64 = 5_000;
 
 impl Watcher {
-    fn new(progress: Progress) -> Self {
+    fn new(progress: Progress, config: &Config) -> Self {
+        let desktop = config.notify.desktop.then(|| (Desktop::default(), config.state_dir.clone()));
         Self {
             progress,
             watchdog: sd_notify::watchdog_enabled().map(|whole| whole / 2),
+            hangs: false,
             fed_at: Timestamp::default(),
             status_at: Timestamp::default(),
             told: String::new(),
+            desktop,
+            look_again: None,
         }
+    }
+
+    /// Whether the watchdog is due. A loop that waits in vain for something is not alive.
+    fn feeds(&mut self, now: Timestamp) -> bool {
+        let due = self.watchdog.is_some_and(|every| {
+            now.since_ms(self.fed_at) >= i64::try_from(every.as_millis()).unwrap_or(i64::MAX)
+        });
+        if due && !self.hangs {
+            self.fed_at = now;
+        }
+        due && !self.hangs
     }
 
     fn status(&mut self, summary: &Summary) {
@@ -151,7 +172,7 @@ impl Watcher {
             summary.attention.len() + summary.conflicts
         );
         if words != self.told {
-            tell_systemd(&[sd_notify::NotifyState::Status(&words)]);
+            systemd::tell(&[sd_notify::NotifyState::Status(&words)]);
             self.told = words;
         }
     }
@@ -159,17 +180,27 @@ impl Watcher {
 
 impl Observer for Watcher {
     fn turn(&mut self, engine: &Engine, _: &[Happening], now: Timestamp) -> Result<bool, StoreError> {
-        if let Some(every) = self.watchdog
-            && now.since_ms(self.fed_at) >= i64::try_from(every.as_millis()).unwrap_or(i64::MAX)
-        {
-            tell_systemd(&[sd_notify::NotifyState::Watchdog]);
-            self.fed_at = now;
+        if self.feeds(now) {
+            systemd::tell(&[sd_notify::NotifyState::Watchdog]);
         }
         let shows = self.progress.is_on() && self.progress.is_due(now);
         if shows || now.since_ms(self.status_at) >= STATUS_EVERY_MS {
             let summary = engine.summary(now)?;
             self.status_at = now;
+            self.look_again = None;
             self.status(&summary);
+            if let Some((desktop, state_dir)) = &mut self.desktop {
+                let conflicts = match summary.conflicts {
+                    0 => Ok(Vec::new()),
+                    _ => ReadOnly::open(state_dir)
+                        .and_then(|state| state.map_or(Ok(Vec::new()), |state| state.conflicts())),
+                };
+                match conflicts {
+                    Ok(conflicts) => desktop.tell(&summary.attention, &conflicts, now),
+                    // A message is not worth a stop; the next look tries again.
+                    Err(error) => tracing::debug!(%error, "the conflicts cannot be read for the desktop"),
+                }
+            }
             if shows {
                 self.progress.show(&summary, now);
                 if summary.is_settled && summary.listed > 0 {
@@ -181,18 +212,31 @@ impl Observer for Watcher {
                             super::output::count(files as u64, "stored file", "stored files")
                         ),
                     };
-                    tracing::info!(
-                        "{} pages{stored} mirrored; from now on changes are followed",
-                        summary.mirrored
-                    );
+                    let pages = super::output::count(summary.mirrored as u64, "page", "pages");
+                    tracing::info!("{pages}{stored} mirrored; from now on changes are followed");
                 }
             }
+        }
+        if self.status_at != now && self.desktop.is_some() {
+            // What this turn brought is looked at when it is time.
+            let left = STATUS_EVERY_MS - now.since_ms(self.status_at);
+            self.look_again = Some(Duration::from_millis(left.max(1).unsigned_abs()));
         }
         Ok(true)
     }
 
+    fn silence(&mut self, longest: Duration) {
+        let hangs = longest >= HANGS_AFTER;
+        if hangs && !self.hangs {
+            tracing::error!(
+                "something that was begun half an hour ago does not end; systemd starts espejo anew, elsewhere restart it"
+            );
+        }
+        self.hangs = hangs;
+    }
+
     fn wakeup(&self) -> Option<Duration> {
-        [self.progress.wakeup(), self.watchdog].into_iter().flatten().min()
+        [self.progress.wakeup(), self.watchdog, self.look_again].into_iter().flatten().min()
     }
 }
 
@@ -200,4 +244,29 @@ impl Observer for Watcher {
 #[must_use]
 pub fn is_running(state_dir: &Path) -> bool {
     crate::mirror::lock::Lock::is_held(state_dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_watchdog_is_fed_only_while_what_was_begun_ends() {
+        let config = Config::new("https://h".into(), "/w".into(), "/s".into());
+        let mut watcher = Watcher::new(Progress::new(&MultiProgress::new(), false, true), &config);
+        watcher.watchdog = Some(Duration::from_secs(60));
+        let minutes = |n: u64| Duration::from_secs(60 * n);
+        for (second, silence, fed) in [
+            (100, minutes(0), true),
+            (130, minutes(0), false),
+            (160, minutes(29), true),
+            (220, minutes(30), false),
+            (900, minutes(41), false),
+            // The disk answers after all.
+            (901, minutes(0), true),
+        ] {
+            watcher.silence(silence);
+            assert_eq!(watcher.feeds(Timestamp(second * 1_000)), fed, "{second}");
+        }
+    }
 }

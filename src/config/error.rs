@@ -1,5 +1,7 @@
 //! Why a config is refused. Each is one sentence for a person; none holds a value that could be a token.
 
+use std::io;
+
 /// A config that cannot be used. The user acts next (exit code 2).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
@@ -10,12 +12,14 @@ pub enum ConfigError {
         looked: String,
     },
     /// The file is named but cannot be read.
-    #[error("the config {file} cannot be read: {cause}")]
+    #[error("the config {file} cannot be read: {cause}; {mend}")]
     Unreadable {
         /// Which.
         file: String,
-        /// The operating system's words.
+        /// Why, in the operating system's words where there are no better ones.
         cause: String,
+        /// What to do.
+        mend: &'static str,
     },
     /// A line is not as it must be.
     #[error("{file} line {line}: {what}")]
@@ -38,6 +42,18 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    pub(super) fn unreadable(file: &str, error: &io::Error) -> Self {
+        let (cause, mend) = match error.kind() {
+            io::ErrorKind::NotFound => {
+                ("there is no such file".to_owned(), "name the right one with --config")
+            }
+            io::ErrorKind::IsADirectory => ("it is a folder".to_owned(), "name the file in it with --config"),
+            io::ErrorKind::PermissionDenied => ("permission denied".to_owned(), "make it readable for you"),
+            _ => (error.to_string(), "name another with --config"),
+        };
+        Self::Unreadable { file: file.to_owned(), cause, mend }
+    }
+
     pub(super) fn at(file: &str, line: usize, what: impl Into<String>) -> Self {
         Self::Line { file: file.to_owned(), line, what: what.into() }
     }

@@ -4,7 +4,7 @@ use reqwest::Url;
 
 use super::error::ConfigError;
 use super::reader::{Document, Keys, Located};
-use super::{Presentations, Storage, Whiteboards};
+use super::{Notify, Presentations, Storage, Whiteboards};
 use crate::model::{Deletes, Moves, PageSettings, Settings, StorageMode};
 
 /// Every key there is.
@@ -27,6 +27,7 @@ pub(super) const KEYS: Keys = &[
     ("whiteboards", &["enabled"]),
     ("presentations", &["enabled", "allow_permanent_deletes"]),
     ("storage", &["enabled", "mode", "workspace"]),
+    ("notify", &["desktop"]),
 ];
 
 /// A config file's contents, typed; paths as written.
@@ -41,6 +42,7 @@ pub(super) struct FileConfig {
     pub(super) whiteboards: Whiteboards,
     pub(super) presentations: Presentations,
     pub(super) storage: Storage,
+    pub(super) notify: Notify,
 }
 
 impl FileConfig {
@@ -87,6 +89,7 @@ impl FileConfig {
                 )?,
                 workspace: document.section("storage").text("workspace")?.map(|name| name.value),
             },
+            notify: Notify { desktop: document.section("notify").flag("desktop", false)? },
         })
     }
 }

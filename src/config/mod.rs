@@ -44,6 +44,8 @@ pub struct Config {
     pub presentations: Presentations,
     /// `[storage]`.
     pub storage: Storage,
+    /// `[notify]`.
+    pub notify: Notify,
     /// One sentence for each choice that is allowed but probably not meant.
     pub warnings: Vec<String>,
 }
@@ -75,6 +77,13 @@ pub struct Storage {
     pub workspace: Option<String>,
 }
 
+/// `[notify]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notify {
+    /// Whether conflicts, and what a guard holds, are also told on the desktop.
+    pub desktop: bool,
+}
+
 impl Config {
     /// A config with these places and every default.
     #[must_use]
@@ -95,6 +104,7 @@ impl Config {
                 allow_permanent_deletes: boards.permanent_deletes,
             },
             storage: Storage { enabled: true, mode: StorageMode::Backup, workspace: None },
+            notify: Notify { desktop: false },
             warnings: Vec::new(),
         }
     }
@@ -115,8 +125,7 @@ impl Config {
             None => places.find_config()?,
         };
         let name = path.display().to_string();
-        let bytes = std::fs::read(&path)
-            .map_err(|cause| ConfigError::Unreadable { file: name.clone(), cause: cause.to_string() })?;
+        let bytes = std::fs::read(&path).map_err(|error| ConfigError::unreadable(&name, &error))?;
         let text = String::from_utf8(bytes).map_err(|cause| {
             let line = 1 + cause.as_bytes()[..cause.utf8_error().valid_up_to()]
                 .iter()
@@ -208,6 +217,7 @@ impl Config {
         config.whiteboards = file.whiteboards;
         config.presentations = file.presentations;
         config.storage = file.storage;
+        config.notify = file.notify;
         if config.requests_per_minute > SERVICE_REQUESTS_PER_MINUTE && !config.is_loopback() {
             config.warnings.push(format!(
                 "{name}: requests_per_minute is {}, but the service allows {SERVICE_REQUESTS_PER_MINUTE} and refuses the rest",

@@ -254,7 +254,10 @@ fn nearest<'k>(word: &str, candidates: impl Iterator<Item = &'k str>) -> Option<
     let word = word.to_lowercase().replace('-', "_");
     candidates
         .map(|candidate| (strsim::normalized_damerau_levenshtein(&word, candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= 0.6)
+        .filter(|(likeness, candidate)| {
+            let begins = |long: &str, short: &str| short.len() >= 4 && long.starts_with(short);
+            *likeness >= 0.6 || begins(&word, candidate) || begins(candidate, &word)
+        })
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
 }

@@ -82,6 +82,8 @@ allow_permanent_deletes = true
 enabled = false
 mode = "two-way"
 workspace = "equipo"
+[notify]
+desktop = true
 "#;
     let config = parse(text).unwrap();
     let expected = Config {
@@ -104,6 +106,7 @@ workspace = "equipo"
         whiteboards: Whiteboards { enabled: false },
         presentations: Presentations { enabled: false, allow_permanent_deletes: true },
         storage: Storage { enabled: false, mode: StorageMode::TwoWay, workspace: Some("equipo".into()) },
+        notify: Notify { desktop: true },
         warnings: Vec::new(),
     };
     assert_eq!(config, expected);
@@ -140,7 +143,7 @@ fn unknown_keys_are_refused_with_line_and_nearest_key() {
         (
             "[xyzzy]\nx = 1\n",
             "config.toml line 3: there is no section [xyzzy]; the sections are [limits], [pages], [whiteboards], \
-             [presentations], [storage]",
+             [presentations], [storage], [notify]",
         ),
         (
             "pages = 3\n",

@@ -51,8 +51,11 @@ impl Pass {
         let went = |way| happened.iter().filter(|happening| happening.way == way).count() as u64;
         self.sent += went(Way::Up);
         self.received += went(Way::Down);
-        let mark =
-            |s: &Summary| (s.looked, s.mirrored, s.pending, s.requests_last_minute, s.listed, s.storage);
+        // Tries that fail are no progress: else a service that is away would be waited for without end.
+        let requests = |s: &Summary| if is_away(s) { 0 } else { s.requests_last_minute };
+        let mark = |s: &Summary| {
+            (s.looked, s.mirrored, s.pending, requests(s), s.listed, s.canvases_looked, s.storage)
+        };
         if mark(&summary) != mark(&self.summary) || !happened.is_empty() {
             self.moved_at = now;
         }
@@ -67,6 +70,12 @@ impl Pass {
             PassState::UnderWay
         }
     }
+}
+
+/// Whether the service does not answer at present.
+fn is_away(summary: &Summary) -> bool {
+    let away = "nothing to do: it is tried again";
+    summary.attention.iter().any(|item| item.path.is_empty() && item.action.starts_with(away))
 }
 
 /// Why a pass will not end by itself, if so: the folder or the token needs the user first.
@@ -97,6 +106,23 @@ mod tests {
         assert_eq!(pass.take_in(at(2, false), &[], Timestamp(140_000)), PassState::UnderWay);
         assert_eq!(pass.take_in(at(2, false), &[], Timestamp(140_001)), PassState::Stuck);
         assert_eq!(pass.take_in(at(2, true), &[], Timestamp(140_002)), PassState::Over);
+    }
+
+    #[test]
+    fn tries_to_reach_a_service_that_is_away_are_no_progress() {
+        let away = Attention {
+            path: String::new(),
+            reason: "the service cannot be reached".into(),
+            action: "nothing to do: it is tried again, and edits wait in order".into(),
+        };
+        let tried =
+            |requests_last_minute, attention| Summary { requests_last_minute, attention, ..at(1, false) };
+        for (away, state) in [(vec![away], PassState::Stuck), (Vec::new(), PassState::UnderWay)] {
+            let mut pass = Pass::new(0, Timestamp(0));
+            pass.take_in(tried(1, away.clone()), &[], Timestamp(1));
+            pass.take_in(tried(2, away.clone()), &[], Timestamp(50_000));
+            assert_eq!(pass.take_in(tried(3, away), &[], Timestamp(61_000)), state);
+        }
     }
 
     #[test]

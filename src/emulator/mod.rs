@@ -16,6 +16,7 @@ mod log;
 pub mod pages;
 mod rng;
 pub mod sample;
+mod search;
 mod server;
 mod storage;
 mod uploads;

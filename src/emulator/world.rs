@@ -32,6 +32,7 @@ pub struct World {
     pub(super) caller: String,
     pub(super) storage: Storage,
     pub(super) downloads: Downloads,
+    pub(super) elsewhere: super::search::Elsewhere,
     pub(super) faults: Faults,
     limit: Limit,
     plan_refuses: bool,
@@ -46,11 +47,14 @@ pub struct Choices {
     pub trashed_page_is_shown: bool,
     /// The status of a write to a frozen workspace. Default: 403.
     pub frozen_write_status: u16,
+    /// Whether a page's rank in a search falls with the length of its text, so that nearly every edit moves it. Default: no,
+    /// only the words that are asked for count.
+    pub search_rank_by_length: bool,
 }
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { trashed_page_is_shown: false, frozen_write_status: 403 }
+        Self { trashed_page_is_shown: false, frozen_write_status: 403, search_rank_by_length: false }
     }
 }
 
@@ -72,6 +76,7 @@ impl World {
             caller: Rng::new(seed ^ 0xca11).uuid(),
             storage: Storage::default(),
             downloads: Downloads::default(),
+            elsewhere: super::search::Elsewhere::default(),
             // A sequence of its own: bad luck must not change the ids.
             faults: Faults::new(seed ^ 0xfa17),
             limit: Limit::new(Some(60), Window::SlidingLog),
@@ -190,6 +195,7 @@ impl World {
             ("GET", ["pages", id]) => self.get_page(id),
             ("PATCH", ["pages", id]) => self.update_page(id, &request.body),
             ("DELETE", ["pages", id]) => self.trash_page(id),
+            ("GET", ["search"]) => self.search(&request.query),
             ("GET", ["storage"]) => self.list_storage(&request.query),
             ("POST", ["storage"]) => self.upload_file(&request.body),
             ("GET", ["storage", id]) => self.get_storage_file(id, now),

@@ -89,6 +89,8 @@ pub(super) enum Purpose {
     /// A read before a change that a person asked for, and that change.
     ReadAsked,
     Asked,
+    /// A search that a person asked for.
+    Search,
 
     /// Anything of personal storage.
     Storage(Task),
@@ -119,6 +121,7 @@ impl Purpose {
                 | Self::Create { .. }
                 | Self::Update { .. }
                 | Self::TrashPage { .. }
+                | Self::Search
         ) || matches!(self, Self::Storage(task) if task.is_request())
     }
 
@@ -158,6 +161,7 @@ impl Purpose {
         match self {
             Self::ListWorkspaces | Self::ListPages(_) => Class::List,
             Self::Look { class, .. } => *class,
+            Self::Search => Class::Asked,
             Self::Board(purpose) => purpose.class(),
             Self::Storage(task) => task.class(),
             _ => Class::Edit,
@@ -182,6 +186,7 @@ pub(super) fn name_of(effect: &Effect) -> &'static str {
         Effect::UpdatePage { .. } => "update page",
         Effect::TrashPage(_) => "trash page",
         Effect::Board(_) => "whiteboards or presentations",
+        Effect::Search(_) => "search",
         Effect::Scan => "scan",
         Effect::ReadFile(_) => "read file",
         Effect::WriteFile { .. } => "write file",

@@ -32,6 +32,7 @@ mod poll;
 pub mod polling;
 mod push;
 mod remove;
+mod searching;
 mod service;
 mod shared;
 mod storage;
@@ -106,6 +107,7 @@ pub struct Engine {
     happened: Vec<Happening>,
     asked: asked::Asked,
     opened: opened::Opened,
+    searching: searching::Searching,
     keeping: history::Keeping,
     /// Personal storage, a state machine of its own.
     storage: storage::Storage,
@@ -257,6 +259,7 @@ impl Engine {
             happened: Vec::new(),
             asked: asked::Asked::default(),
             opened: opened::Opened::default(),
+            searching: searching::Searching::default(),
             keeping,
             storage: stored,
         };
@@ -289,6 +292,7 @@ impl Engine {
             Event::Asked(Request::Pause) => self.pause(true)?,
             Event::Asked(Request::Resume) => self.pause(false)?,
             Event::Asked(Request::Lend(slots)) => drop(self.lend(slots, now)?),
+            Event::Asked(Request::Search(search)) => self.search(*search),
             Event::Done { id, outcome } => self.done(id, outcome)?,
             Event::Storage(event) => {
                 self.storage_event(&event);
@@ -342,6 +346,9 @@ impl Engine {
             at = at.min(self.next_request_due(now));
         }
         if let Some(due) = self.next_board_disk_due() {
+            at = at.min(due);
+        }
+        if let Some(due) = self.next_search_due(now) {
             at = at.min(due);
         }
         for moment in self.moments.values() {

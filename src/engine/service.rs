@@ -37,6 +37,9 @@ impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         self.try_forbidden_again(false)?;
+        if let Some(choice) = self.next_search() {
+            return Ok(Some(choice));
+        }
         if self.service.paused.is_some()
             || self.asked.is_all()
             || !self.may_ask_more()
@@ -220,6 +223,10 @@ impl Engine {
             Purpose::Create { path } => self.created(&path, result),
             Purpose::Update { page } => self.updated(&page, result),
             Purpose::TrashPage { page } => self.trashed(&page, result),
+            Purpose::Search => {
+                self.searched(result);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

@@ -234,7 +234,16 @@ impl Engine {
         if self.trees.workspaces.get(&node.seen.id) != Some(&node) {
             self.store.save_workspace(&node)?;
             self.trees.unseen = None;
-            self.trees.workspaces.insert(node.seen.id.clone(), node);
+            let id = node.seen.id.clone();
+            let was_live = self.is_live(&id);
+            self.trees.workspaces.insert(id.clone(), node);
+            if self.is_live(&id) && !was_live {
+                // What came to rest because its workspace was away has its turn again.
+                self.active.extend(
+                    self.trees.pages.values().filter(|node| node.workspace == id).map(|node| node.id.clone()),
+                );
+                self.wake_boards();
+            }
         }
         Ok(())
     }

@@ -28,7 +28,18 @@ pub(super) struct Seen {
     pub no_content: bool,
 }
 
+/// Every name that [`Allowed::named`] does something with, besides the documented types.
+const NAMES: [&str; 10] =
+    ["all", "audio", "codeBlock", "divider", "file", "image", "link", "start", "table", "video"];
+
 impl Allowed {
+    /// The first name of a list that nothing can be created for, with the names there are.
+    #[must_use]
+    pub fn unknown(names: &[String]) -> Option<(&str, &'static [&'static str])> {
+        let is_known = |name: &str| NAMES.contains(&name) || DOCUMENTED.contains(&name);
+        names.iter().map(String::as_str).find(|name| !is_known(name)).map(|name| (name, &NAMES[..]))
+    }
+
     /// Only what the API document describes.
     #[must_use]
     pub fn documented() -> Self {

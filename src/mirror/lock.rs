@@ -31,12 +31,12 @@ pub enum LockError {
         pid: Option<u32>,
     },
     /// The state directory or the lock file cannot be used.
-    #[error("cannot lock {}: {source}", path.display())]
+    #[error("the state folder {} cannot be used: {cause}; mend it, or name another with state_dir", folder.display())]
     Io {
-        /// The lock file.
-        path: PathBuf,
+        /// The state directory.
+        folder: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
 }
 
@@ -59,7 +59,7 @@ impl Lock {
     /// [`LockError::Held`] when another process has it; [`LockError::Io`] when the file cannot be made or locked.
     pub fn acquire(state_dir: &Path) -> Result<Self, LockError> {
         let path = state_dir.join("lock");
-        let io = |source| LockError::Io { path: path.clone(), source };
+        let io = |cause| LockError::Io { folder: state_dir.to_owned(), cause };
         DirBuilder::new().recursive(true).mode(0o700).create(state_dir).map_err(io)?;
         let mut file = OpenOptions::new()
             .read(true)
@@ -133,6 +133,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         File::create(dir.path().join("file")).unwrap();
         let words = Lock::acquire(&dir.path().join("file/state")).unwrap_err().to_string();
-        assert!(words.contains("file/state/lock"), "{words}");
+        assert!(
+            words.contains("file/state cannot be used: ") && words.ends_with("with state_dir"),
+            "{words}"
+        );
     }
 }

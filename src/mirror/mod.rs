@@ -38,7 +38,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use act::{Act, Bench, Steps};
 pub use hands::Hands;
-pub use read::peek;
+pub use read::{copy_out, peek};
 
 use root::{Place, Root};
 use sys::Abilities;
@@ -142,7 +142,8 @@ impl Mirror {
             | Effect::CreatePage { .. }
             | Effect::UpdatePage { .. }
             | Effect::TrashPage(_)
-            | Effect::Board(_) => {
+            | Effect::Board(_)
+            | Effect::Search(_) => {
                 Err(DiskError::Io(MirrorPath::root(), "this effect is not one for the disk".to_owned()))
             }
         }

@@ -37,6 +37,52 @@ pub fn peek(root: &std::path::Path, path: &MirrorPath) -> Result<Vec<u8>, DiskEr
     whole(sys::open_file_beneath(&dir, path.as_str()), path).map(|(bytes, ..)| bytes)
 }
 
+/// Copies one file, however large, out of the mirror at `root`. The outer error is the writer's.
+///
+/// # Errors
+/// [`DiskError`] as for [`peek`]; `Changed` when the file was written to meanwhile, and what was copied is worth nothing.
+pub fn copy_out(
+    root: &std::path::Path,
+    path: &MirrorPath,
+    to: &mut dyn std::io::Write,
+) -> std::io::Result<Result<(), DiskError>> {
+    let opened = || {
+        if path.is_root() || is_reserved(path) {
+            return Err(DiskError::NotOrdinary(path.clone()));
+        }
+        let place = Place::new(root);
+        let dir = place.open_dir().map_err(|state| place.not_ready(&state))?;
+        let file = sys::open_file_beneath(&dir, path.as_str());
+        let file = File::from(file.map_err(|error| errors::failed(path, error))?);
+        let look = sys::look_of(&file).map_err(|error| errors::failed(path, error))?;
+        if look.kind != EntryKind::File {
+            return Err(DiskError::NotOrdinary(path.clone()));
+        }
+        Ok((file, look))
+    };
+    let (mut file, before) = match opened() {
+        Ok(opened) => opened,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut buffer = vec![0; 1 << 16];
+    let mut size = 0;
+    loop {
+        let count = match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Ok(Err(DiskError::Io(path.clone(), error.to_string()))),
+        };
+        to.write_all(&buffer[..count])?;
+        size += count as u64;
+    }
+    Ok(match sys::look_of(&file) {
+        Ok(after) if after.stamp == before.stamp && size == after.stamp.size => Ok(()),
+        Ok(_) => Err(DiskError::Changed(path.clone())),
+        Err(error) => Err(errors::failed(path, error)),
+    })
+}
+
 /// Everything an opened file holds. `Changed` when it was written to meanwhile.
 pub(super) fn whole(
     file: Result<OwnedFd, Errno>,

@@ -5,9 +5,9 @@
 //! no longer holds.
 
 use super::{
-    Blocks, BoardEffect, BoardReply, ContentHash, DiskError, DownloadError, Downloaded, MirrorPath, Page,
-    PageId, PageMeta, Put, ServiceError, Stamp, StorageEffect, StorageEvent, StorageReply, StoredReply,
-    Timestamp, Workspace, WorkspaceId,
+    Blocks, BoardEffect, BoardReply, ContentHash, DiskError, DownloadError, Downloaded, Found, MirrorPath,
+    Page, PageId, PageMeta, Put, Search, ServiceError, Stamp, StorageEffect, StorageEvent, StorageReply,
+    StoredReply, Timestamp, Workspace, WorkspaceId,
 };
 
 /// Names one effect from its issue to its answer; never reused within a run.
@@ -45,6 +45,8 @@ pub enum Effect {
     TrashPage(PageId),
     /// A request about whiteboards or presentations.
     Board(BoardEffect),
+    /// `GET /search`.
+    Search(Box<Search>),
 
     /// Look at the whole mirror: the root's state and every entry beneath it.
     Scan,
@@ -93,6 +95,7 @@ impl Effect {
                 | Self::UpdatePage { .. }
                 | Self::TrashPage(_)
                 | Self::Board(_)
+                | Self::Search(_)
         ) || matches!(self, Self::Storage(effect) if effect.is_request())
     }
 }
@@ -145,6 +148,8 @@ pub enum Request {
     Resume,
     /// Lend this many requests to another process; answered by the driver, for the engine's events know no answers.
     Lend(u32),
+    /// Search at the service; the answer comes with `Engine::take_found`.
+    Search(Box<Search>),
     /// As a full pass, and compare what is on disk with what was downloaded; `deep` reads every file.
     Verify {
         /// Whether contents are read and not only sizes compared.
@@ -183,6 +188,8 @@ pub enum ServiceReply {
     Trashed,
     /// To [`Effect::Board`].
     Board(BoardReply),
+    /// To [`Effect::Search`].
+    Found(Found),
     /// To a request about storage.
     Storage(StorageReply),
 }

@@ -12,6 +12,7 @@ mod page;
 mod path;
 mod planted;
 mod put;
+mod search;
 mod settings;
 mod stamp;
 mod storage;
@@ -42,6 +43,7 @@ pub use path::{BadPath, MirrorPath};
 pub use planted::plant;
 pub use planted::planted;
 pub use put::Put;
+pub use search::{Found, HITS_MAX, Hit, Search};
 pub use settings::{BoardSettings, Deletes, Moves, PageSettings, Settings, StorageMode, StorageSettings};
 pub use stamp::Stamp;
 pub use storage::{

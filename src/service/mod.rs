@@ -14,6 +14,7 @@ mod download;
 mod entry;
 mod glimpse;
 mod parts;
+mod search;
 mod storage;
 mod text;
 

@@ -27,10 +27,10 @@ pub enum TokenError {
     )]
     Missing,
     /// Its file cannot be read.
-    #[error("the token in {0} cannot be read: {1}")]
+    #[error("the token in {path} cannot be read: {1}; put the access token from the app's settings there", path = .0.display())]
     Unreadable(PathBuf, String),
     /// Others on this computer can read its file.
-    #[error("others can read the token in {0}: run chmod 600 {0}")]
+    #[error("others can read the token in {path}: run chmod 600 {path}", path = .0.display())]
     Exposed(PathBuf),
     /// It is empty.
     #[error("{0} is empty: put the access token from the app's settings there")]

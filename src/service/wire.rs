@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use super::text::{excerpt, words};
-use super::{boards, entry, parts, storage};
+use super::{boards, entry, parts, search, storage};
 use crate::model::{Effect, ServiceError, ServiceReply, StorageEffect, Timestamp};
 
 /// A request, ready to be sent.
@@ -94,6 +94,7 @@ pub fn request_of(effect: &Effect) -> Option<WireRequest> {
             let body = body.map(|body| body.to_string().into_bytes());
             Some(WireRequest { method, path, query, body })
         }
+        Effect::Search(asked) => Some(search::request(asked)),
         Effect::Storage(effect) => storage::request_of(effect),
         Effect::Scan
         | Effect::ReadFile(_)
@@ -139,6 +140,7 @@ fn read_data(effect: &Effect, data: &[u8]) -> Result<ServiceReply, ServiceError>
         Effect::UpdatePage { id, .. } => entry::updated(data, id).map(ServiceReply::Meta),
         Effect::TrashPage(id) => entry::trashed(data, id).map(|()| ServiceReply::Trashed),
         Effect::Board(effect) => boards::reply(effect, data).map(ServiceReply::Board),
+        Effect::Search(asked) => search::read(asked, data),
         _ => Err(ServiceError::Garbled("it answers something that was never asked".to_owned())),
     }
 }

@@ -499,6 +499,7 @@ impl Run {
             }
             Effect::TrashPage(id) => format!("DELETE {}", page(id)),
             Effect::Board(effect) => format!("{effect:?}"),
+            Effect::Search(search) => format!("{search:?}"),
             Effect::WriteFile { path, bytes, expect } => {
                 format!("write {path} [{}] over {expect:?}", listed(&words_in(bytes)))
             }
@@ -530,6 +531,7 @@ fn brief_outcome(outcome: &Outcome) -> String {
         Outcome::Service(Ok(ServiceReply::Workspaces(all))) => format!("lists {} workspaces", all.len()),
         Outcome::Service(Ok(ServiceReply::Trashed)) => "trashed".to_owned(),
         Outcome::Service(Ok(ServiceReply::Board(reply))) => format!("{reply:?}"),
+        Outcome::Service(Ok(ServiceReply::Found(found))) => format!("finds {}", found.hits.len()),
         Outcome::Service(Err(error)) => format!("fails: {error}"),
         Outcome::Disk(Ok(DiskReply::Scan(scan))) => {
             format!(

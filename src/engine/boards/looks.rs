@@ -77,6 +77,7 @@ impl Engine {
             BoardEffect::ListSlides(deck) => drop(lists.slides_at.insert(deck.clone(), tick)),
             _ => lists.decks_at = tick,
         }
+        self.wake_boards();
     }
 
     fn note_skipped(&mut self, name: &str, skipped: &[String]) {
@@ -125,6 +126,8 @@ impl Engine {
             }
         }
         if first {
+            // Files that were read before it waited for it.
+            self.wake_boards();
             self.watch.scan_by(self.now);
         }
         self.resolve_lost_boards(space, flight)
@@ -167,6 +170,8 @@ impl Engine {
         }
         self.choose_deck_folders()?;
         if first {
+            // Files that were read before it waited for it.
+            self.wake_boards();
             self.watch.scan_by(self.now);
         }
         self.resolve_lost_decks(flight)

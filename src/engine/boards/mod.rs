@@ -370,7 +370,7 @@ impl Engine {
     }
 
     /// Places depend on each other, and rights change: every canvas is asked again.
-    fn wake_boards(&mut self) {
+    pub(super) fn wake_boards(&mut self) {
         self.boards.active.extend(self.boards.canvases.keys().cloned());
     }
 

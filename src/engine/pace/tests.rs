@@ -275,6 +275,103 @@ fn somebody_else_on_the_same_token_is_given_room() {
     }
 }
 
+/// One of several machines on a token, each with work without end and an edit now and then.
+struct Machine {
+    pace: Pace,
+    luck: Luck,
+    edit_next: i64,
+    /// Since when an edit waits, and how many of its two requests have been taken.
+    edit: Option<(i64, u32)>,
+    effect: u64,
+    taken: usize,
+    refused: usize,
+    latest: i64,
+}
+
+/// Several machines with these limits share a token for an hour; what each had of the second half of it.
+fn machines(seed: u64, limits: &[u32], counts_refused: bool) -> Vec<Machine> {
+    let mut all: Vec<Machine> = limits
+        .iter()
+        .zip(seed * 7..)
+        .map(|(limit, seed)| Machine {
+            pace: Pace::new(*limit, Vec::new(), Timestamp(BEGIN)),
+            luck: Luck(seed),
+            edit_next: BEGIN + 30_000,
+            edit: None,
+            effect: 0,
+            taken: 0,
+            refused: 0,
+            latest: 0,
+        })
+        .collect();
+    let mut counted: VecDeque<i64> = VecDeque::new();
+    for now in (BEGIN..BEGIN + 3_600_000).step_by(100) {
+        let (clock, counts) = (Timestamp(now), now > BEGIN + 1_800_000);
+        let first = (now / 100) as usize % all.len();
+        all.rotate_left(first);
+        for machine in &mut all {
+            if now >= machine.edit_next {
+                machine.edit_next = now + 30_000 + machine.luck.below(60_000);
+                machine.edit = machine.edit.or(Some((now, 0)));
+            }
+            let class = if machine.edit.is_some() { Class::Edit } else { Class::Background };
+            let slots = machine.edit.map_or(1, |(_, taken)| 2 - taken);
+            if !machine.pace.allows(class, slots, false, clock) {
+                continue;
+            }
+            machine.effect += 1;
+            machine.pace.sent(machine.effect, class, 0, clock);
+            machine.pace.answered(machine.effect, clock);
+            while counted.front().is_some_and(|first| first + 60_000 <= now) {
+                counted.pop_front();
+            }
+            let admitted = counted.len() < 60;
+            if admitted || counts_refused {
+                counted.push_back(now);
+            }
+            if admitted {
+                machine.pace.accepted();
+                machine.taken += usize::from(counts);
+                machine.edit = machine.edit.map(|(since, taken)| (since, taken + 1));
+                if let Some((since, _)) = machine.edit.take_if(|(_, taken)| *taken == 2)
+                    && counts
+                {
+                    machine.latest = machine.latest.max(now - since);
+                }
+            } else {
+                machine.pace.refused(None, clock, clock);
+                machine.refused += usize::from(counts);
+            }
+        }
+        all.rotate_right(first);
+    }
+    all
+}
+
+#[test]
+fn two_machines_on_one_token_share_it() {
+    for seed in 0..4 {
+        for counts_refused in [false, true] {
+            // Each may think that it is alone, or the config gives each its share.
+            for (limits, most_refused) in [([60, 60], 30), ([30, 30], 0), ([40, 20], 0)] {
+                let all = machines(seed, &limits, counts_refused);
+                let sum: usize = all.iter().map(|machine| machine.taken).sum();
+                for (machine, limit) in all.iter().zip(limits) {
+                    let told = format!(
+                        "seed {seed} {limits:?} {counts_refused}: {} of {sum} taken, {} refused, edits {} ms late",
+                        machine.taken, machine.refused, machine.latest
+                    );
+                    assert!(machine.refused <= most_refused, "{told}");
+                    assert!(machine.latest <= 15_000, "{told}");
+                    let fair = sum as f64 * f64::from(limit) / f64::from(limits[0] + limits[1]);
+                    assert!(machine.taken as f64 >= 0.6 * fair, "{told}");
+                    assert!(sum >= 30 * 36, "{told}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn with_work_for_every_class_nothing_of_the_limit_is_left_lying() {
     for seed in 0..u64::from(cases(3_000) / 10) {

@@ -6,13 +6,15 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use espejo::emulator::{PageRecord, Server, Window, World};
 use espejo::model::{Blocks, PageId, WorkspaceId};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use super::serve::serve;
 
 /// A machine that compiles beside the tests is slow; one on which nothing happens for this long is stuck.
 pub(super) const DEADLINE: Duration = Duration::from_secs(40);
@@ -21,9 +23,9 @@ pub(super) const TOKEN: &str = "tok-bench-0123456789";
 /// The workbench.
 pub(super) struct Bench {
     dir: TempDir,
-    server: Server,
+    server: Arc<Server>,
     /// The emulator serves on a thread of its own until this goes.
-    _serving: tokio::sync::oneshot::Sender<()>,
+    serving: Arc<tokio::sync::oneshot::Sender<()>>,
     /// The workspace `Equipo`.
     pub(super) space: WorkspaceId,
 }
@@ -59,8 +61,23 @@ impl Bench {
     /// Over a world of one's own, with this many requests a minute in the config.
     pub(super) fn over(world: World, space: WorkspaceId, per_minute: u32, pages: &str) -> Self {
         let (server, serving) = serve(world);
+        Self::at(Arc::new(server), Arc::new(serving), space, per_minute, pages)
+    }
+
+    /// Another machine: a folder, state and config of its own, and the same service and token.
+    pub(super) fn beside(&self) -> Self {
+        Self::at(Arc::clone(&self.server), Arc::clone(&self.serving), self.space.clone(), 6_000, "")
+    }
+
+    fn at(
+        server: Arc<Server>,
+        serving: Arc<tokio::sync::oneshot::Sender<()>>,
+        space: WorkspaceId,
+        per_minute: u32,
+        pages: &str,
+    ) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let bench = Self { dir, server, _serving: serving, space };
+        let bench = Self { dir, server, serving, space };
         bench.write_config(per_minute, pages);
         let mut token = OpenOptions::new()
             .write(true)
@@ -457,21 +474,6 @@ impl Drop for Daemon {
         let _killed = self.child.kill();
         let _waited = self.child.wait();
     }
-}
-
-/// Puts a world on a port, on a thread of its own, until the sender goes.
-fn serve(world: World) -> (Server, tokio::sync::oneshot::Sender<()>) {
-    let (ready, server) = std::sync::mpsc::channel();
-    let (serving, ended) = tokio::sync::oneshot::channel::<()>();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            ready.send(Server::start(world, TOKEN).await.expect("a port")).expect("the bench waits for it");
-            // An error is the bench's end.
-            let _end = ended.await;
-        });
-    });
-    (server.recv().expect("a server"), serving)
 }
 
 /// The binary without a config.

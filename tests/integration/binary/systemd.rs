@@ -1,6 +1,7 @@
 //! What the daemon tells systemd, seen on a socket: ready, alive, reading its config again, stopping.
 
-use std::os::unix::net::UnixDatagram;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -13,11 +14,17 @@ fn systemd_is_told_of_every_turn_of_the_daemons_life() {
         world.app_create(space, None, "Page", vec![paragraph("a", "words")]);
     });
     let place = bench.outside("notify");
-    let socket = UnixDatagram::bind(&place).unwrap();
+    life(&bench, UnixDatagram::bind(&place).unwrap(), place.to_str().unwrap());
+    // The same on an abstract socket, as containers have it.
+    let name = format!("espejo-test-{}", std::process::id());
+    let place = SocketAddr::from_abstract_name(&name).unwrap();
+    life(&bench, UnixDatagram::bind_addr(&place).unwrap(), &format!("@{name}"));
+}
+
+fn life(bench: &Bench, socket: UnixDatagram, place: &str) {
     socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-    let mut told: Vec<String> = Vec::new();
-    let mut until = |line: &str| {
-        told.clear();
+    let until = |line: &str| {
+        let mut told: Vec<String> = Vec::new();
         bench.until(line, || {
             let mut buffer = [0; 4_096];
             if let Ok(length) = socket.recv(&mut buffer) {
@@ -25,16 +32,22 @@ fn systemd_is_told_of_every_turn_of_the_daemons_life() {
             }
             told.iter().any(|one| one.starts_with(line))
         });
+        told
     };
     // Three watchdog periods of 0.2 s each are seen, so it is fed also when nothing happens.
-    let daemon = bench.run_under(&[("NOTIFY_SOCKET", place.to_str().unwrap()), ("WATCHDOG_USEC", "200000")]);
+    let daemon = bench.run_under(&[("NOTIFY_SOCKET", place), ("WATCHDOG_USEC", "200000")]);
     until("READY=1");
     until("STATUS=1 of 1 pages mirrored, 0 waiting");
     for _ in 0..3 {
         until("WATCHDOG=1");
     }
     daemon.signal(Signal::HUP);
-    until("RELOADING=1");
+    let told = until("RELOADING=1");
+    assert!(
+        told.iter()
+            .any(|line| line.strip_prefix("MONOTONIC_USEC=").is_some_and(|at| at.parse::<u64>().is_ok())),
+        "{told:?}"
+    );
     until("READY=1");
     until("WATCHDOG=1");
     daemon.signal(Signal::TERM);
@@ -59,5 +72,38 @@ fn the_units_fit_the_program() {
         assert!(value("ExecReload").ends_with("-HUP $MAINPID"), "{name}");
         assert_eq!(value("RestartPreventExitStatus"), espejo::cli::Exit::Usage.code().to_string(), "{name}");
         assert!(!value("WatchdogSec").is_empty(), "{name}");
+    }
+}
+
+/// What the package names is there or is made for it, and its scripts leave people's things alone.
+#[test]
+fn the_package_holds_what_is_there_and_removes_nothing_of_anybodys() {
+    let project = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(project.join(path)).unwrap();
+    let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
+    let package = &manifest["package"]["metadata"]["deb"];
+    let script = read("packaging/build-deb");
+    for asset in package["assets"].as_array().unwrap() {
+        let source = asset[0].as_str().unwrap();
+        let is_made = source
+            .strip_prefix("target/package/")
+            .is_some_and(|made| script.contains(&format!(" >\"$made/{made}\"")));
+        let is_there = source == "target/release/espejo" || project.join(source).exists();
+        assert!(is_made || is_there, "{source}");
+    }
+    let unit = read("packaging/systemd/espejo.service");
+    assert!(unit.contains("\nExecStart=%h/.cargo/bin/espejo run\n"), "the script looks for this line");
+    for name in ["postinst", "prerm", "postrm"] {
+        let script = read(&format!("packaging/deb/{name}"));
+        let words: Vec<&str> = script.lines().filter(|line| !line.starts_with('#')).collect();
+        let words = words.join("\n");
+        for never in ["rm ", "rmdir", "find ", "/etc/espejo", "/var/lib", "enable", "disable"] {
+            assert!(!words.contains(never), "{name} says {never}");
+        }
+    }
+    // The container hands in what the config and the token are looked for by.
+    let container = read("packaging/container/Containerfile");
+    for name in ["CONFIGURATION_DIRECTORY=", "STATE_DIRECTORY=", "CREDENTIALS_DIRECTORY="] {
+        assert!(container.contains(name), "{name}");
     }
 }

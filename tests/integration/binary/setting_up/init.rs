@@ -27,7 +27,8 @@ fn init(home: &Path, stdin: &str, words: &[&str]) -> Told {
     let mut command = bare(home);
     command.arg("init").args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+    // A refusal that comes before anything is read has closed the pipe.
+    drop(child.stdin.take().unwrap().write_all(stdin.as_bytes()));
     let told = Told::of(child.wait_with_output().unwrap());
     assert!(!told.out.contains(TOKEN) && !told.err.contains(TOKEN), "the token is shown: {told:?}");
     told

@@ -122,7 +122,7 @@ fn where_the_service_cannot_be_installed_nothing_is_and_the_reason_is_said() {
     unit.program("systemctl", "*is-active*) exit 3;;");
     // A token in this shell's environment is none of the service's.
     fs::remove_file(unit.bench.outside("token")).unwrap();
-    check(&unit, 1, "the service would find no token");
+    check(&unit, 2, "the service would find no token");
     save(&unit.bench.outside("config.toml"), "nonsense = 1\n");
     check(&unit, 2, "nonsense");
 }

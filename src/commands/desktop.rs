@@ -1,0 +1,160 @@
+//! Word on the desktop of what needs a person: conflicts, and what a guard holds. Only where the config asks for it, each thing
+//! once, gathered so that many at once are one message. Nothing waits for it, and its failure harms nothing.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
+
+use crate::model::Timestamp;
+use crate::store::{Attention, Conflict};
+
+/// At most one message in this time.
+const PAUSE_MS: i64 = 30_000;
+/// How many things a message names; of the rest it says how many.
+const NAMED: usize = 3;
+
+/// What has been told, and what is still to tell.
+#[derive(Default)]
+pub struct Desktop {
+    /// Everything that needs a person, by what makes it the same thing from one look to the next. `None` before the
+    /// first look: what was there already is no news.
+    known: Option<BTreeMap<String, String>>,
+    waiting: BTreeMap<String, String>,
+    told_at: Option<Timestamp>,
+    sending: Option<JoinHandle<()>>,
+}
+
+/// What a desktop shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Message {
+    title: String,
+    body: String,
+}
+
+impl Desktop {
+    /// Looks at what needs a person now, and tells what is new.
+    pub fn tell(&mut self, attention: &[Attention], conflicts: &[Conflict], now: Timestamp) {
+        // One at a time: a desktop that does not answer gets no second question.
+        if self.sending.as_ref().is_some_and(|sending| !sending.is_finished()) {
+            return;
+        }
+        if let Some(message) = self.news(things(attention, conflicts), now) {
+            let sent = std::thread::Builder::new().name("desktop".to_owned()).spawn(move || send(&message));
+            self.sending = sent.map_err(|error| tracing::debug!(%error, "no thread for the desktop")).ok();
+        }
+    }
+
+    fn news(&mut self, all: BTreeMap<String, String>, now: Timestamp) -> Option<Message> {
+        let Some(known) = &self.known else {
+            self.known = Some(all);
+            return None;
+        };
+        // What was settled before it was told is no news any more.
+        self.waiting.retain(|key, _| all.contains_key(key));
+        let new = all.iter().filter(|(key, _)| !known.contains_key(*key));
+        self.waiting.extend(new.map(|(key, text)| (key.clone(), text.clone())));
+        self.known = Some(all);
+        let early = self.told_at.is_some_and(|at| now.since_ms(at) < PAUSE_MS);
+        if self.waiting.is_empty() || early {
+            return None;
+        }
+        self.told_at = Some(now);
+        let told: Vec<String> = std::mem::take(&mut self.waiting).into_values().collect();
+        let mut lines: Vec<String> = told.iter().take(NAMED).map(|text| markup(text)).collect();
+        if told.len() > NAMED {
+            lines.push(format!("and {} more; espejo status names them", told.len() - NAMED));
+        }
+        Some(Message {
+            title: format!("espejo: {}", super::output::needs(told.len())),
+            body: lines.join("\n"),
+        })
+    }
+}
+
+/// What is worth a message, by what makes it the same thing: a reason may count, and counts change.
+fn things(attention: &[Attention], conflicts: &[Conflict]) -> BTreeMap<String, String> {
+    let held = attention.iter().filter(|item| item.action.contains("espejo approve")).map(|item| {
+        let place = if item.path.is_empty() { String::new() } else { format!("{}: ", item.path) };
+        (format!("{}\n{}", item.path, item.action), format!("{place}{}", item.reason))
+    });
+    let collided = conflicts.iter().map(|conflict| {
+        let text = format!(
+            "{}: both sides changed the same words; your version is in {}",
+            conflict.page_path,
+            conflict.path.name()
+        );
+        (conflict.path.to_string(), text)
+    });
+    held.chain(collided).collect()
+}
+
+/// Text that a desktop shows as it is: bodies may be read as markup.
+fn markup(text: &str) -> String {
+    crate::logging::escape(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn send(message: &Message) {
+    let mut command = Command::new("notify-send");
+    command.args(["--app-name=espejo", "--"]).args([&message.title, &message.body]);
+    match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => tracing::debug!(%status, "notify-send did not show a message"),
+        Err(error) => tracing::warn!(
+            "nothing can be shown on the desktop: notify-send does not run ({error}); install libnotify, or set desktop = false in [notify]"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(keys: &[&str]) -> BTreeMap<String, String> {
+        keys.iter().map(|key| ((*key).to_owned(), format!("<{key}>"))).collect()
+    }
+
+    #[test]
+    fn each_thing_is_told_once_and_many_at_once_are_one_message() {
+        let mut desktop = Desktop::default();
+        for (seconds, needs, told) in [
+            // What was there at the start is no news.
+            (0, &["old"][..], None),
+            (5, &["old", "a"], Some("1 thing needs you|&lt;a&gt;")),
+            (10, &["old", "a"], None),
+            // Soon after another: gathered, and what settled meanwhile left out.
+            (15, &["a", "b", "c"], None),
+            (20, &["b", "d"], None),
+            (35, &["b", "d"], Some("2 things need you|&lt;b&gt;\n&lt;d&gt;")),
+            (99, &["b", "d"], None),
+            // Settled and there again: that is news.
+            (100, &["d"], None),
+            (
+                130,
+                &["b", "d", "e", "f", "g"],
+                Some(
+                    "4 things need you|&lt;b&gt;\n&lt;e&gt;\n&lt;f&gt;\nand 1 more; espejo status names them",
+                ),
+            ),
+            (200, &[], None),
+        ] {
+            let message = desktop.news(all(needs), Timestamp(seconds * 1_000));
+            let shown = message.map(|Message { title, body }| format!("{title}|{body}"));
+            assert_eq!(shown, told.map(|told| format!("espejo: {told}")), "{seconds}");
+        }
+    }
+
+    #[test]
+    fn what_a_guard_holds_is_the_same_thing_while_its_count_changes() {
+        let need = |path: &str, reason: &str, action: &str| Attention {
+            path: path.into(),
+            reason: reason.into(),
+            action: action.into(),
+        };
+        let held = |count| need("", &format!("{count} files"), "bring the files back, or run espejo approve");
+        let other = need("a.md", "it cannot be looked at", "make it readable");
+        let first = things(&[held(11), other.clone()], &[]);
+        let second = things(&[held(12), other], &[]);
+        assert_eq!(first.len(), 1);
+        assert!(first.keys().eq(second.keys()));
+    }
+}

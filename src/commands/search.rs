@@ -1,0 +1,112 @@
+//! `espejo search`: offline over everything mirrored, or at the service with `--remote`; shown alike.
+
+mod local;
+mod remote;
+mod show;
+mod texts;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::cli::Exit;
+use crate::config::Config;
+use crate::model::HITS_MAX;
+use crate::search::{Odd, Piece, Query};
+
+/// What was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// The words, as the shell gave them.
+    pub words: Vec<String>,
+    /// Whether the service is asked.
+    pub remote: bool,
+    /// How many results at most.
+    pub limit: usize,
+    /// Only these kinds; all when empty.
+    pub kinds: Vec<String>,
+    /// Whether one JSON value is printed and nothing else.
+    pub json: bool,
+}
+
+/// A search that cannot be made as it was typed: wrong usage.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// The words.
+    #[error(transparent)]
+    Words(#[from] Odd),
+    /// More than the service gives.
+    #[error("--remote shows {HITS_MAX} results at most; ask for fewer, or search offline")]
+    Limit,
+    /// A kind that this side does not have.
+    #[error("{0}")]
+    Kind(String),
+}
+
+/// One result, from either side.
+#[derive(Debug, Clone, PartialEq)]
+struct Shown {
+    kind: String,
+    id: Option<String>,
+    title: String,
+    path: Option<String>,
+    workspace: Option<String>,
+    workspace_name: Option<String>,
+    parent: Option<String>,
+    snippet: Vec<Piece>,
+    rank: f64,
+}
+
+/// All that was found.
+#[derive(Debug, Default)]
+struct Results {
+    shown: Vec<Shown>,
+    /// Whether there are more than were asked for.
+    more: bool,
+    /// What else a person should know, a line each.
+    notes: Vec<String>,
+}
+
+/// Searches. Nothing found is no failure.
+///
+/// # Errors
+/// [`Unusable`] for a query that is none; one sentence when there is no mirror, or the service does not answer.
+pub async fn run(
+    config: &Config,
+    asked: &Asked,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    terminal: bool,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let typed = asked.words.join(" ");
+    let query = Query::new(&typed).map_err(Unusable::from)?;
+    check_kinds(asked)?;
+    let results = if asked.remote {
+        if asked.limit > usize::from(HITS_MAX) {
+            return Err(Unusable::Limit.into());
+        }
+        remote::search(config, asked, typed.trim(), &query, variable).await?
+    } else {
+        local::search(config, asked, &query)?
+    };
+    if asked.json {
+        show::json(&results, out)?;
+    } else {
+        show::people(&results, asked, terminal, out)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What is mirrored and what the service's search knows are not the same kinds.
+fn check_kinds(asked: &Asked) -> Result<(), Unusable> {
+    let (others, mend): (&[&str], _) = if asked.remote {
+        (&["slide", "file"], "the service's search does not know it; leave out --remote")
+    } else {
+        (&["board", "mail", "message"], "it is not mirrored; --remote asks the service")
+    };
+    match asked.kinds.iter().find(|kind| others.contains(&kind.as_str())) {
+        Some(kind) => Err(Unusable::Kind(format!("--kind {kind}: {mend}"))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,67 @@
+//! Searches at the service that a person asked for: one at a time, in order, under the one limiter. What they find is handed
+//! on and changes nothing.
+
+use std::collections::VecDeque;
+
+use super::Engine;
+use super::flight::Purpose;
+use super::pace::Class;
+use crate::model::{Effect, Found, Search, ServiceError, ServiceReply, Timestamp};
+
+/// What was asked for and is not answered yet, and what became of the rest.
+#[derive(Debug, Default)]
+pub(super) struct Searching {
+    waiting: VecDeque<Search>,
+    under_way: bool,
+    told: Vec<Result<Found, String>>,
+}
+
+impl Engine {
+    /// What became of each search since the last call, in the order in which they were asked for: what was found, or
+    /// one sentence why there is nothing.
+    pub fn take_found(&mut self) -> Vec<Result<Found, String>> {
+        std::mem::take(&mut self.searching.told)
+    }
+
+    pub(super) fn search(&mut self, search: Search) {
+        self.searching.waiting.push_back(search);
+    }
+
+    /// A person waits for it: it goes before everything but what leaves at the same moment.
+    pub(super) fn next_search(&mut self) -> Option<(Effect, Purpose)> {
+        if self.searching.under_way
+            || !self.may_ask_more()
+            || !self.pace.allows(Class::Asked, 1, false, self.now)
+        {
+            return None;
+        }
+        let search = self.searching.waiting.pop_front()?;
+        self.searching.under_way = true;
+        Some((Effect::Search(Box::new(search)), Purpose::Search))
+    }
+
+    /// When the next search may leave.
+    pub(super) fn next_search_due(&self, now: Timestamp) -> Option<Timestamp> {
+        let waits = !self.searching.under_way && !self.searching.waiting.is_empty();
+        waits.then(|| self.pace.earliest(Class::Asked, 1, false, now))
+    }
+
+    pub(super) fn searched(&mut self, result: Result<ServiceReply, ServiceError>) {
+        self.searching.under_way = false;
+        let told = match result {
+            Ok(ServiceReply::Found(found)) => Ok(found),
+            Ok(_) => Err("the service answered something else than was asked".to_owned()),
+            Err(error) => Err(sentence(&error)),
+        };
+        self.searching.told.push(told);
+    }
+}
+
+fn sentence(error: &ServiceError) -> String {
+    let mend = match error {
+        ServiceError::Forbidden(_) => "give the token the scope search:read",
+        ServiceError::Unauthorized(_) => "espejo init takes a new token",
+        _ => "try again later",
+    };
+    format!("{error}; {mend}, or leave out --remote to search what is mirrored")
+}

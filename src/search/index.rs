@@ -1,0 +1,461 @@
+//! The index of everything mirrored, in a database file of its own beside the state. It holds what the state and the files
+//! hold, cut into words; damage to it is nobody's loss: it is removed and built anew. It is brought up to date by who
+//! searches, by comparing marks, so that an edit never waits for it and at rest it costs nothing.
+//!
+//! Full text is SQLite's FTS5 over stems, without the texts themselves; these stand deflated beside it, for ranks and
+//! snippets of the few that are shown.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use super::query::{Query, Term};
+use super::rank::{Places, rank};
+use super::words::{Stems, lower, plain, words};
+
+/// "espf": told apart from any other SQLite file.
+const APPLICATION_ID: i64 = 0x6573_7066;
+/// Counts up whenever what is stored, or what a stem is, changes: an index of another version is built anew.
+const VERSION: i64 = 1;
+const FILE: &str = "search.sqlite3";
+/// Of the texts that match, the best by a first, rough order are ranked exactly.
+const RANKED_MAX: usize = 80;
+/// What is longer than this many bytes is indexed so far: no page's words are looked for beyond a million letters.
+const TEXT_MAX: usize = 1 << 20;
+
+const SCHEMA: &str = "
+    CREATE TABLE documents (
+        id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, mark INTEGER NOT NULL, kind TEXT NOT NULL, own TEXT,
+        title TEXT NOT NULL, plain TEXT NOT NULL, path TEXT, workspace TEXT
+    );
+    CREATE TABLE texts (id INTEGER PRIMARY KEY, packed BLOB NOT NULL);
+    CREATE VIRTUAL TABLE stems USING fts5(
+        title, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
+    );
+    -- For words as they are typed without accents: the other stems that they may stand for.
+    CREATE TABLE accents (bare TEXT, stem TEXT, PRIMARY KEY (bare, stem)) WITHOUT ROWID;
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+";
+
+/// What can go wrong, after everything that can be mended was.
+#[derive(Debug, thiserror::Error)]
+#[error("the search index {0} cannot be used: {1}; remove it, it is built anew")]
+pub struct IndexError(PathBuf, rusqlite::Error);
+
+/// Something that can be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Names it among all.
+    pub key: String,
+    /// `page`, `whiteboard`, `presentation`, `slide` or `file`.
+    pub kind: &'static str,
+    /// Its id at the service, where it has one.
+    pub id: Option<String>,
+    /// Its title; the first line is the one that is shown.
+    pub title: String,
+    /// Its place in the mirror.
+    pub path: Option<String>,
+    /// Its workspace's id.
+    pub workspace: Option<String>,
+    /// What its text comes from: as long as this is the same, the text is.
+    pub text: Vec<u8>,
+}
+
+/// The text of a [`Source`]; `None` when it cannot be read just now, and what was indexed before stays.
+pub type Text = Option<String>;
+
+/// Something that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Match {
+    /// Its kind.
+    pub kind: String,
+    /// Its id.
+    pub id: Option<String>,
+    /// Its title.
+    pub title: String,
+    /// Its place in the mirror.
+    pub path: Option<String>,
+    /// Its workspace's id.
+    pub workspace: Option<String>,
+    /// Its text.
+    pub text: String,
+    /// Higher is better: from 3 for a title that is the query, from 2 for one that holds it, from 1 for its text.
+    pub rank: f64,
+}
+
+/// A source that is not in the index as it is.
+struct Difference<'s> {
+    source: &'s Source,
+    mark: i64,
+    old: Option<i64>,
+}
+
+/// The index, opened.
+#[derive(Debug)]
+pub struct Index {
+    db: Connection,
+    path: PathBuf,
+}
+
+impl Index {
+    /// Opens the index in `folder`, or makes it; one that is damaged, or of another version, is removed first. Where
+    /// nothing can be written it lives in memory and is built each time.
+    ///
+    /// # Errors
+    /// [`IndexError`], when not even that can be done.
+    pub fn open(folder: &Path) -> Result<Self, IndexError> {
+        let path = folder.join(FILE);
+        let file = prepare(&path).or_else(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                remove(&path);
+                prepare(&path)
+            }
+            _ => Err(error),
+        });
+        match file {
+            Ok(db) => Ok(Self { db, path }),
+            Err(_) => Self::in_memory(),
+        }
+    }
+
+    /// One that is built anew each time.
+    ///
+    /// # Errors
+    /// [`IndexError`] when SQLite refuses.
+    pub fn in_memory() -> Result<Self, IndexError> {
+        let path = PathBuf::from(":memory:");
+        let db =
+            Connection::open_in_memory().and_then(make).map_err(|error| IndexError(path.clone(), error))?;
+        Ok(Self { db, path })
+    }
+
+    /// Removes what there is and begins anew.
+    ///
+    /// # Errors
+    /// As [`Index::open`].
+    pub fn begin_anew(self) -> Result<Self, IndexError> {
+        let Self { db, path } = self;
+        drop(db);
+        remove(&path);
+        Self::open(path.parent().unwrap_or(Path::new(".")))
+    }
+
+    /// Brings the index up to date: it holds these sources then, and nothing else. `text_of` is asked for the text of each
+    /// that is new or has changed. Returns how many those are, and how many went.
+    ///
+    /// # Errors
+    /// [`IndexError`] when SQLite refuses; the index is as it was then.
+    pub fn refresh(
+        &mut self,
+        sources: &[Source],
+        mut text_of: impl FnMut(&Source) -> Text,
+    ) -> Result<(usize, usize), IndexError> {
+        let mut write = || {
+            let (changed, gone) = self.differences(sources)?;
+            if changed.is_empty() && gone.is_empty() {
+                return Ok((0, 0));
+            }
+            let turn = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+            // Once more: another search may have brought it up to date meanwhile.
+            let (changed, gone) = self.differences(sources)?;
+            let stems = Stems::new();
+            let mut accents = BTreeMap::new();
+            for id in &gone {
+                delete(&turn, *id)?;
+            }
+            for Difference { source, mark, old } in &changed {
+                let text = text_of(source);
+                if let Some(old) = old {
+                    if text.is_none() {
+                        continue;
+                    }
+                    delete(&turn, *old)?;
+                }
+                // A mark that is nobody's: the text is asked for again the next time.
+                let mark = if text.is_none() { 0 } else { *mark };
+                insert(&turn, source, mark, &text.unwrap_or_default(), &stems, &mut accents)?;
+            }
+            let mut note = turn.prepare("INSERT OR IGNORE INTO accents VALUES (?1, ?2)")?;
+            for (bare, stem) in accents.keys() {
+                note.execute([bare, stem])?;
+            }
+            drop(note);
+            turn.commit()?;
+            Ok((changed.len(), gone.len()))
+        };
+        write().map_err(|error| IndexError(self.path.clone(), error))
+    }
+
+    /// What is new or has changed, and the rows that are nobody's any more.
+    fn differences<'s>(&self, sources: &'s [Source]) -> rusqlite::Result<(Vec<Difference<'s>>, Vec<i64>)> {
+        let mut known = self.marks()?;
+        let mut changed = Vec::new();
+        for source in sources {
+            let mark = mark_of(source);
+            match known.remove(source.key.as_str()) {
+                Some((_, same)) if same == mark => {}
+                found => changed.push(Difference { source, mark, old: found.map(|(id, _)| id) }),
+            }
+        }
+        Ok((changed, known.into_values().map(|(id, _)| id).collect()))
+    }
+
+    fn marks(&self) -> rusqlite::Result<BTreeMap<String, (i64, i64)>> {
+        let mut query = self.db.prepare_cached("SELECT key, id, mark FROM documents")?;
+        let rows = query.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+        rows.collect()
+    }
+
+    /// The best matches of these kinds (all, when none is named), best first, and whether there are more.
+    ///
+    /// # Errors
+    /// [`IndexError`] when SQLite refuses.
+    pub fn search(
+        &self,
+        query: &Query,
+        kinds: &[String],
+        limit: usize,
+    ) -> Result<(Vec<Match>, bool), IndexError> {
+        self.find(query, kinds, limit).map_err(|error| IndexError(self.path.clone(), error))
+    }
+
+    fn find(&self, query: &Query, kinds: &[String], limit: usize) -> rusqlite::Result<(Vec<Match>, bool)> {
+        let mut query = query.clone();
+        let mut other = self.db.prepare_cached("SELECT stem FROM accents WHERE bare = ?1")?;
+        for term in query.terms_mut().filter(|term| term.words.len() == 1) {
+            let stems: Vec<String> =
+                other.query_map([plain(&term.words[0])], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            stems.into_iter().for_each(|stem| term.may_be(stem));
+        }
+        let is_wanted = |kind: &String| kinds.is_empty() || kinds.contains(kind);
+        let most = RANKED_MAX.max(limit.saturating_mul(2));
+        let mut ids = Vec::new();
+        let expression = expression(&query);
+        if !expression.is_empty() {
+            // Where every kind is wanted, none is looked up for the thousands that are not shown.
+            let mut found = self.db.prepare_cached(if kinds.is_empty() {
+                "SELECT rowid, '' FROM stems WHERE stems MATCH ?1 AND rank MATCH 'bm25(8.0, 1.0)' ORDER BY rank"
+            } else {
+                "SELECT d.id, d.kind FROM stems JOIN documents d ON d.id = stems.rowid
+                 WHERE stems MATCH ?1 ORDER BY bm25(stems, 8.0, 1.0)"
+            })?;
+            let mut rows = found.query([expression])?;
+            while let Some(row) = rows.next()? {
+                if is_wanted(&row.get(1)?) {
+                    ids.push(row.get::<_, i64>(0)?);
+                }
+                if ids.len() >= most {
+                    break;
+                }
+            }
+        }
+        let mut titled = self.db.prepare_cached(
+            "SELECT id, kind FROM documents WHERE instr(plain, ?1) > 0 ORDER BY length(plain) LIMIT ?2",
+        )?;
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let mut rows = titled.query(params![query.whole, most])?;
+        while let Some(row) = rows.next()? {
+            if is_wanted(&row.get(1)?) {
+                ids.push(row.get(0)?);
+            }
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        let stems = Stems::new();
+        let mut matches =
+            ids.into_iter().map(|id| self.ranked(id, &query, &stems)).collect::<Result<Vec<_>, _>>()?;
+        matches.sort_by(|a, b| {
+            b.rank.total_cmp(&a.rank).then_with(|| (&a.title, &a.path).cmp(&(&b.title, &b.path)))
+        });
+        let more = matches.len() > limit;
+        matches.truncate(limit);
+        Ok((matches, more))
+    }
+
+    fn ranked(&self, id: i64, query: &Query, stems: &Stems) -> rusqlite::Result<Match> {
+        let text = self
+            .db
+            .prepare_cached("SELECT packed FROM texts WHERE id = ?1")?
+            .query_row([id], |row| row.get::<_, Vec<u8>>(0))
+            .optional()?
+            .map(|packed| unpack(&packed))
+            .unwrap_or_default();
+        let mut row = self
+            .db
+            .prepare_cached("SELECT kind, own, title, path, workspace FROM documents WHERE id = ?1")?;
+        row.query_row([id], |row| {
+            let titles: String = row.get(2)?;
+            Ok(Match {
+                kind: row.get(0)?,
+                id: row.get(1)?,
+                title: titles.lines().next().unwrap_or_default().to_owned(),
+                path: row.get(3)?,
+                workspace: row.get(4)?,
+                rank: rank(query, &titles, &Places::new(&text, query, stems), stems),
+                text,
+            })
+        })
+    }
+
+    /// How many bytes the index takes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        ["", "-wal"]
+            .iter()
+            .filter_map(|ending| std::fs::metadata(format!("{}{ending}", self.path.display())).ok())
+            .map(|file| file.len())
+            .sum()
+    }
+}
+
+/// The query as FTS5 takes it. Every stem is quoted, so that nothing typed is an operator there.
+fn expression(query: &Query) -> String {
+    let way = |way: &Vec<String>| format!("\"{}\"", way.join(" "));
+    let term = |term: &Term| format!("({})", term.ways.iter().map(way).collect::<Vec<_>>().join(" OR "));
+    let choices = query.choices.iter().map(|choice| {
+        let wanted = choice.wanted.iter().map(term).collect::<Vec<_>>().join(" AND ");
+        let excluded: String = choice.excluded.iter().map(|one| format!(" NOT {}", term(one))).collect();
+        format!("(({wanted}){excluded})")
+    });
+    choices.collect::<Vec<_>>().join(" OR ")
+}
+
+fn mark_of(source: &Source) -> i64 {
+    // It need not be the same in another release: then the index is built anew, once.
+    let mut hasher = DefaultHasher::new();
+    (source.kind, &source.id, &source.title, &source.path, &source.workspace, &source.text).hash(&mut hasher);
+    hasher.finish().cast_signed()
+}
+
+fn delete(turn: &Transaction<'_>, id: i64) -> rusqlite::Result<()> {
+    for sql in [
+        "DELETE FROM stems WHERE rowid = ?1",
+        "DELETE FROM texts WHERE id = ?1",
+        "DELETE FROM documents WHERE id = ?1",
+    ] {
+        turn.prepare_cached(sql)?.execute([id])?;
+    }
+    Ok(())
+}
+
+fn insert(
+    turn: &Transaction<'_>,
+    source: &Source,
+    mark: i64,
+    text: &str,
+    stems: &Stems,
+    accents: &mut BTreeMap<(String, String), ()>,
+) -> rusqlite::Result<()> {
+    let end = (0..=text.len().min(TEXT_MAX)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let text = &text[..end];
+    let added = turn
+        .prepare_cached(
+        "INSERT OR IGNORE INTO documents (key, mark, kind, own, title, plain, path, workspace) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+    )?
+    .execute(params![
+        source.key,
+        mark,
+        source.kind,
+        source.id,
+        source.title,
+        plain(&source.title),
+        source.path,
+        source.workspace
+    ])?;
+    if added == 0 {
+        // Two of one key: the first is the one.
+        return Ok(());
+    }
+    let id = turn.last_insert_rowid();
+    let mut stemmed = |text: &str| {
+        let mut all = String::with_capacity(text.len());
+        for at in words(text) {
+            let word = lower(&text[at]);
+            let stem = stems.stem(&word);
+            if stems.bare_stem(&word, &stem).is_some() {
+                accents.insert((plain(&word), stem.clone()), ());
+            }
+            all.push_str(&stem);
+            all.push(' ');
+        }
+        all
+    };
+    turn.prepare_cached("INSERT INTO stems (rowid, title, body) VALUES (?1, ?2, ?3)")?.execute(params![
+        id,
+        stemmed(&source.title),
+        stemmed(text)
+    ])?;
+    if !text.is_empty() {
+        turn.prepare_cached("INSERT INTO texts VALUES (?1, ?2)")?.execute(params![id, pack(text)])?;
+    }
+    Ok(())
+}
+
+fn pack(text: &str) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::with_capacity(text.len() / 2), Compression::fast());
+    // Writing into memory cannot fail; what did would only have no snippet.
+    drop(encoder.write_all(text.as_bytes()));
+    encoder.finish().unwrap_or_default()
+}
+
+fn unpack(packed: &[u8]) -> String {
+    let mut text = Vec::new();
+    // What is damaged has no snippet.
+    drop(DeflateDecoder::new(packed).take(2 * TEXT_MAX as u64).read_to_end(&mut text));
+    String::from_utf8(text).unwrap_or_default()
+}
+
+fn prepare(path: &Path) -> rusqlite::Result<Connection> {
+    // SQLite would make the file readable by everyone; it holds private notes.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // Where this fails, SQLite says why.
+        drop(std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path));
+    }
+    let db = Connection::open(path)?;
+    // Another search may be building it at this moment.
+    db.busy_timeout(std::time::Duration::from_secs(60))?;
+    db.pragma_update(None, "journal_mode", "wal")?;
+    db.pragma_update(None, "synchronous", "normal")?;
+    make(db)
+}
+
+/// Makes the tables of an empty database; another's, and another version's, is an error.
+fn make(db: Connection) -> rusqlite::Result<Connection> {
+    let number = |name: &str| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    match (number("application_id")?, number("user_version")?) {
+        (APPLICATION_ID, VERSION) => {}
+        (0, 0) => {
+            db.execute_batch(&format!(
+                "BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT"
+            ))?;
+        }
+        _ => return Err(damaged()),
+    }
+    Ok(db)
+}
+
+fn damaged() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(
+        rusqlite::ffi::Error { code: ErrorCode::NotADatabase, extended_code: 26 },
+        None,
+    )
+}
+
+/// Removes the file and its companions; what cannot be removed shows when the index is opened.
+fn remove(path: &Path) {
+    for ending in ["", "-wal", "-shm"] {
+        drop(std::fs::remove_file(format!("{}{ending}", path.display())));
+    }
+}
+
+#[cfg(test)]
+#[path = "index_tests.rs"]
+mod tests;

@@ -1,0 +1,135 @@
+//! Words as a search compares them: cut out of a text, in lower case, by their Spanish stem, without accents but for the ñ.
+
+use std::ops::Range;
+
+use frostem::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::canonical_combining_class;
+
+/// Words that say too little for a text to have to hold them. A phrase holds them all the same.
+const COMMON: &str = " a al algo ante aquel aquella aquello así aun aunque cada como con contra cual cuando cuyo de del \
+    desde donde durante e el él ella ellas ello ellos en entre era eran es esa esas ese eso esos esta está están estas \
+    este esto estos fue fueron ha había han has hasta hay he la las le les lo los mas más me mi mis mucho muy nada ni no \
+    nos nosotros nuestra nuestro o os otra otro para pero poco por porque pues que qué quien se sea según ser si sí sido \
+    sin sobre son su sus también tanto te tiene tienen todo todos tu tú tus u un una unas uno unos y ya yo ";
+
+/// A word longer than this many bytes is cut there: nobody types it, and no index need hold it.
+const LONGEST: usize = 120;
+
+/// Where the words of a text stand.
+pub(super) fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut rest = 0;
+    std::iter::from_fn(move || {
+        let start = rest + text[rest..].find(char::is_alphanumeric)?;
+        // A mark belongs to the letter before it: decomposed text is the same text.
+        let goes_on = |c: char| c.is_alphanumeric() || canonical_combining_class(c) != 0;
+        let length = text[start..].find(|c| !goes_on(c)).unwrap_or(text.len() - start);
+        rest = start + length;
+        Some(start..rest)
+    })
+}
+
+/// In lower case and composed, as the stemmer takes it.
+pub(super) fn lower(word: &str) -> String {
+    if word.is_ascii() {
+        return cut(word.to_ascii_lowercase());
+    }
+    cut(word.nfc().flat_map(char::to_lowercase).nfc().collect())
+}
+
+fn cut(mut word: String) -> String {
+    if word.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|at| word.is_char_boundary(*at)).unwrap_or(0);
+        word.truncate(end);
+    }
+    word
+}
+
+/// Without accents, but for the ñ, which is a letter of its own.
+pub(super) fn plain(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let lower: String = text.nfc().flat_map(char::to_lowercase).collect();
+    let mut out = String::with_capacity(lower.len());
+    for c in lower.nfc() {
+        if c == 'ñ' {
+            out.push(c);
+        } else {
+            out.extend(std::iter::once(c).nfd().filter(|c| canonical_combining_class(*c) == 0));
+        }
+    }
+    out
+}
+
+/// The stemmer, made once.
+pub(super) struct Stems(Stemmer);
+
+impl Stems {
+    pub(super) fn new() -> Self {
+        Self(Stemmer::new(Algorithm::Spanish))
+    }
+
+    /// The stem of a word in lower case.
+    pub(super) fn stem(&self, lower: &str) -> String {
+        let stem = self.0.stem(lower);
+        if stem.is_ascii() { stem.into_owned() } else { plain(&stem) }
+    }
+
+    /// The stem of the word as it would be typed without its accents, where that is another one (`corría`, `corria`).
+    pub(super) fn bare_stem(&self, lower: &str, stem: &str) -> Option<String> {
+        if lower.is_ascii() {
+            return None;
+        }
+        let bare = self.stem(&plain(lower));
+        (bare != stem).then_some(bare)
+    }
+}
+
+/// Whether a word in lower case is too common to insist on.
+pub(super) fn is_common(lower: &str) -> bool {
+    COMMON.contains(&format!(" {lower} "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_cut_out_whole() {
+        for (text, expected) in [
+            ("", &[][..]),
+            ("  ¿Qué? —dijo—", &["Qué", "dijo"]),
+            ("c++ foo-bar a_b informe-2026.pdf", &["c", "foo", "bar", "a", "b", "informe", "2026", "pdf"]),
+            ("man\u{303}ana", &["man\u{303}ana"]),
+            ("🚲taller", &["taller"]),
+            ("\u{301}x", &["x"]),
+            ("日本 語", &["日本", "語"]),
+        ] {
+            let found: Vec<&str> = words(text).map(|at| &text[at]).collect();
+            assert_eq!(found, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn stems_join_what_belongs_together_and_keep_apart_what_does_not() {
+        let stems = Stems::new();
+        let of = |word: &str| stems.stem(&lower(word));
+        for (a, b, same) in [
+            ("camión", "CAMIONES", true),
+            ("reunion", "reunión", true),
+            ("correr", "corrían", true),
+            ("organización", "organizacion", true),
+            ("man\u{303}ana", "mañana", true),
+            ("pingüino", "pinguino", true),
+            ("año", "ano", false),
+            ("plan", "planta", false),
+            ("meeting", "MEETING", true),
+        ] {
+            assert_eq!(of(a) == of(b), same, "{a} {b}: {} {}", of(a), of(b));
+        }
+        assert_eq!(stems.bare_stem("corría", &of("corría")), Some(of("corria")));
+        assert_eq!(stems.bare_stem("reunión", &of("reunión")), None);
+        assert_eq!(lower(&"ñ".repeat(500)).len(), LONGEST);
+    }
+}

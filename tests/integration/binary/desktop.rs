@@ -1,0 +1,104 @@
+//! What reaches people and programs besides the folder: messages on the desktop, and logs as JSON.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use super::bench::{Bench, append, paragraph, save};
+
+fn bench(pages: &str) -> Bench {
+    Bench::with(pages, |world, space| {
+        for n in 0..14 {
+            world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "some words")]);
+        }
+    })
+}
+
+/// A `notify-send` that writes down what it is told, a message a line.
+fn desk(bench: &Bench) -> String {
+    let bin = bench.outside("bin");
+    fs::create_dir(&bin).unwrap();
+    let script = "#!/bin/sh\nprintf '%s' \"$*\" | tr '\\n' '~' >> \"$HOME/told\"; echo >> \"$HOME/told\"\n";
+    save(&bin.join("notify-send"), script);
+    fs::set_permissions(bin.join("notify-send"), fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", bin.display(), std::env::var("PATH").unwrap())
+}
+
+fn told(bench: &Bench) -> Vec<String> {
+    fs::read_to_string(bench.outside("told")).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn conflicts_and_held_deletions_are_told_on_the_desktop_once() {
+    let bench = bench("\n[notify]\ndesktop = true\n");
+    let path = desk(&bench);
+    bench.run_in_step().stop();
+    // Both sides change the same words while nobody looks.
+    append(&bench.page("Page 1.md"), "");
+    save(&bench.page("Page 1.md"), &bench.text("Page 1.md").replace("some", "my"));
+    let id = bench.id("Page 1");
+    let daemon = bench.run_under(&[("PATH", &path)]);
+    bench.until("the edit is sent", || super::bench::words(&bench.content("Page 1")).contains("my"));
+    bench.until_in_step();
+    assert_eq!(told(&bench), Vec::<String>::new(), "an edit is no news");
+    save(&bench.page("Page 1.md"), &bench.text("Page 1.md").replace("my", "your"));
+    bench.world().app_edit(&id, vec![paragraph("a", "their words")]);
+    bench.until("the collision is told", || !told(&bench).is_empty());
+    let line = told(&bench).remove(0);
+    assert!(
+        line.starts_with("--app-name=espejo -- espejo: 1 thing needs you Equipo/Pages/Page 1.md: both sides"),
+        "{line}"
+    );
+    assert_eq!(daemon.stop().code(), Some(0));
+    // What was told, or there at the start, is not told again; what is new is.
+    let daemon = bench.run_under(&[("PATH", &path)]);
+    bench.until("it runs", || bench.status()["state"] == "running");
+    bench.until_in_step();
+    for n in 2..14 {
+        fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap();
+    }
+    bench.until("the held deletions are told", || told(&bench).len() > 1);
+    let line = told(&bench).remove(1);
+    assert!(line.contains("1 thing needs you nothing is deleted at the service: "), "{line}");
+    assert_eq!(daemon.stop().code(), Some(0));
+    assert_eq!(told(&bench).len(), 2, "{:?}", told(&bench));
+}
+
+#[test]
+fn a_desktop_that_is_not_there_harms_nothing() {
+    let bench = bench("\n[notify]\ndesktop = true\n");
+    bench.run_in_step().stop();
+    let empty = bench.outside("empty");
+    fs::create_dir(&empty).unwrap();
+    let daemon = bench.run_under(&[("PATH", empty.to_str().unwrap())]);
+    bench.until("it runs", || bench.status()["state"] == "running");
+    bench.until_in_step();
+    for n in 2..14 {
+        fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap();
+    }
+    bench.until("it is said how to mend it", || bench.log().contains("notify-send does not run"));
+    append(&bench.page("Page 1.md"), "\nstill at work\n");
+    bench.until("it goes on", || super::bench::words(&bench.content("Page 1")).contains("still at work"));
+    assert_eq!(daemon.stop().code(), Some(0));
+}
+
+#[test]
+fn programs_read_the_log_as_json() {
+    let bench = bench("");
+    let daemon = bench.run_beneath(&["sh", "-c", "exec \"$@\" --log-format json", "sh"]);
+    bench.until_in_step();
+    bench.until("something is logged", || bench.log().lines().count() > 1);
+    assert_eq!(daemon.stop().code(), Some(0));
+    for line in bench.log().lines() {
+        let value: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(value["time"].as_str().is_some_and(|at| at.parse::<jiff::Timestamp>().is_ok()), "{line}");
+        assert_eq!(value["level"], "info", "{line}");
+        assert!(!value["message"].as_str().unwrap().is_empty(), "{line}");
+    }
+    // An end with an error as well.
+    fs::remove_file(bench.outside("token")).unwrap();
+    let ended = bench.tell(&["run", "--log-format", "json"]);
+    let value: Value = serde_json::from_str(ended.err.trim_end()).unwrap();
+    assert_eq!((ended.code, &value["level"]), (2, &Value::from("error")), "{ended:?}");
+}
