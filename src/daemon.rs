@@ -401,6 +401,12 @@ fn boot_ms() -> i64 {
     time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
 }
 
+/// `bytes` of fresh randomness in hex, for a name that nothing has.
+#[must_use]
+pub fn fresh_tag(bytes: usize) -> String {
+    fresh_seed().iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Fresh randomness for ids.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "drivers are where randomness comes from")]

@@ -9,11 +9,8 @@ use super::control::{self, Ask};
 use super::{run, session};
 use crate::cli::Exit;
 use crate::config::Config;
-use crate::daemon::{self, place_in};
-use crate::engine::Engine;
-use crate::mirror::lock::Lock;
+use crate::daemon::place_in;
 use crate::model::{Event, MirrorPath, Request};
-use crate::store::Store;
 
 /// Approves what is held at `paths`, or everything.
 ///
@@ -36,11 +33,8 @@ pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Res
     if !config.state_dir.join("espejo.sqlite3").exists() {
         bail!("there is no mirror yet: run espejo sync or espejo run first");
     }
-    let _lock = Lock::acquire(&config.state_dir)?;
-    let store = Store::open(&config.state_dir)?.store;
-    let now = daemon::wall_now();
-    let mut engine = Engine::open(store, session::settings(config), daemon::fresh_seed(), now)?;
-    engine.handle(Event::Asked(Request::Approve(places)), now)?;
+    let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
+    engine.handle(Event::Asked(Request::Approve(places)), clock())?;
     writeln!(out, "approved; the next espejo sync or espejo run goes on with it")?;
     Ok(Exit::Done)
 }

@@ -136,7 +136,7 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> Result<Self> {
-        let name: String = daemon::fresh_seed()[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = daemon::fresh_tag(6);
         let path = std::env::temp_dir().join(format!("espejo-demo-{name}"));
         std::fs::DirBuilder::new()
             .mode(0o700)

@@ -266,7 +266,7 @@ struct Scratch(std::path::PathBuf);
 
 impl Scratch {
     fn new() -> Result<Self> {
-        let name: String = daemon::fresh_seed()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = daemon::fresh_tag(8);
         let path: &Path = &std::env::temp_dir().join(format!("espejo-dry-run-{name}"));
         std::fs::create_dir(path).with_context(|| format!("no scratch folder at {}", path.display()))?;
         Ok(Self(path.to_owned()))

@@ -47,7 +47,7 @@ struct Temporary(PathBuf);
 
 impl Temporary {
     fn new(target: &Path) -> Self {
-        let tail: String = daemon::fresh_seed()[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+        let tail = daemon::fresh_tag(6);
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         Self(target.with_file_name(format!(".{name}.{tail}")))
     }

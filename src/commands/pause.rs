@@ -6,13 +6,12 @@ use std::io::Write;
 use anyhow::{Result, bail};
 
 use super::control::{self, Ask};
-use super::{run, when};
+use super::{run, session, when};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
-use crate::mirror::lock::Lock;
 use crate::model::Timestamp;
-use crate::store::{ReadOnly, Store};
+use crate::store::ReadOnly;
 
 /// Begins (`on`) or ends a pause, in the running daemon or in the state alone.
 ///
@@ -39,15 +38,9 @@ pub async fn run(config: &Config, on: bool, out: &mut dyn Write) -> Result<Exit>
     if running {
         control::ask(&config.state_dir, if on { &Ask::Pause } else { &Ask::Resume }).await?;
     } else {
-        let _lock = Lock::acquire(&config.state_dir)?;
-        let opened = Store::open(&config.state_dir)?;
-        let mut store = opened.store;
-        if opened.log_is_gone {
-            // Only the first to open it can tell, and a run has to know.
-            store.begin_anew()?;
-        }
-        store.set_paused(on.then(daemon::wall_now))?;
-        store.commit()?;
+        let mut held = session::hold(config)?;
+        held.store.set_paused(on.then(daemon::wall_now))?;
+        held.store.commit()?;
     }
     let words = match (on, running) {
         (true, _) => "paused: nothing is asked or sent; what you edit meanwhile goes out after espejo resume",

@@ -8,10 +8,7 @@ use anyhow::Result;
 use super::{control, run, session};
 use crate::config::Config;
 use crate::daemon;
-use crate::engine::Engine;
-use crate::mirror::lock::Lock;
 use crate::model::Timestamp;
-use crate::store::Store;
 
 /// What became of a wish for requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,20 +43,8 @@ pub fn note(config: &Config, slots: u32) -> Result<()> {
 }
 
 fn borrow_here(config: &Config, slots: u32) -> Result<Loan> {
-    let _lock = Lock::acquire(&config.state_dir)?;
-    let opened = Store::open(&config.state_dir)?;
-    let mut store = opened.store;
-    if opened.log_is_gone {
-        // Only the first to open it can tell, and a run has to know.
-        store.begin_anew()?;
-        store.commit()?;
-    }
-    let clock = daemon::real_clock();
-    if let Some((boot, zero)) = daemon::machine_start(&clock) {
-        store.settle_clock(&boot, zero)?;
-    }
+    let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
     let now = clock();
-    let mut engine = Engine::open(store, session::settings(config), daemon::fresh_seed(), now)?;
     Ok(engine.lend(slots, now)?.map_or(Loan::Given, |at| Loan::Later(at.since_ms(now))))
 }
 

@@ -35,6 +35,53 @@ pub fn open(
     let token = token::find(variable, config.token_file.as_deref())?;
     let client = Arc::new(Client::new(&config.base_url, token)?);
     let downloader = Arc::new(Downloader::new(&config.base_url)?);
+    let (Held { mut store, clock, lock }, log_is_gone) = hold_as_found(config)?;
+    let mirror = open_mirror(&mut store, &config.root, &clock)?;
+    compare_runs(&mut store, &mirror, log_is_gone, clock())?;
+    let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
+    let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
+    let mirror = Arc::new(mirror);
+    Ok(Session { daemon: Daemon { engine, client, downloader, mirror, clock, grace_ms, trash_days }, lock })
+}
+
+/// The state, ours alone, with a clock that its limiter's log goes by.
+pub struct Held {
+    /// The state.
+    pub store: Store,
+    /// The time.
+    pub clock: Clock,
+    /// Held as long as the state is used.
+    pub lock: Lock,
+}
+
+impl Held {
+    /// An engine on it, which goes by its clock.
+    ///
+    /// # Errors
+    /// One sentence, when the state cannot be read.
+    pub fn engine(self, config: &Config) -> Result<(Engine, Clock, Lock)> {
+        let now = (self.clock)();
+        let engine = Engine::open(self.store, settings(config), daemon::fresh_seed(), now)?;
+        Ok((engine, self.clock, self.lock))
+    }
+}
+
+/// Takes the state for a command that is no run.
+///
+/// # Errors
+/// One sentence: another espejo runs, or the state cannot be used.
+pub fn hold(config: &Config) -> Result<Held> {
+    let (mut held, log_is_gone) = hold_as_found(config)?;
+    if log_is_gone {
+        // Only the first to open it can tell, and a run has to know.
+        held.store.begin_anew()?;
+        held.store.commit()?;
+    }
+    Ok(held)
+}
+
+/// As [`hold`], and whether the log of its last writes is gone, which is the caller's to act on.
+fn hold_as_found(config: &Config) -> Result<(Held, bool)> {
     let lock = Lock::acquire(&config.state_dir)?;
     let Opened { mut store, set_aside, log_is_gone } = Store::open(&config.state_dir)?;
     if let Some((aside, why)) = set_aside {
@@ -47,12 +94,7 @@ pub fn open(
     if let Some((boot, zero)) = daemon::machine_start(&clock) {
         store.settle_clock(&boot, zero)?;
     }
-    let mirror = open_mirror(&mut store, &config.root, &clock)?;
-    compare_runs(&mut store, &mirror, log_is_gone, clock())?;
-    let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
-    let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
-    let mirror = Arc::new(mirror);
-    Ok(Session { daemon: Daemon { engine, client, downloader, mirror, clock, grace_ms, trash_days }, lock })
+    Ok((Held { store, clock, lock }, log_is_gone))
 }
 
 /// The folder and the state, without the service.
@@ -72,12 +114,7 @@ pub struct DiskSession {
 /// # Errors
 /// As [`open`].
 pub fn open_disk(config: &Config) -> Result<DiskSession> {
-    let lock = Lock::acquire(&config.state_dir)?;
-    let mut store = Store::open(&config.state_dir)?.store;
-    let clock = daemon::real_clock();
-    if let Some((boot, zero)) = daemon::machine_start(&clock) {
-        store.settle_clock(&boot, zero)?;
-    }
+    let Held { mut store, clock, lock } = hold(config)?;
     let mirror = open_mirror(&mut store, &config.root, &clock)?;
     let mut engine = Engine::open(store, settings(config), daemon::fresh_seed(), clock())?;
     engine.do_only_what_is_asked();
@@ -154,8 +191,7 @@ fn compare_runs(store: &mut Store, mirror: &Mirror, log_is_gone: bool, now: Time
 }
 
 fn fresh_id() -> String {
-    let seed = daemon::fresh_seed();
-    seed[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    daemon::fresh_tag(16)
 }
 
 /// The engine's settings from the config, with what only this machine knows.

@@ -52,7 +52,7 @@ impl Pass {
         self.sent += went(Way::Up);
         self.received += went(Way::Down);
         // Tries that fail are no progress: else a service that is away would be waited for without end.
-        let requests = |s: &Summary| if is_away(s) { 0 } else { s.requests_last_minute };
+        let requests = |s: &Summary| if s.away { 0 } else { s.requests_last_minute };
         let mark = |s: &Summary| {
             (s.looked, s.mirrored, s.pending, requests(s), s.listed, s.canvases_looked, s.storage)
         };
@@ -70,12 +70,6 @@ impl Pass {
             PassState::UnderWay
         }
     }
-}
-
-/// Whether the service does not answer at present.
-fn is_away(summary: &Summary) -> bool {
-    let away = "nothing to do: it is tried again";
-    summary.attention.iter().any(|item| item.path.is_empty() && item.action.starts_with(away))
 }
 
 /// Why a pass will not end by itself, if so: the folder or the token needs the user first.
@@ -110,17 +104,11 @@ mod tests {
 
     #[test]
     fn tries_to_reach_a_service_that_is_away_are_no_progress() {
-        let away = Attention {
-            path: String::new(),
-            reason: "the service cannot be reached".into(),
-            action: "nothing to do: it is tried again, and edits wait in order".into(),
-        };
-        let tried =
-            |requests_last_minute, attention| Summary { requests_last_minute, attention, ..at(1, false) };
-        for (away, state) in [(vec![away], PassState::Stuck), (Vec::new(), PassState::UnderWay)] {
+        let tried = |requests_last_minute, away| Summary { requests_last_minute, away, ..at(1, false) };
+        for (away, state) in [(true, PassState::Stuck), (false, PassState::UnderWay)] {
             let mut pass = Pass::new(0, Timestamp(0));
-            pass.take_in(tried(1, away.clone()), &[], Timestamp(1));
-            pass.take_in(tried(2, away.clone()), &[], Timestamp(50_000));
+            pass.take_in(tried(1, away), &[], Timestamp(1));
+            pass.take_in(tried(2, away), &[], Timestamp(50_000));
             assert_eq!(pass.take_in(tried(3, away), &[], Timestamp(61_000)), state);
         }
     }

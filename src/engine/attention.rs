@@ -59,6 +59,8 @@ pub struct Summary {
     pub storage: super::StorageSummary,
     /// Since when a person has paused espejo.
     pub paused: Option<Timestamp>,
+    /// Whether the service cannot be reached, or fails everything, and is tried again from time to time.
+    pub away: bool,
 }
 
 impl Engine {
@@ -289,6 +291,7 @@ impl Engine {
             pass_is_over: is_settled && self.pass_is_over() && storage.is_settled,
             storage,
             paused: self.service.paused,
+            away: self.service.stopped.is_none() && self.service.down.is_some(),
             pass_left_ms: left * 60_000 / i64::from(self.settings.requests_per_minute.max(1)),
         })
     }

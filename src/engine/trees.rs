@@ -238,10 +238,7 @@ impl Engine {
             let was_live = self.is_live(&id);
             self.trees.workspaces.insert(id.clone(), node);
             if self.is_live(&id) && !was_live {
-                // What came to rest because its workspace was away has its turn again.
-                self.active.extend(
-                    self.trees.pages.values().filter(|node| node.workspace == id).map(|node| node.id.clone()),
-                );
+                // What came to rest because its workspace was away has its turn again; lists wake the pages.
                 self.wake_boards();
             }
         }

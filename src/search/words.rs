@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use frostem::{Algorithm, Stemmer};
-use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// Words that say too little for a text to have to hold them. A phrase holds them all the same.
 const COMMON: &str = " a al algo ante aquel aquella aquello así aun aunque cada como con contra cual cuando cuyo de del \
@@ -22,7 +22,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     std::iter::from_fn(move || {
         let start = rest + text[rest..].find(char::is_alphanumeric)?;
         // A mark belongs to the letter before it: decomposed text is the same text.
-        let goes_on = |c: char| c.is_alphanumeric() || canonical_combining_class(c) != 0;
+        let goes_on = |c: char| c.is_alphanumeric() || !c.is_ascii() && canonical_combining_class(c) != 0;
         let length = text[start..].find(|c| !goes_on(c)).unwrap_or(text.len() - start);
         rest = start + length;
         Some(start..rest)
@@ -33,6 +33,13 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 pub(super) fn lower(word: &str) -> String {
     if word.is_ascii() {
         return cut(word.to_ascii_lowercase());
+    }
+    // Nearly every word is composed as it stands, and stays so in lower case.
+    if is_nfc_quick(word.chars()) == IsNormalized::Yes {
+        let lower = word.to_lowercase();
+        if is_nfc_quick(lower.chars()) == IsNormalized::Yes {
+            return cut(lower);
+        }
     }
     cut(word.nfc().flat_map(char::to_lowercase).nfc().collect())
 }
@@ -53,7 +60,7 @@ pub(super) fn plain(text: &str) -> String {
     let lower: String = text.nfc().flat_map(char::to_lowercase).collect();
     let mut out = String::with_capacity(lower.len());
     for c in lower.nfc() {
-        if c == 'ñ' {
+        if c.is_ascii() || c == 'ñ' {
             out.push(c);
         } else {
             out.extend(std::iter::once(c).nfd().filter(|c| canonical_combining_class(*c) == 0));

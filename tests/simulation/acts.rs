@@ -95,6 +95,7 @@ impl Run {
             Deed::Write(path, bytes) => {
                 takes(self, &path);
                 self.moved_and_replaced(&path, &held);
+                self.written_over(&path, &held);
                 (self.folder.write(&path, &bytes), format!("writes {path}"))
             }
             Deed::WriteBack(path, bytes) | Deed::WriteLate(path, bytes) => {
@@ -223,6 +224,18 @@ impl Run {
             held.iter().for_each(|word| self.ledger.copy(*word));
             self.checks.lose_track();
         }
+    }
+
+    /// A whole text comes back over what another hand has written meanwhile. What it brings back was gone for those who
+    /// looked in between: a paragraph that somebody in the app has changed since then stands beside the one that is back.
+    fn written_over(&mut self, path: &MirrorPath, held: &[Word]) {
+        let there = self.folder.file(path).map(|file| file.words.clone()).unwrap_or_default();
+        if there.iter().all(|word| held.contains(word)) {
+            return;
+        }
+        let known: BTreeSet<Word> = self.service.words().collect();
+        let back = held.iter().filter(|word| !there.contains(word) && known.contains(word));
+        back.copied().collect::<Vec<Word>>().into_iter().for_each(|word| self.ledger.copy(word));
     }
 
     /// A file is renamed that was changed a short while ago, perhaps before anybody has looked: where births are not

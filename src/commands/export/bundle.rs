@@ -33,7 +33,7 @@ impl Drop for Bundle {
 impl Bundle {
     pub(super) fn begin(target: PathBuf) -> Result<Self> {
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let tag: String = daemon::fresh_seed()[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+        let tag = daemon::fresh_tag(4);
         let parent = target.parent().unwrap_or(Path::new("/"));
         // A name may be as long as the file system takes, and this one is longer.
         let short: String = name.chars().take(40).collect();

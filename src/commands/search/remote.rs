@@ -9,13 +9,13 @@ use anyhow::{Result, anyhow, bail};
 use super::{Asked, Results, Shown};
 use crate::commands::{control, list, session};
 use crate::config::Config;
-use crate::daemon::{self, Clock};
+use crate::daemon::Clock;
 use crate::engine::Engine;
 use crate::mirror::lock::Lock;
 use crate::model::{Event, Found, Hit, Outcome, Request, Search, WorkspaceId};
 use crate::search::{Piece, Query, snippet};
 use crate::service::{Client, token};
-use crate::store::{ReadOnly, Store};
+use crate::store::ReadOnly;
 
 /// How many characters the service's snippets have at most (API document, "Search").
 const SNIPPET: usize = 140;
@@ -109,15 +109,9 @@ impl Own {
     fn open(config: &Config, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Self> {
         let token = token::find(variable, config.token_file.as_deref())?;
         let client = Client::new(&config.base_url, token)?;
-        let lock = Lock::acquire(&config.state_dir)?;
-        let mut store = Store::open(&config.state_dir)?.store;
-        let clock = daemon::real_clock();
-        if let Some((boot, zero)) = daemon::machine_start(&clock) {
-            store.settle_clock(&boot, zero)?;
-        }
-        let mut engine = Engine::open(store, session::settings(config), daemon::fresh_seed(), clock())?;
+        let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
         engine.do_only_what_is_asked();
-        Ok(Self { client, engine, clock, _lock: lock })
+        Ok(Self { client, engine, clock, _lock })
     }
 
     async fn search(&mut self, search: Search) -> Result<Found> {
