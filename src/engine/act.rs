@@ -136,7 +136,7 @@ impl Engine {
         }
         tracing::warn!(page = %page, "no end to deciding; it is looked at again later");
         let later = self.now.plus_ms(5_000);
-        self.moment(page).retry_at = later;
+        self.put_off(page, later);
         Ok(None)
     }
 

@@ -34,8 +34,10 @@ impl Engine {
         }
         let ready = |page: &PageId| self.may_be_looked_at(page);
         let next = self.trees.unseen.iter().flatten().find(|page| ready(page)).cloned().or_else(|| {
-            let mut pages = self.polled().map(|node| &node.id).filter(|page| ready(page));
-            pages.find(|page| self.full_pass.is_some() && self.pass_wants(page)).cloned()
+            // Without a pass nobody wants another look: then no page is asked.
+            self.full_pass.as_ref()?;
+            let mut pages = self.polled().map(|node| &node.id).filter(|page| self.pass_wants(page));
+            pages.find(|page| ready(page)).cloned()
         })?;
         self.pace.rest(false);
         let purpose = Purpose::Look { page: next.clone(), class, reserve: 0 };
@@ -122,7 +124,7 @@ impl Engine {
                 let failures = self.moment(page).failures;
                 let wait = self.backoff(failures + UNREADABLE_PATIENCE);
                 let now = self.now;
-                self.moment(page).retry_at = now.plus_ms(wait);
+                self.put_off(page, now.plus_ms(wait));
                 self.park_unread(page, error.to_string())
             }
             Err(error) if self.moment(page).failures >= TOLD_AFTER && self.service.down.is_none() => {
@@ -247,7 +249,7 @@ impl Engine {
                 // List and page disagree: the next list tells.
                 self.list_by(&node.workspace.clone(), self.now);
                 let wait = self.now.plus_ms(30_000);
-                self.moment(&node.id).retry_at = wait;
+                self.put_off(&node.id, wait);
                 let now = self.now;
                 self.edit_page(&node.id, |page| page.poll.last = now)
             }

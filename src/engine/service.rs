@@ -271,8 +271,7 @@ impl Engine {
             };
             if matches!(error.next(), Next::TryLater | Next::LookAgain) {
                 let wait = self.backoff(failures);
-                let now = self.now;
-                self.moment(&page).retry_at = now.plus_ms(wait);
+                self.put_off(&page, self.now.plus_ms(wait));
             }
         }
         Ok(())

@@ -55,8 +55,9 @@ impl Engine {
         // The few that may not be, once for all pages: as in `may_be_looked_at`.
         let busy = self.flights.values().filter_map(|flight| flight.purpose.page());
         let ready = self.ready.iter().filter_map(|(_, purpose)| purpose.page());
-        let put_off = self.moments.iter().filter(|(_, moment)| moment.retry_at > self.now).map(|(id, _)| id);
-        let away: BTreeSet<&PageId> = busy.chain(ready).chain(put_off).collect();
+        let waits = self.retries_until > self.now;
+        let put_off = self.moments.iter().filter(|(_, moment)| waits && moment.retry_at > self.now);
+        let away: BTreeSet<&PageId> = busy.chain(ready).chain(put_off.map(|(id, _)| id)).collect();
         let pages = self.polled().filter(move |node| !away.contains(&node.id));
         pages
             .map(|node| (Target::Page(&node.id), &node.poll))

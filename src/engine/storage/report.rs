@@ -30,6 +30,11 @@ pub struct StorageSummary {
 }
 
 impl Storage {
+    /// How many files there are to walk over.
+    pub(in crate::engine) fn size(&self) -> usize {
+        self.files.len()
+    }
+
     pub(super) fn is_troubled(&self, node: &FileNode) -> bool {
         self.moments.get(&node.remote.id).is_some_and(|moment| moment.trouble.is_some() || moment.hidden)
     }
