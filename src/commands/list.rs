@@ -22,6 +22,8 @@ use crate::store::{CanvasRow, PageRow, ReadOnly, StoreError};
 /// One sentence, when the path is not in the mirror or the state cannot be read.
 pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
     let now = daemon::wall_now();
+    // One write for all lines, not one for each.
+    let out = &mut std::io::BufWriter::new(out);
     let (rows, stored, mut outlooks) = match ReadOnly::open(&config.state_dir)? {
         Some(mut state) => {
             (all_rows(&mut state)?, stored::rows(&state.storage()?), why::outlooks(&state, config, now)?)
@@ -76,6 +78,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
             .collect();
         all.extend(stored.iter().map(stored::Row::to_json));
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        out.flush()?;
         return Ok(Exit::Done);
     }
     for row in &rows {
@@ -98,6 +101,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
     for row in &stored {
         row.write(now, out)?;
     }
+    out.flush()?;
     Ok(Exit::Done)
 }
 

@@ -1,5 +1,7 @@
 //! From decisions to effects on the folder. Requests are in `push`, `create`, `remove`; answers in `answers`.
 
+use std::ops::Bound;
+
 use super::flight::Purpose;
 use super::text::front_is_stale;
 use super::{Engine, Way};
@@ -30,7 +32,10 @@ impl Engine {
         if !self.root.is_ready() || self.asked.is_all() {
             return Ok(None);
         }
-        for page in self.active.clone() {
+        // Not a copy of the set: it can hold every page, and this is asked after each event.
+        let mut after = None;
+        while let Some(page) = self.active_after(after.as_ref()) {
+            after = Some(page.clone());
             if self.is_busy(&page) || self.moments.get(&page).is_some_and(|m| m.retry_at > self.now) {
                 continue;
             }
@@ -42,6 +47,11 @@ impl Engine {
             return Ok(Some(choice));
         }
         self.next_storage_act()
+    }
+
+    fn active_after(&self, page: Option<&PageId>) -> Option<PageId> {
+        let from = page.map_or(Bound::Unbounded, Bound::Excluded);
+        self.active.range::<PageId, _>((from, Bound::Unbounded)).next().cloned()
     }
 
     /// Decides on one page until nothing more can be done for it at once, or an effect is needed.
@@ -81,7 +91,8 @@ impl Engine {
                     if moment.wanted == 0 {
                         moment.wanted = tick;
                     }
-                    self.service.wants.insert(page.clone(), decision);
+                    let is_first_look = self.is_first_look(&node, &decision);
+                    self.service.wants.insert(page.clone(), decision, is_first_look);
                     self.active.remove(page);
                     return Ok(None);
                 }
@@ -93,7 +104,7 @@ impl Engine {
                 Decision::Unbind => self.let_go(&node)?,
                 Decision::Recreate => {
                     if !self.looked_since_wanted(page) {
-                        self.service.wants.insert(page.clone(), Decision::Look);
+                        self.service.wants.insert(page.clone(), Decision::Look, false);
                         self.active.remove(page);
                         return Ok(None);
                     }
@@ -125,7 +136,7 @@ impl Engine {
         }
         tracing::warn!(page = %page, "no end to deciding; it is looked at again later");
         let later = self.now.plus_ms(5_000);
-        self.moment(page).retry_at = later;
+        self.put_off(page, later);
         Ok(None)
     }
 

@@ -97,9 +97,8 @@ impl Engine {
             _ => 2_000,
         };
         let wait = (base_ms << failures.min(8)).min(300_000);
-        let now = self.now;
+        self.put_off(&page, self.now.plus_ms(wait));
         let moment = self.moment(&page);
-        moment.retry_at = now.plus_ms(wait);
         if matches!(
             error,
             DiskError::Denied(..) | DiskError::Full(..) | DiskError::NotOrdinary(_) | DiskError::Io(..)

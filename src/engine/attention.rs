@@ -9,20 +9,25 @@ const NOTICE_MS: i64 = 24 * 3_600_000;
 
 /// The list is worked out at most this often while nothing happens.
 const LIST_RESTS_MS: i64 = 1_000;
+/// While something happens it rests a millisecond for so many pages and files: it walks over all of them, and what a
+/// change costs must not grow with what there is. Few of them are no delay at all.
+const LOOKED_OVER_A_MS: usize = 20;
 
 /// The last list written, so that nothing is written twice.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     shown: Vec<Attention>,
     written: bool,
-    /// When the list was worked out, unless something has happened since.
+    /// When the list was worked out.
     fresh: Option<Timestamp>,
+    /// Something has happened since.
+    stirred: bool,
 }
 
 impl Board {
     /// Something happened that may call for a person, or end such a call.
     pub(super) fn stir(&mut self) {
-        self.fresh = None;
+        self.stirred = true;
     }
 }
 
@@ -74,10 +79,13 @@ impl Engine {
         self.end_adopting()?;
         self.end_adopting_boards()?;
         // Time alone changes it too: grace times and approvals end.
-        if self.attention.fresh.is_some_and(|at| self.now.since_ms(at) < LIST_RESTS_MS) {
+        let rest_ms = if self.attention.stirred { self.list_rests_ms() } else { LIST_RESTS_MS };
+        if self.attention.fresh.is_some_and(|at| self.now.since_ms(at) < rest_ms) {
             return Ok(());
         }
         self.attention.fresh = Some(self.now);
+        self.attention.stirred = false;
+        self.store.drop_old_notices(self.now.plus_ms(-NOTICE_MS))?;
         let list = self.needs()?;
         if !self.attention.written || self.attention.shown != list {
             self.store.set_attention(&list, self.now)?;
@@ -85,6 +93,17 @@ impl Engine {
             self.attention.written = true;
         }
         Ok(())
+    }
+
+    fn list_rests_ms(&self) -> i64 {
+        let all = self.trees.pages.len() + self.trees.files.len() + self.storage.size();
+        i64::try_from(all / LOOKED_OVER_A_MS).unwrap_or(LIST_RESTS_MS).min(LIST_RESTS_MS)
+    }
+
+    /// When what has happened shows in the list, if it does not yet.
+    pub(super) fn next_list_of_needs(&self) -> Option<Timestamp> {
+        let at = self.attention.fresh.filter(|_| self.attention.stirred)?;
+        Some(at.plus_ms(self.list_rests_ms()))
     }
 
     fn needs(&self) -> Result<Vec<Attention>, StoreError> {
@@ -186,13 +205,18 @@ impl Engine {
                     "the service no longer lists it, but still shows it: the file stays",
                     "espejo approve removes the file",
                 );
-            } else if let Some(why) = self.moments.get(&node.id).and_then(|m| m.held.as_ref())
+            }
+        }
+        // Few are held: those are gone through, not all pages.
+        for (id, why) in self.moments.iter().filter_map(|(id, moment)| Some((id, moment.held.as_ref()?))) {
+            if let Some(node) = self.trees.pages.get(id)
+                && node.parked.is_none()
                 && node.base.is_some()
-                && node.file.is_some()
+                && let Some(file) = &node.file
                 && self.read_only(&node.workspace).is_none()
                 && node.remote.presence == Presence::Listed
             {
-                need(shown, why, "it is tried again by itself");
+                need(file.as_str(), why, "it is tried again by itself");
             }
         }
         self.board_needs(&mut |path, reason, action| {
@@ -228,7 +252,7 @@ impl Engine {
             self.store.set_meta("adopting", "no")?;
             self.wake_all();
         }
-        self.store.drop_old_notices(self.now.plus_ms(-NOTICE_MS))
+        Ok(())
     }
 
     /// Where everything stands now.
@@ -250,7 +274,7 @@ impl Engine {
             live().filter(|node| node.remote.body.is_some()).count()
         };
         let waits_for_time = |id| self.moments.get(id).is_some_and(|m: &super::Moment| m.held.is_some());
-        let wanted = self.service.wants.keys().filter(|id| !waits_for_time(id)).count();
+        let wanted = self.service.wants.pages().filter(|id| !waits_for_time(id)).count();
         let pending = wanted
             + self.sent.len()
             + self.intents.len()
@@ -283,7 +307,11 @@ impl Engine {
             conflicts: self.store.conflicts()?.len(),
             requests_last_minute: self.pace.sent_since(now.plus_ms(-60_000)),
             is_settled: is_settled && storage.is_settled,
-            pass_is_over: is_settled && self.pass_is_over() && storage.is_settled,
+            // Whoever waited for the pass reads what needs a person next.
+            pass_is_over: is_settled
+                && self.pass_is_over()
+                && storage.is_settled
+                && self.next_list_of_needs().is_none(),
             storage,
             paused: self.service.paused,
             away: self.service.stopped.is_none() && self.service.down.is_some(),

@@ -324,12 +324,13 @@ impl Engine {
 
     /// Whether a path is, by its place and name, a page's file.
     fn is_page_file(&self, path: &MirrorPath) -> bool {
-        let Some(root) = self.workspace_at(path).and_then(|workspace| self.pages_root(&workspace)) else {
+        // Asked of every file in each scan: nothing is made for the answer.
+        let Some((folders, name)) =
+            self.below_pages(path).map(|rest| rest.rsplit_once('/').unwrap_or(("", rest)))
+        else {
             return false;
         };
-        let folders = path.parent().and_then(|up| up.rebase(&root, &MirrorPath::root()));
-        ignore::is_page_file(path.name())
-            && folders.is_some_and(|up| !up.components().any(ignore::is_ignored_folder))
+        ignore::is_page_file(name) && !folders.split('/').any(ignore::is_ignored_folder)
     }
 
     pub(super) fn read_done(

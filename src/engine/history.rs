@@ -31,7 +31,7 @@ pub(super) struct Keeping {
     /// The time as far as it is believed.
     believed: Timestamp,
     /// Paths of versions that belong to no page yet.
-    pageless: BTreeSet<MirrorPath>,
+    pub(super) pageless: BTreeSet<MirrorPath>,
     /// Since when the folder is an older copy than the one that was mirrored last.
     folder_is_old: Option<Timestamp>,
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
-use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, folder_of, planted};
+use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Stamp, folder_of, planted};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
 use crate::store::{LastSight, StoreError};
 
@@ -16,6 +16,9 @@ impl Engine {
         }
         self.watch.identities_due = false;
         self.hold_hidden_claims()?;
+        if self.is_as_it_was() {
+            return Ok(());
+        }
         let seen_now = std::mem::take(&mut self.lists.last_seen);
         let mut bound: BTreeMap<(u64, u64, i64), Vec<&LocalFile>> = BTreeMap::new();
         for file in self.trees.files.values().filter(|file| file.page.is_some()) {
@@ -73,6 +76,28 @@ impl Engine {
         self.apply_identities(&seen, identities)?;
         self.lists.last_seen = seen_now;
         Ok(())
+    }
+
+    /// Whether every file is the page's that it was, at its place, and no other is there: then there is nothing to tell,
+    /// which is what most scans find.
+    fn is_as_it_was(&self) -> bool {
+        let is_the_same = |(file, (path, stamp)): (&LocalFile, (&MirrorPath, &Stamp))| {
+            file.path == *path
+                && file.stamp.object() == stamp.object()
+                && file.page.as_ref().is_some_and(|page| {
+                    let says_so = file.claims.as_ref().is_none_or(|claims| claims == page);
+                    let node = self.trees.pages.get(page);
+                    says_so
+                        && node.is_some_and(|node| {
+                            node.file.as_ref() == Some(path) && node.missing_since.is_none()
+                        })
+                })
+        };
+        let (known, seen) = (&self.trees.files, &self.lists.last_seen);
+        self.watch.arrivals.is_empty()
+            && self.keeping.pageless.is_empty()
+            && known.len() == seen.len()
+            && known.values().zip(seen).all(is_the_same)
     }
 
     /// Whether a new path, or another object at a known path, has not been read yet: what vanished elsewhere may be

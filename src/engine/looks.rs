@@ -1,5 +1,7 @@
 //! Looks at single pages: which one is still to be made, and what an answer says. News is polled for in `targets`.
 
+use std::collections::VecDeque;
+
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::{Engine, poll};
@@ -20,23 +22,41 @@ const TOLD_AFTER: u32 = 3;
 impl Engine {
     /// The next look at a page that has not been seen yet, or not in this pass.
     pub(super) fn next_page_look(&mut self) -> Option<(Effect, Purpose)> {
-        let unseen = self.unseen();
+        self.order_unseen();
+        let unseen = self.trees.unseen.as_ref().map_or(0, VecDeque::len);
         let wanted = self.full_pass.as_ref().map_or(0, |_| self.pass_left());
         // A small rest fits into the room that edits do not need; a large one is spread over the minute.
-        let left = u32::try_from(unseen.len() + wanted).unwrap_or(u32::MAX);
+        let left = u32::try_from(unseen + wanted).unwrap_or(u32::MAX);
         let burst = left > 0 && left <= self.pace.background_room(self.now);
         let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
         if !self.pace.allows(class, 1, burst, self.now) {
             return None;
         }
         let ready = |page: &PageId| self.may_be_looked_at(page);
-        let next = unseen.into_iter().find(|page| ready(page)).or_else(|| {
-            let mut pages = self.polled().map(|node| &node.id).filter(|page| ready(page));
-            pages.find(|page| self.full_pass.is_some() && self.pass_wants(page)).cloned()
+        let next = self.trees.unseen.iter().flatten().find(|page| ready(page)).cloned().or_else(|| {
+            // Without a pass nobody wants another look: then no page is asked.
+            self.full_pass.as_ref()?;
+            let mut pages = self.polled().map(|node| &node.id).filter(|page| self.pass_wants(page));
+            pages.find(|page| ready(page)).cloned()
         })?;
         self.pace.rest(false);
         let purpose = Purpose::Look { page: next.clone(), class, reserve: 0 };
         Some((Effect::FetchPage(next), purpose))
+    }
+
+    /// Which folder a page belongs into hangs on files as well, so with an opened one the order does not last.
+    fn order_unseen(&mut self) {
+        if self.trees.unseen.is_none() || self.opened.has_folder() {
+            self.trees.unseen = Some(self.unseen().into());
+        }
+    }
+
+    /// Whether a page has never been seen.
+    pub(super) fn any_unseen(&self) -> bool {
+        match &self.trees.unseen {
+            Some(unseen) => !unseen.is_empty(),
+            None => self.polled().any(|node| node.remote.body.is_none()),
+        }
     }
 
     /// Pages whose bodies have never been seen: those in a folder that somebody has listed first, then shallow ones.
@@ -104,7 +124,7 @@ impl Engine {
                 let failures = self.moment(page).failures;
                 let wait = self.backoff(failures + UNREADABLE_PATIENCE);
                 let now = self.now;
-                self.moment(page).retry_at = now.plus_ms(wait);
+                self.put_off(page, now.plus_ms(wait));
                 self.park_unread(page, error.to_string())
             }
             Err(error) if self.moment(page).failures >= TOLD_AFTER && self.service.down.is_none() => {
@@ -229,7 +249,7 @@ impl Engine {
                 // List and page disagree: the next list tells.
                 self.list_by(&node.workspace.clone(), self.now);
                 let wait = self.now.plus_ms(30_000);
-                self.moment(&node.id).retry_at = wait;
+                self.put_off(&node.id, wait);
                 let now = self.now;
                 self.edit_page(&node.id, |page| page.poll.last = now)
             }

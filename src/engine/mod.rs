@@ -39,6 +39,7 @@ mod storage;
 mod targets;
 mod text;
 mod trees;
+mod wants;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,6 +99,8 @@ pub struct Engine {
     active: BTreeSet<PageId>,
     /// What is known of pages in this run only.
     moments: BTreeMap<PageId, Moment>,
+    /// No page waits for a time after this one: most of the time none waits, and none is looked through.
+    retries_until: Timestamp,
     /// Recent removals, for the guards: when, and whether a file was removed (or a page).
     removals: Vec<(Timestamp, bool)>,
     full_pass: Option<lists::FullPass>,
@@ -252,6 +255,7 @@ impl Engine {
             allowed: BTreeMap::new(),
             active,
             moments: BTreeMap::new(),
+            retries_until: Timestamp::default(),
             removals: Vec::new(),
             full_pass: None,
             attention: attention::Board::default(),
@@ -354,10 +358,12 @@ impl Engine {
         if let Some(due) = self.next_search_due(now) {
             at = at.min(due);
         }
-        for moment in self.moments.values() {
-            if moment.retry_at > now {
-                at = at.min(moment.retry_at);
-            }
+        if self.retries_until > now {
+            let retries = self.moments.values().map(|moment| moment.retry_at);
+            at = retries.filter(|retry| *retry > now).fold(at, Timestamp::min);
+        }
+        if let Some(due) = self.next_list_of_needs() {
+            at = at.min(due);
         }
         at = at.min(self.storage.next_due(now));
         // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass.
@@ -412,6 +418,12 @@ impl Engine {
 
     fn moment(&mut self, page: &PageId) -> &mut Moment {
         self.moments.entry(page.clone()).or_default()
+    }
+
+    /// Nothing is done for this page before `until`.
+    fn put_off(&mut self, page: &PageId, until: Timestamp) {
+        self.retries_until = self.retries_until.max(until);
+        self.moment(page).retry_at = until;
     }
 
     fn wake(&mut self, page: &PageId) {

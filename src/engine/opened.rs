@@ -27,6 +27,12 @@ pub(super) struct Opened {
     folder: Option<MirrorPath>,
 }
 
+impl Opened {
+    pub(super) fn has_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+}
+
 impl Engine {
     /// Somebody opened the file or folder at `path`.
     pub(super) fn opened(&mut self, path: &MirrorPath) {

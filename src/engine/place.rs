@@ -31,6 +31,13 @@ impl Engine {
         self.trees.workspaces.values().find(|node| node.folder == top).map(|node| node.seen.id.clone())
     }
 
+    /// What follows the folder of a workspace's pages in this path, if it is in one.
+    pub(super) fn below_pages<'a>(&self, path: &'a MirrorPath) -> Option<&'a str> {
+        let (top, rest) = path.as_str().split_once('/')?;
+        let below = rest.strip_prefix(PAGES)?.strip_prefix('/')?;
+        self.trees.workspaces.values().any(|node| node.folder == top).then_some(below)
+    }
+
     /// Which parent the folder of a file stands for.
     pub(super) fn place_of(&self, file: &MirrorPath) -> Place {
         file.parent().map_or(Place::Elsewhere, |folder| self.folder_stands_for(&folder))

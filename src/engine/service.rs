@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::push::NOT_EDITABLE;
+use super::wants::Wants;
 use super::{Engine, REQUESTS_AT_ONCE};
 use crate::model::{Effect, Next, Node, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted};
 use crate::plan::Decision;
@@ -29,8 +30,7 @@ pub(super) struct Health {
     quiet_until: Timestamp,
     /// When each workspace that forbade a write is tried again.
     forbidden: BTreeMap<WorkspaceId, Timestamp>,
-    /// What pages want, by their last decision.
-    pub(super) wants: BTreeMap<PageId, Decision>,
+    pub(super) wants: Wants,
 }
 
 impl Engine {
@@ -116,12 +116,13 @@ impl Engine {
             Decision::TrashPage => 1,
             _ => 2,
         };
+        let pressing = self.service.wants.pressing();
         let mut wants: Vec<(u32, PageId)> =
-            self.service.wants.iter().map(|(page, decision)| (rank(decision), page.clone())).collect();
+            pressing.iter().map(|(page, decision)| (rank(decision), page.clone())).collect();
         wants.sort();
         for (_, page) in wants {
             let waits = self.moments.get(&page).is_some_and(|moment| moment.retry_at > self.now);
-            let Some(decision) = self.service.wants.get(&page).cloned() else { continue };
+            let Some(decision) = self.service.wants.pressing().get(&page).cloned() else { continue };
             // A page that has been woken since may call for something else by now.
             if waits || self.is_busy(&page) || self.active.contains(&page) {
                 continue;
@@ -170,7 +171,7 @@ impl Engine {
 
     /// Whether an edit could go, were there a slot.
     fn edits_wait(&self) -> bool {
-        self.service.wants.iter().any(|(page, decision)| {
+        self.service.wants.pressing().iter().any(|(page, decision)| {
             matches!(decision, Decision::Push { .. })
                 && !self.is_busy(page)
                 && !self.moments.get(page).is_some_and(|m| m.retry_at > self.now || m.held.is_some())
@@ -270,8 +271,7 @@ impl Engine {
             };
             if matches!(error.next(), Next::TryLater | Next::LookAgain) {
                 let wait = self.backoff(failures);
-                let now = self.now;
-                self.moment(&page).retry_at = now.plus_ms(wait);
+                self.put_off(&page, self.now.plus_ms(wait));
             }
         }
         Ok(())

@@ -1,6 +1,8 @@
 //! The one schedule of everything that is polled: pages, canvases and folders of the storage, all of which have been seen.
 //! When each has its turn is [`poll`]'s to say; lists that have a fixed time, and first looks, are elsewhere.
 
+use std::collections::BTreeSet;
+
 use super::flight::Purpose;
 use super::pace::Class;
 use super::{Engine, poll};
@@ -50,7 +52,13 @@ impl Engine {
 
     /// All that may be looked at now.
     fn targets(&self) -> impl Iterator<Item = (Target<'_>, &PollState)> {
-        let pages = self.polled().filter(|node| self.may_be_looked_at(&node.id));
+        // The few that may not be, once for all pages: as in `may_be_looked_at`.
+        let busy = self.flights.values().filter_map(|flight| flight.purpose.page());
+        let ready = self.ready.iter().filter_map(|(_, purpose)| purpose.page());
+        let waits = self.retries_until > self.now;
+        let put_off = self.moments.iter().filter(|(_, moment)| waits && moment.retry_at > self.now);
+        let away: BTreeSet<&PageId> = busy.chain(ready).chain(put_off.map(|(id, _)| id)).collect();
+        let pages = self.polled().filter(move |node| !away.contains(&node.id));
         pages
             .map(|node| (Target::Page(&node.id), &node.poll))
             .chain(self.canvas_targets().map(|(canvas, poll)| (Target::Canvas(canvas), poll)))
@@ -66,7 +74,8 @@ impl Engine {
     pub(super) fn next_poll_due(&self, now: Timestamp) -> Timestamp {
         let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
         let at = self.pace.earliest(class, 1, false, now);
-        let work = self.polled().any(|node| node.remote.body.is_none() || self.pass_wants(&node.id));
+        let work = self.any_unseen()
+            || self.full_pass.is_some() && self.polled().any(|node| self.pass_wants(&node.id));
         if work || self.settings.eager { at } else { at.max(poll::next_check(now)) }
     }
 }

@@ -1,6 +1,6 @@
 //! The three trees in memory with their indexes, written through to the store. Bodies stay in the store.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Engine;
 use crate::model::{
@@ -19,6 +19,9 @@ pub(super) struct Trees {
     pub(super) folders: BTreeSet<MirrorPath>,
     /// Names on disk that are no page files but stand where one could be wanted.
     pub(super) occupied: BTreeSet<MirrorPath>,
+    /// The pages whose bodies have never been seen, in the order in which they are looked at; `None` when it must be worked
+    /// out anew. In a first mirror that is all of them, and each look asks for the next.
+    pub(super) unseen: Option<VecDeque<PageId>>,
     /// The service's tree: children by parent.
     children: BTreeMap<(WorkspaceId, Option<PageId>), BTreeSet<PageId>>,
     /// Whose subpages are agreed to be in a folder.
@@ -37,6 +40,7 @@ impl Trees {
     }
 
     pub(super) fn put(&mut self, node: Node) {
+        self.follow_unseen(&node);
         self.unindex(&node.id.clone());
         let key = (node.workspace.clone(), node.remote.parent.clone());
         self.children.entry(key).or_default().insert(node.id.clone());
@@ -48,7 +52,31 @@ impl Trees {
 
     pub(super) fn take(&mut self, id: &PageId) -> Option<Node> {
         self.unindex(id);
+        self.unseen = None;
         self.pages.remove(id)
+    }
+
+    /// Keeps the order of first looks while only a body was seen; anything else that it depends on ends it.
+    fn follow_unseen(&mut self, node: &Node) {
+        let Some(before) = self.pages.get(&node.id) else {
+            self.unseen = None;
+            return;
+        };
+        let (old, new) = (&before.remote, &node.remote);
+        let is_at_home = old.parent == new.parent && before.workspace == node.workspace;
+        let is_ranked_alike = old.presence == new.presence && old.position.total_cmp(&new.position).is_eq();
+        match (old.body.is_some(), new.body.is_some()) {
+            (true, true) if is_at_home => {}
+            (false, false) if is_at_home && is_ranked_alike => {}
+            (false, true) if is_at_home && is_ranked_alike => {
+                if let Some(unseen) = &mut self.unseen
+                    && let Some(at) = unseen.iter().position(|id| *id == node.id)
+                {
+                    unseen.remove(at);
+                }
+            }
+            _ => self.unseen = None,
+        }
     }
 
     fn unindex(&mut self, id: &PageId) {
@@ -205,6 +233,7 @@ impl Engine {
     pub(super) fn save_workspace(&mut self, node: WorkspaceNode) -> Result<(), StoreError> {
         if self.trees.workspaces.get(&node.seen.id) != Some(&node) {
             self.store.save_workspace(&node)?;
+            self.trees.unseen = None;
             let id = node.seen.id.clone();
             let was_live = self.is_live(&id);
             self.trees.workspaces.insert(id.clone(), node);

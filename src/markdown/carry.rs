@@ -40,6 +40,7 @@ pub(super) fn runs(
     let fits = sources.len() == old_chars.len();
     let origin = if fits { diff(&old_chars, &new_chars) } else { vec![None; new_chars.len()] };
     let old_styles = styles(old);
+    let (before, after) = nearest(&origin);
     let mut out = Out::default();
     let mut at = 0;
     for (text, mark) in new.stretches() {
@@ -53,7 +54,7 @@ pub(super) fn runs(
             }
             let source = match origin[at] {
                 Some(from) => Some(&sources[from]),
-                None => inherited(&origin, &sources, at),
+                None => inherited(&sources, before[at], after[at]),
             };
             let kept = origin[at].is_some_and(|from| old_styles[from] == mark.style);
             let styles = match source {
@@ -141,16 +142,29 @@ fn sources(runs: &[Value]) -> Vec<Source<'_>> {
     out
 }
 
+/// For each new character, the old ones that the next character with a past before it and after it are. Worked out once:
+/// a long line that is all new would be walked over for each of its characters.
+fn nearest(origin: &[Option<usize>]) -> (Vec<Option<usize>>, Vec<Option<usize>>) {
+    let keep = |last: &mut Option<usize>, now: &Option<usize>| {
+        *last = now.or(*last);
+        Some(*last)
+    };
+    let before = origin.iter().scan(None, keep).collect();
+    let mut after: Vec<Option<usize>> = origin.iter().rev().scan(None, keep).collect();
+    after.reverse();
+    (before, after)
+}
+
 /// The run that typed text joins: the one it was typed into, the only one there is, or a neighbour without anything Markdown cannot say.
 fn inherited<'a, 'v>(
-    origin: &[Option<usize>],
     sources: &'a [Source<'v>],
-    at: usize,
+    before: Option<usize>,
+    after: Option<usize>,
 ) -> Option<&'a Source<'v>> {
     let is_text = |source: &&Source| source.run.is_string() || source.run.get("text").is_some();
     let is_alone = sources.first().map(|source| source.place) == sources.last().map(|source| source.place);
-    let before = origin[..at].iter().rev().find_map(|o| *o).map(|o| &sources[o]).filter(is_text);
-    let after = origin[at..].iter().find_map(|o| *o).map(|o| &sources[o]).filter(is_text);
+    let before = before.map(|from| &sources[from]).filter(is_text);
+    let after = after.map(|from| &sources[from]).filter(is_text);
     match (before, after) {
         (Some(a), Some(b)) if a.place == b.place => Some(a),
         (Some(a), None) | (None, Some(a)) if is_alone => Some(a),

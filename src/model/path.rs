@@ -40,7 +40,8 @@ impl MirrorPath {
         if name.contains('/') || !is_component(name) {
             return Err(BadPath(name.to_owned()));
         }
-        Ok(if self.is_root() { Self(name.into()) } else { Self(format!("{}/{name}", self.0).into()) })
+        // Asked of every entry in each scan: not by way of a formatter.
+        Ok(Self(if self.is_root() { name.into() } else { [&*self.0, "/", name].concat().into() }))
     }
 
     /// The path as text.

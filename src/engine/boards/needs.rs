@@ -69,6 +69,10 @@ impl Engine {
             }
         }
         for (canvas, moment) in &self.boards.moments {
+            // Most have nothing to tell, and where one belongs is a question to the whole folder.
+            if moment.unreadable.is_none() && moment.held.is_none() {
+                continue;
+            }
             let Some(node) = self.boards.canvases.get(canvas) else { continue };
             let place = node.file.clone().or_else(|| self.canvas_place(node));
             let path = place.map_or_else(|| node.name.clone(), |path| path.to_string());

@@ -113,7 +113,8 @@ impl Engine {
 
     /// Folded stems of canvas files in a folder that are somebody else's than `own`'s.
     fn names_in(&self, folder: &MirrorPath, own: Option<&CanvasId>) -> BTreeSet<String> {
-        let inside = |path: &&MirrorPath| path.parent().as_ref() == Some(folder);
+        let up = |path: &MirrorPath| path.as_str().rfind('/').unwrap_or(0);
+        let inside = |path: &&MirrorPath| !path.is_root() && path.as_str()[..up(path)] == *folder.as_str();
         let files = self.boards.files.values().filter(|file| file.canvas.as_ref() != own || own.is_none());
         let files = files.map(|file| &file.path).filter(inside);
         let there = self.boards.there.keys().filter(inside).filter(|path| {

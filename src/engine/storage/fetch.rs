@@ -57,11 +57,10 @@ impl Storage {
     /// The next file whose link is asked for: those of one folder together, in the service's order.
     fn next_link(&self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
         // A link is asked for when it can be used.
-        let linked = self.wants.iter().filter(|(id, decision)| {
-            let link = self.moments.get(*id).and_then(|moment| moment.link.as_ref());
-            **decision == Decision::Fetch
+        let linked = self.moments.iter().filter(|(id, moment)| {
+            moment.link.as_ref().is_some_and(|(_, until)| *until > desk.now)
+                && self.wants.get(*id) == Some(&Decision::Fetch)
                 && !self.is_busy(id)
-                && link.is_some_and(|(_, until)| *until > desk.now)
         });
         let full = self.fetching() + linked.count() >= AT_ONCE;
         if full || !Rests::over(self.rests.disk.as_ref(), desk.now) {
@@ -69,30 +68,30 @@ impl Storage {
         }
         let mut best: Option<(&FileId, (Option<&_>, f64))> = None;
         for (id, decision) in &self.wants {
-            if *decision != Decision::Fetch || self.is_unsettled(id) {
+            let Some(node) = self.files.get(id).filter(|_| *decision == Decision::Fetch) else { continue };
+            let key = (node.remote.folder.as_ref(), node.remote.position);
+            let is_better = best
+                .as_ref()
+                .is_none_or(|(_, least)| key.0.cmp(&least.0).then(key.1.total_cmp(&least.1)).is_lt());
+            // The cheapest question first: most are answered by it.
+            if !is_better || self.is_unsettled(id) {
                 continue;
             }
-            let Some(node) = self.files.get(id) else { continue };
             let moment = self.moments.get(id);
             let linked =
                 moment.and_then(|moment| moment.link.as_ref()).is_some_and(|(_, until)| *until > desk.now);
             if linked || moment.is_some_and(|moment| moment.retry_at > desk.now) {
                 continue;
             }
-            let key = (node.remote.folder.as_ref(), node.remote.position);
-            if best
-                .as_ref()
-                .is_none_or(|(_, least)| key.0.cmp(&least.0).then(key.1.total_cmp(&least.1)).is_lt())
-            {
-                best = Some((id, key));
-            }
+            best = Some((id, key));
         }
         best.map(|(id, _)| (effect(StorageEffect::AskLink(id.clone())), Task::Link(id.clone())))
     }
 
     /// A second look at a file that left its list.
     pub(super) fn next_confirmation(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
-        let id = self.wants.iter().find_map(|(id, decision)| {
+        let confirmed = self.wants.iter().filter(|(_, decision)| **decision == Decision::Confirm);
+        let id = confirmed.map(|(id, _)| id).find_map(|id| {
             let moment = self.moments.get(id);
             let due = moment.is_none_or(|moment| {
                 moment.retry_at <= desk.now && moment.missed_at.plus_ms(SECOND_LOOK_MS) <= desk.now
@@ -102,8 +101,7 @@ impl Storage {
             // It may have moved with its folder, which another list will show.
             let looked_round = folder_is_gone
                 .is_none_or(|id| self.all_walked_since(self.folders_missed.get(id).copied().unwrap_or(0)));
-            (*decision == Decision::Confirm && due && looked_round && !self.is_unsettled(id))
-                .then(|| id.clone())
+            (due && looked_round && !self.is_unsettled(id)).then(|| id.clone())
         })?;
         Some((effect(StorageEffect::AskLink(id.clone())), Task::Link(id)))
     }

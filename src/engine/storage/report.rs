@@ -30,6 +30,11 @@ pub struct StorageSummary {
 }
 
 impl Storage {
+    /// How many files there are to walk over.
+    pub(in crate::engine) fn size(&self) -> usize {
+        self.files.len()
+    }
+
     pub(super) fn is_troubled(&self, node: &FileNode) -> bool {
         self.moments.get(&node.remote.id).is_some_and(|moment| moment.trouble.is_some() || moment.hidden)
     }
@@ -125,7 +130,11 @@ impl Storage {
         }
         let walks = self.walk_times();
         let acts = self.active.iter().filter_map(|id| Some(self.moments.get(id)?.act_at));
-        let retries = self.wants.keys().filter_map(|id| Some(self.moments.get(id)?.retry_at));
+        let retries = self.moments.iter().filter(|(id, moment)| {
+            // Few wait for a time, and the others are not looked up.
+            moment.retry_at > now && self.wants.contains_key(*id)
+        });
+        let retries = retries.map(|(_, moment)| moment.retry_at);
         let candidates = self
             .candidates
             .values()

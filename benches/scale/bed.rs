@@ -1,0 +1,246 @@
+//! A workspace of any size in the emulator, and the real binary on it. It measures nothing.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use espejo::emulator::{Contents, Server, Window, World};
+use espejo::model::{CanvasId, PageId};
+use serde_json::{Value, json};
+
+const TOKEN: &str = "bench-token";
+/// The largest that the config allows.
+pub(crate) const UNHURRIED: u32 = 100_000;
+const BLOCKS: usize = 10;
+const ELEMENTS: usize = 5;
+/// Folders at the top, and how many lie in each of the others.
+const TOP: usize = 12;
+const FAN: usize = 4;
+
+/// How much of everything.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub(crate) pages: usize,
+    pub(crate) boards: usize,
+    pub(crate) files: usize,
+    /// Bytes of each stored file.
+    pub(crate) file_bytes: usize,
+}
+
+impl Size {
+    pub(crate) fn of(pages: usize) -> Self {
+        Self { pages, boards: pages / 33, files: pages / 2, file_bytes: 2_000 }
+    }
+}
+
+pub(crate) struct Bed {
+    dir: tempfile::TempDir,
+    pub(crate) server: Server,
+    _serving: tokio::sync::oneshot::Sender<()>,
+    pub(crate) size: Size,
+    pub(crate) pages: Vec<PageId>,
+    /// Where each page's file belongs, below the root.
+    paths: Vec<PathBuf>,
+}
+
+impl Bed {
+    pub(crate) fn new(size: Size) -> Self {
+        let mut world = World::new(1);
+        world.set_limit(None, Window::SlidingLog);
+        let space = world.add_workspace("Team", "team");
+        let folders = (size.pages / 5).max(1);
+        let (mut pages, mut paths): (Vec<PageId>, Vec<PathBuf>) = (Vec::new(), Vec::new());
+        for n in 0..size.pages {
+            let up = match n {
+                _ if n < TOP.min(folders) => None,
+                _ if n < folders => Some((n - TOP) / FAN),
+                _ => Some(n % folders),
+            };
+            let title = format!("Page {n:05}");
+            let content = (0..BLOCKS).map(|at| paragraph(n, at, "as it was made")).collect();
+            let folder = up.map_or_else(|| PathBuf::from("Team/Pages"), |up| paths[up].with_extension(""));
+            pages.push(world.app_create(&space, up.map(|up| &pages[up]), &title, content));
+            paths.push(folder.join(format!("{title}.md")));
+        }
+        for n in 0..size.boards {
+            let board = world.app_create_board(&space, &format!("Board {n:04}"));
+            for at in 0..ELEMENTS {
+                let place = at * 250;
+                let note =
+                    json!({ "type": "sticky", "x": place, "y": 0, "content": format!("Note {at} of {n}") });
+                world.app_put_element(&CanvasId::Board(board.clone()), note).unwrap();
+            }
+        }
+        let shelves: Vec<_> = (0..size.files.div_ceil(50))
+            .map(|n| world.app_make_folder(None, &format!("Shelf {n:04}")))
+            .collect();
+        for n in 0..size.files {
+            let bytes = (0..size.file_bytes).map(|at| b'a' + u8::try_from((n + at) % 26).unwrap()).collect();
+            world.app_put_file(Some(&shelves[n / 50]), &format!("File {n:05}.txt"), Contents::Bytes(bytes));
+        }
+        let (server, serving) = serve(world);
+        let bed = Self { dir: tempfile::tempdir().unwrap(), server, _serving: serving, size, pages, paths };
+        private(&bed.at("token"), TOKEN);
+        bed.set_limit(UNHURRIED);
+        bed
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.at("mirror")
+    }
+
+    pub(crate) fn file(&self, n: usize) -> PathBuf {
+        self.root().join(&self.paths[n])
+    }
+
+    /// From the next start on.
+    pub(crate) fn set_limit(&self, requests_per_minute: u32) {
+        let text = format!(
+            "base_url = {:?}\nroot = {:?}\nstate_dir = {:?}\ntoken_file = {:?}\n[limits]\n\
+             requests_per_minute = {requests_per_minute}\n[pages]\nsettle_ms = 100\n",
+            self.server.base_url(),
+            self.root(),
+            self.at("state"),
+            self.at("token"),
+        );
+        private(&self.at("config.toml"), &text);
+    }
+
+    pub(crate) fn start(&self) -> Running {
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.at("log")).unwrap();
+        let mut command = self.espejo("run");
+        Running(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
+    }
+
+    fn espejo(&self, word: &str) -> Command {
+        let built = std::env::var_os("ESPEJO_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_espejo").into());
+        let mut command = Command::new(built);
+        command.arg("--config").arg(self.at("config.toml")).arg(word);
+        command
+    }
+
+    /// Another command of espejo's, as a whole process; how long it took.
+    pub(crate) fn command(&self, word: &str) -> (Duration, Output) {
+        let begin = Instant::now();
+        let output = self.espejo(word).output().unwrap();
+        (begin.elapsed(), output)
+    }
+
+    pub(crate) fn status(&self) -> Value {
+        let output = self.espejo("status").arg("--json").output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
+    }
+
+    /// Whether everything is here, by espejo's own word.
+    pub(crate) fn is_whole(&self) -> bool {
+        let status = self.status();
+        let is = |pointer: &str, count: usize| {
+            status.pointer(pointer).and_then(Value::as_u64) == Some(count as u64)
+        };
+        is("/pages/mirrored", self.size.pages)
+            && is("/pages/pending", 0)
+            && is("/whiteboards/mirrored", self.size.boards)
+            && is("/storage/files", self.size.files)
+    }
+
+    pub(crate) fn requests(&self) -> usize {
+        self.server.world().log().entries().len()
+    }
+
+    pub(crate) fn state_bytes(&self) -> u64 {
+        let all = fs::read_dir(self.at("state")).unwrap();
+        all.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
+    }
+
+    /// `git` over the mirror, with its own folder outside of it.
+    pub(crate) fn git(&self, words: &[&str]) -> Option<Duration> {
+        let begin = Instant::now();
+        let mut git = Command::new("git");
+        git.arg(format!("--git-dir={}", self.at("git").display()));
+        git.arg(format!("--work-tree={}", self.root().display()));
+        git.args(["-c", "user.name=bench", "-c", "user.email=bench@example.com"]).args(words);
+        let output = git.output().ok()?;
+        assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        Some(begin.elapsed())
+    }
+
+    /// Somebody changes a block of this page in the app.
+    pub(crate) fn edit_remotely(&self, n: usize, words: &str) {
+        let content = (0..BLOCKS).map(|at| paragraph(n, at, if at == 3 { words } else { "as it was made" }));
+        assert!(self.server.world().app_edit(&self.pages[n], content.collect()));
+    }
+
+    pub(crate) fn patches_of(&self, n: usize) -> usize {
+        self.server.world().log().patches_of(&self.pages[n]).count()
+    }
+
+    pub(crate) fn until(&self, what: &str, every_ms: u64, seconds: u64, mut holds: impl FnMut() -> bool) {
+        let end = Instant::now() + Duration::from_secs(seconds);
+        while !holds() {
+            let log = || fs::read_to_string(self.at("log")).unwrap_or_default();
+            if Instant::now() >= end {
+                let log = log();
+                let tail: Vec<&str> = log.lines().rev().take(20).collect();
+                panic!("never: {what}\n{tail:#?}\n{:#}", self.status());
+            }
+            std::thread::sleep(Duration::from_millis(every_ms));
+        }
+    }
+}
+
+/// A daemon; killed when dropped.
+pub(crate) struct Running(Child);
+
+impl Running {
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// With manners, and waits for the end.
+    pub(crate) fn stop(mut self) {
+        let pid = rustix::process::Pid::from_child(&self.0);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+fn private(path: &Path, text: &str) {
+    let mut open = fs::OpenOptions::new();
+    let mut file = open.write(true).create(true).truncate(true).mode(0o600).open(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+fn serve(world: World) -> (Server, tokio::sync::oneshot::Sender<()>) {
+    let (ready, server) = std::sync::mpsc::channel();
+    let (serving, ended) = tokio::sync::oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            ready.send(Server::start(world, TOKEN).await.unwrap()).unwrap();
+            drop(ended.await);
+        });
+    });
+    (server.recv().unwrap(), serving)
+}
+
+fn paragraph(page: usize, at: usize, words: &str) -> Value {
+    let props = json!({ "backgroundColor": "default", "textColor": "default", "textAlignment": "left" });
+    let text = format!("Line {at} of page {page}, {words}: some forty letters more, as lines have.");
+    let run = json!({ "type": "text", "text": text, "styles": {} });
+    json!({ "id": format!("{page}-{at}"), "type": "paragraph", "props": props, "content": [run], "children": [] })
+}

@@ -1,0 +1,265 @@
+//! What a large workspace costs: `cargo bench --bench scale [-- PAGES]`, 10,000 pages when nothing is said. Builds the
+//! workspace in the emulator, mirrors it with the real binary as fast as the config allows, starts it again at 60
+//! requests a minute as users do, and prints what each thing took beside its goal; then a workspace of 100 pages to
+//! compare with. Linux only: the figures come from /proc. ESPEJO_BIN=FILE measures another build. It fails when something never happens, not when it is slow.
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench reads the clock and prints")]
+#![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
+
+mod bed;
+mod process;
+
+use std::fs;
+use std::io::Write;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use bed::{Bed, Running, Size, UNHURRIED};
+use espejo::mirror::{Mirror, marker};
+use espejo::model::Effect;
+use process::Process;
+
+const SMALL: usize = 100;
+const LIMIT: u32 = 60;
+const REST: Duration = Duration::from_secs(60);
+/// Edits, and changes in the app, that are followed.
+const ROUNDS: usize = 5;
+/// Whoever opened a file in vain does it again.
+const REOPENED: Duration = Duration::from_secs(3);
+/// From a list's arrival at the service until it is taken in.
+const LIST_TAKEN: Duration = Duration::from_millis(400);
+
+fn main() {
+    let asked = std::env::args().skip(1).find_map(|word| word.parse().ok());
+    let pages: usize = asked.unwrap_or(10_000);
+    let bed = Bed::new(Size::of(pages));
+    let Size { boards, files, file_bytes, .. } = bed.size;
+    println!("{pages} pages of ten blocks, {boards} whiteboards, {files} stored files of {file_bytes} bytes");
+    first_mirror(&bed);
+    let (daemon, process) = start(&bed);
+    commands(&bed);
+    scan(&bed, process);
+    let idle = rest(&bed, process);
+    let large = edits(&bed, process, idle);
+    daemon.stop();
+    if pages > SMALL {
+        let bed = Bed::new(Size::of(SMALL));
+        let running = bed.start();
+        bed.until("the small one is mirrored", 100, 60, || bed.is_whole());
+        running.stop();
+        bed.set_limit(LIMIT);
+        let running = bed.start();
+        let process = Process(running.id());
+        unspent(&bed, process);
+        let small = edits(&bed, process, 0.0);
+        tell("edit: wall time, of 100 pages'", large.0 / small.0, "times", Some(1.5));
+        tell("edit: CPU, of 100 pages'", large.1 / small.1.max(0.1), "times", Some(1.5));
+        tell("remote change: wall time, of 100 pages'", large.2 / small.2, "times", Some(1.5));
+        running.stop();
+    }
+    for other in ["rclone", "unison", "syncthing"] {
+        let there = Command::new(other).arg("--version").output().is_ok();
+        println!("{other}: {}", if there { "installed, and not compared yet" } else { "not installed" });
+    }
+}
+
+fn tell(what: &str, value: f64, unit: &str, goal: Option<f64>) {
+    let goal = match goal {
+        Some(most) if value <= most => format!("at most {most}: met"),
+        Some(most) => format!("at most {most}: MISSED"),
+        None => String::new(),
+    };
+    println!("  {what:<44}{value:>12.2} {unit:<8} {goal}");
+}
+
+fn ms(took: Duration) -> f64 {
+    took.as_secs_f64() * 1_000.0
+}
+
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn first_mirror(bed: &Bed) {
+    println!("first mirror, at {UNHURRIED} requests a minute");
+    let begin = Instant::now();
+    let daemon = bed.start();
+    let process = Process(daemon.id());
+    bed.until("all is mirrored", 500, 3_600, || bed.is_whole());
+    let pages = bed.size.pages as f64;
+    tell("until all is here", begin.elapsed().as_secs_f64(), "s", None);
+    tell("CPU a page", process.cpu_ms() / pages, "ms", None);
+    let counted = |path: &str| {
+        let world = bed.server.world();
+        world.log().entries().filter(|entry| entry.path.starts_with(path)).count() as f64
+    };
+    tell("requests a page, of pages and their lists", counted("/pages") / pages, "", Some(1.02));
+    tell("requests a page, of everything", bed.requests() as f64 / pages, "", None);
+    process.rest();
+    tell("peak of memory", process.peak_mb(), "MB", Some(80.0));
+    tell("resident afterwards", process.resident_mb(), "MB", None);
+    tell("written for it", process.written().1 as f64 / 1e6, "MB", None);
+    daemon.stop();
+    tell("state", bed.state_bytes() as f64 / 1e6, "MB", None);
+}
+
+/// Starts the daemon on a mirror that has everything, at the usual limit.
+fn start(bed: &Bed) -> (Running, Process) {
+    println!("start, at {LIMIT} requests a minute");
+    bed.set_limit(LIMIT);
+    let folders = folders(&bed.root());
+    let begin = Instant::now();
+    let daemon = bed.start();
+    let process = Process(daemon.id());
+    bed.until("all folders are watched", 5, 60, || process.watches() >= folders);
+    tell("until all folders are watched", begin.elapsed().as_secs_f64(), "s", Some(1.0));
+    process.rest();
+    tell("until it rests", begin.elapsed().as_secs_f64() - 0.15, "s", None);
+    tell("CPU until then", process.cpu_ms(), "ms", None);
+    (daemon, process)
+}
+
+/// Folders of the mirror that are watched: all but espejo's own.
+fn folders(at: &std::path::Path) -> usize {
+    let entries = fs::read_dir(at).unwrap().map(Result::unwrap);
+    let below =
+        entries.filter(|entry| entry.file_type().unwrap().is_dir() && entry.file_name() != marker::FOLDER);
+    1 + below.map(|entry| folders(&entry.path())).sum::<usize>()
+}
+
+fn commands(bed: &Bed) {
+    println!("commands, as whole processes beside the daemon (median of five)");
+    for word in ["status", "list"] {
+        let took = (0..5).map(|_| ms(bed.command(word).0)).collect();
+        tell(&format!("espejo {word}"), median(took), "ms", Some(100.0));
+    }
+}
+
+fn scan(bed: &Bed, process: Process) {
+    println!("a full scan with nothing changed");
+    let marker = fs::read_to_string(bed.root().join(marker::FOLDER).join(marker::FILE)).unwrap();
+    let mirror = Mirror::open(&bed.root(), marker::id(&marker).unwrap(), false).unwrap();
+    let scanned = (0..5).map(|_| {
+        let begin = Instant::now();
+        mirror.perform(&Effect::Scan).unwrap();
+        ms(begin.elapsed())
+    });
+    let walk = median(scanned.collect());
+    // A look at the daemon's own: one file is dated anew, which is a scan and one file read.
+    let dated = (0..5).map(|n| {
+        process.rest();
+        let before = process.cpu_fine_ms();
+        let file = fs::OpenOptions::new().append(true).open(bed.file(n)).unwrap();
+        file.set_modified(std::time::SystemTime::now()).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        process.rest();
+        process.cpu_fine_ms() - before
+    });
+    let whole = median(dated.collect());
+    tell("the walk alone", walk, "ms", None);
+    tell("the daemon's CPU for it and one file read", whole, "ms", None);
+    let there = Command::new("git").arg("--version").output().is_ok();
+    if !there {
+        return println!("git: not installed");
+    }
+    bed.git(&["init", "-q"]).unwrap();
+    bed.git(&["add", "-A"]).unwrap();
+    bed.git(&["commit", "-q", "-m", "all"]).unwrap();
+    bed.git(&["status", "--porcelain"]).unwrap();
+    let git = median((0..5).map(|_| ms(bed.git(&["status", "--porcelain"]).unwrap())).collect());
+    tell("git status, whole process", git, "ms", None);
+    tell("the walk, of git status", walk / git, "times", Some(1.0));
+    tell("the daemon's CPU, of git status", whole / git, "times", Some(1.0));
+}
+
+/// Waits until nothing that was asked for before counts against the limit, and the daemon rests.
+fn unspent(bed: &Bed, process: Process) {
+    bed.until("the old requests count no more", 500, 300, || {
+        bed.status()["requests_last_minute"].as_u64().is_some_and(|count| count <= u64::from(LIMIT))
+    });
+    process.rest();
+}
+
+/// A minute in which nobody does anything but the poll schedule; CPU in it, as a share of one core.
+fn rest(bed: &Bed, process: Process) -> f64 {
+    unspent(bed, process);
+    println!("at rest for {} s, polling at {LIMIT} requests a minute", REST.as_secs());
+    let (cpu, written, switches, asked) =
+        (process.cpu_ms(), process.written(), process.switches(), bed.requests());
+    let begin = Instant::now();
+    let mut lists = Vec::new();
+    let mut seen = asked;
+    while begin.elapsed() < REST {
+        let before = process.cpu_fine_ms();
+        std::thread::sleep(Duration::from_millis(5));
+        let listed = {
+            let world = bed.server.world();
+            let all = world.log().entries();
+            let fresh = all.len() - std::mem::replace(&mut seen, all.len());
+            world.log().entries().rev().take(fresh).any(|entry| entry.path == "/pages")
+        };
+        if listed {
+            std::thread::sleep(LIST_TAKEN);
+            lists.push(process.cpu_fine_ms() - before);
+        }
+    }
+    let share = (process.cpu_ms() - cpu) / ms(begin.elapsed());
+    let after = process.written();
+    tell("CPU", share * 100.0, "% of one", Some(1.0));
+    tell("resident", process.resident_mb(), "MB", Some(40.0));
+    tell("requests", (bed.requests() - asked) as f64, "", None);
+    if !lists.is_empty() {
+        tell("a list with nothing changed: CPU", median(lists) - share * ms(LIST_TAKEN), "ms", None);
+    }
+    tell("handed to write() (sockets too)", (after.0 - written.0) as f64 / 1e6, "MB", None);
+    tell("sent to the disk", (after.1 - written.1) as f64 / 1e6, "MB", None);
+    tell("the same, a day", (after.1 - written.1) as f64 / 1e6 * 1_440.0, "MB", None);
+    tell("wake-ups", (process.switches() - switches) as f64, "a minute", None);
+    share
+}
+
+/// Some edits on either side: wall milliseconds and CPU milliseconds of an edit, wall milliseconds of a remote change.
+fn edits(bed: &Bed, process: Process, idle: f64) -> (f64, f64, f64) {
+    println!("edits at {} pages (medians of {ROUNDS})", bed.size.pages);
+    let page = |round: usize| bed.size.pages / 2 + round * 7;
+    let (mut saved, mut spent, mut requests) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        process.rest();
+        let (n, cpu, asked) = (page(round), process.cpu_fine_ms(), bed.requests());
+        let patches = bed.patches_of(n);
+        let begin = Instant::now();
+        let mut file = fs::OpenOptions::new().append(true).open(bed.file(n)).unwrap();
+        file.write_all(b"\nA line of mine.\n").unwrap();
+        drop(file);
+        bed.until("the edit arrives", 2, 120, || bed.patches_of(n) > patches);
+        saved.push(ms(begin.elapsed()));
+        process.rest();
+        spent.push(process.cpu_fine_ms() - cpu - idle * ms(begin.elapsed()));
+        requests.push((bed.requests() - asked) as f64);
+    }
+    let mut seen = Vec::new();
+    for round in 0..ROUNDS {
+        process.rest();
+        let n = page(round) + 3;
+        bed.edit_remotely(n, &format!("changed in the app in round {round}"));
+        let begin = Instant::now();
+        let before = fs::metadata(bed.file(n)).unwrap().modified().unwrap();
+        let mut opened: Option<Instant> = None;
+        bed.until("the change comes down", 2, 120, || {
+            // Somebody opens the file, which is a reason to look at its page at once; a hint, which can be overheard.
+            if opened.is_none_or(|at| at.elapsed() > REOPENED) {
+                drop(fs::read(bed.file(n)).unwrap());
+                opened = Some(Instant::now());
+            }
+            // Asking for the date opens nothing.
+            fs::metadata(bed.file(n)).is_ok_and(|now| now.modified().unwrap() != before)
+        });
+        seen.push(ms(begin.elapsed()));
+    }
+    let (saved, spent, seen) = (median(saved), median(spent), median(seen));
+    tell("from a save to its PATCH", saved, "ms", None);
+    tell("CPU for it, until all is quiet again", spent, "ms", None);
+    tell("requests for it (polls between counted)", median(requests), "", None);
+    tell("a change in the app, from opening the file", seen, "ms", None);
+    (saved, spent, seen)
+}

@@ -1,0 +1,58 @@
+//! What pages want of the service, by their last decision. It decides nothing.
+//!
+//! A first mirror has a first look for every page in here, which the poll schedule makes in its own order. They are kept
+//! apart, so that who asks for the next request walks over the few others only.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Engine;
+use crate::model::{Node, PageId, Presence};
+use crate::plan::Decision;
+
+#[derive(Debug, Default)]
+pub(super) struct Wants {
+    pressing: BTreeMap<PageId, Decision>,
+    first_looks: BTreeSet<PageId>,
+}
+
+impl Wants {
+    /// What it wanted before is forgotten.
+    pub(super) fn insert(&mut self, page: PageId, decision: Decision, is_first_look: bool) {
+        self.remove(&page);
+        if is_first_look {
+            self.first_looks.insert(page);
+        } else {
+            self.pressing.insert(page, decision);
+        }
+    }
+
+    pub(super) fn remove(&mut self, page: &PageId) {
+        self.pressing.remove(page);
+        self.first_looks.remove(page);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pressing.is_empty() && self.first_looks.is_empty()
+    }
+
+    /// All that want something.
+    pub(super) fn pages(&self) -> impl Iterator<Item = &PageId> {
+        self.pressing.keys().chain(&self.first_looks)
+    }
+
+    /// All but first looks.
+    pub(super) fn pressing(&self) -> &BTreeMap<PageId, Decision> {
+        &self.pressing
+    }
+}
+
+impl Engine {
+    /// Whether a look at this page is its first one, and nothing hangs on it. Whatever changes the answer wakes the page,
+    /// which is then decided on anew.
+    pub(super) fn is_first_look(&self, node: &Node, decision: &Decision) -> bool {
+        *decision == Decision::Look
+            && node.remote.presence != Presence::Unlisted
+            && node.file.is_none()
+            && !self.sent.contains_key(&node.id)
+    }
+}
