@@ -40,10 +40,7 @@ fn main() -> ExitCode {
             // A token is part of the config: another try would not mend it.
             let is_config =
                 error.is::<ConfigError>() || error.is::<TokenError>() || error.is::<ClientError>();
-            let is_usage = error.is::<commands::WrongUsage>()
-                || error.is::<commands::init::Usage>()
-                || error.is::<commands::search::Unusable>()
-                || error.is::<commands::export::BadPlace>();
+            let is_usage = error.is::<commands::WrongUsage>();
             let exit = if is_config || is_usage { Exit::Usage } else { Exit::Failed };
             // Nobody is left to tell when stderr is closed too.
             drop(writeln!(std::io::stderr(), "{}", logging::last_words(style, &format!("{error:#}"))));

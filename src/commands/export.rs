@@ -12,11 +12,9 @@ use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-pub use place::BadPlace;
-
 use super::list::rfc3339;
-use super::output;
 use super::sync::Screen;
+use super::{WrongUsage, output};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
@@ -39,7 +37,7 @@ struct Gaps {
 /// Writes the export.
 ///
 /// # Errors
-/// [`BadPlace`] for a folder that may not be used; one sentence when something cannot be read or written. Nothing is
+/// [`WrongUsage`] for a folder that may not be used; one sentence when something cannot be read or written. Nothing is
 /// left behind then.
 pub fn run(
     config: &Config,
@@ -48,7 +46,7 @@ pub fn run(
     screen: &Screen<'_>,
     out: &mut dyn Write,
 ) -> Result<Exit> {
-    let target = place::check(dir, config)?;
+    let target = place::check(dir, config).map_err(WrongUsage::because)?;
     let Some(mut state) = ReadOnly::open(&config.state_dir)? else {
         bail!("there is no mirror yet: run espejo sync or espejo run first");
     };

@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use toml_edit::Value;
 
 use super::files::{self, Readers};
-use super::{output, permits, run as running, service};
+use super::{WrongUsage, output, permits, run as running, service};
 use crate::cli::{Exit, Init, StorageChoice};
 use crate::config::Config;
 use crate::mirror::marker;
@@ -23,11 +23,6 @@ use crate::service::token;
 use survey::{Asker, Space};
 use talk::Talk;
 use text::Text;
-
-/// Something that the person at the command line has to say otherwise: exit code 2.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Usage(String);
 
 /// What the surroundings say.
 pub struct Around<'a> {
@@ -64,12 +59,12 @@ impl Token {
 /// Sets espejo up.
 ///
 /// # Errors
-/// One sentence; [`Usage`] where the command line has to say more or something else.
+/// One sentence; [`WrongUsage`] where the command line has to say more or something else.
 pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Result<Exit> {
     let place = place(&around)?;
     let there = read(&place)?;
     let mut text = Text::of(there.clone())
-        .map_err(|error| Usage(format!("{}: {error:#}; mend it or move it away", place.display())))?;
+        .map_err(|error| WrongUsage(format!("{}: {error:#}; mend it or move it away", place.display())))?;
     let before = there.as_ref().and_then(|_| Config::load(Some(&place), around.env).ok());
     let asks = around.terminal && !said.yes && !said.token_stdin;
     let mut talk = Talk { asks, out };
@@ -96,7 +91,7 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
     let (base_url, token, spaces) = loop {
         let default = url.clone().or_else(|| known_url.clone());
         let base_url = match url.take() {
-            Some(url) => Config::address(&url).map_err(Usage)?,
+            Some(url) => Config::address(&url).map_err(WrongUsage)?,
             None => {
                 let check = |text: &str| Config::address(text).map(drop);
                 let told = talk::line(
@@ -104,7 +99,7 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
                     default.as_deref(),
                     check,
                 )?;
-                Config::address(&told).map_err(Usage)?
+                Config::address(&told).map_err(WrongUsage)?
             }
         };
         let token = match given.take() {
@@ -216,7 +211,7 @@ fn place(around: &Around<'_>) -> Result<PathBuf> {
         None => {
             let there = Config::find(None, around.env).ok();
             let place = there.or_else(|| Config::usual_place(around.env));
-            Ok(place.ok_or_else(|| Usage("HOME is not set; name a config with --config".to_owned()))?)
+            Ok(place.ok_or_else(|| WrongUsage("HOME is not set; name a config with --config".to_owned()))?)
         }
     }
 }
@@ -230,7 +225,7 @@ fn read(place: &Path) -> Result<Option<String>> {
 }
 
 /// Refuses when there is nobody to ask for what was not said.
-fn all_said(said: &Init, has_config: bool, [url, token, root]: [bool; 3]) -> Result<(), Usage> {
+fn all_said(said: &Init, has_config: bool, [url, token, root]: [bool; 3]) -> Result<(), WrongUsage> {
     let defaults = said.yes || has_config;
     let mut missing = Vec::new();
     for (is_there, flag) in [
@@ -250,7 +245,7 @@ fn all_said(said: &Init, has_config: bool, [url, token, root]: [bool; 3]) -> Res
         if has_defaults { " (--yes takes the defaults for all but address and token)" } else { "" };
     match missing.is_empty() {
         true => Ok(()),
-        false => Err(Usage(format!(
+        false => Err(WrongUsage(format!(
             "init has no terminal to ask on, so its options must say everything; missing: {}{defaults}",
             missing.join(", ")
         ))),
@@ -260,7 +255,7 @@ fn all_said(said: &Init, has_config: bool, [url, token, root]: [bool; 3]) -> Res
 fn given_token(said: &Init, around: &mut Around<'_>) -> Result<Option<Token>> {
     if let Some(path) = &said.token_file {
         let path = std::path::absolute(path)?;
-        let token = token::find(&|_| None, Some(&path)).map_err(|error| Usage(error.to_string()))?;
+        let token = token::find(&|_| None, Some(&path)).map_err(|error| WrongUsage(error.to_string()))?;
         return Ok(Some(Token::In(path, token)));
     }
     if !said.token_stdin {
@@ -268,7 +263,8 @@ fn given_token(said: &Init, around: &mut Around<'_>) -> Result<Option<Token>> {
     }
     let mut text = String::new();
     around.stdin.take(64 << 10).read_to_string(&mut text).context("no token could be read from stdin")?;
-    let token = token::parse("what came on stdin", text.trim()).map_err(|error| Usage(error.to_string()))?;
+    let token =
+        token::parse("what came on stdin", text.trim()).map_err(|error| WrongUsage(error.to_string()))?;
     Ok(Some(Token::New(token)))
 }
 
@@ -284,7 +280,7 @@ fn choose<'s>(said: &Init, spaces: &'s [Space], known: &[String], talk: &Talk<'_
     }
     if let Some(odd) = named.iter().find(|name| !spaces.iter().any(|space| space.is_called(name))) {
         let slugs: Vec<&str> = spaces.iter().map(Space::key).collect();
-        bail!(Usage(format!("the token sees no workspace {odd:?}; it sees {}", slugs.join(", "))));
+        bail!(WrongUsage(format!("the token sees no workspace {odd:?}; it sees {}", slugs.join(", "))));
     }
     if named.is_empty() {
         return Ok(all());
@@ -304,7 +300,8 @@ fn folder(
     let default = known.unwrap_or_else(|| "~/Workspace".to_owned());
     let mut named = match &said.root {
         Some(root) => {
-            let root = root.to_str().ok_or_else(|| Usage("the folder's path is not UTF-8".to_owned()))?;
+            let root =
+                root.to_str().ok_or_else(|| WrongUsage("the folder's path is not UTF-8".to_owned()))?;
             Some(whole(root, around.env)?)
         }
         None => (!talk.asks).then(|| default.clone()),
@@ -341,7 +338,7 @@ fn what_happens(root: &Path) -> Result<Option<String>> {
     let entries = match std::fs::read_dir(root) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => bail!(Usage(format!("{} cannot be used as the folder: {error}", root.display()))),
+        Err(error) => bail!(WrongUsage(format!("{} cannot be used as the folder: {error}", root.display()))),
     };
     let number = entries.count() as u64;
     let place = root.display();

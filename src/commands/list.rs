@@ -24,15 +24,17 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
     let now = daemon::wall_now();
     // One write for all lines, not one for each.
     let out = &mut std::io::BufWriter::new(out);
-    let (rows, stored, mut outlooks) = match ReadOnly::open(&config.state_dir)? {
+    let (rows, stored, outlooks) = match ReadOnly::open(&config.state_dir)? {
         Some(mut state) => {
-            (all_rows(&mut state)?, stored::rows(&state.storage()?), why::outlooks(&state, config, now)?)
+            // Without a daemon nothing is looked at next.
+            let outlooks = match run::is_running(&config.state_dir) {
+                true => why::outlooks(&state, config, now)?,
+                false => BTreeMap::new(),
+            };
+            (all_rows(&mut state)?, stored::rows(&state.storage()?), outlooks)
         }
         None => (Vec::new(), Vec::new(), BTreeMap::new()),
     };
-    if !run::is_running(&config.state_dir) {
-        outlooks.clear();
-    }
     let next_check =
         |row: &CanvasRow| row.id.as_ref().and_then(|id| outlooks.get(id)).and_then(|outlook| outlook.next);
     let mut stored = if config.storage.enabled { stored } else { Vec::new() };

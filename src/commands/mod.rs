@@ -42,3 +42,10 @@ pub mod why;
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongUsage(pub String);
+
+impl WrongUsage {
+    /// What a part of a command has found wrong with what was typed.
+    fn because(why: impl std::fmt::Display) -> Self {
+        Self(why.to_string())
+    }
+}

@@ -10,10 +10,11 @@ use std::io::Write;
 
 use anyhow::Result;
 
+use super::WrongUsage;
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::model::HITS_MAX;
-use crate::search::{Odd, Piece, Query};
+use crate::search::{Piece, Query};
 
 /// What was asked for.
 #[derive(Debug, Clone, Default)]
@@ -28,20 +29,6 @@ pub struct Asked {
     pub kinds: Vec<String>,
     /// Whether one JSON value is printed and nothing else.
     pub json: bool,
-}
-
-/// A search that cannot be made as it was typed: wrong usage.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
-    /// The words.
-    #[error(transparent)]
-    Words(#[from] Odd),
-    /// More than the service gives.
-    #[error("--remote shows {HITS_MAX} results at most; ask for fewer, or search offline")]
-    Limit,
-    /// A kind that this side does not have.
-    #[error("{0}")]
-    Kind(String),
 }
 
 /// One result, from either side.
@@ -71,7 +58,7 @@ struct Results {
 /// Searches. Nothing found is no failure.
 ///
 /// # Errors
-/// [`Unusable`] for a query that is none; one sentence when there is no mirror, or the service does not answer.
+/// [`WrongUsage`] for a query that is none; one sentence when there is no mirror, or the service does not answer.
 pub async fn run(
     config: &Config,
     asked: &Asked,
@@ -80,11 +67,12 @@ pub async fn run(
     out: &mut dyn Write,
 ) -> Result<Exit> {
     let typed = asked.words.join(" ");
-    let query = Query::new(&typed).map_err(Unusable::from)?;
+    let query = Query::new(&typed).map_err(WrongUsage::because)?;
     check_kinds(asked)?;
     let results = if asked.remote {
         if asked.limit > usize::from(HITS_MAX) {
-            return Err(Unusable::Limit.into());
+            let why = format!("--remote shows {HITS_MAX} results at most; ask for fewer, or search offline");
+            return Err(WrongUsage(why).into());
         }
         remote::search(config, asked, typed.trim(), &query, variable).await?
     } else {
@@ -99,14 +87,14 @@ pub async fn run(
 }
 
 /// What is mirrored and what the service's search knows are not the same kinds.
-fn check_kinds(asked: &Asked) -> Result<(), Unusable> {
+fn check_kinds(asked: &Asked) -> Result<(), WrongUsage> {
     let (others, mend): (&[&str], _) = if asked.remote {
         (&["slide", "file"], "the service's search does not know it; leave out --remote")
     } else {
         (&["board", "mail", "message"], "it is not mirrored; --remote asks the service")
     };
     match asked.kinds.iter().find(|kind| others.contains(&kind.as_str())) {
-        Some(kind) => Err(Unusable::Kind(format!("--kind {kind}: {mend}"))),
+        Some(kind) => Err(WrongUsage(format!("--kind {kind}: {mend}"))),
         None => Ok(()),
     }
 }

@@ -229,7 +229,10 @@ impl ReadOnly {
                     "incoming"
                 } else if file.is_none() {
                     "deleted"
-                } else if file.and_then(|f| f.hash) != base.and_then(|b| b.text) {
+                } else if file.and_then(|f| f.hash) != base.and_then(|b| b.text)
+                    || file.map(|f| &f.path) != base.map(|b| &b.path)
+                {
+                    // Its text, or its name or place.
                     "changed"
                 } else if node.remote.body != base.map(|b| b.body) {
                     "incoming"

@@ -6,7 +6,7 @@ use crate::config::Config;
 
 /// A place that cannot take the export: wrong usage, and nothing was touched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadPlace {
+pub(super) enum BadPlace {
     /// Something is in it.
     #[error("{} is not empty; name a folder that does not exist yet", .0.display())]
     NotEmpty(PathBuf),
