@@ -123,7 +123,8 @@ pub(crate) fn play(
     }
     play.outcome.pages = play.polls.len();
     play.outcome.requests_a_minute = play.requests as f64 * 60_000.0 / end.since_ms(play.measure_from) as f64;
-    play.outcome.searches_an_hour = play.searches as f64 * 3_600_000.0 / end.since_ms(play.measure_from) as f64;
+    play.outcome.searches_an_hour =
+        play.searches as f64 * 3_600_000.0 / end.since_ms(play.measure_from) as f64;
     play.outcome
 }
 
@@ -275,7 +276,8 @@ impl Play<'_> {
         self.searches += u64::from(sent >= self.measure_from);
         self.world_until(sent.plus_ms(THERE_MS));
         let page_of = |word: &str| word.trim_start_matches("palabra").parse().unwrap_or_default();
-        let marks = words.split(" OR ").map(page_of).map(|page: usize| (page, (self.marks[page], 0))).collect();
+        let marks =
+            words.split(" OR ").map(page_of).map(|page: usize| (page, (self.marks[page], 0))).collect();
         self.watch.answered(group, &marks, false, sent);
     }
 

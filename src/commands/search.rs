@@ -68,7 +68,7 @@ struct Results {
     notes: Vec<String>,
 }
 
-/// Searches. Nothing found is no failure.
+/// Searches. Nothing found is no failure. A long wait is told of `aside`.
 ///
 /// # Errors
 /// [`Unusable`] for a query that is none; one sentence when there is no mirror, or the service does not answer.
@@ -78,6 +78,7 @@ pub async fn run(
     variable: &dyn Fn(&str) -> Option<OsString>,
     terminal: bool,
     out: &mut dyn Write,
+    aside: &mut dyn Write,
 ) -> Result<Exit> {
     let typed = asked.words.join(" ");
     let query = Query::new(&typed).map_err(Unusable::from)?;
@@ -86,7 +87,7 @@ pub async fn run(
         if asked.limit > usize::from(HITS_MAX) {
             return Err(Unusable::Limit.into());
         }
-        remote::search(config, asked, typed.trim(), &query, variable).await?
+        remote::search(config, asked, typed.trim(), &query, variable, aside).await?
     } else {
         local::search(config, asked, &query)?
     };

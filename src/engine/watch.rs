@@ -184,7 +184,12 @@ impl<K: Ord + Clone> Watch<K> {
         let room = |group: &Group<K>| group.area == area && group.pages.len() < self.size;
         let group = self.groups.iter().position(room).unwrap_or_else(|| {
             let area = area.to_owned();
-            self.groups.push(Group { area, pages: Vec::new(), asked: Timestamp::default(), under_way: false });
+            self.groups.push(Group {
+                area,
+                pages: Vec::new(),
+                asked: Timestamp::default(),
+                under_way: false,
+            });
             self.groups.len() - 1
         });
         self.groups[group].pages.push(page.clone());
@@ -249,7 +254,7 @@ impl<K: Ord + Clone> Watch<K> {
     /// three more to the oldest look, at the cost of what may be new: the watch finds that sooner.
     pub fn turn(&mut self, slot: u64, now: Timestamp) -> Turn<K> {
         let is_on = self.is_on() && now >= self.rests_until;
-        let is_oldest = slot % 4 == 0 || (is_on && OLDEST_TOO.contains(&(slot % 16)));
+        let is_oldest = slot.is_multiple_of(4) || (is_on && OLDEST_TOO.contains(&(slot % 16)));
         let schedule = Turn::Schedule(if is_oldest { 0 } else { slot });
         if is_oldest {
             return schedule;
@@ -299,7 +304,12 @@ impl<K: Ord + Clone> Watch<K> {
         let group = &mut self.groups[group];
         group.asked = now;
         group.under_way = true;
-        let words: Vec<&str> = group.pages.iter().filter_map(|page| self.posts.get(page)).map(|post| post.word.as_str()).collect();
+        let words: Vec<&str> = group
+            .pages
+            .iter()
+            .filter_map(|page| self.posts.get(page))
+            .map(|post| post.word.as_str())
+            .collect();
         (group.area.clone(), words.join(" OR "))
     }
 

@@ -67,7 +67,9 @@ impl Engine {
             // Its word is no word to the service; another one is tried when its text has changed.
             tracing::debug!(%page, "a search does not find it");
         }
-        if self.polled().filter(|node| node.remote.body.is_some()).count() < self.settings.watch_from || self.full_pass.is_some() {
+        if self.polled().filter(|node| node.remote.body.is_some()).count() < self.settings.watch_from
+            || self.full_pass.is_some()
+        {
             return Ok(());
         }
         let uncounted = self.unread_words(&self.watched.counted);
@@ -178,7 +180,8 @@ impl Engine {
                 let pages = hits.iter().filter(|hit| hit.kind == "page");
                 let marks = pages.filter_map(|hit| {
                     let text = hit.snippet.as_deref().map(|text| ContentHash::of(text.as_bytes()).0);
-                    let begins = text.and_then(|hash| hash.first_chunk().copied()).map_or(0, u64::from_le_bytes);
+                    let begins =
+                        text.and_then(|hash| hash.first_chunk().copied()).map_or(0, u64::from_le_bytes);
                     Some((PageId::new(&hit.id).ok()?, (hit.rank.to_bits(), begins)))
                 });
                 self.watched.watch.answered(group, &marks.collect(), full, flight.sent_at);

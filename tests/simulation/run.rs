@@ -452,6 +452,8 @@ impl Run {
             // Pages alone: whiteboards have their own tests.
             boards: espejo::model::BoardSettings::OFF,
             requests_per_minute: self.scene.budget,
+            // In some scenes the search is watched although there are few pages.
+            watch_from: if self.scene.seed.is_multiple_of(4) { 2 } else { 30 },
             pages: PageSettings {
                 delete_grace_ms: i64::from(self.scene.grace_ms),
                 moves: if self.scene.recreate == 1 { Moves::Recreate } else { Moves::PutBack },

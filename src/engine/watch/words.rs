@@ -56,7 +56,8 @@ pub(crate) fn words(blocks: &[Value]) -> BTreeSet<String> {
     let fits = |word: &&str| {
         let long = word.chars().count();
         word.chars().all(char::is_alphanumeric)
-            && (LETTERS.contains(&long) || (word.bytes().all(|b| b.is_ascii_digit()) && DIGITS.contains(&long)))
+            && (LETTERS.contains(&long)
+                || (word.bytes().all(|b| b.is_ascii_digit()) && DIGITS.contains(&long)))
     };
     bare.filter(fits).map(str::to_lowercase).collect()
 }
@@ -120,7 +121,8 @@ mod tests {
     fn a_page_gets_a_word_of_its_own_or_none() {
         let set = |text: &str| text.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
         let mut counts = Counts::default();
-        let pages = [set("tomate común calabacín"), set("tomate común calabacines"), set("común calabacín pez")];
+        let pages =
+            [set("tomate común calabacín"), set("tomate común calabacines"), set("común calabacín pez")];
         pages.iter().for_each(|page| counts.add(page));
         assert_eq!(counts.choose(&pages[0], None), Some("tomate"), "two stems that are one count as one");
         assert_eq!(counts.choose(&pages[2], None), Some("pez"));
