@@ -410,7 +410,7 @@ impl Run {
     }
 
     /// The process is gone, and with it all it had in memory. What was on its way may still get there, or not.
-    fn die(&mut self) {
+    pub(crate) fn die(&mut self) {
         let Some(engine) = self.engine.take() else { return };
         self.note(format_args!("! the process dies"));
         self.checks.fates.forget_failures();
