@@ -105,7 +105,8 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
                 json: *json,
             };
             let terminal = std::io::stdout().is_terminal();
-            wait(commands::search::run(&load()?, &asked, &variable, terminal, &mut out))
+            let mut aside = std::io::stderr();
+            wait(commands::search::run(&load()?, &asked, &variable, terminal, &mut out, &mut aside))
         }
         Command::Export { dir, json } => {
             let screen = commands::sync::Screen { bars, terminal, quiet };

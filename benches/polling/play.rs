@@ -1,20 +1,27 @@
 //! Plays a workspace through the limiter and the schedule that the daemon uses, in virtual time, and measures how late each
 //! save is seen.
 
-use espejo::engine::polling::{self, Class, Pace};
+use espejo::engine::polling::{self, Belief, Class, Pace, Turn, Watch};
 use espejo::model::{PollState, Timestamp};
 
-use crate::workspace::{Act, DAY, Event, SECOND, Workspace};
+use crate::workspace::{Act, DAY, Event, Luck, SECOND, Workspace};
 
 /// Who chooses the next target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
     /// Always the oldest look.
     RoundRobin,
-    /// What the daemon does.
+    /// What the daemon does without the watch.
     Espejo,
+    /// What the daemon does; a save moves what the service's search shows of its page in this part of a hundred cases.
+    Watch(u64),
     /// Knows every save as it happens.
     Clairvoyant,
+}
+
+enum Choice {
+    Look(usize),
+    Ask(usize),
 }
 
 /// What came of it. Times in seconds.
@@ -30,6 +37,8 @@ pub(crate) struct Outcome {
     pub(crate) oldest_laps: f64,
     pub(crate) oldest: f64,
     pub(crate) requests_a_minute: f64,
+    /// Searches among them, for each hour.
+    pub(crate) searches_an_hour: f64,
     pub(crate) pages: usize,
 }
 
@@ -52,6 +61,11 @@ struct Play<'a> {
     slot: u64,
     effects: u64,
     requests: u64,
+    watch: Watch<usize>,
+    /// What the search shows of each page.
+    marks: Vec<u64>,
+    luck: Luck,
+    searches: u64,
     list_due: Timestamp,
     next_event: usize,
     outcome: Outcome,
@@ -93,15 +107,24 @@ pub(crate) fn play(
         slot: 0,
         effects: 0,
         requests: 0,
+        watch: Watch::new(Belief::default()),
+        marks: vec![0; space.parents.len()],
+        luck: Luck::new(1),
+        searches: 0,
         list_due: begin,
         next_event: 0,
         outcome: Outcome::default(),
     };
+    for page in 0..space.at_start {
+        play.enrol(page);
+    }
     while play.now < end {
         play.step();
     }
     play.outcome.pages = play.polls.len();
     play.outcome.requests_a_minute = play.requests as f64 * 60_000.0 / end.since_ms(play.measure_from) as f64;
+    play.outcome.searches_an_hour =
+        play.searches as f64 * 3_600_000.0 / end.since_ms(play.measure_from) as f64;
     play.outcome
 }
 
@@ -119,26 +142,45 @@ impl Play<'_> {
         }
         self.world_until(self.now);
         match self.choose() {
-            Some(page) => self.look(page),
+            Some(Choice::Look(page)) => self.look(page),
+            Some(Choice::Ask(group)) => self.ask(group),
             None => self.now = self.now.plus_ms(SECOND).min(self.list_due.max(self.now.plus_ms(1))),
         }
     }
 
-    fn choose(&mut self) -> Option<usize> {
+    fn choose(&mut self) -> Option<Choice> {
         if let Some((page, _)) = self.unseen.first() {
-            return Some(*page);
+            return Some(Choice::Look(*page));
         }
         self.slot += 1;
+        if let Policy::Watch(_) = self.policy {
+            for slot in self.slot..self.slot + 4 {
+                let choice = match self.watch.turn(slot, self.now) {
+                    Turn::Look(page) => Some(Choice::Look(page)),
+                    Turn::Ask(group) => Some(Choice::Ask(group)),
+                    Turn::Schedule(slot) => self.scheduled(slot).map(Choice::Look),
+                };
+                if choice.is_some() {
+                    self.slot = slot;
+                    return choice;
+                }
+            }
+            return None;
+        }
+        self.scheduled(self.slot).map(Choice::Look)
+    }
+
+    fn scheduled(&mut self, slot: u64) -> Option<usize> {
         match self.policy {
             Policy::RoundRobin => {
                 let all = self.polls.iter().enumerate();
                 all.min_by_key(|(_, poll)| poll.last).map(|(page, _)| page)
             }
             Policy::Clairvoyant => self.known.pop_front(),
-            Policy::Espejo => {
+            Policy::Espejo | Policy::Watch(_) => {
                 let every_ms = self.pace.background_every_ms();
                 self.pace.rest(polling::rests(self.polls.iter(), every_ms, self.now));
-                polling::next(self.polls.iter().enumerate(), self.slot, false, self.now)
+                polling::next(self.polls.iter().enumerate(), slot, false, self.now)
             }
         }
     }
@@ -158,7 +200,7 @@ impl Play<'_> {
         self.list_due = self.now.plus_ms(LIST_EVERY_MS);
         for (page, at) in std::mem::take(&mut self.made) {
             let mut poll = polling::fresh(answered);
-            if self.policy == Policy::Espejo {
+            if matches!(self.policy, Policy::Espejo | Policy::Watch(_)) {
                 polling::changed(&mut poll, answered);
             }
             self.polls.push(poll);
@@ -173,9 +215,8 @@ impl Play<'_> {
     }
 
     fn look(&mut self, page: usize) {
-        let answered = self.request(Class::Background);
-        let there = self.now.plus_ms(THERE_MS);
-        self.world_until(there);
+        let (sent, answered) = (self.now, self.request(Class::Background));
+        self.world_until(self.now.plus_ms(THERE_MS));
         let measured = self.now >= self.measure_from;
         let had = std::mem::take(&mut self.waiting[page]);
         if let Some(at) = self.unseen.iter().position(|(unseen, _)| *unseen == page) {
@@ -200,8 +241,10 @@ impl Play<'_> {
         poll.last = answered;
         let is_first = !std::mem::replace(&mut self.bodies[page], true);
         if is_first {
+            self.enrol(page);
             return;
         }
+        self.watch.looked(&page, !had.is_empty(), sent, answered);
         if had.is_empty() {
             polling::unchanged(poll);
             return;
@@ -222,6 +265,22 @@ impl Play<'_> {
         }
     }
 
+    fn enrol(&mut self, page: usize) {
+        self.watch.enrol(page, "team", format!("palabra{page}"), self.now);
+    }
+
+    fn ask(&mut self, group: usize) {
+        let sent = self.now;
+        let (_, words) = self.watch.ask(group, sent);
+        self.request(Class::Background);
+        self.searches += u64::from(sent >= self.measure_from);
+        self.world_until(sent.plus_ms(THERE_MS));
+        let page_of = |word: &str| word.trim_start_matches("palabra").parse().unwrap_or_default();
+        let marks =
+            words.split(" OR ").map(page_of).map(|page: usize| (page, (self.marks[page], 0))).collect();
+        self.watch.answered(group, &marks, false, sent);
+    }
+
     fn world_until(&mut self, until: Timestamp) {
         while let Some(Event { at, page, act }) =
             self.space.events.get(self.next_event).copied().filter(|event| event.at <= until)
@@ -232,6 +291,9 @@ impl Play<'_> {
                 Act::Rename => self.renamed.push(page),
                 Act::Save { first } => {
                     self.waiting[page].push((at, first));
+                    if let Policy::Watch(part) = self.policy {
+                        self.marks[page] += u64::from(self.luck.below(100) < part as usize);
+                    }
                     if self.policy == Policy::Clairvoyant
                         && page < self.polls.len()
                         && !self.known.contains(&page)

@@ -55,7 +55,7 @@ struct Results {
     notes: Vec<String>,
 }
 
-/// Searches. Nothing found is no failure.
+/// Searches. Nothing found is no failure. A long wait is told of `aside`.
 ///
 /// # Errors
 /// [`WrongUsage`] for a query that is none; one sentence when there is no mirror, or the service does not answer.
@@ -65,6 +65,7 @@ pub async fn run(
     variable: &dyn Fn(&str) -> Option<OsString>,
     terminal: bool,
     out: &mut dyn Write,
+    aside: &mut dyn Write,
 ) -> Result<Exit> {
     let typed = asked.words.join(" ");
     let query = Query::new(&typed).map_err(WrongUsage::because)?;
@@ -74,7 +75,7 @@ pub async fn run(
             let why = format!("--remote shows {HITS_MAX} results at most; ask for fewer, or search offline");
             return Err(WrongUsage(why).into());
         }
-        remote::search(config, asked, typed.trim(), &query, variable).await?
+        remote::search(config, asked, typed.trim(), &query, variable, aside).await?
     } else {
         local::search(config, asked, &query)?
     };

@@ -91,6 +91,10 @@ pub(super) enum Purpose {
     Asked,
     /// A search that a person asked for.
     Search,
+    /// A search that shows which of a group of pages changed.
+    Watch {
+        group: usize,
+    },
 
     /// Anything of personal storage.
     Storage(Task),
@@ -122,6 +126,7 @@ impl Purpose {
                 | Self::Update { .. }
                 | Self::TrashPage { .. }
                 | Self::Search
+                | Self::Watch { .. }
         ) || matches!(self, Self::Storage(task) if task.is_request())
     }
 
@@ -162,6 +167,7 @@ impl Purpose {
             Self::ListWorkspaces | Self::ListPages(_) => Class::List,
             Self::Look { class, .. } => *class,
             Self::Search => Class::Asked,
+            Self::Watch { .. } => Class::Background,
             Self::Board(purpose) => purpose.class(),
             Self::Storage(task) => task.class(),
             _ => Class::Edit,

@@ -111,7 +111,7 @@ impl Engine {
                 let moment = self.moment(page);
                 moment.seen = flight.tick;
                 moment.seen_at = now;
-                self.take_in_page(node, *seen)
+                self.take_in_page(node, *seen, flight.sent_at)
             }
             Ok(_) => self.park_unread(page, "the service answered with another page".to_owned()),
             Err(ServiceError::NotFound(_)) => {
@@ -138,7 +138,7 @@ impl Engine {
         self.moment(page).looked = flight.tick;
     }
 
-    fn take_in_page(&mut self, mut node: Node, seen: Page) -> Result<(), StoreError> {
+    fn take_in_page(&mut self, mut node: Node, seen: Page, sent: Timestamp) -> Result<(), StoreError> {
         let now = self.now;
         {
             let moment = self.moment(&node.id);
@@ -166,6 +166,9 @@ impl Engine {
             poll::changed(&mut node.poll, now);
         } else {
             poll::unchanged(&mut node.poll);
+        }
+        if before.body.is_some() {
+            self.watch_looked(&node.id, is_new.then_some(&body.blocks), sent);
         }
         // A page that could not be read is read now; one that could not be written is tried again once it changed.
         if node

@@ -40,6 +40,8 @@ mod targets;
 mod text;
 mod trees;
 mod wants;
+mod watch;
+mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,6 +112,7 @@ pub struct Engine {
     asked: asked::Asked,
     opened: opened::Opened,
     searching: searching::Searching,
+    watched: watched::Watched,
     keeping: history::Keeping,
     /// Personal storage, a state machine of its own.
     storage: storage::Storage,
@@ -227,6 +230,7 @@ impl Engine {
         let adopting = store.meta("adopting")?.as_deref() == Some("yes");
         let root_identity = disk::Root::remembered(&store)?;
         let keeping = history::Keeping::new(&mut store, now)?;
+        let watched = watched::Watched::new(store.meta("search_watch")?.as_deref());
         let stored = storage::Storage::open(&store, &settings, now)?;
         let watch = disk::Watching::new(now, store.missing_files()?);
         store.commit()?;
@@ -264,6 +268,7 @@ impl Engine {
             asked: asked::Asked::default(),
             opened: opened::Opened::default(),
             searching: searching::Searching::default(),
+            watched,
             keeping,
             storage: stored,
         };
@@ -325,6 +330,7 @@ impl Engine {
         };
         let Some((effect, purpose)) = choice else {
             self.tend_history()?;
+            self.tend_watch()?;
             self.refresh_attention()?;
             self.store.commit()?;
             return Ok(None);

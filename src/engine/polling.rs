@@ -3,3 +3,4 @@
 
 pub use super::pace::{Class, Pace, SLOWED_MS};
 pub use super::poll::{changed, forecast, fresh, neighbours, next, rests, score, stirred, unchanged};
+pub use super::watch::{Belief, Mark, Turn, Watch};

@@ -201,6 +201,7 @@ impl Engine {
                     super::poll::changed(&mut node.poll, now);
                     node.poll.last = now;
                 })?;
+                self.watch_pushed(page);
                 let moment = self.moment(page);
                 moment.failures = 0;
                 moment.held = None;

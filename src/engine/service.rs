@@ -227,6 +227,10 @@ impl Engine {
                 self.searched(result);
                 Ok(())
             }
+            Purpose::Watch { group } => {
+                self.watch_answered(&flight, group, result);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -252,6 +256,9 @@ impl Engine {
                 self.service.stopped = Some(error.to_string());
                 self.service.quiet_until = self.now.plus_ms(PROBE_EVERY_MS);
             }
+            // A search that fails says nothing of the rest of the service.
+            ServiceError::Lost(_) | ServiceError::Server { .. }
+                if matches!(flight.purpose, Purpose::Watch { .. }) => {}
             ServiceError::Unreachable(_) | ServiceError::Lost(_) | ServiceError::Server { .. } => {
                 self.service.failures += 1;
                 // One page that always fails must not stop the others: the whole service rests only after several.

@@ -36,18 +36,40 @@ impl Engine {
         if self.full_pass.is_some() || !self.pace.allows(Class::Background, 1, false, self.now) {
             return None;
         }
-        let next = poll::next(self.targets(), self.poll_slot, self.settings.eager, self.now)?;
-        let (effect, purpose) = next.look();
+        let (effect, purpose) = self.next_slot()?;
         // Half the looks will do where nothing has moved for hours.
         let every_ms = self.pace.background_every_ms();
         let is_quiet =
             !self.settings.eager && poll::rests(self.targets().map(|(_, poll)| poll), every_ms, self.now);
         self.pace.rest(is_quiet);
-        self.poll_slot += 1;
         if let Purpose::Storage(task) = &purpose {
             self.storage.is_sent(task.clone());
         }
         Some((effect, purpose))
+    }
+
+    /// What the next slot is spent on. Where the schedule has nothing, a slot for the watch still comes.
+    fn next_slot(&mut self) -> Option<(Effect, Purpose)> {
+        let mut scheduled = true;
+        for slot in self.poll_slot + 1..=self.poll_slot + 4 {
+            let next = match self.next_watch(slot) {
+                Ok(choice) => Some(choice),
+                Err(slot) if scheduled => {
+                    poll::next(self.targets(), slot, self.settings.eager, self.now).map(Target::look)
+                }
+                Err(_) => None,
+            };
+            if next.is_some() {
+                self.poll_slot = slot;
+                return next;
+            }
+            scheduled = false;
+        }
+        None
+    }
+
+    pub(super) fn poll_of(page: &PageId) -> (Effect, Purpose) {
+        Target::Page(page).look()
     }
 
     /// All that may be looked at now.
@@ -76,6 +98,6 @@ impl Engine {
         let at = self.pace.earliest(class, 1, false, now);
         let work = self.any_unseen()
             || self.full_pass.is_some() && self.polled().any(|node| self.pass_wants(&node.id));
-        if work || self.settings.eager { at } else { at.max(poll::next_check(now)) }
+        if work || self.settings.eager || self.watch_alarms() { at } else { at.max(poll::next_check(now)) }
     }
 }

@@ -9,6 +9,8 @@ pub struct Settings {
     pub requests_per_minute: u32,
     /// Whether polling spends its whole share also where little is to be gained.
     pub eager: bool,
+    /// From this many pages on, the service's search may be used as a watch.
+    pub watch_from: usize,
     /// Local time's distance from UTC in seconds, for the names of conflict copies.
     pub utc_offset_seconds: i32,
     /// Everything about pages.
@@ -97,6 +99,7 @@ impl Default for Settings {
             workspaces: Vec::new(),
             requests_per_minute: 60,
             eager: false,
+            watch_from: 30,
             utc_offset_seconds: 0,
             pages: PageSettings::default(),
             boards: BoardSettings::default(),

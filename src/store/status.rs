@@ -110,6 +110,14 @@ impl ReadOnly {
         self.0.meta(key)
     }
 
+    /// The limiter's log, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn request_log(&self) -> Result<Vec<super::LogEntry>, StoreError> {
+        self.0.request_log()
+    }
+
     /// All three trees.
     ///
     /// # Errors

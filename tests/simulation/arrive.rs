@@ -62,7 +62,10 @@ impl Run {
                 }
                 _ => {}
             }
-            if !matches!(effect, Effect::ListPages(_) | Effect::ListWorkspaces | Effect::FetchPage(_)) {
+            if !matches!(
+                effect,
+                Effect::ListPages(_) | Effect::ListWorkspaces | Effect::FetchPage(_) | Effect::Search(_)
+            ) {
                 self.note(format_args!("  carried out ({})", id.0));
                 self.mark_changed();
             }

@@ -26,6 +26,7 @@ mod quiet;
 mod regressions;
 mod run;
 mod script;
+mod searched;
 mod service;
 mod shrink;
 mod text;

@@ -3,14 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::io::Write;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 
 use super::{Asked, Results, Shown};
-use crate::commands::{control, list, session};
+use crate::commands::{control, list, output, session};
 use crate::config::Config;
-use crate::daemon::Clock;
+use crate::daemon::{self, Clock};
 use crate::engine::Engine;
+use crate::engine::polling::{Class, Pace};
 use crate::mirror::lock::Lock;
 use crate::model::{Event, Found, Hit, Outcome, Request, Search, WorkspaceId};
 use crate::search::{Piece, Query, snippet};
@@ -19,6 +22,8 @@ use crate::store::ReadOnly;
 
 /// How many characters the service's snippets have at most (API document, "Search").
 const SNIPPET: usize = 140;
+/// A wait that is longer is spoken of.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) async fn search(
     config: &Config,
@@ -26,6 +31,7 @@ pub(super) async fn search(
     typed: &str,
     query: &Query,
     variable: &dyn Fn(&str) -> Option<OsString>,
+    aside: &mut dyn Write,
 ) -> Result<Results> {
     let Some(mut state) = ReadOnly::open(&config.state_dir)? else {
         bail!("there is no mirror yet: run espejo sync or espejo run first");
@@ -46,18 +52,19 @@ pub(super) async fn search(
     for id in names.keys() {
         let workspace = WorkspaceId::new(id).map_err(|bad| anyhow!("{bad}"))?;
         let search = Search { workspace, words: typed.to_owned(), limit };
-        let Found { hits, skipped } = match control::search(&config.state_dir, &search).await? {
-            Some(found) => found,
-            None => {
-                if own.is_none() {
-                    own = Some(Own::open(config, variable)?);
-                }
-                match &mut own {
-                    Some(own) => own.search(search).await?,
-                    None => Found::default(),
-                }
+        let found = async {
+            if let Some(found) = control::search(&config.state_dir, &search).await? {
+                return Ok(found);
+            }
+            if own.is_none() {
+                own = Some(Own::open(config, variable)?);
+            }
+            match &mut own {
+                Some(own) => own.search(search.clone()).await,
+                None => Ok(Found::default()),
             }
         };
+        let Found { hits, skipped } = patiently(config, found, aside).await?;
         notes.extend(skipped);
         // What belongs to no workspace is found in every one.
         all.extend(
@@ -85,6 +92,34 @@ pub(super) async fn search(
         }
     };
     Ok(Results { shown: all.into_iter().map(shown).collect(), more, notes })
+}
+
+/// Waits for an answer, and says what for when it takes longer than a person expects.
+async fn patiently(
+    config: &Config,
+    found: impl Future<Output = Result<Found>>,
+    aside: &mut dyn Write,
+) -> Result<Found> {
+    tokio::pin!(found);
+    tokio::select! {
+        biased;
+        found = &mut found => return found,
+        () = tokio::time::sleep(PATIENCE) => {}
+    }
+    let now = daemon::wall_now();
+    let log = ReadOnly::open(&config.state_dir)?.map(|state| state.request_log()).transpose()?;
+    let pace = Pace::new(config.requests_per_minute, log.unwrap_or_default(), now);
+    let wait = pace.earliest(Class::Asked, 1, false, now).since_ms(now);
+    let limit = config.requests_per_minute;
+    match wait {
+        0 => writeln!(aside, "the search waits for the service's answer")?,
+        _ => writeln!(
+            aside,
+            "the search waits for its turn among {limit} requests a minute, about {} more",
+            output::duration(wait)
+        )?,
+    }
+    found.await
 }
 
 /// The service cuts its snippets where they are full.

@@ -1,0 +1,219 @@
+//! The watch against services of every kind: ones whose marks move with the text, some of the time, never, or for no reason.
+
+use super::*;
+
+const SECOND: i64 = 1_000;
+
+/// A service with a page for each of `marks`, and people who save one of the first pages every 20 s.
+struct World {
+    watch: Watch<u32>,
+    marks: Vec<u64>,
+    stale: Vec<bool>,
+    now: Timestamp,
+    slot: u64,
+    looks: u64,
+    found: u64,
+    wasted: u64,
+}
+
+/// How a service's marks move.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// One save in so many moves its page's mark; 0 for none.
+    one_in: u64,
+    /// A save moves every mark.
+    all: bool,
+}
+
+impl World {
+    fn new(pages: u32, belief: Belief) -> Self {
+        let now = Timestamp(1_800_000_000_000);
+        let mut watch = Watch::new(belief);
+        (0..pages).for_each(|page| watch.enrol(page, "team", format!("w{page}"), now));
+        let none = vec![false; pages as usize];
+        Self {
+            watch,
+            marks: vec![0; pages as usize],
+            stale: none,
+            now: now.plus_ms(60 * SECOND),
+            slot: 0,
+            looks: 0,
+            found: 0,
+            wasted: 0,
+        }
+    }
+
+    fn look(&mut self, page: u32) {
+        let changed = std::mem::take(&mut self.stale[page as usize]);
+        self.watch.looked(&page, changed, self.now, self.now.plus_ms(100));
+    }
+
+    fn ask(&mut self, group: usize) {
+        let sent = self.now;
+        let (area, words) = self.watch.ask(group, sent);
+        assert_eq!(area, "team");
+        let page = |word: &str| word[1..].parse::<u32>().unwrap();
+        let marks = words.split(" OR ").map(page).map(|page| (page, (self.marks[page as usize], 0)));
+        self.watch.answered(group, &marks.collect(), false, sent);
+    }
+
+    /// `hours` in which the schedule looks at one page after the other, and a search or an alarm has its turn between.
+    fn play(&mut self, kind: Kind, hours: u64) {
+        for second in 0..hours * 3_600 {
+            self.now = self.now.plus_ms(SECOND);
+            if second % 20 == 0 {
+                let page = (second / 2_000 * 7 % self.marks.len() as u64) as usize;
+                self.stale[page] = true;
+                if kind.one_in > 0 && second / 20 % kind.one_in == 0 {
+                    self.marks[page] += 1;
+                }
+                if kind.all {
+                    self.marks.iter_mut().for_each(|mark| *mark += 1);
+                }
+            }
+            self.slot += 1;
+            match self.watch.turn(self.slot, self.now) {
+                Turn::Look(page) => {
+                    self.looks += 1;
+                    *(if self.stale[page as usize] { &mut self.found } else { &mut self.wasted }) += 1;
+                    self.look(page);
+                }
+                Turn::Ask(group) => self.ask(group),
+                Turn::Schedule(slot) => {
+                    // What was edited last is hot, as in the real schedule.
+                    let hot = (second / 2_000 * 7 % self.marks.len() as u64) as u32;
+                    let next = (slot / 4 % self.marks.len() as u64) as u32;
+                    self.look(if slot % 4 == 2 { hot } else { next });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn it_is_used_where_marks_move_and_only_there() {
+    for (one_in, all, used) in [(1, false, true), (2, false, true), (0, false, false), (0, true, false)] {
+        let mut world = World::new(120, Belief::default());
+        world.play(Kind { one_in, all }, 12);
+        let belief = world.watch.belief();
+        assert_eq!(world.watch.is_on(), used, "one in {one_in}, all {all}: {belief:?}");
+        if used {
+            assert!(world.found > 5 * world.wasted, "{} found, {} wasted", world.found, world.wasted);
+        } else {
+            assert!(world.watch.asks() < 150, "{} searches for nothing: {belief:?}", world.watch.asks());
+        }
+    }
+}
+
+#[test]
+fn it_ends_by_itself_when_the_service_changes_and_begins_again() {
+    let mut world = World::new(80, Belief::default());
+    let (moves, still) = (Kind { one_in: 1, all: false }, Kind { one_in: 0, all: false });
+    world.play(moves, 4);
+    assert!(world.watch.is_on());
+    world.play(still, 12);
+    assert!(!world.watch.is_on(), "{:?}", world.watch.belief());
+    let asks = world.watch.asks();
+    world.play(still, 12);
+    assert!(world.watch.asks() - asks < 60, "{} searches in half a day", world.watch.asks() - asks);
+    world.play(moves, 60);
+    assert!(world.watch.is_on(), "{:?}", world.watch.belief());
+}
+
+#[test]
+fn what_was_learned_outlives_a_restart_and_the_first_answers_are_no_alarms() {
+    let learned = Belief { seen: 20.0, unseen: 1.0, right: 20.0, wrong: 0.0, vain: 0 };
+    let mut world = World::new(80, learned);
+    assert!(world.watch.is_on());
+    world.marks.iter_mut().for_each(|mark| *mark = 17);
+    for _ in 0..12 {
+        world.now = world.now.plus_ms(SECOND);
+        world.slot += 1;
+        if let Turn::Ask(group) = world.watch.turn(world.slot, world.now) {
+            world.ask(group);
+        }
+    }
+    assert_eq!((world.watch.alarms(), world.watch.asks()), (0, 2));
+}
+
+#[test]
+fn the_oldest_look_and_what_is_edited_keep_their_slots() {
+    let learned = Belief { seen: 20.0, unseen: 0.0, right: 20.0, wrong: 0.0, vain: 0 };
+    let mut world = World::new(2_000, learned);
+    let mut looks = BTreeMap::new();
+    for _ in 0..8_000 {
+        world.now = world.now.plus_ms(SECOND);
+        world.slot += 1;
+        // Everything moves a little, all the time: as many alarms as there can be.
+        let at = (world.slot * 13 % 2_000) as usize;
+        world.marks[at] += 1;
+        world.stale[at] = true;
+        match world.watch.turn(world.slot, world.now) {
+            Turn::Look(page) => world.look(page),
+            Turn::Ask(group) => world.ask(group),
+            Turn::Schedule(slot) => *looks.entry(slot % 4).or_insert(0) += 1,
+        }
+    }
+    assert!(looks[&0] >= 2_000, "every fourth look is the oldest one's: {looks:?}");
+}
+
+#[test]
+fn a_mark_that_moved_before_the_look_or_by_our_own_hand_is_no_alarm() {
+    let learned = Belief { seen: 20.0, unseen: 0.0, right: 20.0, wrong: 0.0, vain: 0 };
+    for own in [false, true] {
+        let mut world = World::new(5, learned);
+        world.ask(0);
+        world.marks[3] += 1;
+        world.stale[3] = true;
+        if own {
+            world.watch.pushed(&3, world.now);
+        } else {
+            world.look(3);
+        }
+        // It left before the service had taken in the change.
+        world.ask(0);
+        world.now = world.now.plus_ms(2 * INDEXED_MS);
+        world.ask(0);
+        assert_eq!(world.watch.alarms(), 0, "own: {own}");
+        world.marks[3] += 1;
+        world.now = world.now.plus_ms(SECOND);
+        world.ask(0);
+        assert_eq!(world.watch.alarms(), 1, "own: {own}");
+        assert_eq!(world.watch.turn(1, world.now), Turn::Look(3));
+        assert_eq!(world.watch.alarms(), 0);
+    }
+}
+
+#[test]
+fn a_page_that_no_search_finds_is_let_go_and_one_that_vanishes_is_looked_at() {
+    let learned = Belief { seen: 20.0, unseen: 0.0, right: 20.0, wrong: 0.0, vain: 0 };
+    let mut watch: Watch<u32> = Watch::new(learned);
+    let now = Timestamp(1_000_000);
+    (0..3).for_each(|page| watch.enrol(page, "team", format!("w{page}"), now));
+    let shows = |pages: &[u32]| pages.iter().map(|page| (*page, (1, 1))).collect::<BTreeMap<_, _>>();
+    assert_eq!(watch.ask(0, now), ("team".to_owned(), "w0 OR w1 OR w2".to_owned()));
+    watch.answered(0, &shows(&[0, 1]), false, now);
+    assert_eq!((watch.word(&2), watch.word(&1)), (None, Some("w1")));
+    watch.answered(0, &shows(&[0]), true, now.plus_ms(1));
+    assert_eq!(watch.alarms(), 0, "a full answer may have left it out");
+    watch.answered(0, &shows(&[0]), false, now.plus_ms(2));
+    assert_eq!(watch.alarms(), 1);
+}
+
+#[test]
+fn crowded_groups_are_halved_and_failing_searches_rest() {
+    let mut watch: Watch<u32> = Watch::new(Belief { seen: 20.0, ..Belief::default() });
+    let now = Timestamp(1_000_000);
+    (0..80).for_each(|page| watch.enrol(page, if page < 40 { "a" } else { "b" }, format!("w{page}"), now));
+    watch.ask(0, now);
+    watch.answered(0, &BTreeMap::new(), true, now);
+    assert_eq!((watch.pages(0).len(), watch.pages(1).len(), watch.pages(2).len()), (20, 40, 20));
+    watch.failed(1, true, now);
+    assert_eq!((watch.pages(1).len(), watch.pages(3).len()), (20, 20));
+    assert_eq!(watch.turn(1, now.plus_ms(FAILED_MS - 1)), Turn::Schedule(1), "it rests");
+    assert!(matches!(watch.turn(1, now.plus_ms(FAILED_MS)), Turn::Ask(_)));
+    for _ in 0..40 {
+        watch.failed(0, false, now);
+    }
+    assert!(matches!(watch.turn(1, now.plus_ms(FAILED_MS << 9)), Turn::Ask(_)), "not for ever");
+}

@@ -1,0 +1,131 @@
+//! Which word of a page the service's search finds it by: one that hardly any other page has. How many pages have a word
+//! is counted by its beginning, so that words with one stem count as one, and roughly, in a table of fixed size: a word
+//! that is thought too common is only not chosen.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+const CELLS: usize = 1 << 16;
+/// A stem is seldom shorter than what two words with one stem have in common here.
+const BEGINNING: usize = 6;
+const LETTERS: std::ops::RangeInclusive<usize> = 4..=24;
+const DIGITS: std::ops::RangeInclusive<usize> = 2..=12;
+/// A word that more pages than this have is no page's own.
+const OWNERS: u8 = 2;
+
+/// In how many pages each word stands.
+#[derive(Debug)]
+pub(crate) struct Counts(Vec<u8>);
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self(vec![0; CELLS])
+    }
+}
+
+impl Counts {
+    /// One more page has these words.
+    pub(crate) fn add(&mut self, words: &BTreeSet<String>) {
+        let cells: BTreeSet<usize> = words.iter().map(|word| cell(word)).collect();
+        for at in cells {
+            self.0[at] = self.0[at].saturating_add(1);
+        }
+    }
+
+    /// The word that a page is best found by, other than `not`.
+    pub(crate) fn choose<'a>(&self, words: &'a BTreeSet<String>, not: Option<&str>) -> Option<&'a str> {
+        let words = words.iter().map(String::as_str).filter(|word| Some(*word) != not);
+        let rated = words.map(|word| (self.0[cell(word)], std::cmp::Reverse(word.len()), word));
+        rated.min().filter(|(owners, ..)| *owners <= OWNERS).map(|(.., word)| word)
+    }
+}
+
+fn cell(word: &str) -> usize {
+    let hash = word.chars().take(BEGINNING).fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| {
+        (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash >> 40) as usize % CELLS
+}
+
+/// The words of blocks that any search takes for one word each, in lower case: between spaces, and of letters and digits.
+pub(crate) fn words(blocks: &[Value]) -> BTreeSet<String> {
+    let mut lines = String::new();
+    blocks.iter().for_each(|block| add_lines(block, &mut lines));
+    let bare = lines.split_whitespace().map(|word| word.trim_matches(|c| ",.;:!?¡¿()\"'«»".contains(c)));
+    let fits = |word: &&str| {
+        let long = word.chars().count();
+        word.chars().all(char::is_alphanumeric)
+            && (LETTERS.contains(&long)
+                || (word.bytes().all(|b| b.is_ascii_digit()) && DIGITS.contains(&long)))
+    };
+    bare.filter(fits).map(str::to_lowercase).collect()
+}
+
+/// A line for each block: styled runs of one word stand beside each other.
+fn add_lines(value: &Value, lines: &mut String) {
+    match value {
+        Value::Array(all) => {
+            for one in all {
+                match &one["text"] {
+                    Value::String(text) => lines.push_str(text),
+                    _ => add_lines(one, lines),
+                }
+            }
+        }
+        Value::Object(map) => {
+            let is_link = map.get("type").is_some_and(|kind| kind == "link");
+            for key in ["content", "rows", "cells", "children"] {
+                if let Some(inner) = map.get(key) {
+                    add_lines(inner, lines);
+                }
+                if !is_link {
+                    lines.push('\n');
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(block: Value, expected: &[&str]) {
+        let found: Vec<String> = words(&[block]).into_iter().collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn only_what_is_one_word_to_every_search_is_a_word() {
+        let say = |text: &str| json!({ "type": "paragraph", "content": [{ "type": "text", "text": text }] });
+        check(say("El Jardín, (zanahorias)"), &["jardín", "zanahorias"]);
+        check(say("de la y 7 42 2026 a1"), &["2026", "42"]);
+        check(say("ana@site.example semi-colon http://x.example/garden snake_case don't"), &[]);
+        let run = |text: &str| json!({ "type": "text", "text": text });
+        let link = json!({ "type": "link", "href": "x", "content": [run("ahorias")] });
+        check(json!({ "content": [run("zan"), link, run(" rojas")] }), &["rojas", "zanahorias"]);
+        let row = |a: &str, b: &str| json!({ "cells": [{ "content": [run(a)] }, [run(b)]] });
+        check(
+            json!({ "content": { "type": "tableContent", "rows": [row("uvas", "peras"), row("higos", "limas")] } }),
+            &["higos", "limas", "peras", "uvas"],
+        );
+        check(json!({ "content": "x", "children": [say("dentro"), say("fuera")] }), &["dentro", "fuera"]);
+    }
+
+    #[test]
+    fn a_page_gets_a_word_of_its_own_or_none() {
+        let set = |text: &str| text.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
+        let mut counts = Counts::default();
+        let pages =
+            [set("tomate común calabacín"), set("tomate común calabacines"), set("común calabacín pez")];
+        pages.iter().for_each(|page| counts.add(page));
+        assert_eq!(counts.choose(&pages[0], None), Some("tomate"), "two stems that are one count as one");
+        assert_eq!(counts.choose(&pages[2], None), Some("pez"));
+        assert_eq!(counts.choose(&pages[2], Some("pez")), None, "what all have is nobody's");
+    }
+}

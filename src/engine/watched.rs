@@ -1,0 +1,215 @@
+//! The search as a watch, in the engine: which pages it watches and by which words, and what its answers mean for the
+//! schedule. Nothing that a search shows is believed; it only says where to look. How it learns is in `watch`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::flight::{Flight, Purpose};
+use super::watch::words::{self, Counts};
+use super::watch::{Belief, Turn, Watch};
+use super::{Engine, StoreError};
+use crate::model::{
+    Blocks, ContentHash, Effect, Found, HITS_MAX, PageId, Presence, Search, ServiceError, ServiceReply,
+    Timestamp, WorkspaceId,
+};
+
+/// Pages whose words are read between two requests.
+const READ_AT_ONCE: usize = 16;
+const READ_EVERY_MS: i64 = 1_000;
+/// Where what has been learned is kept.
+const BELIEF: &str = "search_watch";
+
+/// The watch, and the words that it is fed with.
+#[derive(Debug)]
+pub(super) struct Watched {
+    watch: Watch<PageId>,
+    counts: Counts,
+    counted: BTreeSet<PageId>,
+    /// Pages that have been given a word, or have none to give.
+    tried: BTreeSet<PageId>,
+    read_at: Timestamp,
+    kept: Belief,
+}
+
+impl Watched {
+    pub(super) fn new(kept: Option<&str>) -> Self {
+        let kept = kept.map(read_belief).unwrap_or_default();
+        Self {
+            watch: Watch::new(kept),
+            counts: Counts::default(),
+            counted: BTreeSet::new(),
+            tried: BTreeSet::new(),
+            read_at: Timestamp::default(),
+            kept,
+        }
+    }
+}
+
+impl Engine {
+    /// Where the service's search has been found to show changes: which part of them, from 0 to 1.
+    #[must_use]
+    pub fn search_shows(&self) -> Option<f64> {
+        let belief = self.watched.watch.belief();
+        belief.pays().then(|| belief.seen / (belief.seen + belief.unseen))
+    }
+
+    /// Reads the words of some pages that are not watched yet. Words are counted first, so that each page's is rare.
+    pub(super) fn tend_watch(&mut self) -> Result<(), StoreError> {
+        let belief = self.watched.watch.belief();
+        if belief != self.watched.kept {
+            self.watched.kept = belief;
+            self.store.set_meta(BELIEF, &write_belief(&belief))?;
+        }
+        if self.now < self.watched.read_at {
+            return Ok(());
+        }
+        self.watched.read_at = self.now.plus_ms(READ_EVERY_MS);
+        for page in self.watched.watch.take_wordless() {
+            // Its word is no word to the service; another one is tried when its text has changed.
+            tracing::debug!(%page, "a search does not find it");
+        }
+        if self.polled().filter(|node| node.remote.body.is_some()).count() < self.settings.watch_from
+            || self.full_pass.is_some()
+        {
+            return Ok(());
+        }
+        let uncounted = self.unread_words(&self.watched.counted);
+        for page in &uncounted {
+            let words = self.words_of(page)?;
+            self.watched.counts.add(&words);
+            self.watched.counted.insert(page.clone());
+        }
+        if uncounted.is_empty() {
+            for page in self.unread_words(&self.watched.tried) {
+                let words = self.words_of(&page)?;
+                self.watch_by_one_of(&page, &words);
+            }
+        }
+        Ok(())
+    }
+
+    fn unread_words(&self, done: &BTreeSet<PageId>) -> Vec<PageId> {
+        let known = self.polled().filter(|node| node.remote.body.is_some());
+        known.map(|node| &node.id).filter(|id| !done.contains(id)).take(READ_AT_ONCE).cloned().collect()
+    }
+
+    fn words_of(&self, page: &PageId) -> Result<BTreeSet<String>, StoreError> {
+        let body = self.trees.pages.get(page).and_then(|node| node.remote.body);
+        let blocks = body.map(|hash| self.store.body(hash)).transpose()?.flatten();
+        Ok(words::words(&blocks.unwrap_or_default()))
+    }
+
+    fn watch_by_one_of(&mut self, page: &PageId, words: &BTreeSet<String>) {
+        self.watched.tried.insert(page.clone());
+        let Some(area) = self.trees.pages.get(page).map(|node| node.workspace.to_string()) else { return };
+        let Watched { watch, counts, .. } = &mut self.watched;
+        let word = counts.choose(words, watch.word(page)).map(str::to_owned);
+        match word {
+            Some(word) => watch.enrol(page.clone(), &area, word, self.now),
+            None => watch.leave(page),
+        }
+    }
+
+    /// A look at a page found another body, or the same.
+    pub(super) fn watch_looked(&mut self, page: &PageId, changed: Option<&Blocks>, sent: Timestamp) {
+        self.watched.watch.looked(page, changed.is_some(), sent, self.now);
+        let Some(blocks) = changed.filter(|_| self.watched.tried.contains(page)) else { return };
+        let words = words::words(blocks);
+        if self.watched.watch.word(page).is_none_or(|word| !words.contains(word)) {
+            self.watch_by_one_of(page, &words);
+        }
+    }
+
+    /// espejo itself changed the page's text.
+    pub(super) fn watch_pushed(&mut self, page: &PageId) {
+        self.watched.watch.pushed(page, self.now);
+    }
+
+    /// Whether a page waits to be looked at because the search shows that it changed.
+    pub(super) fn watch_alarms(&self) -> bool {
+        self.watched.watch.alarms() > 0
+    }
+
+    /// What this slot of the background is spent on, or which slot of the schedule it is.
+    pub(super) fn next_watch(&mut self, slot: u64) -> Result<(Effect, Purpose), u64> {
+        loop {
+            match self.watched.watch.turn(slot, self.now) {
+                Turn::Schedule(slot) => return Err(slot),
+                Turn::Look(page) if self.is_watched(&page) && self.may_be_looked_at(&page) => {
+                    tracing::debug!(%page, "the search shows that it changed");
+                    return Ok(Self::poll_of(&page));
+                }
+                Turn::Look(_) => {}
+                Turn::Ask(group) => {
+                    for page in self.watched.watch.pages(group).to_vec() {
+                        if !self.is_watched(&page) {
+                            self.watched.watch.leave(&page);
+                            self.watched.tried.remove(&page);
+                        }
+                    }
+                    let (area, words) = self.watched.watch.ask(group, self.now);
+                    let Ok(workspace) = WorkspaceId::new(&area) else { return Err(slot) };
+                    if words.is_empty() {
+                        self.watched.watch.answered(group, &BTreeMap::new(), false, self.now);
+                        continue;
+                    }
+                    let search = Search { workspace, words, limit: HITS_MAX };
+                    return Ok((Effect::Search(Box::new(search)), Purpose::Watch { group }));
+                }
+            }
+        }
+    }
+
+    fn is_watched(&self, page: &PageId) -> bool {
+        self.trees.pages.get(page).is_some_and(|node| {
+            node.remote.presence == Presence::Listed
+                && node.remote.body.is_some()
+                && self.is_live(&node.workspace)
+        })
+    }
+
+    /// Takes in the answer to a search of the watch.
+    pub(super) fn watch_answered(
+        &mut self,
+        flight: &Flight,
+        group: usize,
+        result: Result<ServiceReply, ServiceError>,
+    ) {
+        match result {
+            Ok(ServiceReply::Found(Found { hits, skipped })) => {
+                let full = hits.len() + skipped.len() >= usize::from(HITS_MAX) || !skipped.is_empty();
+                let pages = hits.iter().filter(|hit| hit.kind == "page");
+                let marks = pages.filter_map(|hit| {
+                    let text = hit.snippet.as_deref().map(|text| ContentHash::of(text.as_bytes()).0);
+                    let begins =
+                        text.and_then(|hash| hash.first_chunk().copied()).map_or(0, u64::from_le_bytes);
+                    Some((PageId::new(&hit.id).ok()?, (hit.rank.to_bits(), begins)))
+                });
+                self.watched.watch.answered(group, &marks.collect(), full, flight.sent_at);
+            }
+            Ok(_) => self.watched.watch.failed(group, false, self.now),
+            Err(error) => {
+                tracing::debug!(%error, "a search of the watch failed");
+                let too_much = matches!(&error, ServiceError::Rejected { .. });
+                self.watched.watch.failed(group, too_much, self.now);
+            }
+        }
+    }
+}
+
+fn write_belief(belief: &Belief) -> String {
+    let Belief { seen, unseen, right, wrong, vain } = belief;
+    format!("{seen:.4} {unseen:.4} {right:.4} {wrong:.4} {vain}")
+}
+
+/// What cannot be read was never learned.
+fn read_belief(kept: &str) -> Belief {
+    let mut parts = kept.split(' ').map(|part| part.parse::<f64>().ok().filter(|n| (0.0..1e6).contains(n)));
+    let mut next = || parts.next().flatten();
+    let read = || -> Option<Belief> {
+        let (seen, unseen, right, wrong) = (next()?, next()?, next()?, next()?);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
+        Some(Belief { seen, unseen, right, wrong, vain: next()? as u32 })
+    };
+    let mut read = read;
+    read().unwrap_or_default()
+}

@@ -1,0 +1,117 @@
+//! The service's search as a watch, in the real engine on a clock of its own: used where what it shows of a page moves with
+//! the page's text, and left alone where it does not.
+
+use espejo::emulator::Choices;
+use espejo::model::{Blocks, PageId};
+use serde_json::{Value, json};
+
+use crate::run::Run;
+use crate::script::Script;
+
+const MINUTE: i64 = 60_000;
+const PAGES: usize = 60;
+
+fn paragraph(id: String, text: &str) -> Value {
+    let props = json!({ "textColor": "default", "backgroundColor": "default", "textAlignment": "left" });
+    let run = json!({ "type": "text", "text": text, "styles": {} });
+    json!({ "id": id, "type": "paragraph", "props": props, "content": [run], "children": [] })
+}
+
+/// Longer than a snippet before anything is the page's own, so that only the rank can move.
+fn content(page: usize, saves: usize) -> Blocks {
+    let same = "entre todas las cosas que se dicen en todas las páginas ".repeat(4);
+    let own = format!("{}{} y nada más", ["k", "m", "p", "t"][page % 4].repeat(2), 10_000 + page * 37);
+    let mut blocks = vec![paragraph(format!("{page}-a"), &same), paragraph(format!("{page}-b"), &own)];
+    blocks.extend((0..saves).map(|save| paragraph(format!("{page}-s{save}"), "otra cosa dicha")));
+    blocks
+}
+
+struct Watching {
+    run: Run,
+    pages: Vec<PageId>,
+    saves: Vec<usize>,
+}
+
+impl Watching {
+    fn new(by_length: bool) -> Self {
+        let mut scene = Script::draw(11, 0).scene;
+        (scene.pages, scene.budget, scene.hints_lost, scene.rest_ms) = (1, 60, 0, 0);
+        let mut run = Run::new(scene, false).unwrap();
+        let space = run.service.workspace.clone();
+        let world = &mut run.service.world;
+        world.choose(Choices { search_rank_by_length: by_length, ..Choices::default() });
+        let make = |page| world.app_create(&space, None, &format!("Página {page}"), content(page, 0));
+        let pages: Vec<PageId> = (0..PAGES).map(make).collect();
+        pages.iter().for_each(|page| run.service.learn(page));
+        run.pump().unwrap();
+        let mut watching = Self { run, pages, saves: vec![0; PAGES] };
+        watching.pass(10 * MINUTE);
+        watching
+    }
+
+    fn pass(&mut self, ms: i64) {
+        self.run.pass_until(self.run.now_ms + ms).unwrap();
+    }
+
+    fn save(&mut self, page: usize) {
+        self.saves[page] += 1;
+        let id = self.pages[page].clone();
+        assert!(self.run.service.world.app_edit(&id, content(page, self.saves[page])));
+        self.run.service.learn(&id);
+    }
+
+    /// Somebody works in one page after the other.
+    fn sessions(&mut self, count: usize) {
+        for session in 0..count {
+            for save in 0..20 {
+                self.save(session * 7 % PAGES);
+                self.pass(15_000 + 2_000 * save);
+            }
+            self.pass(5 * MINUTE);
+        }
+    }
+
+    fn asked(&self, path: &str) -> usize {
+        self.run.service.world.log().entries().filter(|entry| entry.path == path).count()
+    }
+
+    /// How long the first save after a long silence takes to be asked for, in seconds.
+    fn noticed_after(&mut self, page: usize) -> i64 {
+        self.pass(20 * MINUTE);
+        let path = format!("/pages/{}", self.pages[page]);
+        let before = self.asked(&path);
+        self.save(page);
+        let looked = |after: &Self| after.asked(&path) > before;
+        (0..600)
+            .find(|_| {
+                self.pass(1_000);
+                looked(self)
+            })
+            .unwrap_or(600)
+    }
+}
+
+#[test]
+fn the_search_is_watched_where_its_rank_moves() {
+    let mut moves = Watching::new(true);
+    moves.sessions(4);
+    let shows = moves.run.engine.as_ref().unwrap().search_shows();
+    assert!(shows.is_some_and(|part| part > 0.8), "{shows:?}, {} searches", moves.asked("/search"));
+    let late: Vec<i64> = [20, 33, 46].map(|page| moves.noticed_after(page)).to_vec();
+    assert!(late.iter().all(|late| *late <= 45), "{late:?}");
+    assert!(moves.run.service.world.log().most_in_any_minute() <= 60);
+    // What was learned is there after a crash.
+    moves.run.die();
+    moves.pass(5 * MINUTE);
+    assert!(moves.run.engine.as_ref().unwrap().search_shows().is_some());
+    let late = moves.noticed_after(25);
+    assert!(late <= 45, "{late}");
+
+    let mut still = Watching::new(false);
+    still.sessions(4);
+    assert_eq!(still.run.engine.as_ref().unwrap().search_shows(), None);
+    let asked = still.asked("/search");
+    assert!((1..60).contains(&asked), "{asked} searches");
+    still.pass(240 * MINUTE);
+    assert!(still.asked("/search") - asked <= 4, "{} more", still.asked("/search") - asked);
+}
