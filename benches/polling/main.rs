@@ -128,6 +128,5 @@ fn tell(pages: usize, policy: Policy, mut all: Outcome) -> bool {
     // What hardly shows is learned in days; what is guaranteed holds at once.
     let is_held_to_all = matches!(policy, Policy::Espejo | Policy::Watch(20..));
     let guaranteed = matches!(policy, Policy::RoundRobin | Policy::Clairvoyant) || all.oldest_laps <= 2.5;
-    pages != 1_000
-        || (guaranteed && (!is_held_to_all || (middle <= 15.0 && soon >= 0.7 && average < 160.0)))
+    pages != 1_000 || (guaranteed && (!is_held_to_all || (middle <= 15.0 && soon >= 0.7 && average < 160.0)))
 }
