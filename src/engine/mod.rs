@@ -51,7 +51,7 @@ pub use storage::StorageSummary;
 use crate::markdown::Allowed;
 use crate::model::{
     ContentHash, Effect, EffectId, Event, Intent, MirrorPath, Outcome, PageId, Request, Sent, Settings,
-    Timestamp, WorkspaceId,
+    Timestamp, WorkspaceId, folder_of,
 };
 use crate::store::{Store, StoreError, Writing};
 use flight::{Flight, Purpose};
@@ -97,6 +97,9 @@ pub struct Engine {
     // The work.
     /// Pages whose next act is not known to be nothing.
     active: BTreeSet<PageId>,
+    /// All pages are to be among them, and are put there before anything is decided.
+    all_woken: bool,
+    rounds: act::Rounds,
     /// What is known of pages in this run only.
     moments: BTreeMap<PageId, Moment>,
     /// No page waits for a time after this one: most of the time none waits, and none is looked through.
@@ -253,6 +256,8 @@ impl Engine {
             refusals: BTreeMap::new(),
             allowed: BTreeMap::new(),
             active,
+            all_woken: false,
+            rounds: act::Rounds::default(),
             moments: BTreeMap::new(),
             retries_until: Timestamp::default(),
             removals: Vec::new(),
@@ -303,6 +308,7 @@ impl Engine {
             }
         }
         self.attention.stir();
+        self.rounds.stir();
         self.store.commit()
     }
 
@@ -314,6 +320,7 @@ impl Engine {
         self.advance(now);
         let choice = match self.next_disk_effect()? {
             Some(choice) => Some(choice),
+            None if !self.rounds.is_over() => None,
             None => match self.next_beside() {
                 Some(choice) => Some(choice),
                 None => self.next_request()?,
@@ -344,6 +351,9 @@ impl Engine {
     #[must_use]
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.now);
+        if !self.rounds.is_over() && !self.is_at_the_disk() {
+            return Some(now.plus_ms(1));
+        }
         let mut at = self.watch.next_due().min(self.next_purge());
         if self.may_ask_more() {
             at = at.min(self.next_request_due(now));
@@ -426,9 +436,34 @@ impl Engine {
         self.active.insert(page.clone());
     }
 
-    /// Places depend on each other: after one changed, every page is asked again.
+    /// Places depend on each other: after one changed, every page is asked again. Only noted: ten thousand files that were
+    /// moved at once say so ten thousand times.
     fn wake_all(&mut self) {
-        self.active.extend(self.trees.pages.keys().cloned());
+        self.all_woken = true;
+    }
+
+    /// Whether all pages had to be woken; now they are.
+    fn wake_who_must(&mut self) -> bool {
+        let all = std::mem::take(&mut self.all_woken);
+        if all {
+            self.active.extend(self.trees.pages.keys().cloned());
+        }
+        all
+    }
+
+    /// What depends on this page having its file in its place: the pages beneath it on either side.
+    fn wake_beneath(&mut self, page: &PageId, file: &MirrorPath) {
+        self.active.extend(self.trees.subtree(page));
+        if let Some(folder) = folder_of(file) {
+            let inside = self.trees.files.range(folder.clone()..).map(|(_, file)| file);
+            let inside = inside.take_while(|file| file.path.as_str().starts_with(folder.as_str()));
+            self.active.extend(inside.filter_map(|file| file.page.clone()));
+        }
+    }
+
+    /// Whether an effect in the line of disk effects is under way.
+    fn is_at_the_disk(&self) -> bool {
+        self.flights.values().any(|flight| flight.purpose.is_disk())
     }
 
     fn requests_under_way(&self) -> usize {
