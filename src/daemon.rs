@@ -332,10 +332,11 @@ impl Daemon {
             while let Some(done) = under_way.join_next().await {
                 self.end(done)?;
             }
-            Ok(())
+            Ok::<(), StoreError>(())
         };
         // What does not end in time is like a crash at that moment.
-        tokio::time::timeout(STOP_WITHIN, all).await.unwrap_or(Ok(()))
+        tokio::time::timeout(STOP_WITHIN, all).await.unwrap_or(Ok(()))?;
+        self.engine.commit()
     }
 }
 

@@ -13,8 +13,8 @@ use crate::store::{Conflict, StoreError};
 const TURNS_MAX: usize = 12;
 
 /// So many pages are decided on in one turn of the loop, which takes some milliseconds. When every page was woken, a turn
-/// for all of them would keep a person's edit waiting.
-const DECIDED_AT_ONCE: usize = 500;
+/// for all of them would keep a person's edit waiting. Few in debug builds, so that tests of small folders see portions.
+const DECIDED_AT_ONCE: usize = if cfg!(debug_assertions) { 7 } else { 500 };
 
 /// A walk over the pages that wait for a decision, in portions.
 #[derive(Debug, Default)]

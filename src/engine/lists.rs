@@ -36,6 +36,17 @@ pub(super) struct Lists {
     pub(super) last_seen: BTreeMap<MirrorPath, Stamp>,
 }
 
+/// Whether a list's entry says of a page what is known of it: taking it in would change nothing.
+fn is_known(node: &Node, meta: &PageMeta) -> bool {
+    let remote = &node.remote;
+    remote.presence == Presence::Listed
+        && remote.position == meta.position
+        && remote.parent == meta.parent
+        && remote.title == meta.title
+        && remote.icon == meta.icon
+        && node.workspace == meta.workspace
+}
+
 /// A pass over everything, begun at a moment.
 #[derive(Debug)]
 pub(super) struct FullPass {
@@ -256,6 +267,10 @@ impl Engine {
 
     fn page_listed(&mut self, flight: &Flight, meta: PageMeta) -> Result<(), StoreError> {
         let now = self.now;
+        // Most entries of most lists say what is known, and nothing is copied for them.
+        if self.trees.pages.get(&meta.id).is_some_and(|node| is_known(node, &meta)) {
+            return Ok(());
+        }
         let Some(mut node) = self.trees.pages.get(&meta.id).cloned() else {
             let mut seen = poll::fresh(now);
             // New in a list that was complete before: somebody is making it now.

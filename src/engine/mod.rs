@@ -59,6 +59,8 @@ use trees::Trees;
 
 /// How many requests may be under way at once.
 const REQUESTS_AT_ONCE: usize = 6;
+/// How many looks at files are committed together at most: a checkout that rewrote thousands is no fsync for each.
+const LOOKS_A_COMMIT: u32 = 200;
 
 /// The state machine.
 #[derive(Debug)]
@@ -110,6 +112,9 @@ pub struct Engine {
     attention: attention::Board,
     boards: boards::Boards,
     happened: Vec<Happening>,
+    /// Answered looks at files that are not committed yet, and whether anything else is not.
+    looks_held: u32,
+    more_held: bool,
     asked: asked::Asked,
     opened: opened::Opened,
     searching: searching::Searching,
@@ -265,6 +270,8 @@ impl Engine {
             attention: attention::Board::default(),
             boards,
             happened: Vec::new(),
+            looks_held: 0,
+            more_held: false,
             asked: asked::Asked::default(),
             opened: opened::Opened::default(),
             searching: searching::Searching::default(),
@@ -283,6 +290,7 @@ impl Engine {
     /// [`StoreError`] when what was seen could not be recorded; the driver must stop and start again.
     pub fn handle(&mut self, event: Event, now: Timestamp) -> Result<(), StoreError> {
         self.advance(now);
+        let is_asked = matches!(event, Event::Asked(_));
         match event {
             Event::Hint(path) => self.watch.hint(path, self.now, self.settings.pages.settle_ms),
             Event::Opened(path) => {
@@ -309,7 +317,9 @@ impl Engine {
         }
         self.attention.stir();
         self.rounds.stir();
-        self.store.commit()
+        // Whoever asked is told that it is taken. What was answered is committed with what follows from it, before that
+        // leaves: until then it is the case of an answer that has not come yet.
+        if is_asked { self.commit() } else { Ok(()) }
     }
 
     /// The next thing to do, if there is one now. Call until it answers `None`.
@@ -329,7 +339,10 @@ impl Engine {
         let Some((effect, purpose)) = choice else {
             self.tend_history()?;
             self.refresh_attention()?;
-            self.store.commit()?;
+            let is_looking = self.flights.values().any(|flight| flight.purpose.is_disk_look());
+            if !is_looking || !self.may_wait() {
+                self.commit()?;
+            }
             return Ok(None);
         };
         self.attention.stir();
@@ -341,8 +354,11 @@ impl Engine {
             self.pace.sent(id.0, class, reserve, self.now);
             self.store.note_request(id.0, self.now)?;
         }
+        let rests_on_nothing = purpose.is_disk_look();
         self.flights.insert(id, Flight { purpose, tick: self.tick, sent_at: self.now });
-        self.store.commit()?;
+        if !rests_on_nothing || !self.may_wait() {
+            self.commit()?;
+        }
         tracing::debug!(id = id.0, effect = flight::name_of(&effect), "issued");
         Ok(Some((id, effect)))
     }
@@ -376,6 +392,22 @@ impl Engine {
         Some(if at <= now { now.plus_ms(1_000) } else { at })
     }
 
+    /// Makes what was taken in durable. [`Engine::next_effect`] does so by itself; this is for a driver that stops.
+    ///
+    /// # Errors
+    /// [`StoreError`] as [`Engine::handle`].
+    pub fn commit(&mut self) -> Result<(), StoreError> {
+        self.looks_held = 0;
+        self.more_held = false;
+        self.store.commit()
+    }
+
+    /// Whether nothing but looks at files is to be committed, and few of them: they are made durable together. A kill
+    /// loses what was seen, which is seen again; no effect has left that rests on it.
+    fn may_wait(&self) -> bool {
+        !self.more_held && self.looks_held < LOOKS_A_COMMIT
+    }
+
     /// Lets everything in memory go, as a crash does, and gives the store back.
     #[must_use]
     pub fn into_store(mut self) -> Store {
@@ -402,6 +434,11 @@ impl Engine {
     fn done(&mut self, id: EffectId, outcome: Outcome) -> Result<(), StoreError> {
         let Some(flight) = self.flights.remove(&id) else { return Ok(()) };
         self.tick += 1;
+        if flight.purpose.is_disk_look() {
+            self.looks_held += 1;
+        } else {
+            self.more_held = true;
+        }
         if let Purpose::Storage(task) = flight.purpose.clone() {
             return self.storage_done(&flight, id, task, outcome);
         }
