@@ -338,6 +338,7 @@ impl Engine {
         };
         let Some((effect, purpose)) = choice else {
             self.tend_history()?;
+            self.save_positions()?;
             self.refresh_attention()?;
             let is_looking = self.flights.values().any(|flight| flight.purpose.is_disk_look());
             if !is_looking || !self.may_wait() {
@@ -367,7 +368,8 @@ impl Engine {
     #[must_use]
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.now);
-        if !self.rounds.is_over() && !self.is_at_the_disk() {
+        let round_goes_on = !self.rounds.is_over() && !self.is_at_the_disk();
+        if round_goes_on || !self.positions_are_saved() {
             return Some(now.plus_ms(1));
         }
         let mut at = self.watch.next_due().min(self.next_purge());

@@ -178,7 +178,7 @@ impl Walk {
         thread::scope(|scope| {
             // Who cannot be had does not help; the first hand lists all by itself.
             let others: Vec<_> =
-                (1..hands).filter_map(|_| thread::Builder::new().spawn_scoped(scope, &help).ok()).collect();
+                (1..hands).filter_map(|_| thread::Builder::new().spawn_scoped(scope, help).ok()).collect();
             let mut ended = self.share(root, steps, &shared);
             for other in others {
                 match other.join() {
