@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 pub use pass::{Pass, PassState, stopped};
 use under_way::UnderWay;
@@ -30,6 +31,8 @@ const STOP_WITHIN: Duration = Duration::from_secs(5);
 const WATCH_CHECK: Duration = Duration::from_secs(10);
 /// How often the trash is looked through for days that are over.
 const TRASH_CHECK: Duration = Duration::from_secs(3_600);
+/// A turn of the loop that takes longer keeps everything else waiting, and is told of.
+const LONG_TURN: Duration = Duration::from_millis(50);
 /// How often somebody who waits for a pass is told how far it is.
 const NEWS_EVERY_MS: i64 = 100;
 const DAY_MS: i64 = 86_400_000;
@@ -151,6 +154,7 @@ impl Daemon {
         let mut trash = tokio::time::interval(TRASH_CHECK);
         trash.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         tokio::pin!(shutdown);
+        let mut woken = Instant::now();
         let ended = loop {
             while let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
                 begun.begin(id);
@@ -171,17 +175,22 @@ impl Daemon {
                 break Ended::Satisfied;
             }
             let sleep = self.sleep(now, asked.is_some(), observer);
+            if woken.elapsed() >= LONG_TURN {
+                tracing::debug!("a turn of the loop took {} ms", woken.elapsed().as_millis());
+            }
             // In this order on purpose: a tie must not be decided by chance.
             tokio::select! {
                 biased;
                 () = &mut shutdown => break Ended::Stopped,
                 Some(done) = under_way.join_next() => {
+                    woken = Instant::now();
                     if let Ok((id, _)) = &done {
                         begun.end(*id);
                     }
                     self.end(done)?;
                 }
                 Some(event) = hinted.recv() => {
+                    woken = Instant::now();
                     begun.hear(&event);
                     self.engine.handle(event, (self.clock)())?;
                     while let Ok(event) = hinted.try_recv() {
@@ -190,6 +199,7 @@ impl Daemon {
                     }
                 }
                 Some(wish) = wishes.recv() => {
+                    woken = Instant::now();
                     if matches!(wish.request, Request::Put(_)) {
                         putting.push_back(wish.news.clone());
                     }
@@ -199,12 +209,16 @@ impl Daemon {
                     self.take_up(wish, &mut asked)?;
                 }
                 _ = check.tick() => {
+                    woken = Instant::now();
                     if let Some(event) = watcher.check() {
                         self.engine.handle(event, (self.clock)())?;
                     }
                 }
-                _ = trash.tick() => self.empty_trash(self.engine.believed_time()),
-                () = tokio::time::sleep(sleep) => {}
+                _ = trash.tick() => {
+                    woken = Instant::now();
+                    self.empty_trash(self.engine.believed_time());
+                }
+                () = tokio::time::sleep(sleep) => woken = Instant::now(),
             }
         };
         Ok(ended)
@@ -318,10 +332,11 @@ impl Daemon {
             while let Some(done) = under_way.join_next().await {
                 self.end(done)?;
             }
-            Ok(())
+            Ok::<(), StoreError>(())
         };
         // What does not end in time is like a crash at that moment.
-        tokio::time::timeout(STOP_WITHIN, all).await.unwrap_or(Ok(()))
+        tokio::time::timeout(STOP_WITHIN, all).await.unwrap_or(Ok(()))?;
+        self.engine.commit()
     }
 }
 

@@ -37,7 +37,8 @@ impl Size {
 }
 
 pub(crate) struct Bed {
-    dir: tempfile::TempDir,
+    dir: PathBuf,
+    _temporary: Option<tempfile::TempDir>,
     pub(crate) server: Server,
     _serving: tokio::sync::oneshot::Sender<()>,
     pub(crate) size: Size,
@@ -47,7 +48,8 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    pub(crate) fn new(size: Size) -> Self {
+    /// In `kept`, where an earlier run may have left a mirror, or in a folder that goes with it.
+    pub(crate) fn new(size: Size, kept: Option<PathBuf>) -> Self {
         let mut world = World::new(1);
         world.set_limit(None, Window::SlidingLog);
         let space = world.add_workspace("Team", "team");
@@ -82,14 +84,26 @@ impl Bed {
             world.app_put_file(Some(&shelves[n / 50]), &format!("File {n:05}.txt"), Contents::Bytes(bytes));
         }
         let (server, serving) = serve(world);
-        let bed = Self { dir: tempfile::tempdir().unwrap(), server, _serving: serving, size, pages, paths };
+        let temporary = kept.is_none().then(|| tempfile::tempdir().unwrap());
+        let dir = kept.or_else(|| temporary.as_ref().map(|dir| dir.path().to_owned())).unwrap();
+        fs::create_dir_all(&dir).unwrap();
+        let bed = Self { dir, _temporary: temporary, server, _serving: serving, size, pages, paths };
         private(&bed.at("token"), TOKEN);
         bed.set_limit(UNHURRIED);
         bed
     }
 
     fn at(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        self.dir.join(name)
+    }
+
+    /// Whether an earlier run has mirrored into it.
+    pub(crate) fn has_mirror(&self) -> bool {
+        self.at("state").join("espejo.sqlite3").exists()
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.at("log")).unwrap_or_default()
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -116,6 +130,7 @@ impl Bed {
     pub(crate) fn start(&self) -> Running {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.at("log")).unwrap();
         let mut command = self.espejo("run");
+        command.env("RUST_LOG", "info,espejo::daemon=debug");
         Running(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
 
@@ -177,6 +192,24 @@ impl Bed {
         assert!(self.server.world().app_edit(&self.pages[n], content.collect()));
     }
 
+    /// Somebody replaces a page by one of so many blocks.
+    pub(crate) fn edit_remotely_at_length(&self, n: usize, blocks: usize) {
+        let content = (0..blocks).map(|at| paragraph(n, at, "one of many")).collect();
+        assert!(self.server.world().app_edit(&self.pages[n], content));
+    }
+
+    /// Somebody turns the order of all siblings around.
+    pub(crate) fn reverse_order(&self) {
+        let mut world = self.server.world();
+        for page in &self.pages {
+            let Some((parent, position)) = world.page(page).map(|page| (page.parent.clone(), page.position))
+            else {
+                continue;
+            };
+            assert!(world.app_move(page, parent.as_ref(), -position));
+        }
+    }
+
     pub(crate) fn patches_of(&self, n: usize) -> usize {
         self.server.world().log().patches_of(&self.pages[n]).count()
     }
@@ -184,9 +217,8 @@ impl Bed {
     pub(crate) fn until(&self, what: &str, every_ms: u64, seconds: u64, mut holds: impl FnMut() -> bool) {
         let end = Instant::now() + Duration::from_secs(seconds);
         while !holds() {
-            let log = || fs::read_to_string(self.at("log")).unwrap_or_default();
             if Instant::now() >= end {
-                let log = log();
+                let log = self.log();
                 let tail: Vec<&str> = log.lines().rev().take(20).collect();
                 panic!("never: {what}\n{tail:#?}\n{:#}", self.status());
             }

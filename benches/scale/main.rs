@@ -1,12 +1,13 @@
 //! What a large workspace costs: `cargo bench --bench scale [-- PAGES]`, 10,000 pages when nothing is said. Builds the
 //! workspace in the emulator, mirrors it with the real binary as fast as the config allows, starts it again at 60
-//! requests a minute as users do, and prints what each thing took beside its goal; then a workspace of 100 pages to
-//! compare with. Linux only: the figures come from /proc. ESPEJO_BIN=FILE measures another build. It fails when something never happens, not when it is slow.
+//! requests a minute as users do, and prints what each thing took beside its goal; then upheavals, and a workspace of 100
+//! pages to compare with. ESPEJO_BED=DIR keeps the mirror there, and the next run begins with it. Linux only: the figures come from /proc. ESPEJO_BIN=FILE measures another build. It fails when something never happens, not when it is slow.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench reads the clock and prints")]
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
 
 mod bed;
 mod process;
+mod upheaval;
 
 use std::fs;
 use std::io::Write;
@@ -31,7 +32,7 @@ const LIST_TAKEN: Duration = Duration::from_millis(400);
 fn main() {
     let asked = std::env::args().skip(1).find_map(|word| word.parse().ok());
     let pages: usize = asked.unwrap_or(10_000);
-    let bed = Bed::new(Size::of(pages));
+    let bed = Bed::new(Size::of(pages), std::env::var_os("ESPEJO_BED").map(Into::into));
     let Size { boards, files, file_bytes, .. } = bed.size;
     println!("{pages} pages of ten blocks, {boards} whiteboards, {files} stored files of {file_bytes} bytes");
     first_mirror(&bed);
@@ -40,9 +41,12 @@ fn main() {
     scan(&bed, process);
     let idle = rest(&bed, process);
     let large = edits(&bed, process, idle);
+    if pages > SMALL {
+        upheaval::all(&bed, process);
+    }
     daemon.stop();
     if pages > SMALL {
-        let bed = Bed::new(Size::of(SMALL));
+        let bed = Bed::new(Size::of(SMALL), None);
         let running = bed.start();
         bed.until("the small one is mirrored", 100, 60, || bed.is_whole());
         running.stop();
@@ -81,6 +85,11 @@ fn median(mut all: Vec<f64>) -> f64 {
 }
 
 fn first_mirror(bed: &Bed) {
+    if bed.has_mirror() {
+        let daemon = bed.start();
+        bed.until("all is mirrored again", 500, 3_600, || bed.is_whole());
+        return daemon.stop();
+    }
     println!("first mirror, at {UNHURRIED} requests a minute");
     let begin = Instant::now();
     let daemon = bed.start();
@@ -164,7 +173,7 @@ fn scan(bed: &Bed, process: Process) {
     }
     bed.git(&["init", "-q"]).unwrap();
     bed.git(&["add", "-A"]).unwrap();
-    bed.git(&["commit", "-q", "-m", "all"]).unwrap();
+    bed.git(&["commit", "-q", "--allow-empty", "-m", "all"]).unwrap();
     bed.git(&["status", "--porcelain"]).unwrap();
     let git = median((0..5).map(|_| ms(bed.git(&["status", "--porcelain"]).unwrap())).collect());
     tell("git status, whole process", git, "ms", None);

@@ -49,6 +49,11 @@ impl Process {
         self.field("status", "VmHWM") as f64 / 1_024.0
     }
 
+    /// The most is counted anew from here on (proc(5), `clear_refs`).
+    pub(crate) fn forget_peak(self) {
+        fs::write(format!("/proc/{}/clear_refs", self.0), "5").ok();
+    }
+
     /// Bytes that were written to files and sockets alike, and bytes that went to a disk.
     pub(crate) fn written(self) -> (u64, u64) {
         (self.field("io", "wchar"), self.field("io", "write_bytes"))
@@ -70,6 +75,19 @@ impl Process {
         let all = fs::read_dir(format!("/proc/{}/fdinfo", self.0)).into_iter().flatten().flatten();
         let texts = all.filter_map(|entry| fs::read_to_string(entry.path()).ok());
         texts.map(|text| text.lines().filter(|line| line.starts_with("inotify wd:")).count()).sum()
+    }
+
+    /// Waits until it has used less than 1 % of a core for so long.
+    pub(crate) fn rest_for(self, quiet: Duration) {
+        let end = Instant::now() + Duration::from_secs(300);
+        let step = Duration::from_millis(250);
+        let mut calm = Duration::ZERO;
+        while calm < quiet && Instant::now() < end {
+            let before = self.cpu_fine_ms();
+            std::thread::sleep(step);
+            let spent = self.cpu_fine_ms() - before;
+            calm = if spent < 15.0 { calm + step } else { Duration::ZERO };
+        }
     }
 
     /// Waits until it has used less than 2 ms in 150 ms.

@@ -12,12 +12,38 @@ use crate::store::{Conflict, StoreError};
 /// A page whose state keeps changing without an effect would be a fault of the planner; it must not hang the loop.
 const TURNS_MAX: usize = 12;
 
+/// So many pages are decided on in one turn of the loop, which takes some milliseconds. When every page was woken, a turn
+/// for all of them would keep a person's edit waiting. Few in debug builds, so that tests of small folders see portions.
+const DECIDED_AT_ONCE: usize = if cfg!(debug_assertions) { 7 } else { 500 };
+
+/// A walk over the pages that wait for a decision, in portions.
+#[derive(Debug, Default)]
+pub(super) struct Rounds {
+    /// The page that the last portion ended with; `None` when the round is over.
+    left_at: Option<PageId>,
+    /// Something happened since the round began.
+    again: bool,
+}
+
+impl Rounds {
+    /// Something happened that may have woken a page.
+    pub(super) fn stir(&mut self) {
+        self.again = self.left_at.is_some();
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.left_at.is_none()
+    }
+}
+
 type Choice = Option<(Effect, Purpose)>;
 
 impl Engine {
     /// The next thing to do on disk.
     pub(super) fn next_disk_effect(&mut self) -> Result<Choice, StoreError> {
-        if self.flights.values().any(|flight| flight.purpose.is_disk()) {
+        // Requests go by who is awake too, whether the disk is free or not.
+        self.wake_who_must();
+        if self.is_at_the_disk() {
             return Ok(None);
         }
         if let Some(choice) = self.ready.take() {
@@ -30,11 +56,29 @@ impl Engine {
             return Ok(Some(asked));
         }
         if !self.root.is_ready() || self.asked.is_all() {
+            // Whoever is awake stays so, and is asked from the first on when pages are decided on again.
+            self.rounds = Rounds::default();
             return Ok(None);
         }
-        // Not a copy of the set: it can hold every page, and this is asked after each event.
-        let mut after = None;
-        while let Some(page) = self.active_after(after.as_ref()) {
+        // Not a copy of the set: it can hold every page, and this is asked after each event. So many are decided on at
+        // once, then whatever came meanwhile has its turn; nothing else is begun before the round is over.
+        let mut after = self.rounds.left_at.take();
+        let mut left = DECIDED_AT_ONCE;
+        loop {
+            let Some(page) = self.active_after(after.as_ref()) else {
+                // Pages that the round had passed may have been woken by others in it, or while it was interrupted.
+                let again = std::mem::take(&mut self.rounds.again);
+                if after.is_none() || !self.wake_who_must() && !again {
+                    break;
+                }
+                after = None;
+                continue;
+            };
+            if left == 0 {
+                self.rounds.left_at = after;
+                return Ok(None);
+            }
+            left -= 1;
             after = Some(page.clone());
             if self.is_busy(&page) || self.moments.get(&page).is_some_and(|m| m.retry_at > self.now) {
                 continue;

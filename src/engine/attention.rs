@@ -278,6 +278,7 @@ impl Engine {
         let pending = wanted
             + self.sent.len()
             + self.intents.len()
+            + usize::from(self.all_woken)
             + self.active.iter().filter(|id| !waits_for_time(id)).count();
         let lists_done = self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
             && !self.trees.workspaces.is_empty();

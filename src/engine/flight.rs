@@ -135,6 +135,11 @@ impl Purpose {
         !self.is_request() && !matches!(self, Self::Storage(task) if task.is_beside())
     }
 
+    /// Whether it only looks at pages' files.
+    pub(super) fn is_disk_look(&self) -> bool {
+        matches!(self, Self::Scan | Self::Read { .. })
+    }
+
     /// What a page is being made for has another path.
     pub(super) fn follow_creation(&mut self, from: &MirrorPath, to: &MirrorPath) {
         if let Self::Create { path } = self

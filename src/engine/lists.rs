@@ -17,6 +17,7 @@ const WORKSPACES_EVERY_MS: i64 = 3_600_000;
 /// Lists of several workspaces share this many requests a minute.
 const LISTS_A_MINUTE: i64 = 6;
 const RETRY_MS: i64 = 15_000;
+const POSITIONS_AT_ONCE: usize = 300;
 
 /// When lists are due and when they were last taken in.
 #[derive(Debug, Default)]
@@ -32,8 +33,21 @@ pub(super) struct Lists {
     workspaces_rest_until: Timestamp,
     /// Why a list could not be taken in, or entries of it.
     pub(super) trouble: BTreeMap<String, String>,
+    /// Pages whose new position among their siblings has not been written down yet.
+    positions: BTreeSet<PageId>,
     /// Page files at the last scan, and what espejo itself has done to them since.
     pub(super) last_seen: BTreeMap<MirrorPath, Stamp>,
+}
+
+/// Whether a list's entry says of a page what is known of it: taking it in would change nothing.
+fn is_known(node: &Node, meta: &PageMeta) -> bool {
+    let remote = &node.remote;
+    remote.presence == Presence::Listed
+        && remote.position == meta.position
+        && remote.parent == meta.parent
+        && remote.title == meta.title
+        && remote.icon == meta.icon
+        && node.workspace == meta.workspace
 }
 
 /// A pass over everything, begun at a moment.
@@ -256,6 +270,10 @@ impl Engine {
 
     fn page_listed(&mut self, flight: &Flight, meta: PageMeta) -> Result<(), StoreError> {
         let now = self.now;
+        // Most entries of most lists say what is known, and nothing is copied for them.
+        if self.trees.pages.get(&meta.id).is_some_and(|node| is_known(node, &meta)) {
+            return Ok(());
+        }
         let Some(mut node) = self.trees.pages.get(&meta.id).cloned() else {
             let mut seen = poll::fresh(now);
             // New in a list that was complete before: somebody is making it now.
@@ -288,6 +306,14 @@ impl Engine {
         if !self.is_newer(&meta.id, flight) {
             return Ok(());
         }
+        let moved_among_siblings =
+            Node { remote: RemotePage { position: meta.position, ..node.remote.clone() }, ..node.clone() };
+        if is_known(&moved_among_siblings, &meta) {
+            // One page that is moved can shift all: no sign that somebody works in them, and nothing hangs on it here.
+            self.trees.put(moved_among_siblings);
+            self.lists.positions.insert(meta.id);
+            return Ok(());
+        }
         let before = (node.remote.clone(), node.workspace.clone());
         node.workspace = meta.workspace;
         node.remote.parent = meta.parent;
@@ -308,6 +334,23 @@ impl Engine {
             self.wake_all();
         }
         Ok(())
+    }
+
+    /// Writes down some positions, when there is nothing else to do: ten thousand at once would keep everything waiting. A
+    /// kill before loses no more than a list, which comes again.
+    pub(super) fn save_positions(&mut self) -> Result<(), StoreError> {
+        for _ in 0..POSITIONS_AT_ONCE {
+            let Some(page) = self.lists.positions.pop_first() else { break };
+            if let Some(node) = self.trees.pages.get(&page) {
+                self.store.save_page(node)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all positions are written down.
+    pub(super) fn positions_are_saved(&self) -> bool {
+        self.lists.positions.is_empty()
     }
 
     fn take_in_absences(

@@ -53,7 +53,7 @@ pub use storage::StorageSummary;
 use crate::markdown::Allowed;
 use crate::model::{
     ContentHash, Effect, EffectId, Event, Intent, MirrorPath, Outcome, PageId, Request, Sent, Settings,
-    Timestamp, WorkspaceId,
+    Timestamp, WorkspaceId, folder_of,
 };
 use crate::store::{Store, StoreError, Writing};
 use flight::{Flight, Purpose};
@@ -61,6 +61,8 @@ use trees::Trees;
 
 /// How many requests may be under way at once.
 const REQUESTS_AT_ONCE: usize = 6;
+/// How many looks at files are committed together at most: a checkout that rewrote thousands is no fsync for each.
+const LOOKS_A_COMMIT: u32 = 200;
 
 /// The state machine.
 #[derive(Debug)]
@@ -99,6 +101,9 @@ pub struct Engine {
     // The work.
     /// Pages whose next act is not known to be nothing.
     active: BTreeSet<PageId>,
+    /// All pages are to be among them, and are put there before anything is decided.
+    all_woken: bool,
+    rounds: act::Rounds,
     /// What is known of pages in this run only.
     moments: BTreeMap<PageId, Moment>,
     /// No page waits for a time after this one: most of the time none waits, and none is looked through.
@@ -109,6 +114,9 @@ pub struct Engine {
     attention: attention::Board,
     boards: boards::Boards,
     happened: Vec<Happening>,
+    /// Answered looks at files that are not committed yet, and whether anything else is not.
+    looks_held: u32,
+    more_held: bool,
     asked: asked::Asked,
     opened: opened::Opened,
     searching: searching::Searching,
@@ -258,6 +266,8 @@ impl Engine {
             refusals: BTreeMap::new(),
             allowed: BTreeMap::new(),
             active,
+            all_woken: false,
+            rounds: act::Rounds::default(),
             moments: BTreeMap::new(),
             retries_until: Timestamp::default(),
             removals: Vec::new(),
@@ -265,6 +275,8 @@ impl Engine {
             attention: attention::Board::default(),
             boards,
             happened: Vec::new(),
+            looks_held: 0,
+            more_held: false,
             asked: asked::Asked::default(),
             opened: opened::Opened::default(),
             searching: searching::Searching::default(),
@@ -284,6 +296,7 @@ impl Engine {
     /// [`StoreError`] when what was seen could not be recorded; the driver must stop and start again.
     pub fn handle(&mut self, event: Event, now: Timestamp) -> Result<(), StoreError> {
         self.advance(now);
+        let is_asked = matches!(event, Event::Asked(_));
         match event {
             Event::Hint(path) => {
                 self.sign_of_life(&path)?;
@@ -312,7 +325,10 @@ impl Engine {
             }
         }
         self.attention.stir();
-        self.store.commit()
+        self.rounds.stir();
+        // Whoever asked is told that it is taken. What was answered is committed with what follows from it, before that
+        // leaves: until then it is the case of an answer that has not come yet.
+        if is_asked { self.commit() } else { Ok(()) }
     }
 
     /// The next thing to do, if there is one now. Call until it answers `None`.
@@ -323,6 +339,7 @@ impl Engine {
         self.advance(now);
         let choice = match self.next_disk_effect()? {
             Some(choice) => Some(choice),
+            None if !self.rounds.is_over() => None,
             None => match self.next_beside() {
                 Some(choice) => Some(choice),
                 None => self.next_request()?,
@@ -331,8 +348,12 @@ impl Engine {
         let Some((effect, purpose)) = choice else {
             self.tend_history()?;
             self.tend_watch()?;
+            self.save_positions()?;
             self.refresh_attention()?;
-            self.store.commit()?;
+            let is_looking = self.flights.values().any(|flight| flight.purpose.is_disk_look());
+            if !is_looking || !self.may_wait() {
+                self.commit()?;
+            }
             return Ok(None);
         };
         self.attention.stir();
@@ -344,8 +365,11 @@ impl Engine {
             self.pace.sent(id.0, class, reserve, self.now);
             self.store.note_request(id.0, self.now)?;
         }
+        let rests_on_nothing = purpose.is_disk_look();
         self.flights.insert(id, Flight { purpose, tick: self.tick, sent_at: self.now });
-        self.store.commit()?;
+        if !rests_on_nothing || !self.may_wait() {
+            self.commit()?;
+        }
         tracing::debug!(id = id.0, effect = flight::name_of(&effect), "issued");
         Ok(Some((id, effect)))
     }
@@ -354,6 +378,10 @@ impl Engine {
     #[must_use]
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.now);
+        let round_goes_on = !self.rounds.is_over() && !self.is_at_the_disk();
+        if round_goes_on || !self.positions_are_saved() {
+            return Some(now.plus_ms(1));
+        }
         let mut at = self.watch.next_due().min(self.next_purge());
         if self.may_ask_more() {
             at = at.min(self.next_request_due(now));
@@ -374,6 +402,22 @@ impl Engine {
         at = at.min(self.storage.next_due(now));
         // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass.
         Some(if at <= now { now.plus_ms(1_000) } else { at })
+    }
+
+    /// Makes what was taken in durable. [`Engine::next_effect`] does so by itself; this is for a driver that stops.
+    ///
+    /// # Errors
+    /// [`StoreError`] as [`Engine::handle`].
+    pub fn commit(&mut self) -> Result<(), StoreError> {
+        self.looks_held = 0;
+        self.more_held = false;
+        self.store.commit()
+    }
+
+    /// Whether nothing but looks at files is to be committed, and few of them: they are made durable together. A kill
+    /// loses what was seen, which is seen again; no effect has left that rests on it.
+    fn may_wait(&self) -> bool {
+        !self.more_held && self.looks_held < LOOKS_A_COMMIT
     }
 
     /// Lets everything in memory go, as a crash does, and gives the store back.
@@ -402,6 +446,11 @@ impl Engine {
     fn done(&mut self, id: EffectId, outcome: Outcome) -> Result<(), StoreError> {
         let Some(flight) = self.flights.remove(&id) else { return Ok(()) };
         self.tick += 1;
+        if flight.purpose.is_disk_look() {
+            self.looks_held += 1;
+        } else {
+            self.more_held = true;
+        }
         if let Purpose::Storage(task) = flight.purpose.clone() {
             return self.storage_done(&flight, id, task, outcome);
         }
@@ -436,9 +485,34 @@ impl Engine {
         self.active.insert(page.clone());
     }
 
-    /// Places depend on each other: after one changed, every page is asked again.
+    /// Places depend on each other: after one changed, every page is asked again. Only noted: ten thousand files that were
+    /// moved at once say so ten thousand times.
     fn wake_all(&mut self) {
-        self.active.extend(self.trees.pages.keys().cloned());
+        self.all_woken = true;
+    }
+
+    /// Whether all pages had to be woken; now they are.
+    fn wake_who_must(&mut self) -> bool {
+        let all = std::mem::take(&mut self.all_woken);
+        if all {
+            self.active.extend(self.trees.pages.keys().cloned());
+        }
+        all
+    }
+
+    /// What depends on this page having its file in its place: the pages beneath it on either side.
+    fn wake_beneath(&mut self, page: &PageId, file: &MirrorPath) {
+        self.active.extend(self.trees.subtree(page));
+        if let Some(folder) = folder_of(file) {
+            let inside = self.trees.files.range(folder.clone()..).map(|(_, file)| file);
+            let inside = inside.take_while(|file| file.path.as_str().starts_with(folder.as_str()));
+            self.active.extend(inside.filter_map(|file| file.page.clone()));
+        }
+    }
+
+    /// Whether an effect in the line of disk effects is under way.
+    fn is_at_the_disk(&self) -> bool {
+        self.flights.values().any(|flight| flight.purpose.is_disk())
     }
 
     fn requests_under_way(&self) -> usize {

@@ -20,15 +20,20 @@ const LOOK_EACH_MS: i64 = 10_000;
 type Choice = Option<(Effect, Purpose)>;
 
 impl Engine {
-    /// The next step in trashing a page whose file is gone: guards, fresh looks, then the DELETE.
-    pub(super) fn trash_request(&mut self, page: &PageId) -> Result<Choice, StoreError> {
-        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(None) };
-        let held = self.read_only(&node.workspace).or_else(|| self.local_deletions_held());
-        let waits = held.is_some() && !node.approved;
-        self.moment(page).held = held.filter(|_| waits);
-        if waits {
-            return Ok(None);
-        }
+    /// The next step in trashing a page whose file is gone: guards, fresh looks, then the DELETE. `guarded` is what
+    /// [`Engine::local_deletions_held`] says.
+    pub(super) fn trash_request(
+        &mut self,
+        page: &PageId,
+        guarded: Option<&str>,
+    ) -> Result<Choice, StoreError> {
+        let Some(node) = self.trees.pages.get(page) else { return Ok(None) };
+        let read_only = self.read_only(&node.workspace);
+        let held = read_only.as_deref().or(guarded).filter(|_| !node.approved).map(ToOwned::to_owned);
+        let waits = held.is_some();
+        let node = if waits { None } else { Some(node.clone()) };
+        self.moment(page).held = held;
+        let Some(node) = node else { return Ok(None) };
         let topmost = node
             .remote
             .parent

@@ -120,6 +120,8 @@ impl Engine {
         let mut wants: Vec<(u32, PageId)> =
             pressing.iter().map(|(page, decision)| (rank(decision), page.clone())).collect();
         wants.sort();
+        // Of all pages together, and asked once for all of them.
+        let held = wants.iter().any(|(rank, _)| *rank == 1).then(|| self.local_deletions_held()).flatten();
         for (_, page) in wants {
             let waits = self.moments.get(&page).is_some_and(|moment| moment.retry_at > self.now);
             let Some(decision) = self.service.wants.pressing().get(&page).cloned() else { continue };
@@ -129,7 +131,7 @@ impl Engine {
             }
             let choice = match decision {
                 Decision::Push { title } => self.push_request(&page, title)?,
-                Decision::TrashPage => self.trash_request(&page)?,
+                Decision::TrashPage => self.trash_request(&page, held.as_deref())?,
                 _ => self.look_request(&page),
             };
             if choice.is_some() || self.ready.is_some() {

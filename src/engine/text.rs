@@ -269,6 +269,10 @@ impl Engine {
             return Ok(());
         };
         let waited = self.waited_folder(node, path);
+        let is_as_promised = node.base.is_none()
+            && waited.is_none()
+            && node.stem.as_deref() == path.page_stem()
+            && self.belongs(node).as_ref() == Some(path);
         let file = LocalFile {
             path: path.clone(),
             page: Some(page.clone()),
@@ -316,7 +320,10 @@ impl Engine {
         if differs {
             self.say(Way::Down, path, words);
         }
-        if what.new {
+        if what.new && is_as_promised {
+            // For everybody else it was there already: its name was taken, and its folder stood for it.
+            self.wake_beneath(page, path);
+        } else if what.new {
             self.wake_all();
         }
         Ok(())

@@ -6,7 +6,9 @@
 //! listed is there, but nothing unlisted may be taken for gone.
 
 use std::ffi::CStr;
-use std::str;
+use std::num::NonZeroUsize;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::{str, thread};
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
@@ -14,7 +16,9 @@ use rustix::io::Errno;
 use super::act::Steps;
 use super::root::{Place, Root};
 use super::{aside, errors, marker, sys};
-use crate::model::{Entry, EntryKind, MirrorPath, RootState, Scan, Timestamp, Unreadable, is_tool_folder};
+use crate::model::{
+    DiskError, Entry, EntryKind, MirrorPath, RootState, Scan, Timestamp, Unreadable, is_tool_folder,
+};
 
 /// Walks at most this often until nothing changed during one walk.
 const WALKS_MAX: usize = 4;
@@ -23,24 +27,22 @@ const WALKS_MAX: usize = 4;
 /// later change in its modification time.
 const COARSE_NS: i64 = 2_000_000_000;
 
+/// So many folders are listed by one hand; where there are more, others help.
+const ALONE: usize = 100;
+/// More hands wait for each other, and for the disk.
+const HANDS_MAX: usize = 4;
+
 /// Looks at everything.
 pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, steps: &Steps) -> Scan {
     let young_ns = now.0.saturating_mul(1_000_000).saturating_sub(COARSE_NS);
     let mut walk = Walk::default();
     for _ in 0..WALKS_MAX {
-        walk = Walk { young_ns, ..Walk::default() };
+        walk = Walk::new(young_ns);
         if let Err(error) = walk.folder(root, MirrorPath::root()) {
             return empty(RootState::Unreadable(errors::words(error)));
         }
-        while let Some(folder) = walk.ahead.pop() {
-            if let Err(error) = steps.reach("next folder") {
-                return empty(RootState::Unreadable(error.to_string()));
-            }
-            if let Err(error) = walk.folder(root, folder.clone())
-                && error != Errno::NOENT
-            {
-                walk.unreadable(folder, errors::words(error));
-            }
+        if let Err(error) = walk.all_ahead(root, steps) {
+            return empty(RootState::Unreadable(error.to_string()));
         }
         if walk.is_calm(root) {
             break;
@@ -83,6 +85,63 @@ struct Walk {
     /// Modification times from here on are young.
     young_ns: i64,
     torn: bool,
+    room: Vec<u8>,
+}
+
+/// The folders that several hands have before them.
+#[derive(Default)]
+struct Shared {
+    heap: Mutex<Heap>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Heap {
+    ahead: Vec<MirrorPath>,
+    /// How many hands list a folder now, which may bring more.
+    busy: usize,
+    stopped: bool,
+}
+
+impl Shared {
+    fn heap(&self) -> MutexGuard<'_, Heap> {
+        self.heap.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A folder to list; `None` when there is none and nobody can bring more.
+    fn take(&self) -> Option<MirrorPath> {
+        let mut heap = self.heap();
+        loop {
+            if heap.stopped {
+                return None;
+            }
+            if let Some(folder) = heap.ahead.pop() {
+                heap.busy += 1;
+                return Some(folder);
+            }
+            if heap.busy == 0 {
+                return None;
+            }
+            heap = self.more.wait(heap).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// One folder in one hand. However it ends, the others must not wait for it.
+struct Turn<'a> {
+    shared: &'a Shared,
+    found: Vec<MirrorPath>,
+    failed: bool,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut heap = self.shared.heap();
+        heap.ahead.append(&mut self.found);
+        heap.busy -= 1;
+        heap.stopped |= self.failed || thread::panicking();
+        self.shared.more.notify_all();
+    }
 }
 
 /// A folder that was listed.
@@ -97,27 +156,91 @@ struct Listed {
 }
 
 impl Walk {
+    fn new(young_ns: i64) -> Self {
+        Self { young_ns, ..Self::default() }
+    }
+
+    /// Lists whatever is ahead, and what that brings. In which order folders are listed does not matter: each is looked at
+    /// before it is listed, and once more when all have been.
+    fn all_ahead(&mut self, root: &Root, steps: &Steps) -> Result<(), DiskError> {
+        for _ in 0..ALONE {
+            let Some(folder) = self.ahead.pop() else { return Ok(()) };
+            self.next(root, steps, folder)?;
+        }
+        let hands = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(HANDS_MAX);
+        let shared = Shared::default();
+        shared.heap().ahead.append(&mut self.ahead);
+        let young_ns = self.young_ns;
+        let help = || {
+            let mut walk = Self::new(young_ns);
+            walk.share(root, steps, &shared).map(|()| walk)
+        };
+        thread::scope(|scope| {
+            // Who cannot be had does not help; the first hand lists all by itself.
+            let others: Vec<_> =
+                (1..hands).filter_map(|_| thread::Builder::new().spawn_scoped(scope, help).ok()).collect();
+            let mut ended = self.share(root, steps, &shared);
+            for other in others {
+                match other.join() {
+                    Ok(Ok(walk)) => {
+                        self.entries.extend(walk.entries);
+                        self.unreadable.extend(walk.unreadable);
+                        self.listed.extend(walk.listed);
+                    }
+                    Ok(Err(error)) => ended = Err(error),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            ended
+        })
+    }
+
+    /// Takes folder after folder from the heap until it is empty and nobody can bring more.
+    fn share(&mut self, root: &Root, steps: &Steps, shared: &Shared) -> Result<(), DiskError> {
+        while let Some(folder) = shared.take() {
+            let mut turn = Turn { shared, found: Vec::new(), failed: false };
+            let done = self.next(root, steps, folder);
+            turn.found.append(&mut self.ahead);
+            turn.failed = done.is_err();
+            drop(turn);
+            done?;
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, root: &Root, steps: &Steps, folder: MirrorPath) -> Result<(), DiskError> {
+        steps.reach("next folder")?;
+        if let Err(error) = self.folder(root, folder.clone())
+            && error != Errno::NOENT
+        {
+            self.unreadable(folder, errors::words(error));
+        }
+        Ok(())
+    }
+
     fn unreadable(&mut self, path: MirrorPath, why: String) {
         self.unreadable.push(Unreadable { path, why });
     }
 
     /// Lists one folder. One descriptor is open at a time, however deep the tree is.
     fn folder(&mut self, root: &Root, path: MirrorPath) -> Result<(), Errno> {
-        let opened: OwnedFd;
-        let dir = if path.is_root() {
-            root.dir.as_fd()
+        // Opened anew for the root as well: a descriptor remembers how far it has been listed.
+        let opened: OwnedFd = if path.is_root() {
+            sys::open_folder(&root.dir, ".")?
         } else {
-            opened = sys::open_folder_beneath(&root.dir, path.as_str())?;
-            opened.as_fd()
+            sys::open_folder_beneath(&root.dir, path.as_str())?
         };
+        let dir = opened.as_fd();
         let before = sys::look_of(dir)?;
         let mut names = (before.stamp.modified_ns >= self.young_ns).then(Vec::new);
-        let listing = sys::names(dir, |name| {
+        let mut room = std::mem::take(&mut self.room);
+        let listing = sys::names_once(dir, &mut room, |name| {
             if let Some(names) = &mut names {
                 names.extend_from_slice(name.to_bytes_with_nul());
             }
             self.name(dir, &path, name);
         });
+        self.room = room;
         if listing.is_ok() {
             let (identity, modified_ns) = (before.identity(), before.stamp.modified_ns);
             self.listed.push(Listed { path, identity, modified_ns, names });

@@ -198,6 +198,40 @@ pub(super) fn names(dir: BorrowedFd<'_>, mut each: impl FnMut(&CStr)) -> Result<
     Ok(())
 }
 
+/// As [`names`], of a folder that was opened for this alone: it is read on from where its descriptor stands. `room` is
+/// where the system puts the names, [`NAMES_ROOM`] bytes of it, used again and again.
+#[cfg(target_os = "linux")]
+pub(super) fn names_once(
+    dir: BorrowedFd<'_>,
+    room: &mut Vec<u8>,
+    mut each: impl FnMut(&CStr),
+) -> Result<(), Errno> {
+    room.clear();
+    room.reserve(NAMES_ROOM);
+    let mut list = rustix::fs::RawDir::new(dir, room.spare_capacity_mut());
+    while let Some(entry) = list.next() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." {
+            each(name);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn names_once(
+    dir: BorrowedFd<'_>,
+    _room: &mut Vec<u8>,
+    each: impl FnMut(&CStr),
+) -> Result<(), Errno> {
+    names(dir, each)
+}
+
+/// A hundred names of the longest kind: most folders are listed with one call.
+#[cfg(target_os = "linux")]
+const NAMES_ROOM: usize = 32 << 10;
+
 /// What may be used of a file system; tests switch it off to walk the weaker ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Abilities {

@@ -147,7 +147,8 @@ impl Client {
             Err(error) => Err(failure(error)),
         };
         let answer = answer.map_err(|error| self.without_token(error))?;
-        wire::read_answer(effect, &answer).map_err(|error| {
+        let (answer, read) = read_beside(effect, answer).await?;
+        read.map_err(|error| {
             // The words of an answer are cut to length: the token goes first, so that no half of it stays.
             let error = wire::read_answer(effect, &self.redacted(answer)).err().unwrap_or(error);
             self.without_token(error)
@@ -213,6 +214,28 @@ impl fmt::Debug for Client {
 }
 
 const HIDDEN: &str = "[token]";
+
+/// An answer that is longer is read on a thread of its own: a list of ten thousand pages takes tens of milliseconds, for
+/// which the loop would stand still.
+const LONG: usize = 256 << 10;
+
+/// What an answer says, and the answer.
+async fn read_beside(
+    effect: &Effect,
+    answer: WireAnswer,
+) -> Result<(WireAnswer, Result<ServiceReply, ServiceError>), ServiceError> {
+    if answer.body.len() < LONG {
+        let read = wire::read_answer(effect, &answer);
+        return Ok((answer, read));
+    }
+    let effect = effect.clone();
+    let reading = tokio::task::spawn_blocking(move || {
+        let read = wire::read_answer(&effect, &answer);
+        (answer, read)
+    });
+    // Only a panic or the end of the program keeps it from ending: then nothing is known of what came.
+    reading.await.map_err(|error| ServiceError::Lost(error.to_string()))
+}
 
 /// Reads the answer, decoded, up to one byte more than the limit: enough to know that it is longer.
 async fn receive(mut response: reqwest::Response, limit: usize) -> Result<WireAnswer, ServiceError> {

@@ -89,6 +89,9 @@ pub struct Store {
     in_turn: bool,
     /// Whether this is the one that writes, which notes its end: a kill leaves the note out.
     is_held: bool,
+    /// The trees as they were read to see that every row can be: whoever loads them next need not read them again. Gone
+    /// with the first write to anything but notes.
+    loaded: Option<Box<Loaded>>,
 }
 
 impl Drop for Store {
@@ -128,7 +131,7 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn in_memory() -> Result<Self, StoreError> {
         let db = Connection::open_in_memory()?;
-        let mut store = Self { db, in_turn: false, is_held: false };
+        let mut store = Self { db, in_turn: false, is_held: false, loaded: None };
         open::prepare(&mut store.db, Path::new(":memory:"))?;
         Ok(store)
     }
@@ -155,6 +158,12 @@ impl Store {
 
     /// Begins a transaction unless one is open. Every writing method calls it.
     fn turn(&mut self) -> Result<&Connection, StoreError> {
+        self.loaded = None;
+        self.turn_for_a_note()
+    }
+
+    /// As [`Store::turn`], for what is no part of the trees.
+    fn turn_for_a_note(&mut self) -> Result<&Connection, StoreError> {
         if !self.in_turn {
             self.db.execute_batch("BEGIN IMMEDIATE")?;
             self.in_turn = true;

@@ -55,13 +55,15 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
         return Err(StoreError::Damaged(path.to_owned(), verdict));
     }
     prepare(&mut db, path)?;
-    let mut store = Store { db, in_turn: false, is_held: true };
+    let mut store = Store { db, in_turn: false, is_held: true, loaded: None };
     let log_is_gone = store.meta("held")?.as_deref() == Some("yes") && !has_log;
     // A row that cannot be read is damage too, and is better found now than in the middle of a turn.
-    store.load().and_then(|_| store.load_storage().map(drop)).map_err(|error| match error {
+    let loaded = store.load().and_then(|trees| store.load_storage().map(|_| trees));
+    let loaded = loaded.map_err(|error| match error {
         StoreError::Row(_) | StoreError::Sqlite(_) => StoreError::Damaged(path.to_owned(), error.to_string()),
         other => other,
     })?;
+    store.loaded = Some(Box::new(loaded));
     store.set_meta("held", "yes")?;
     store.commit()?;
     Ok((store, log_is_gone))

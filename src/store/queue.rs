@@ -74,7 +74,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn set_meta(&mut self, key: &str, value: &str) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("INSERT OR REPLACE INTO meta VALUES (?1, ?2)")?.execute([key, value])?;
+        let note = self.turn_for_a_note()?;
+        note.prepare_cached("INSERT OR REPLACE INTO meta VALUES (?1, ?2)")?.execute([key, value])?;
         Ok(())
     }
 

@@ -28,6 +28,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
     pub fn load(&mut self) -> Result<Loaded, StoreError> {
+        if let Some(loaded) = self.loaded.take() {
+            return Ok(*loaded);
+        }
         let db = &self.db;
         Ok(Loaded {
             workspaces: table(db, "SELECT * FROM workspaces", workspace_of, |node| node.seen.id.clone())?,

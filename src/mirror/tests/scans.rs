@@ -191,3 +191,19 @@ fn a_read_is_whole_or_refused() {
     assert_eq!(bed.mirror.perform(&big), Err(DiskError::TooLarge(at("b.md"), SIZE_MAX + 1)));
     assert_eq!(bed.trash("big.md", "x"), Err(DiskError::Changed(at("big.md"))));
 }
+
+#[test]
+fn many_folders_are_listed_by_several_hands_and_none_twice() {
+    let bed = quick_bed();
+    let mut expected = std::collections::BTreeSet::new();
+    for n in 0..400 {
+        let path = format!("{}/{}/{n}/a.md", n % 20, n % 7);
+        bed.put(&path, "a");
+        expected.extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
+        expected.insert(path);
+    }
+    let scan = bed.scan();
+    let seen: Vec<&str> = scan.entries.iter().map(|entry| entry.path.as_str()).collect();
+    assert_eq!(seen, expected.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(scan.unreadable, []);
+}
