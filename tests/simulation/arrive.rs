@@ -5,7 +5,7 @@ use espejo::model::{
 };
 
 use crate::blocks::all_words;
-use crate::checks::{Failure, broken};
+use crate::checks::{Failure, broken, only_reads};
 use crate::run::{Due, Run};
 
 impl Run {
@@ -62,10 +62,7 @@ impl Run {
                 }
                 _ => {}
             }
-            if !matches!(
-                effect,
-                Effect::ListPages(_) | Effect::ListWorkspaces | Effect::FetchPage(_) | Effect::Search(_)
-            ) {
+            if !only_reads(effect) {
                 self.note(format_args!("  carried out ({})", id.0));
                 self.mark_changed();
             }

@@ -74,9 +74,7 @@ impl Checks {
             _ => Vec::new(),
         };
         if effect.is_request() {
-            let reads =
-                matches!(effect, Effect::ListWorkspaces | Effect::ListPages(_) | Effect::FetchPage(_));
-            self.writes += u32::from(!reads);
+            self.writes += u32::from(!only_reads(effect));
         }
         self.disk_acts += u32::from(!paths.is_empty());
         for path in paths {
@@ -241,4 +239,9 @@ pub(crate) fn nothing_lost(
     }
     let missing: Vec<String> = missing.iter().map(Word::to_string).collect();
     if missing.is_empty() { Ok(()) } else { broken("lost", missing.join(" ")) }
+}
+
+/// Whether a request changes nothing at the service.
+pub(crate) fn only_reads(effect: &Effect) -> bool {
+    matches!(effect, Effect::ListPages(_) | Effect::ListWorkspaces | Effect::FetchPage(_) | Effect::Search(_))
 }
