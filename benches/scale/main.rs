@@ -24,6 +24,8 @@ const LIMIT: u32 = 60;
 const REST: Duration = Duration::from_secs(60);
 /// Edits, and changes in the app, that are followed.
 const ROUNDS: usize = 5;
+/// What is opened within half a second of an act of espejo's own is taken for its echo.
+const ECHO: Duration = Duration::from_millis(600);
 /// Whoever opened a file in vain does it again.
 const REOPENED: Duration = Duration::from_secs(3);
 /// From a list's arrival at the service until it is taken in.
@@ -249,6 +251,7 @@ fn edits(bed: &Bed, process: Process, idle: f64) -> (f64, f64, f64) {
     let mut seen = Vec::new();
     for round in 0..ROUNDS {
         process.rest();
+        std::thread::sleep(ECHO);
         let n = page(round) + 3;
         bed.edit_remotely(n, &format!("changed in the app in round {round}"));
         let begin = Instant::now();

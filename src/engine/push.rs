@@ -28,13 +28,15 @@ impl Engine {
         if self.may_not_write(&node) {
             return Ok(None);
         }
-        let moment = self.moment(page).clone();
-        let fresh = moment.seen > moment.wanted && moment.seen > moment.acted || planted("stale-plan");
-        if !fresh || self.now.since_ms(moment.seen_at) > FRESH_MS && !planted("stale-plan") {
+        // Not a copy of the moment: it holds what the file says, and thousands may wait for their turn here.
+        let moment = self.moment(page);
+        let (seen, seen_at) = (moment.seen, moment.seen_at);
+        let fresh = seen > moment.wanted && seen > moment.acted || planted("stale-plan");
+        if !fresh || self.now.since_ms(seen_at) > FRESH_MS && !planted("stale-plan") {
             self.drop_reservation_only(page);
             let wanted = self.moment(page);
             if wanted.wanted == 0 {
-                wanted.wanted = moment.seen.max(1);
+                wanted.wanted = seen.max(1);
             }
             return Ok(self.ask_for(page, Class::Edit, 1));
         }

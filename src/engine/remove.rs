@@ -70,13 +70,15 @@ impl Engine {
         }
         let parts = i64::try_from(subtree.len()).unwrap_or(i64::MAX / LOOK_EACH_MS / 2);
         for id in &subtree {
-            let moment = self.moment(id).clone();
             if planted("deletes-unseen") {
                 break;
             }
             let oldest = self.now.plus_ms(-(LOOK_MS + LOOK_EACH_MS * parts));
+            let now = self.now;
+            let moment = self.moment(id);
+            let retry_at = moment.retry_at;
             if moment.seen <= moment.missed || moment.seen <= moment.acted || moment.seen_at < oldest {
-                let waits = self.is_busy(id) || moment.retry_at > self.now;
+                let waits = self.is_busy(id) || retry_at > now;
                 return Ok(if waits { None } else { self.ask_for(id, Class::Edit, 0) });
             }
         }
