@@ -133,8 +133,8 @@ pub fn neighbours<'a, T: PartialEq>(
         .collect()
 }
 
-/// How many scores a forecast may take, some tens of milliseconds: with many targets it is exact for a while only.
-const FORECAST_SCORES: u64 = 3_000_000;
+/// How many scores a forecast may take, some ten milliseconds: with many targets it is exact for a while only.
+const FORECAST_SCORES: u64 = 600_000;
 
 /// When each target will be looked at if nothing changes meanwhile and a look goes out every `every_ms`: the schedule
 /// itself, run ahead until each has had its turn (or as far as the guarantee of [`next`] goes). What has not had one
