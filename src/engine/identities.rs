@@ -127,6 +127,10 @@ impl Engine {
             .collect();
         for (path, hidden) in held {
             self.watch.arrivals.remove(&path);
+            if self.trees.unbound.contains(&path) {
+                // As if it had not been seen: or it would be told apart from a file that nobody can look at.
+                self.forget_file(&path)?;
+            }
             self.take_in_problem(&path, format!("it names the page of {hidden}, which cannot be read"))?;
         }
         Ok(())

@@ -465,6 +465,19 @@ seed=56879 pages=1 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=1
 +0 edit move-paragraph/in-place 377 858
 ",
     ),
+    (
+        "a file that names a page in a closed folder waits, however often it is looked at",
+        "\
+seed=14182 pages=4 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=0 rest_ms=120000 pass=1
++0 app new-page 78 991
++5000 tree delete-file 957 248
++0 tree stray 417 495
++58080 fault sealed 634 418
++0 tree move-file 761 444
++0 fault full-pass 596 822
++500 app insert-word 702 547
+",
+    ),
 ];
 
 #[test]
