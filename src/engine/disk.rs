@@ -218,6 +218,7 @@ impl Engine {
         // Less is how long the scan waited for its turn.
         let ahead_ms = scan.clock.since_ms(flight.sent_at);
         self.watch.clock_ahead_ms = if ahead_ms.abs() < CLOCK_STEP_MS { 0 } else { ahead_ms };
+        self.take_in_signs_of_life()?;
         self.take_in_stamps(&scan);
         self.watch.identities_due = true;
         self.watch.outdated = self.doubt_renames();

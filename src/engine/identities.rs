@@ -263,14 +263,17 @@ impl Engine {
         Ok(())
     }
 
-    /// Something happened at `path`: a file that is missing there may have come and gone again between two scans, and
-    /// its grace time begins anew.
-    pub(super) fn sign_of_life(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
-        let at_path = |(page, file): (&PageId, &KnownFile)| (file.path == *path).then(|| page.clone());
-        let Some(page) = self.watch.missing.iter().find_map(at_path) else { return Ok(()) };
-        let now = self.now;
-        self.edit_page(&page, |node| node.missing_since = node.missing_since.map(|_| now))?;
-        self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
+    /// Something was heard of the place of a missing file since it went: it may have come and gone again between two scans,
+    /// and its grace time begins anew.
+    pub(super) fn take_in_signs_of_life(&mut self) -> Result<(), StoreError> {
+        let heard = |(page, file): (&PageId, &KnownFile)| {
+            self.watch.touched.get(&file.path).map(|(_, last)| (page.clone(), *last))
+        };
+        for (page, last) in self.watch.missing.iter().filter_map(heard).collect::<Vec<_>>() {
+            self.edit_page(&page, |node| {
+                node.missing_since = node.missing_since.map(|since| since.max(last))
+            })?;
+        }
         Ok(())
     }
 

@@ -285,7 +285,7 @@ impl Engine {
             storage: stored,
         };
         engine.service.paused = engine.store.paused_since()?;
-        engine.clamp_times(now);
+        engine.clamp_times(now)?;
         engine.drop_unchosen();
         Ok(engine)
     }

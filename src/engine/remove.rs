@@ -1,5 +1,7 @@
 //! Deletions in both directions, with their guards. Absence is not deletion, and an edit beats a deletion.
 
+use std::collections::BTreeMap;
+
 use super::flight::Purpose;
 use super::pace::Class;
 use super::{Engine, Way};
@@ -21,11 +23,12 @@ type Choice = Option<(Effect, Purpose)>;
 
 impl Engine {
     /// The next step in trashing a page whose file is gone: guards, fresh looks, then the DELETE. `guarded` is what
-    /// [`Engine::local_deletions_held`] says.
+    /// [`Engine::local_deletions_held`] says, `to_be_made` what [`Engine::to_be_made`] does.
     pub(super) fn trash_request(
         &mut self,
         page: &PageId,
         guarded: Option<&str>,
+        to_be_made: &BTreeMap<PageId, MirrorPath>,
     ) -> Result<Choice, StoreError> {
         let Some(node) = self.trees.pages.get(page) else { return Ok(None) };
         let read_only = self.read_only(&node.workspace);
@@ -45,8 +48,7 @@ impl Engine {
             return Ok(None);
         }
         let subtree = self.trees.subtree(page);
-        let to_be_made = subtree.iter().find_map(|id| self.successor_of(id));
-        if let Some(path) = to_be_made {
+        if let Some(path) = subtree.iter().find_map(|id| to_be_made.get(id)) {
             // Its words are in a file that no page has yet; until one has, this is their only copy at the service.
             let why = format!("it waits until {path}, which is made from it, is a page of its own");
             self.moment(page).held = Some(why);
@@ -97,13 +99,11 @@ impl Engine {
         Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
     }
 
-    /// The file that was this page's, or is a copy of it, and has no page yet.
-    fn successor_of(&self, page: &PageId) -> Option<&MirrorPath> {
-        self.trees.unbound.iter().find(|path| {
-            self.trees.files.get(*path).is_some_and(|file| {
-                file.claims.as_ref() == Some(page) && file.disowned.as_ref() == Some(page)
-            })
-        })
+    /// Files that have no page yet, by the pages that they were the files of or are copies of.
+    pub(super) fn to_be_made(&self) -> BTreeMap<PageId, MirrorPath> {
+        let unbound = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+        let made = unbound.filter(|file| file.claims == file.disowned);
+        made.filter_map(|file| Some((file.disowned.clone()?, file.path.clone()))).collect()
     }
 
     /// Deleting `node` would take `part` along, which is still wanted: the deleted file comes back.

@@ -121,7 +121,9 @@ impl Engine {
             pressing.iter().map(|(page, decision)| (rank(decision), page.clone())).collect();
         wants.sort();
         // Of all pages together, and asked once for all of them.
-        let held = wants.iter().any(|(rank, _)| *rank == 1).then(|| self.local_deletions_held()).flatten();
+        let trashes = wants.iter().any(|(rank, _)| *rank == 1);
+        let held = if trashes { self.local_deletions_held() } else { None };
+        let to_be_made = if trashes { self.to_be_made() } else { BTreeMap::new() };
         for (_, page) in wants {
             let waits = self.moments.get(&page).is_some_and(|moment| moment.retry_at > self.now);
             let Some(decision) = self.service.wants.pressing().get(&page).cloned() else { continue };
@@ -131,7 +133,7 @@ impl Engine {
             }
             let choice = match decision {
                 Decision::Push { title } => self.push_request(&page, title)?,
-                Decision::TrashPage => self.trash_request(&page, held.as_deref())?,
+                Decision::TrashPage => self.trash_request(&page, held.as_deref(), &to_be_made)?,
                 _ => self.look_request(&page),
             };
             if choice.is_some() || self.ready.is_some() {
