@@ -298,10 +298,7 @@ impl Engine {
         self.advance(now);
         let is_asked = matches!(event, Event::Asked(_));
         match event {
-            Event::Hint(path) => {
-                self.sign_of_life(&path)?;
-                self.watch.hint(path, self.now, self.settings.pages.settle_ms);
-            }
+            Event::Hint(path) => self.watch.hint(path, self.now, self.settings.pages.settle_ms),
             Event::Opened(path) => {
                 self.opened(&path);
                 return Ok(());

@@ -246,25 +246,29 @@ impl Engine {
     }
 
     /// Times from the future (the clock was set back between two runs) are taken for now.
-    pub(super) fn clamp_times(&mut self, now: Timestamp) {
+    pub(super) fn clamp_times(&mut self, now: Timestamp) -> Result<(), StoreError> {
         for node in self.trees.pages.values_mut() {
             node.poll.last = node.poll.last.min(now);
             node.poll.life = node.poll.life.min(now);
             node.poll.changes_at = node.poll.changes_at.min(now);
             node.missing_since = node.missing_since.map(|at| at.min(now));
         }
-        self.squeeze_questions(now);
+        self.squeeze_questions(now)
     }
 
     /// Which page answers a POST in doubt hangs on what came first, so the order of such times outlives the clock's
-    /// step: those from the future become the last milliseconds before now.
-    fn squeeze_questions(&mut self, now: Timestamp) {
-        let is_unbound = |node: &&mut Node| node.base.is_none() && node.file.is_none();
+    /// step: those from the future become the last milliseconds before now. They are kept as that: what is seen in this
+    /// run has times of its clock, and came after them also for the next run.
+    fn squeeze_questions(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        let is_unbound = |node: &Node| node.base.is_none() && node.file.is_none();
+        let nodes = self.trees.pages.values();
+        let ahead = nodes.filter(|node| is_unbound(node) && node.first_seen > now);
+        let pages: Vec<PageId> = ahead.map(|node| node.id.clone()).collect();
         let times: Vec<&mut Timestamp> = self
             .trees
             .pages
             .values_mut()
-            .filter(is_unbound)
+            .filter(|node| is_unbound(node))
             .map(|node| &mut node.first_seen)
             .chain(self.intents.values_mut().flat_map(|intent| {
                 [Some(&mut intent.asked_at), intent.lost.as_mut().map(|(since, _)| since)]
@@ -279,6 +283,16 @@ impl Engine {
         for time in times {
             *time = squeezed.get(time).copied().unwrap_or(*time);
         }
+        if squeezed.is_empty() {
+            return Ok(());
+        }
+        for node in pages.iter().filter_map(|id| self.trees.pages.get(id)) {
+            self.store.save_page(node)?;
+        }
+        for intent in self.intents.values() {
+            self.store.save_intent(intent)?;
+        }
+        self.store.commit()
     }
 
     /// Whether the workspace of a page is there and its list has been seen.

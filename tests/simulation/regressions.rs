@@ -478,6 +478,23 @@ seed=14182 pages=4 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=1
 +500 app insert-word 702 547
 ",
     ),
+    (
+        "which page answers a lost POST is known after two restarts with a clock set back",
+        "\
+seed=30035 pages=1 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=0 rest_ms=120000 pass=1
++76061 app new-odd-page 40 990
++5000 fault slow 138 448
++25687 tree new-file 540 107
++0 fault crash 650 274
++0 tree new-file 435 287
++0 app new-subpage 252 599
++491 fault clock-step 489 953
++5000 fault crash 428 659
++0 app new-subpage 633 860
++0 tree new-file 110 487
++60000 app delete-block 598 535
+",
+    ),
 ];
 
 #[test]
