@@ -200,7 +200,8 @@ impl Run {
         if done {
             let handled = handled.into_iter().chain(taken.iter().copied());
             let is = self.words_of_pages();
-            self.checks.hands.did(handled, &was, &is, self.now_ms);
+            let told = self.scene.hints_lost == 0;
+            self.checks.hands.did(handled, (&was, &is), told, self.now_ms);
         }
         // What stands in no file any more was taken away, unless somebody still holds it in hand.
         let left = self.words_left();

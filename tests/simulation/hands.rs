@@ -16,28 +16,48 @@ pub(crate) struct Hands {
     /// When a person last did something to a file with this word.
     touched: BTreeMap<Word, i64>,
     /// Since when a person's doing has left a word in no page's file.
-    gone: BTreeMap<Word, i64>,
+    gone: BTreeMap<Word, Absence>,
     /// When the last PATCH of a page's content that was carried out had been asked for.
     pushed: BTreeMap<PageId, i64>,
     /// Pages in which somebody put old text back: what is restored there was typed long before.
     restored: BTreeSet<PageId>,
 }
 
+/// A word is, or was a moment ago, in no page's file.
+#[derive(Debug)]
+struct Absence {
+    since_ms: i64,
+    /// How many looks at the folder have ended since it is back. Where hints get lost, who is back for less than a whole
+    /// look has not been away and back, but away all the time, for all that anybody can know.
+    back: Option<u8>,
+}
+
 impl Hands {
     /// A person did something: `handled` are the words in all that it was done to, `was` and `is` those in all pages'
-    /// files before and after.
+    /// files before and after. `told`: the watcher says so for certain.
     pub(crate) fn did(
         &mut self,
         handled: impl IntoIterator<Item = Word>,
-        was: &BTreeSet<Word>,
-        is: &BTreeSet<Word>,
+        (was, is): (&BTreeSet<Word>, &BTreeSet<Word>),
+        told: bool,
         now_ms: i64,
     ) {
         self.touched.extend(handled.into_iter().map(|word| (word, now_ms)));
-        self.gone.retain(|word, _| !is.contains(word));
-        for word in was.difference(is) {
-            self.gone.insert(*word, now_ms);
+        for (_, absence) in self.gone.iter_mut().filter(|(word, _)| is.contains(word)) {
+            absence.back.get_or_insert(0);
         }
+        self.gone.retain(|_, absence| absence.back.is_none() || !told);
+        for word in was.difference(is) {
+            self.gone.entry(*word).or_insert(Absence { since_ms: now_ms, back: None }).back = None;
+        }
+    }
+
+    /// A look at the folder has ended. The second one since a word came back had begun when it was back already.
+    pub(crate) fn scanned(&mut self) {
+        for looks in self.gone.values_mut().filter_map(|absence| absence.back.as_mut()) {
+            *looks += 1;
+        }
+        self.gone.retain(|_, absence| absence.back.is_none_or(|looks| looks < 2));
     }
 
     /// The machine slept: nobody could look.
@@ -81,11 +101,10 @@ impl Hands {
         ledger: &Ledger,
     ) -> Result<(), Failure> {
         let own = |word: &&Word| !ledger.may_be_twice(**word);
-        let young = |at: &&i64| asked_ms - **at < grace_ms;
-        match words.iter().filter(own).filter_map(|word| self.gone.get(word)).find(young) {
-            Some(at) => {
-                broken("guard", format!("a DELETE of {id}, {} ms after its file went", asked_ms - at))
-            }
+        let away = words.iter().filter(own).filter_map(|word| self.gone.get(word));
+        let ages = away.filter(|absence| absence.back.is_none()).map(|absence| asked_ms - absence.since_ms);
+        match ages.min().filter(|age| *age < grace_ms) {
+            Some(age) => broken("guard", format!("a DELETE of {id}, {age} ms after its file went")),
             None => Ok(()),
         }
     }

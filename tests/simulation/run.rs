@@ -365,6 +365,9 @@ impl Run {
             if acts && result.is_ok() {
                 self.mark_changed();
             }
+            if let Ok(DiskReply::Scan(_)) = &result {
+                self.checks.hands.scanned();
+            }
             self.spread_hints();
             let outcome = Outcome::Disk(result);
             let travel = self.luck.between(0, 3);
