@@ -111,7 +111,7 @@ pub fn decide(view: &View<'_>) -> Decision {
         (_, _, Presence::Unlisted) => Decision::Look,
 
         (false, None, Presence::Gone) | (true, None, Presence::Gone) => Decision::Forget,
-        (false, Some(_), Presence::Gone) => Decision::Unbind,
+        (false, Some(file), Presence::Gone) => gone_uncompared(view, file),
         (true, Some(file), Presence::Gone) => gone_at_the_service(view, file),
 
         (false, None, Presence::Listed | Presence::Hidden) => match view.node.remote.body {
@@ -130,6 +130,18 @@ fn gone_at_the_service(view: &View<'_>, file: &LocalFile) -> Decision {
         (None, _) if file.problem.is_none() => Decision::Read,
         (_, true) => Decision::TrashFile,
         _ => Decision::SetAside,
+    }
+}
+
+/// A file that says it is a page that is gone. When it holds what was last seen of that page it is its mirror, written
+/// in a moment whose end was never noted; what else it may hold is nobody's but a person's.
+fn gone_uncompared(view: &View<'_>, file: &LocalFile) -> Decision {
+    match (view.node.remote.body, view.meaning) {
+        (None, _) => Decision::Unbind,
+        _ if file.problem.is_some() => Decision::Unbind,
+        (Some(_), None) => Decision::Read,
+        (Some(body), Some(meaning)) if body == meaning => Decision::TrashFile,
+        (Some(_), Some(_)) => Decision::Unbind,
     }
 }
 

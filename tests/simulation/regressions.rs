@@ -495,6 +495,27 @@ seed=30035 pages=1 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=1
 +60000 app delete-block 598 535
 ",
     ),
+    (
+        "a page that was trashed does not come back with a file whose writing was never noted",
+        "\
+seed=9065 pages=1 budget=60 hints_lost=100 grain_us=0 births=1 reuse=0 grace_ms=2000 recreate=0 rest_ms=30000 pass=1
++0 app new-subpage 378 120
++5000 fault crash 45 512
++7677 app trash 360 325
+",
+    ),
+    (
+        "a folder that was renamed during the first comparison becomes a page",
+        "\
+seed=9917 pages=14 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=1 rest_ms=0 pass=1
++34 fault no-marker 791 576
++397 fault garbled 325 506
++296 fault lost-after 531 30
++0 fault failing-after 502 367
++0 fault lost-after 835 63
++60000 tree rename-folder 799 21
+",
+    ),
 ];
 
 #[test]
