@@ -155,8 +155,8 @@ impl Engine {
     /// While everything is compared for the first time: a listed page may belong to this file.
     fn may_be_adopted(&self, workspace: &WorkspaceId, file: &LocalFile) -> bool {
         let Some(stem) = file.path.page_stem() else { return false };
-        let claims_listed = file.claims.as_ref().is_some_and(|id| self.is_there(id));
-        claims_listed
+        let claims = file.claims.as_ref().filter(|id| file.disowned.as_ref() != Some(id));
+        claims.is_some_and(|id| self.is_there(id))
             || match self.place_of(&file.path) {
                 Place::Under(parent) => self
                     .trees
@@ -167,12 +167,21 @@ impl Engine {
                             && node.base.is_none()
                             && naming::still_says(stem, &node.remote.title)
                     }),
-                // The folder's own page may not have its file yet.
-                Place::Elsewhere => self.trees.pages.values().any(|node| {
-                    node.workspace == *workspace
-                        && node.base.is_none()
-                        && node.remote.presence == Presence::Listed
-                }),
+                // The folder's own page, or that of one above, may not have its file yet.
+                Place::Elsewhere => {
+                    let above = std::iter::successors(file.path.parent(), MirrorPath::parent);
+                    let nobodys: Vec<MirrorPath> = above
+                        .take_while(|folder| self.folder_stands_for(folder) == Place::Elsewhere)
+                        .collect();
+                    self.trees.pages.values().any(|node| {
+                        node.workspace == *workspace
+                            && node.base.is_none()
+                            && node.remote.presence == Presence::Listed
+                            && nobodys
+                                .iter()
+                                .any(|folder| naming::still_says(folder.name(), &node.remote.title))
+                    })
+                }
             }
     }
 
