@@ -7,6 +7,9 @@
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench reads the clock and prints")]
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
 
+#[path = "shared/blocks.rs"]
+mod blocks;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use blocks::paragraph;
 use espejo::emulator::{HttpRequest, Window, World};
 use espejo::engine::Engine;
 use espejo::mirror::Mirror;
@@ -23,7 +27,7 @@ use espejo::model::{
 };
 use espejo::service::wire::{self, WireAnswer};
 use espejo::store::{ReadOnly, Store};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const DAY_MS: i64 = 86_400_000;
 /// Between eight and six, so often somebody does something.
@@ -111,7 +115,7 @@ impl Run {
         let mut pages: Vec<PageId> = Vec::new();
         for n in 0..count {
             let parent = (n >= TOP).then(|| pages[n % TOP].clone());
-            let content = (0..BLOCKS).map(|at| paragraph(n, at, "as it was made")).collect();
+            let content = (0..BLOCKS).map(|at| line(n, at, "as it was made")).collect();
             pages.push(world.app_create(&space, parent.as_ref(), &format!("Page {n:05}"), content));
         }
         let clock = Arc::new(AtomicI64::new(begin));
@@ -215,7 +219,7 @@ impl Run {
             let page = &self.pages[n];
             let mut content = self.world.page(page).unwrap().content.clone();
             if content.len() > 3 {
-                content[3] = paragraph(n, 3, &format!("changed in the app for the {}th time", self.deeds));
+                content[3] = line(n, 3, &format!("changed in the app for the {}th time", self.deeds));
                 assert!(self.world.app_edit(page, content));
             }
             return;
@@ -241,9 +245,7 @@ fn resident_mb() -> f64 {
     kb.unwrap_or(0.0) / 1_024.0
 }
 
-fn paragraph(page: usize, at: usize, words: &str) -> Value {
-    let props = json!({ "backgroundColor": "default", "textColor": "default", "textAlignment": "left" });
+fn line(page: usize, at: usize, words: &str) -> Value {
     let text = format!("Line {at} of page {page}, {words}: some forty letters more, as lines have.");
-    let run = json!({ "type": "text", "text": text, "styles": {} });
-    json!({ "id": format!("{page}-{at}"), "type": "paragraph", "props": props, "content": [run], "children": [] })
+    paragraph(&format!("{page}-{at}"), &text)
 }

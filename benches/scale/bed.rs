@@ -1,17 +1,17 @@
 //! A workspace of any size in the emulator, and the real binary on it. It measures nothing.
 
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use espejo::emulator::{Contents, Server, Window, World};
 use espejo::model::{CanvasId, PageId};
 use serde_json::{Value, json};
 
-const TOKEN: &str = "bench-token";
+use crate::blocks::paragraph;
+use crate::served::{Running, TOKEN, private, serve};
+
 /// The largest that the config allows.
 pub(crate) const UNHURRIED: u32 = 100_000;
 const BLOCKS: usize = 10;
@@ -62,7 +62,7 @@ impl Bed {
                 _ => Some(n % folders),
             };
             let title = format!("Page {n:05}");
-            let content = (0..BLOCKS).map(|at| paragraph(n, at, "as it was made")).collect();
+            let content = (0..BLOCKS).map(|at| line(n, at, "as it was made")).collect();
             let folder = up.map_or_else(|| PathBuf::from("Team/Pages"), |up| paths[up].with_extension(""));
             pages.push(world.app_create(&space, up.map(|up| &pages[up]), &title, content));
             paths.push(folder.join(format!("{title}.md")));
@@ -188,13 +188,13 @@ impl Bed {
 
     /// Somebody changes a block of this page in the app.
     pub(crate) fn edit_remotely(&self, n: usize, words: &str) {
-        let content = (0..BLOCKS).map(|at| paragraph(n, at, if at == 3 { words } else { "as it was made" }));
+        let content = (0..BLOCKS).map(|at| line(n, at, if at == 3 { words } else { "as it was made" }));
         assert!(self.server.world().app_edit(&self.pages[n], content.collect()));
     }
 
     /// Somebody replaces a page by one of so many blocks.
     pub(crate) fn edit_remotely_at_length(&self, n: usize, blocks: usize) {
-        let content = (0..blocks).map(|at| paragraph(n, at, "one of many")).collect();
+        let content = (0..blocks).map(|at| line(n, at, "one of many")).collect();
         assert!(self.server.world().app_edit(&self.pages[n], content));
     }
 
@@ -227,52 +227,14 @@ impl Bed {
     }
 }
 
-/// A daemon; killed when dropped.
-pub(crate) struct Running(Child);
-
-impl Running {
-    pub(crate) fn id(&self) -> u32 {
-        self.0.id()
-    }
-
-    /// With manners, and waits for the end.
-    pub(crate) fn stop(mut self) {
-        let pid = rustix::process::Pid::from_child(&self.0);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        self.0.wait().unwrap();
-    }
+/// Ends a daemon with manners, and waits for the end.
+pub(crate) fn stop(mut running: Running) {
+    let pid = rustix::process::Pid::from_child(&running);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    running.wait().unwrap();
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended already.
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
-fn private(path: &Path, text: &str) {
-    let mut open = fs::OpenOptions::new();
-    let mut file = open.write(true).create(true).truncate(true).mode(0o600).open(path).unwrap();
-    file.write_all(text.as_bytes()).unwrap();
-}
-
-fn serve(world: World) -> (Server, tokio::sync::oneshot::Sender<()>) {
-    let (ready, server) = std::sync::mpsc::channel();
-    let (serving, ended) = tokio::sync::oneshot::channel::<()>();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            ready.send(Server::start(world, TOKEN).await.unwrap()).unwrap();
-            drop(ended.await);
-        });
-    });
-    (server.recv().unwrap(), serving)
-}
-
-fn paragraph(page: usize, at: usize, words: &str) -> Value {
-    let props = json!({ "backgroundColor": "default", "textColor": "default", "textAlignment": "left" });
+fn line(page: usize, at: usize, words: &str) -> Value {
     let text = format!("Line {at} of page {page}, {words}: some forty letters more, as lines have.");
-    let run = json!({ "type": "text", "text": text, "styles": {} });
-    json!({ "id": format!("{page}-{at}"), "type": "paragraph", "props": props, "content": [run], "children": [] })
+    paragraph(&format!("{page}-{at}"), &text)
 }

@@ -6,7 +6,11 @@
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
 
 mod bed;
+#[path = "../shared/blocks.rs"]
+mod blocks;
 mod process;
+#[path = "../shared/served.rs"]
+mod served;
 mod upheaval;
 
 use std::fs;
@@ -14,10 +18,11 @@ use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use bed::{Bed, Running, Size, UNHURRIED};
+use bed::{Bed, Size, UNHURRIED, stop};
 use espejo::mirror::{Mirror, marker};
 use espejo::model::Effect;
 use process::Process;
+use served::Running;
 
 const SMALL: usize = 100;
 const LIMIT: u32 = 60;
@@ -46,12 +51,12 @@ fn main() {
     if pages > SMALL {
         upheaval::all(&bed, process);
     }
-    daemon.stop();
+    stop(daemon);
     if pages > SMALL {
         let bed = Bed::new(Size::of(SMALL), None);
         let running = bed.start();
         bed.until("the small one is mirrored", 100, 60, || bed.is_whole());
-        running.stop();
+        stop(running);
         bed.set_limit(LIMIT);
         let running = bed.start();
         let process = Process(running.id());
@@ -60,7 +65,7 @@ fn main() {
         tell("edit: wall time, of 100 pages'", large.0 / small.0, "times", Some(1.5));
         tell("edit: CPU, of 100 pages'", large.1 / small.1.max(0.1), "times", Some(1.5));
         tell("remote change: wall time, of 100 pages'", large.2 / small.2, "times", Some(1.5));
-        running.stop();
+        stop(running);
     }
     for other in ["rclone", "unison", "syncthing"] {
         let there = Command::new(other).arg("--version").output().is_ok();
@@ -90,7 +95,7 @@ fn first_mirror(bed: &Bed) {
     if bed.has_mirror() {
         let daemon = bed.start();
         bed.until("all is mirrored again", 500, 3_600, || bed.is_whole());
-        return daemon.stop();
+        return stop(daemon);
     }
     println!("first mirror, at {UNHURRIED} requests a minute");
     let begin = Instant::now();
@@ -110,7 +115,7 @@ fn first_mirror(bed: &Bed) {
     tell("peak of memory", process.peak_mb(), "MB", Some(80.0));
     tell("resident afterwards", process.resident_mb(), "MB", None);
     tell("written for it", process.written().1 as f64 / 1e6, "MB", None);
-    daemon.stop();
+    stop(daemon);
     tell("state", bed.state_bytes() as f64 / 1e6, "MB", None);
 }
 
