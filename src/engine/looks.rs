@@ -83,10 +83,12 @@ impl Engine {
     }
 
     pub(super) fn polled(&self) -> impl Iterator<Item = &Node> {
-        self.trees.pages.values().filter(|node| {
-            matches!(node.remote.presence, Presence::Listed | Presence::Hidden)
-                && self.is_live(&node.workspace)
-        })
+        self.trees.pages.values().filter(|node| self.is_polled(node))
+    }
+
+    /// Whether a page is looked at now and then.
+    pub(super) fn is_polled(&self, node: &Node) -> bool {
+        matches!(node.remote.presence, Presence::Listed | Presence::Hidden) && self.is_live(&node.workspace)
     }
 
     fn pass_left(&self) -> usize {

@@ -72,7 +72,8 @@ impl Engine {
         }
         let look = loop {
             if let Some(page) = self.opened.pages.pop_first() {
-                if self.may_be_looked_at(&page) && self.polled().any(|node| node.id == page) {
+                let is_polled = self.trees.pages.get(&page).is_some_and(|node| self.is_polled(node));
+                if is_polled && self.may_be_looked_at(&page) {
                     let purpose = Purpose::Look { page: page.clone(), class: Class::List, reserve: 0 };
                     break (Effect::FetchPage(page), purpose);
                 }

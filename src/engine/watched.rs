@@ -205,11 +205,10 @@ fn write_belief(belief: &Belief) -> String {
 fn read_belief(kept: &str) -> Belief {
     let mut parts = kept.split(' ').map(|part| part.parse::<f64>().ok().filter(|n| (0.0..1e6).contains(n)));
     let mut next = || parts.next().flatten();
-    let read = || -> Option<Belief> {
+    let mut read = || -> Option<Belief> {
         let (seen, unseen, right, wrong) = (next()?, next()?, next()?, next()?);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
         Some(Belief { seen, unseen, right, wrong, vain: next()? as u32 })
     };
-    let mut read = read;
     read().unwrap_or_default()
 }

@@ -29,12 +29,17 @@ pub(super) fn read(root: &Root, path: &MirrorPath, clock: Timestamp) -> Result<F
 /// # Errors
 /// As [`Effect::ReadFile`](crate::model::Effect::ReadFile).
 pub fn peek(root: &std::path::Path, path: &MirrorPath) -> Result<Vec<u8>, DiskError> {
+    whole(open_beneath(root, path)?, path).map(|(bytes, ..)| bytes)
+}
+
+/// Opens a file of the mirror at `root`, for somebody beside its engine.
+fn open_beneath(root: &std::path::Path, path: &MirrorPath) -> Result<Result<OwnedFd, Errno>, DiskError> {
     if path.is_root() || is_reserved(path) {
         return Err(DiskError::NotOrdinary(path.clone()));
     }
     let place = Place::new(root);
     let dir = place.open_dir().map_err(|state| place.not_ready(&state))?;
-    whole(sys::open_file_beneath(&dir, path.as_str()), path).map(|(bytes, ..)| bytes)
+    Ok(sys::open_file_beneath(&dir, path.as_str()))
 }
 
 /// Copies one file, however large, out of the mirror at `root`. The outer error is the writer's.
@@ -46,21 +51,7 @@ pub fn copy_out(
     path: &MirrorPath,
     to: &mut dyn std::io::Write,
 ) -> std::io::Result<Result<(), DiskError>> {
-    let opened = || {
-        if path.is_root() || is_reserved(path) {
-            return Err(DiskError::NotOrdinary(path.clone()));
-        }
-        let place = Place::new(root);
-        let dir = place.open_dir().map_err(|state| place.not_ready(&state))?;
-        let file = sys::open_file_beneath(&dir, path.as_str());
-        let file = File::from(file.map_err(|error| errors::failed(path, error))?);
-        let look = sys::look_of(&file).map_err(|error| errors::failed(path, error))?;
-        if look.kind != EntryKind::File {
-            return Err(DiskError::NotOrdinary(path.clone()));
-        }
-        Ok((file, look))
-    };
-    let (mut file, before) = match opened() {
+    let (mut file, before) = match open_beneath(root, path).and_then(|file| ordinary(file, path)) {
         Ok(opened) => opened,
         Err(error) => return Ok(Err(error)),
     };
@@ -83,16 +74,22 @@ pub fn copy_out(
     })
 }
 
+/// An opened file, which has to be an ordinary one, and its first look.
+fn ordinary(file: Result<OwnedFd, Errno>, path: &MirrorPath) -> Result<(File, Look), DiskError> {
+    let file = File::from(file.map_err(|error| errors::failed(path, error))?);
+    let look = sys::look_of(&file).map_err(|error| errors::failed(path, error))?;
+    if look.kind != EntryKind::File {
+        return Err(DiskError::NotOrdinary(path.clone()));
+    }
+    Ok((file, look))
+}
+
 /// Everything an opened file holds. `Changed` when it was written to meanwhile.
 pub(super) fn whole(
     file: Result<OwnedFd, Errno>,
     path: &MirrorPath,
 ) -> Result<(Vec<u8>, Look, File), DiskError> {
-    let mut file = File::from(file.map_err(|error| errors::failed(path, error))?);
-    let before = sys::look_of(&file).map_err(|error| errors::failed(path, error))?;
-    if before.kind != EntryKind::File {
-        return Err(DiskError::NotOrdinary(path.clone()));
-    }
+    let (mut file, before) = ordinary(file, path)?;
     if before.stamp.size > SIZE_MAX {
         return Err(DiskError::TooLarge(path.clone(), before.stamp.size));
     }

@@ -58,7 +58,13 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
     let mut store = Store { db, in_turn: false, is_held: true, loaded: None };
     let log_is_gone = store.meta("held")?.as_deref() == Some("yes") && !has_log;
     // A row that cannot be read is damage too, and is better found now than in the middle of a turn.
-    let loaded = store.load().and_then(|trees| store.load_storage().map(|_| trees));
+    let loaded = store.load().and_then(|trees| {
+        store.load_storage()?;
+        store.load_boards()?;
+        store.intents()?;
+        store.missing_files()?;
+        Ok(trees)
+    });
     let loaded = loaded.map_err(|error| match error {
         StoreError::Row(_) | StoreError::Sqlite(_) => StoreError::Damaged(path.to_owned(), error.to_string()),
         other => other,
@@ -163,6 +169,21 @@ mod tests {
         let whole = std::fs::metadata(&path).unwrap().len();
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(whole / 2).unwrap();
         assert!(Store::open(folder.path()).unwrap().set_aside.is_some());
+    }
+
+    #[test]
+    fn a_row_that_makes_no_sense_is_damage_wherever_it_stands() {
+        for sql in [
+            "INSERT INTO missing_files VALUES ('', '../a.md', 1, 1, 1, 1, 1, 1, NULL)",
+            "INSERT INTO intents (path, workspace, title, asked_at, looks) VALUES ('../out.md', 'w', 't', 1, 0)",
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            drop(Store::open(folder.path()).unwrap());
+            let db = Connection::open(folder.path().join(FILE)).unwrap();
+            db.execute_batch(sql).unwrap();
+            drop(db);
+            assert!(Store::open(folder.path()).unwrap().set_aside.is_some(), "{sql}");
+        }
     }
 
     #[test]

@@ -205,11 +205,9 @@ impl Engine {
             .map(|(due, _)| due)
             .min()
             .map_or(far, |due| due.max(self.pace.earliest(Class::List, 1, false, now)));
+        // Looks for news have their turn in the schedule for everything.
         let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
-        let look = self.pace.earliest(class, 1, false, now);
-        let look =
-            if self.canvases_left() > 0 || self.settings.eager { look } else { look.max(now.plus_ms(5_000)) };
-        let look = if self.boards.canvases.is_empty() { far } else { look };
+        let look = if self.canvases_left() > 0 { self.pace.earliest(class, 1, false, now) } else { far };
         let waits = !self.boards.wants.is_empty() || !self.boards.intents.is_empty();
         let edit =
             if waits { self.pace.earliest(Class::Edit, 2, false, now).max(now.plus_ms(100)) } else { far };
