@@ -53,6 +53,8 @@ pub struct Pace {
     next_background: Timestamp,
     /// In quiet hours the background goes at half its pace.
     rests: bool,
+    /// When the requests of people's edits left, in the last minute.
+    edits: VecDeque<Timestamp>,
 }
 
 impl Pace {
@@ -80,6 +82,7 @@ impl Pace {
             share_at: now,
             next_background: Timestamp::default(),
             rests: false,
+            edits: VecDeque::new(),
         }
     }
 
@@ -96,7 +99,7 @@ impl Pace {
         if class == Class::Background && !burst {
             at = at.max(self.next_background);
         }
-        let room = i64::from(planted("limiter-one-over")) + i64::from(self.cap(class))
+        let room = i64::from(planted("limiter-one-over")) + i64::from(self.cap(class, now))
             - i64::from(self.reserved)
             - i64::from(slots);
         if i64::try_from(self.log.len()).is_ok_and(|all| all <= room) {
@@ -120,6 +123,12 @@ impl Pace {
     pub fn sent(&mut self, effect: u64, class: Class, reserve: u32, now: Timestamp) {
         self.log.push_back(LogEntry { effect, sent: now, answered: None });
         self.reserved += reserve;
+        if class == Class::Edit {
+            self.edits.push_back(now);
+            while self.edits.front().is_some_and(|at| now.since_ms(*at) >= WINDOW_MS) {
+                self.edits.pop_front();
+            }
+        }
         if class == Class::Background {
             self.next_background = now.plus_ms(self.background_gap_ms() * if self.rests { 2 } else { 1 });
         }
@@ -185,7 +194,7 @@ impl Pace {
     /// How many background requests could leave at once now.
     pub(crate) fn background_room(&self, now: Timestamp) -> u32 {
         let used = self.log.iter().filter(|entry| free_at(**entry, now) > now).count();
-        self.cap(Class::Background)
+        self.cap(Class::Background, now)
             .saturating_sub(u32::try_from(used).unwrap_or(u32::MAX))
             .saturating_sub(self.reserved)
     }
@@ -198,15 +207,25 @@ impl Pace {
 
     /// Slots kept free of background reading, so that a burst of edits leaves at once.
     fn reserve(&self) -> u32 {
-        (self.limit / 6).clamp(1, 10)
+        (self.limit / 7).clamp(1, 10)
     }
 
-    fn cap(&self, class: Class) -> u32 {
+    fn cap(&self, class: Class, now: Timestamp) -> u32 {
         match class {
             Class::Edit => self.limit,
             Class::Asked => self.limit - (self.reserve() / 4).max(1).min(self.limit - 1),
-            Class::List | Class::Background => self.limit - self.reserve(),
+            Class::List => self.limit - self.reserve(),
+            Class::Background => (self.limit - self.reserve()).saturating_sub(self.edits_to_come(now)),
         }
+    }
+
+    /// How many more requests a minute edits may soon need than they had in the last one. Whoever begins to write goes on
+    /// for a while, and what the background takes now is missing for a whole minute; when the pace of the edits is an
+    /// old one, the window knows it already.
+    fn edits_to_come(&self, now: Timestamp) -> u32 {
+        let since = |ms: i64| self.edits.iter().filter(|at| now.since_ms(**at) < ms).count();
+        let more = (since(WINDOW_MS / 4) * 4).saturating_sub(since(WINDOW_MS));
+        u32::try_from(more).unwrap_or(self.limit).min(self.limit / 2)
     }
 
     fn background_gap_ms(&self) -> i64 {

@@ -457,11 +457,37 @@ fn background_leaves_room_for_edits_and_is_paced() {
         }
         assert!(pace.allows(Class::Edit, 2, false, now), "an edit must always find room at {now}");
     }
-    assert!((95..=102).contains(&sent), "{sent} in two minutes");
+    assert!((100..=105).contains(&sent), "{sent} in two minutes");
     for _ in 0..6 {
         pace.refused(None, now, now);
     }
     assert!(!pace.allows(Class::Edit, 1, false, now.plus_ms(3_999)));
     assert!(pace.allows(Class::Edit, 1, false, now.plus_ms(4_001)));
     assert!(!pace.allows(Class::Background, 1, false, now.plus_ms(59_000)));
+}
+
+/// Somebody begins to write while the background takes all it may: each saved edit leaves at once, though edits come for
+/// a minute as fast as the window can bear.
+#[test]
+fn whoever_begins_to_write_does_not_wait_for_what_the_background_took() {
+    for begin_ms in [0, 7_000, 61_000, 100_000] {
+        let mut pace = Pace::new(60, Vec::new(), Timestamp(BEGIN));
+        let mut effect = 0;
+        let mut send = |pace: &mut Pace, class, now| {
+            effect += 1;
+            pace.sent(effect, class, 0, now);
+            pace.answered(effect, now);
+        };
+        for ms in (0..begin_ms + 60_000).step_by(100) {
+            let now = Timestamp(BEGIN + ms);
+            if ms >= begin_ms && (ms - begin_ms) % 2_900 == 0 {
+                assert!(pace.allows(Class::Edit, 2, false, now), "{ms} ms, begun at {begin_ms} ms");
+                send(&mut pace, Class::Edit, now);
+                send(&mut pace, Class::Edit, now);
+            }
+            if pace.allows(Class::Background, 1, false, now) {
+                send(&mut pace, Class::Background, now);
+            }
+        }
+    }
 }
