@@ -137,8 +137,9 @@ impl Watching {
         self.scan_due = self.scan_due.min(at);
     }
 
-    pub(super) fn next_due(&self) -> Timestamp {
-        self.unread.values().copied().fold(self.scan_due, Timestamp::min)
+    /// When the next scan is due, and when the next file is to be read.
+    pub(super) fn next_due(&self) -> (Timestamp, Option<Timestamp>) {
+        (self.scan_due, self.unread.values().copied().min())
     }
 
     /// What the clock says that dates files.

@@ -379,26 +379,17 @@ impl Engine {
         if round_goes_on || !self.positions_are_saved() {
             return Some(now.plus_ms(1));
         }
-        let mut at = self.watch.next_due().min(self.next_purge());
-        if self.may_ask_more() {
-            at = at.min(self.next_request_due(now));
-        }
-        if let Some(due) = self.next_board_disk_due() {
-            at = at.min(due);
-        }
-        if let Some(due) = self.next_search_due(now) {
-            at = at.min(due);
-        }
-        if self.retries_until > now {
-            let retries = self.moments.values().map(|moment| moment.retry_at);
-            at = retries.filter(|retry| *retry > now).fold(at, Timestamp::min);
-        }
-        if let Some(due) = self.next_list_of_needs() {
-            at = at.min(due);
-        }
-        at = at.min(self.storage.next_due(now));
-        // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass.
-        Some(if at <= now { now.plus_ms(1_000) } else { at })
+        let request = self.may_ask_more().then(|| self.next_request_due(now));
+        let waits = self.retries_until > now;
+        let retries = self.moments.values().map(|moment| moment.retry_at).filter(|at| waits && *at > now);
+        let (scan, read) = self.watch.next_due();
+        let all = [scan, self.next_purge(), self.storage.next_due(now)].into_iter();
+        let some =
+            [read, request, self.next_board_disk_due(), self.next_search_due(now), self.next_list_of_needs()];
+        // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass, and must
+        // not keep the others waiting.
+        let soon = |at: Timestamp| if at <= now { now.plus_ms(1_000) } else { at };
+        all.chain(some.into_iter().flatten()).chain(retries).map(soon).min()
     }
 
     /// Makes what was taken in durable. [`Engine::next_effect`] does so by itself; this is for a driver that stops.

@@ -1,6 +1,6 @@
 //! What somebody opens is looked at at once, in the real engine on a clock of its own; what is not, in its turn.
 
-use espejo::model::{Event, MirrorPath};
+use espejo::model::{Event, MirrorPath, PageId};
 
 use crate::run::Run;
 use crate::script::Script;
@@ -36,4 +36,31 @@ fn what_is_opened_is_looked_at_once_and_what_everything_is_opened_by_is_no_perso
     assert_eq!(looks_soon(1), 1, "at once");
     assert_eq!(looks_soon(5), 1, "not for each time");
     assert_eq!(looks_soon(100), 0, "a program that opens everything");
+}
+
+/// How long a save takes to its PATCH when its page is asked for in the same moment, because the file was opened.
+#[test]
+fn a_save_does_not_wait_for_the_look_at_what_was_opened() {
+    let mut scene = Script::draw(11, 0).scene;
+    (scene.pages, scene.budget, scene.hints_lost, scene.rest_ms) = (40, 60, 0, 0);
+    let mut run = Run::new(scene, false).unwrap();
+    run.pump().unwrap();
+    run.pass_until(run.now_ms + 900_000).unwrap();
+    let (path, thing) = run.folder.things.iter().find(|(_, thing)| !thing.bytes.is_empty()).unwrap();
+    let (path, mut bytes) = (path.clone(), thing.bytes.clone());
+    bytes.extend_from_slice(b"\nAnd more.\n");
+    let text = String::from_utf8(thing.bytes.clone()).unwrap();
+    let id = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
+    let id = PageId::new(id).unwrap();
+    // No script wrote it, and it counts as a person's all the same.
+    run.checks.hands.put_back(&id);
+    let patches = |run: &Run| run.service.world.log().writes().count();
+    let before = patches(&run);
+    run.folder.write(&path, &bytes);
+    run.tell(Event::Opened(path)).unwrap();
+    run.pump().unwrap();
+    run.spread_hints();
+    // Settled, scanned, read, and a look and a PATCH of at most 120 ms each way.
+    run.pass_until(run.now_ms + 1_000).unwrap();
+    assert_eq!(patches(&run), before + 1);
 }

@@ -94,6 +94,8 @@ pub(crate) struct Run {
     pub(crate) disk: VecDeque<(EffectId, Job)>,
     pub(crate) order: u64,
     idle_wakes: u32,
+    /// When the last hint was heard.
+    hinted: Option<Timestamp>,
     /// The minute of the last happening, and how many there were in it.
     minute: (i64, u32),
     changed: bool,
@@ -152,6 +154,7 @@ impl Run {
             disk: VecDeque::new(),
             order: 0,
             idle_wakes: 0,
+            hinted: None,
             minute: (0, 0),
             changed: false,
             postponed: Vec::new(),
@@ -279,6 +282,9 @@ impl Run {
     /// Tells the engine something, if it is alive to hear it.
     pub(crate) fn tell(&mut self, event: Event) -> Result<(), Failure> {
         let now = self.engine_now();
+        if matches!(event, Event::Hint(_)) {
+            self.hinted = Some(now);
+        }
         if let Some(engine) = &mut self.engine {
             engine.handle(event, now).map_err(|error| stopped("handle", &error))?;
             self.listen()?;
@@ -317,12 +323,27 @@ impl Run {
             let Some(engine) = &mut self.engine else { return Ok(()) };
             let effect = engine.next_effect(now).map_err(|error| stopped("next_effect", &error))?;
             self.listen()?;
-            let Some((id, effect)) = effect else { return Ok(()) };
+            let Some((id, effect)) = effect else { return self.wakes_for_hints(now) };
             self.idle_wakes = 0;
             self.launch(id, effect)?;
             self.moment()?;
         }
         broken("calm", "ten thousand effects at one moment")
+    }
+
+    /// A hint is followed up when the file has settled, whatever else is due: an edit waits for nothing.
+    fn wakes_for_hints(&self, now: Timestamp) -> Result<(), Failure> {
+        let Some(engine) = self.engine.as_ref().filter(|_| self.hinted == Some(now)) else { return Ok(()) };
+        let settled = now.plus_ms(PageSettings::default().settle_ms);
+        // What comes back from the disk is acted upon when it is there.
+        let on_its_way = |due: &Due| matches!(due, Due::Answer { outcome: Outcome::Disk(_), .. });
+        let looks = !self.disk.is_empty() || self.queue.values().any(on_its_way);
+        match engine.next_wakeup(now).filter(|at| !looks && *at > settled) {
+            Some(at) => {
+                broken("quick", format!("a hint, and the next wake-up {} ms later", at.since_ms(now)))
+            }
+            None => Ok(()),
+        }
     }
 
     fn launch(&mut self, id: EffectId, effect: Effect) -> Result<(), Failure> {
