@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use toml_edit::Value;
 
 use super::files::{self, Readers};
-use super::{WrongUsage, output, permits, run as running, service};
+use super::{WrongUsage, output, permits, run as running, service, terminal};
 use crate::cli::{Exit, Init, StorageChoice};
 use crate::config::Config;
 use crate::mirror::marker;
@@ -76,6 +76,9 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
     if !asks {
         let is_known = [known_url.is_some(), kept.is_some(), known_root.is_some()];
         all_said(said, there.is_some(), is_known)?;
+    }
+    if asks {
+        terminal::give_back_at_the_end().context("the terminal cannot be used")?;
     }
     talk.begin(there.is_some())?;
 

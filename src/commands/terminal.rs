@@ -1,8 +1,9 @@
 //! The terminal that a person types into, taken over for a while and always given back as it was.
 
-use std::io::{self, IsTerminal, Stdin};
+use std::io::{self, IsTerminal, Stdin, Write};
 
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Keys come one by one, unseen, and Ctrl-C is one of them; until this is dropped.
 #[derive(Debug)]
@@ -37,6 +38,36 @@ impl Drop for Keys {
         // A terminal that is gone needs nothing back.
         let _gone = tcsetattr(&self.stdin, OptionalActions::Now, &self.before);
     }
+}
+
+/// From now on SIGTERM and SIGHUP end the process with the terminal behind stdin as it is now, its cursor shown, and 128
+/// and the signal's number as exit code: what waits for a key in a library never hears of them.
+///
+/// # Errors
+/// When the terminal or the signals cannot be had.
+pub fn give_back_at_the_end() -> io::Result<()> {
+    let stdin = io::stdin();
+    if !stdin.is_terminal() {
+        return Ok(());
+    }
+    let before = tcgetattr(&stdin)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let inside = runtime.enter();
+    let (mut terminate, mut hang_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+    drop(inside);
+    std::thread::Builder::new().name("terminal".to_owned()).spawn(move || {
+        let number = runtime.block_on(async {
+            tokio::select! {
+                _ = terminate.recv() => SignalKind::terminate(),
+                _ = hang_up.recv() => SignalKind::hangup(),
+            }
+        });
+        // Whoever hung up has taken the terminal along.
+        let _gone = tcsetattr(&stdin, OptionalActions::Now, &before);
+        let _unseen = io::stderr().write_all(b"\x1b[?25h\r\n");
+        std::process::exit(128 + number.as_raw_value());
+    })?;
+    Ok(())
 }
 
 /// How many columns and lines the terminal behind stdout has; `None` where there is none.

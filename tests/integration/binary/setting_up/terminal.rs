@@ -3,7 +3,9 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use super::super::bench::{Bench, TOKEN, bare, paragraph, within};
+use rustix::process::Signal;
+
+use super::super::bench::{Bench, DEADLINE, TOKEN, bare, paragraph, within};
 use super::pty::Terminal;
 
 const ENTER: &str = "\r";
@@ -74,6 +76,21 @@ fn an_init_on_a_terminal_asks_and_asks_again_where_it_is_refused() {
         assert!(text.lines().any(|found| found.starts_with(line)), "{line}\n{text}");
     }
     assert_eq!(fs::metadata(bench.outside("new.token")).unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_signal_in_a_question_leaves_the_terminal_as_it_was() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        let bench = bench();
+        let mut terminal = init(&bench);
+        terminal.until("The service's address");
+        let taken = within(DEADLINE, &mut || !terminal.is_sane());
+        assert!(taken, "the question takes no keys");
+        terminal.signal(signal);
+        assert_eq!(terminal.ended(), code, "{}", terminal.shown());
+        assert!(terminal.is_sane());
+        assert!(!bench.outside("new.toml").exists());
+    }
 }
 
 #[test]
