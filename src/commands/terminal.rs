@@ -40,8 +40,8 @@ impl Drop for Keys {
     }
 }
 
-/// From now on SIGTERM and SIGHUP end the process with the terminal behind stdin as it is now, its cursor shown, and 128
-/// and the signal's number as exit code: what waits for a key in a library never hears of them.
+/// From now on SIGTERM and SIGHUP end the process with the terminal behind stdin as it is now and its cursor shown: what
+/// waits for a key in a library never hears of them.
 ///
 /// # Errors
 /// When the terminal or the signals cannot be had.
@@ -65,7 +65,8 @@ pub fn give_back_at_the_end() -> io::Result<()> {
         // Whoever hung up has taken the terminal along.
         let _gone = tcsetattr(&stdin, OptionalActions::Now, &before);
         let _unseen = io::stderr().write_all(b"\x1b[?25h\r\n");
-        std::process::exit(128 + number.as_raw_value());
+        // By the signal itself, so that whoever waits for the end sees what it was.
+        let _ended = signal_hook::low_level::emulate_default_handler(number.as_raw_value());
     })?;
     Ok(())
 }

@@ -63,7 +63,7 @@ impl Terminal {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits for the program's end; its exit code.
+    /// Waits for the program's end; its exit code, or -1 when a signal ended it.
     #[track_caller]
     pub(super) fn ended(&mut self) -> i32 {
         let mut status = None;
