@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use super::query::{Choice, Query, Term};
-use super::words::{Stems, lower, plain, words};
+use super::words::{Starts, Stems, lower, plain, words};
 
 /// What one occurrence is worth.
 const WEIGHT: f64 = 0.1;
@@ -15,28 +15,17 @@ const OCCURRENCES_MAX: usize = 24;
 pub(super) struct Places(Vec<(usize, String)>);
 
 impl Places {
-    /// Only words that begin like something that is asked for are worth stemming: a stem changes no beginning.
+    /// Only words that begin like something that is asked for are worth stemming.
     pub(super) fn new(text: &str, query: &Query, stems: &Stems) -> Self {
-        let starts: Vec<&[u8]> = query.stems().map(|stem| &stem.as_bytes()[..stem.len().min(2)]).collect();
+        let starts = Starts::of(query.stems());
         let mut found = Vec::new();
-        for (place, at) in words(text).enumerate() {
-            let word = &text[at];
-            let bytes = &word.as_bytes()[..word.len().min(2)];
-            // An accent may be on these letters, or follow them.
-            let is_plain = bytes.is_ascii() && word.as_bytes().get(2).is_none_or(u8::is_ascii);
-            let is_candidate = !is_plain
-                || starts.iter().any(|start| {
-                    !start.is_ascii()
-                        || bytes.len() >= start.len() && bytes[..start.len()].eq_ignore_ascii_case(start)
-                });
-            if is_candidate {
-                let lower = lower(word);
-                let stem = stems.stem(&lower);
-                if let Some(bare) = stems.bare_stem(&lower, &stem) {
-                    found.push((place, bare));
-                }
-                found.push((place, stem));
+        for (place, at) in words(text).enumerate().filter(|(_, at)| starts.may_be(&text[at.clone()])) {
+            let lower = lower(&text[at]);
+            let stem = stems.stem(&lower);
+            if let Some(bare) = stems.bare_stem(&lower, &stem) {
+                found.push((place, bare));
             }
+            found.push((place, stem));
         }
         Self(found)
     }

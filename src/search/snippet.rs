@@ -2,7 +2,7 @@
 //! whoever shows them can mark the words.
 
 use super::query::Query;
-use super::words::{Stems, lower, plain, words};
+use super::words::{Starts, Stems, lower, words};
 
 /// As long as the service's snippets.
 const LENGTH: usize = 140;
@@ -75,14 +75,11 @@ pub fn snippet(text: &str, query: &Query) -> Vec<Piece> {
 fn hits(text: &str, query: &Query, stems: &Stems) -> Vec<(usize, usize, String)> {
     let wanted: Vec<&str> = query.stems().collect();
     let is_wanted = |stem: &str| wanted.contains(&stem);
+    let starts = Starts::of(query.stems());
     words(text)
+        .filter(|at| starts.may_be(&text[at.clone()]))
         .filter_map(|at| {
             let lower = lower(&text[at.clone()]);
-            // Accents aside, a stem begins as its word does.
-            let first = plain(&lower).chars().next();
-            if !wanted.iter().any(|stem| stem.chars().next() == first) {
-                return None;
-            }
             let stem = stems.stem(&lower);
             let bare = || stems.bare_stem(&lower, &stem).is_some_and(|bare| is_wanted(&bare));
             (is_wanted(&stem) || bare()).then_some((at.start, at.end, stem))

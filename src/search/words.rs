@@ -34,6 +34,10 @@ pub(super) fn lower(word: &str) -> String {
     if word.is_ascii() {
         return cut(word.to_ascii_lowercase());
     }
+    // Letters of Latin-1 are composed, and so are their small ones.
+    if word.chars().all(|c| c < LATIN_END) {
+        return cut(word.to_lowercase());
+    }
     // Nearly every word is composed as it stands, and stays so in lower case.
     if is_nfc_quick(word.chars()) == IsNormalized::Yes {
         let lower = word.to_lowercase();
@@ -57,6 +61,9 @@ pub(super) fn plain(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
+    if let Some(bare) = text.chars().map(bare).collect() {
+        return bare;
+    }
     let lower: String = text.nfc().flat_map(char::to_lowercase).collect();
     let mut out = String::with_capacity(lower.len());
     for c in lower.nfc() {
@@ -67,6 +74,64 @@ pub(super) fn plain(text: &str) -> String {
         }
     }
     out
+}
+
+/// Below this every letter is one character, also with its accent, and nothing joins the one before it.
+const LATIN_END: char = '\u{100}';
+
+/// What [`plain`] makes of a character of Latin-1, wherever it stands; `None` for every other.
+fn bare(c: char) -> Option<char> {
+    if c.is_ascii() {
+        return Some(c.to_ascii_lowercase());
+    }
+    Some(match c {
+        'À'..='Å' | 'à'..='å' => 'a',
+        'Ç' | 'ç' => 'c',
+        'È'..='Ë' | 'è'..='ë' => 'e',
+        'Ì'..='Ï' | 'ì'..='ï' => 'i',
+        'Ñ' | 'ñ' => 'ñ',
+        'Ò'..='Ö' | 'ò'..='ö' => 'o',
+        'Ù'..='Ü' | 'ù'..='ü' => 'u',
+        'Ý' | 'ý' | 'ÿ' => 'y',
+        'Æ' => 'æ',
+        'Ð' => 'ð',
+        'Ø' => 'ø',
+        'Þ' => 'þ',
+        _ if c < LATIN_END => c,
+        _ => return None,
+    })
+}
+
+/// How words begin whose stems may be among some.
+pub(super) struct Starts<'a>(Vec<&'a str>);
+
+impl<'a> Starts<'a> {
+    /// Of these stems, as [`Stems::stem`] makes them.
+    pub(super) fn of(stems: impl Iterator<Item = &'a str>) -> Self {
+        let start = |stem: &'a str| {
+            let end = stem.char_indices().nth(3).map_or(stem.len(), |(at, _)| at);
+            &stem[..end]
+        };
+        Self(stems.map(start).collect())
+    }
+
+    /// Whether it is worth stemming a word: but for accents a Spanish stem changes none of the first three letters. Where
+    /// that is not easily told it may be.
+    pub(super) fn may_be(&self, word: &str) -> bool {
+        self.0.iter().any(|start| {
+            let mut letters = word.chars();
+            for wanted in start.chars() {
+                match letters.next().map(bare) {
+                    Some(Some(letter)) if letter == wanted => {}
+                    // A mark that may join the letter before it.
+                    Some(None) => return true,
+                    Some(Some(_)) => return letters.next().is_some_and(|c| c >= LATIN_END),
+                    None => return false,
+                }
+            }
+            true
+        })
+    }
 }
 
 /// The stemmer, made once.
@@ -116,6 +181,57 @@ mod tests {
             let found: Vec<&str> = words(text).map(|at| &text[at]).collect();
             assert_eq!(found, expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn latin_letters_are_the_same_the_short_way() {
+        for c in (0..0x100).filter_map(char::from_u32) {
+            // A word of the other alphabets beside it takes the long way.
+            let long = plain(&format!("{c}\u{436}"));
+            assert_eq!(bare(c).map(String::from).unwrap() + "\u{436}", long, "{c:?}");
+            let long = lower(&format!("{c}\u{436}"));
+            assert_eq!(lower(&c.to_string()) + "\u{436}", long, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_a_stem_begins_like_it() {
+        let stems = Stems::new();
+        for word in [
+            "ábaco",
+            "oírlo",
+            "óleo",
+            "reuniones",
+            "Él",
+            "aún",
+            "año",
+            "AÑOS",
+            "e",
+            "irse",
+            "día",
+            "o\u{301}leo",
+            "man\u{303}ana",
+            "ÁÉÍ",
+            "ríe",
+            "vía",
+            "leí",
+            "lié",
+            "huí",
+            "yéndose",
+            "dándoselo",
+            "日本",
+            "жук",
+            "ab",
+            "aba",
+        ] {
+            let lower = lower(word);
+            let stem = stems.stem(&lower);
+            let bare = stems.bare_stem(&lower, &stem);
+            for stem in [Some(stem), bare].into_iter().flatten() {
+                assert!(Starts::of([stem.as_str()].into_iter()).may_be(word), "{word}: {stem}");
+            }
+        }
+        assert!(!Starts::of(["reunion"].into_iter()).may_be("recuento"));
     }
 
     #[test]

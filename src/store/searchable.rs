@@ -38,12 +38,11 @@ pub enum Wording {
 }
 
 impl ReadOnly {
-    /// Everything that can be found. What is in a trash, or was deleted here, is not among it.
+    /// Gives everything that can be found to `each`. What is in a trash, or was deleted here, is not among it.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
-    pub fn searchable(&self) -> Result<Vec<Searchable>, StoreError> {
-        let mut all = Vec::new();
+    pub fn searchable(&self, mut each: impl FnMut(Searchable)) -> Result<(), StoreError> {
         // Of pages without a file only those that are still to come.
         self.gather(
             "SELECT p.id, p.workspace, coalesce(f.front_title, p.remote_title), p.file, p.base_body, p.base_text,
@@ -51,12 +50,12 @@ impl ReadOnly {
              FROM pages p LEFT JOIN files f ON f.path = p.file
              WHERE p.file IS NOT NULL OR (p.base_body IS NULL AND p.remote_presence = 0)",
             |row| page_of(row, Wording::Blocks),
-            &mut all,
+            &mut each,
         )?;
         self.gather(
             "SELECT NULL, NULL, '', path, NULL, NULL, hash, size, modified FROM files WHERE page IS NULL",
             |row| page_of(row, Wording::Blocks),
-            &mut all,
+            &mut each,
         )?;
         self.gather(
             "SELECT c.own, c.workspace, iif(c.deck = '', c.name, ''), c.file, c.base_elements, c.base_text, f.hash,
@@ -64,37 +63,37 @@ impl ReadOnly {
              FROM board_canvases c LEFT JOIN board_files f ON f.path = c.file
              WHERE c.file IS NOT NULL OR (c.base_elements IS NULL AND c.presence = 0 AND c.deck = '')",
             |row| page_of(row, Wording::Elements),
-            &mut all,
+            &mut each,
         )?;
         self.gather(
             "SELECT NULL, NULL, '', path, NULL, NULL, hash, size, modified FROM board_files WHERE own IS NULL",
             |row| page_of(row, Wording::Elements),
-            &mut all,
+            &mut each,
         )?;
         self.gather(
             "SELECT id, NULL, name, 'Presentations/' || folder FROM board_decks WHERE presence <> 3",
             |row| named(row, "presentation"),
-            &mut all,
+            &mut each,
         )?;
         self.gather(
             "SELECT id, NULL, filename, base_path FROM storage_files WHERE replaced_by IS NULL AND seen <> 2
              UNION ALL SELECT NULL, NULL, '', path FROM storage_local",
             |row| named(row, "file"),
-            &mut all,
+            &mut each,
         )?;
-        Ok(all)
+        Ok(())
     }
 
     fn gather(
         &self,
         sql: &str,
         read: impl Fn(&Row<'_>) -> rusqlite::Result<Searchable>,
-        into: &mut Vec<Searchable>,
+        each: &mut impl FnMut(Searchable),
     ) -> Result<(), StoreError> {
         let mut query = self.store().db.prepare_cached(sql)?;
         let rows = query.query_map([], |row| read(row))?;
         for row in rows {
-            into.push(row?);
+            each(row?);
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! The search without the service: the index is brought up to date with the state and the files, then asked.
 
-use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::path::Path;
 
@@ -12,13 +11,15 @@ use super::{Asked, Results, Shown};
 use crate::commands::{output, run};
 use crate::config::Config;
 use crate::search::{Index, IndexError, Match, Query, Source, snippet};
-use crate::store::{ReadOnly, Searchable};
+use crate::store::{ReadOnly, Searchable, StoreError};
 
 /// So many texts take no time worth a word.
 const SHOWN_FROM: u64 = 300;
-/// So many files are looked at sooner by one hand.
-const SHARED_FROM: usize = 1_000;
-const HANDS_MAX: usize = 4;
+/// So many are handed on together.
+const AT_ONCE: usize = 256;
+
+/// The best matches, and whether there are more.
+type Found = (Vec<Match>, bool);
 
 pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Results> {
     let Some(state) = ReadOnly::open(&config.state_dir)? else {
@@ -28,28 +29,31 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
     state.hold()?;
     // A daemon reads what is saved within moments; without one the files are looked at here.
     let root = (!run::is_running(&config.state_dir)).then_some(config.root.as_path());
-    // The index is opened meanwhile.
-    let (known, opened) = std::thread::scope(|scope| {
-        let opening = scope.spawn(|| Index::open(&config.state_dir).map(Index::ahead));
-        (state.searchable(), opening.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    });
-    let known = known?;
-    let unread = known.iter().filter(|one| one.kind == "page" && one.path.is_none()).count();
     let names = state.workspace_names()?;
     let folders = state.workspace_folders()?;
-    let sources = sources_of(known, &folders, root);
+    // Nearly always nothing has changed since the last search: what the index says as it is will do then, and it is asked
+    // while the files are looked at.
+    let (gathered, opened) = std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let index = Index::open(&config.state_dir)?.ahead();
+            let early = index.search(query, &asked.kinds, asked.limit).ok();
+            Ok::<_, IndexError>((index, early))
+        });
+        (gather(&state, &folders, root), asking.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    let (sources, unread) = gathered?;
     let reader = Reader { state: &state, root: &config.root };
-    let mut index = opened?;
-    let found = match look(&mut index, &sources, &reader, query, asked) {
+    let (mut index, early) = opened?;
+    let found = match look(&mut index, early, &sources, &reader, query, asked) {
         Ok(found) => found,
         Err(error) => {
             tracing::info!(%error, "the search index is built anew");
             let anew = index.begin_anew();
-            let found = anew.and_then(|mut index| look(&mut index, &sources, &reader, query, asked));
+            let found = anew.and_then(|mut index| look(&mut index, None, &sources, &reader, query, asked));
             match found {
                 Ok(found) => found,
                 // No space, say: then it is built for this search alone.
-                Err(_) => look(&mut Index::in_memory()?, &sources, &reader, query, asked)?,
+                Err(_) => look(&mut Index::in_memory()?, None, &sources, &reader, query, asked)?,
             }
         }
     };
@@ -76,15 +80,17 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
     Ok(Results { shown: matches.into_iter().map(shown).collect(), more, notes })
 }
 
+/// Brings the index up to date and asks it, unless it was up to date already and has been asked `early`.
 fn look(
     index: &mut Index,
+    early: Option<Found>,
     sources: &[Source],
     reader: &Reader<'_>,
     query: &Query,
     asked: &Asked,
-) -> Result<(Vec<Match>, bool), IndexError> {
+) -> Result<Found, IndexError> {
     let bar = ProgressBar::hidden();
-    index.refresh(sources, |source| {
+    let renewed = index.refresh(sources, |source| {
         bar.inc(1);
         if bar.position() == SHOWN_FROM {
             // The first search of all reads everything; later ones only what has changed.
@@ -95,26 +101,39 @@ fn look(
         reader.text_of(source)
     })?;
     bar.finish_and_clear();
-    index.search(query, &asked.kinds, asked.limit)
+    match early.filter(|_| renewed == (0, 0)) {
+        Some(found) => Ok(found),
+        None => index.search(query, &asked.kinds, asked.limit),
+    }
 }
 
-/// Looking at ten thousand files is most of a search without a daemon: it is shared out.
-fn sources_of(known: Vec<Searchable>, folders: &[(String, String)], root: Option<&Path>) -> Vec<Source> {
-    let source = |one: Searchable| source_of(one, folders, root);
-    let hands = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(HANDS_MAX);
-    if root.is_none() || hands == 1 || known.len() < SHARED_FROM {
-        return known.into_iter().map(source).collect();
-    }
-    let share = known.len().div_ceil(hands);
-    let mut rest = known.into_iter();
-    let shares: Vec<Vec<Searchable>> = (0..hands).map(|_| rest.by_ref().take(share).collect()).collect();
+/// Everything that can be found, and how many pages are still to be mirrored. The files are looked at by another hand
+/// than the one that reads the state.
+fn gather(
+    state: &ReadOnly,
+    folders: &[(String, String)],
+    root: Option<&Path>,
+) -> Result<(Vec<Source>, usize), StoreError> {
     std::thread::scope(|scope| {
-        let work = |share: Vec<Searchable>| scope.spawn(|| share.into_iter().map(source).collect::<Vec<_>>());
-        let working: Vec<_> = shares.into_iter().map(work).collect();
-        working
-            .into_iter()
-            .flat_map(|hand| hand.join().unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect()
+        let (sender, receiver) = std::sync::mpsc::channel::<Vec<Searchable>>();
+        let looking = scope.spawn(move || {
+            let all = receiver.into_iter().flatten();
+            all.map(|one| source_of(one, folders, root)).collect::<Vec<_>>()
+        });
+        let mut unread = 0;
+        let mut some = Vec::with_capacity(AT_ONCE);
+        let read = state.searchable(|one| {
+            unread += usize::from(one.kind == "page" && one.path.is_none());
+            some.push(one);
+            if some.len() == AT_ONCE {
+                // Whoever has panicked is heard below.
+                sender.send(std::mem::replace(&mut some, Vec::with_capacity(AT_ONCE))).ok();
+            }
+        });
+        sender.send(some).ok();
+        drop(sender);
+        let sources = looking.join().unwrap_or_else(|panic| resume_unwind(panic));
+        read.map(|()| (sources, unread))
     })
 }
 
