@@ -34,6 +34,15 @@ impl Engine {
                 });
             }
         }
+        if node.base.as_ref().is_some_and(|base| base.text == Some(text_hash))
+            && !self.sent.contains_key(page)
+        {
+            // It stands for what was agreed on.
+            if let Some(moment) = self.moments.get_mut(page) {
+                moment.reading = None;
+            }
+            return Ok(());
+        }
         // Ids minted for a body that was sent are used again, or a lost answer would double every new block.
         let identity = match (self.sent.get(page), &node.base) {
             (Some(sent), _) => Some(sent.local),
