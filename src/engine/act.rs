@@ -90,6 +90,10 @@ impl Engine {
         if let Some(choice) = self.next_board_disk_effect()? {
             return Ok(Some(choice));
         }
+        // What was decided may have made a look due.
+        if let Some(look) = self.next_look_at_disk() {
+            return Ok(Some(look));
+        }
         self.next_storage_act()
     }
 
