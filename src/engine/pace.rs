@@ -92,6 +92,12 @@ impl Pace {
         now >= self.earliest(class, slots, burst, now)
     }
 
+    /// Whether no request of any kind may leave now.
+    #[must_use]
+    pub fn is_spent(&self, now: Timestamp) -> bool {
+        self.reserved == 0 && !self.allows(Class::Edit, 1, false, now)
+    }
+
     /// When `slots` requests of this class may be sent, as things stand; never earlier than `now`.
     #[must_use]
     pub fn earliest(&self, class: Class, slots: u32, burst: bool, now: Timestamp) -> Timestamp {

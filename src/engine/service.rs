@@ -17,6 +17,9 @@ const BACKOFF_MAX_MS: i64 = 300_000;
 /// After a 403, an area is tried again this much later.
 const FORBIDDEN_RETRY_MS: i64 = 600_000;
 
+/// While a guard holds all deletions, so long until it is asked again.
+const HELD_REST_MS: i64 = 5_000;
+
 /// How the service is, and what pages want of it.
 #[derive(Debug, Default)]
 pub(super) struct Health {
@@ -111,36 +114,58 @@ impl Engine {
 
     /// Pushes first, then confirmations and deletions.
     fn next_wanted(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        let rank = |decision: &Decision| match decision {
-            Decision::Push { .. } => 0,
-            Decision::TrashPage => 1,
-            _ => 2,
-        };
-        let pressing = self.service.wants.pressing();
-        let mut wants: Vec<(u32, PageId)> =
-            pressing.iter().map(|(page, decision)| (rank(decision), page.clone())).collect();
-        wants.sort();
-        // Of all pages together, and asked once for all of them.
-        let trashes = wants.iter().any(|(rank, _)| *rank == 1);
-        let held = if trashes { self.local_deletions_held() } else { None };
-        let to_be_made = if trashes { self.to_be_made() } else { BTreeMap::new() };
-        for (_, page) in wants {
-            let waits = self.moments.get(&page).is_some_and(|moment| moment.retry_at > self.now);
-            let Some(decision) = self.service.wants.pressing().get(&page).cloned() else { continue };
-            // A page that has been woken since may call for something else by now.
-            if waits || self.is_busy(&page) || self.active.contains(&page) {
+        // There may be thousands, and this is asked after each event.
+        if self.pace.is_spent(self.now) {
+            return Ok(None);
+        }
+        let (pushes, others): (Vec<_>, Vec<_>) = self
+            .service
+            .wants
+            .pressing()
+            .iter()
+            .map(|(page, decision)| (page.clone(), decision.clone()))
+            .partition(|(_, decision)| matches!(decision, Decision::Push { .. }));
+        for (page, decision) in pushes {
+            let Decision::Push { title } = decision else { continue };
+            if !self.is_at_its_word(&page) {
                 continue;
             }
-            let choice = match decision {
-                Decision::Push { title } => self.push_request(&page, title)?,
-                Decision::TrashPage => self.trash_request(&page, held.as_deref(), &to_be_made)?,
-                _ => self.look_request(&page),
-            };
+            let choice = self.push_request(&page, title)?;
             if choice.is_some() || self.ready.is_some() {
                 return Ok(choice);
             }
         }
+        if let Some(pages) = self.service.wants.trashes(self.now).cloned() {
+            // Of all pages together, and asked once for all of them.
+            let held = self.local_deletions_held();
+            let to_be_made = self.to_be_made();
+            for page in pages {
+                if !self.is_at_its_word(&page) {
+                    continue;
+                }
+                let choice = self.trash_request(&page, held.as_deref(), &to_be_made)?;
+                if choice.is_some() || self.ready.is_some() {
+                    return Ok(choice);
+                }
+            }
+            if held.is_some() {
+                self.service.wants.rest_trashes(self.now.plus_ms(HELD_REST_MS));
+            }
+        }
+        for (page, _) in others {
+            let choice = if self.is_at_its_word(&page) { self.look_request(&page) } else { None };
+            if choice.is_some() {
+                return Ok(choice);
+            }
+        }
         Ok(None)
+    }
+
+    /// Whether what a page wants is what it was decided to want. One that has been woken since may call for something else
+    /// by now.
+    fn is_at_its_word(&self, page: &PageId) -> bool {
+        let waits = self.moments.get(page).is_some_and(|moment| moment.retry_at > self.now);
+        !waits && !self.is_busy(page) && !self.active.contains(page)
     }
 
     /// A look that something hangs on. First looks of listed pages are the poll schedule's.
@@ -192,10 +217,14 @@ impl Engine {
             far
         } else if self.edits_wait() {
             self.pace.earliest(Class::Edit, 2, false, now)
-        } else if !self.service.wants.is_empty() || self.creations_wait() {
-            self.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100))
         } else {
-            self.next_list_due(now).min(self.next_poll_due(now)).min(self.next_storage_look_due(now))
+            let wanted = self.service.wants.due().or(self.creations_wait().then_some(now));
+            let wanted = wanted
+                .map(|due| self.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100)).max(due));
+            let looks =
+                self.next_list_due(now).min(self.next_poll_due(now)).min(self.next_storage_look_due(now));
+            // What is due now and could not leave waits with the others.
+            wanted.map_or(looks, |wanted| wanted.min(looks.max(now.plus_ms(100))))
         };
         let at = at.min(self.next_board_due(now));
         at.max(self.service.quiet_until.min(far)).max(self.pace.blocked_until()).min(forbidden)

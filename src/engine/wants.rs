@@ -6,13 +6,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
-use crate::model::{Node, PageId, Presence};
+use crate::model::{Node, PageId, Presence, Timestamp};
 use crate::plan::Decision;
 
 #[derive(Debug, Default)]
 pub(super) struct Wants {
     pressing: BTreeMap<PageId, Decision>,
+    trashes: BTreeSet<PageId>,
     first_looks: BTreeSet<PageId>,
+    /// While a guard holds every deletion nothing is to be gained by asking again before this, unless one is new.
+    trashes_rest_until: Timestamp,
 }
 
 impl Wants {
@@ -21,6 +24,9 @@ impl Wants {
         self.remove(&page);
         if is_first_look {
             self.first_looks.insert(page);
+        } else if decision == Decision::TrashPage {
+            self.trashes.insert(page);
+            self.trashes_rest_until = Timestamp::default();
         } else {
             self.pressing.insert(page, decision);
         }
@@ -28,21 +34,36 @@ impl Wants {
 
     pub(super) fn remove(&mut self, page: &PageId) {
         self.pressing.remove(page);
+        self.trashes.remove(page);
         self.first_looks.remove(page);
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.pressing.is_empty() && self.first_looks.is_empty()
     }
 
     /// All that want something.
     pub(super) fn pages(&self) -> impl Iterator<Item = &PageId> {
-        self.pressing.keys().chain(&self.first_looks)
+        self.pressing.keys().chain(&self.trashes).chain(&self.first_looks)
     }
 
-    /// All but first looks.
+    /// All but first looks and deletions.
     pub(super) fn pressing(&self) -> &BTreeMap<PageId, Decision> {
         &self.pressing
+    }
+
+    /// Pages that are to be trashed, unless they rest.
+    pub(super) fn trashes(&self, now: Timestamp) -> Option<&BTreeSet<PageId>> {
+        Some(&self.trashes).filter(|pages| !pages.is_empty() && self.trashes_rest_until <= now)
+    }
+
+    /// All deletions are held.
+    pub(super) fn rest_trashes(&mut self, until: Timestamp) {
+        self.trashes_rest_until = until;
+    }
+
+    /// When there may be something to ask for; `None` when nothing is wanted.
+    pub(super) fn due(&self) -> Option<Timestamp> {
+        if !self.pressing.is_empty() || !self.first_looks.is_empty() {
+            return Some(Timestamp::default());
+        }
+        (!self.trashes.is_empty()).then_some(self.trashes_rest_until)
     }
 }
 
