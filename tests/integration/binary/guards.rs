@@ -106,6 +106,33 @@ fn a_workspace_that_disappears_keeps_its_files() {
 }
 
 #[test]
+fn a_refusal_in_the_middle_of_a_pass_costs_nothing() {
+    let bench = bench("");
+    assert_eq!(bench.tell(&["sync"]).code, 0);
+    let edited = bench.id("Page 20");
+    let workspaces = Matcher::Route("GET".to_owned(), "/workspaces".to_owned());
+    let middles =
+        [workspaces, Matcher::Lists, Matcher::Page(bench.id("Page 7")), Matcher::Page(edited.clone())];
+    for (status, middle) in [401, 403].into_iter().flat_map(|status| middles.clone().map(|at| (status, at))) {
+        let what = format!("{status} at {middle:?}");
+        append(&bench.page("Page 20.md"), &format!("\nwritten before the {what}\n"));
+        let files = bench.files();
+        bench.forget_requests();
+        bench.world().fail_next(middle, Fault::Status { status, retry_after: None });
+        let told = bench.tell(&["sync"]);
+        assert_eq!(bench.world().faults_waiting(), 0, "{what}: {told:?}");
+        assert_eq!(bench.files(), files, "{what}");
+        let told = bench.tell(&["sync"]);
+        assert_eq!(told.code, 0, "{what}: {told:?}");
+        assert_eq!(bench.files(), files, "{what}");
+        assert_eq!(bench.writes(), [format!("PATCH /pages/{edited}")], "{what}");
+    }
+    assert_eq!(bench.text("Page 20.md").matches("written before the").count(), 8);
+    assert_eq!(words(&bench.content("Page 20")).matches("written before the").count(), 8);
+    assert_eq!(trashed_files(&bench), Vec::<String>::new());
+}
+
+#[test]
 fn deleting_everything_in_the_tree_waits_for_approval() {
     let bench = bench("");
     let daemon = bench.run_in_step();
