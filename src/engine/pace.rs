@@ -92,10 +92,10 @@ impl Pace {
         now >= self.earliest(class, slots, burst, now)
     }
 
-    /// Whether no request of any kind may leave now.
+    /// Whether nothing that takes so many slots may leave now, of whatever kind, nor what has one kept for it.
     #[must_use]
-    pub fn is_spent(&self, now: Timestamp) -> bool {
-        self.reserved == 0 && !self.allows(Class::Edit, 1, false, now)
+    pub fn is_spent(&self, slots: u32, now: Timestamp) -> bool {
+        self.reserved == 0 && !self.allows(Class::Edit, slots, false, now)
     }
 
     /// When `slots` requests of this class may be sent, as things stand; never earlier than `now`.

@@ -115,14 +115,17 @@ impl Engine {
     /// Pushes first, then confirmations and deletions.
     fn next_wanted(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         // There may be thousands, and this is asked after each event.
-        if self.pace.is_spent(self.now) {
+        if self.pace.is_spent(1, self.now) {
             return Ok(None);
         }
+        // A push is a look and a PATCH.
+        let may_push = !self.pace.is_spent(2, self.now);
         let (pushes, others): (Vec<_>, Vec<_>) = self
             .service
             .wants
             .pressing()
             .iter()
+            .filter(|(_, decision)| may_push || !matches!(decision, Decision::Push { .. }))
             .map(|(page, decision)| (page.clone(), decision.clone()))
             .partition(|(_, decision)| matches!(decision, Decision::Push { .. }));
         for (page, decision) in pushes {
