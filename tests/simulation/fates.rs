@@ -111,8 +111,11 @@ impl Fates {
             let words: Vec<Word> = file.words.iter().filter(own).copied().collect();
             let whole = |id: &&PageId| words.iter().all(|word| service.words_of(id).contains(word));
             let there = service.active().into_iter().map(|page| &page.id).find(whole);
-            // A file that moved is the page that was made anew, and its old one is there for a while longer.
-            let is_another = self.was_gone.iter().any(|id| whole(&id));
+            // A file that moved is the page that was made anew, and its old one is there for a while longer. Somebody may
+            // have taken the words out of the new one before it went; the file names it all the same.
+            let text = String::from_utf8_lossy(&file.bytes);
+            let names = |id: &PageId| text.lines().any(|line| line == format!("id: {id}"));
+            let is_another = self.was_gone.iter().any(|id| whole(&id) || names(id));
             if let Some(id) = there.filter(|_| !words.is_empty() && !is_another) {
                 return broken("absence", format!("{path} is trashed, and its page {id} was never gone"));
             }
