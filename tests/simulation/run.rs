@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use espejo::engine::{Engine, Summary};
 use espejo::model::{
-    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request,
+    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request, RootState,
     ServiceReply, Settings, Timestamp,
 };
 use espejo::store::Store;
@@ -338,6 +338,8 @@ impl Run {
         // What comes back from the disk is acted upon when it is there.
         let on_its_way = |due: &Due| matches!(due, Due::Answer { outcome: Outcome::Disk(_), .. });
         let looks = !self.disk.is_empty() || self.queue.values().any(on_its_way);
+        // A root that is not there is looked for at its own pace.
+        let looks = looks || self.folder.root != RootState::Ready;
         match engine.next_wakeup(now).filter(|at| !looks && *at > settled) {
             Some(at) => {
                 broken("quick", format!("a hint, and the next wake-up {} ms later", at.since_ms(now)))
