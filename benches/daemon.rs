@@ -21,7 +21,7 @@ use blocks::paragraph;
 use espejo::daemon::wall_now;
 use espejo::emulator::{HttpRequest, Server, Window, World};
 use espejo::model::{PageId, Timestamp};
-use served::{Running, TOKEN, private, serve};
+use served::{Running, TOKEN, private, serve, stop};
 
 const LIMIT: usize = 60;
 /// From a save to its PATCH, with `settle_ms = 100`.
@@ -224,13 +224,11 @@ fn restart() -> bool {
     wait_until(start, 40);
     // Right in the middle of a minute that is in use: once killed, once with manners.
     drop(daemon);
-    let mut daemon = bed.run();
+    let daemon = bed.run();
     wait_until(start, 70);
     took.extend(bed.save(&[bed.there()[1]], 1));
     wait_until(start, 90);
-    let pid = rustix::process::Pid::from_child(&daemon.0);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    daemon.0.wait().unwrap();
+    stop(daemon);
     let daemon = bed.run();
     wait_until(start, 120);
     took.extend(bed.save(&[bed.there()[2]], 2));

@@ -227,13 +227,6 @@ impl Bed {
     }
 }
 
-/// Ends a daemon with manners, and waits for the end.
-pub(crate) fn stop(mut running: Running) {
-    let pid = rustix::process::Pid::from_child(&running);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    running.wait().unwrap();
-}
-
 fn line(page: usize, at: usize, words: &str) -> Value {
     let text = format!("Line {at} of page {page}, {words}: some forty letters more, as lines have.");
     paragraph(&format!("{page}-{at}"), &text)

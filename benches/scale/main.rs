@@ -18,11 +18,11 @@ use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use bed::{Bed, Size, UNHURRIED, stop};
+use bed::{Bed, Size, UNHURRIED};
 use espejo::mirror::{Mirror, marker};
 use espejo::model::Effect;
 use process::Process;
-use served::Running;
+use served::{Running, stop};
 
 const SMALL: usize = 100;
 const LIMIT: u32 = 60;

@@ -36,6 +36,13 @@ impl Drop for Running {
     }
 }
 
+/// Ends a daemon with manners, and waits for the end.
+pub(crate) fn stop(mut running: Running) {
+    let pid = rustix::process::Pid::from_child(&running);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    running.wait().unwrap();
+}
+
 /// Serves `world` until the sender is dropped.
 pub(crate) fn serve(world: World) -> (Server, tokio::sync::oneshot::Sender<()>) {
     let (ready, server) = std::sync::mpsc::channel();

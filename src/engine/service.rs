@@ -120,16 +120,15 @@ impl Engine {
         }
         // A push is a look and a PATCH.
         let may_push = !self.pace.is_spent(2, self.now);
-        let (pushes, others): (Vec<_>, Vec<_>) = self
-            .service
-            .wants
-            .pressing()
-            .iter()
-            .filter(|(_, decision)| may_push || !matches!(decision, Decision::Push { .. }))
-            .map(|(page, decision)| (page.clone(), decision.clone()))
-            .partition(|(_, decision)| matches!(decision, Decision::Push { .. }));
-        for (page, decision) in pushes {
-            let Decision::Push { title } = decision else { continue };
+        let (mut pushes, mut others) = (Vec::new(), Vec::new());
+        for (page, decision) in self.service.wants.pressing() {
+            match decision {
+                Decision::Push { title } if may_push => pushes.push((page.clone(), title.clone())),
+                Decision::Push { .. } => {}
+                _ => others.push(page.clone()),
+            }
+        }
+        for (page, title) in pushes {
             if !self.is_at_its_word(&page) {
                 continue;
             }
@@ -155,7 +154,7 @@ impl Engine {
                 self.service.wants.rest_trashes(self.now.plus_ms(HELD_REST_MS));
             }
         }
-        for (page, _) in others {
+        for page in others {
             let choice = if self.is_at_its_word(&page) { self.look_request(&page) } else { None };
             if choice.is_some() {
                 return Ok(choice);

@@ -137,11 +137,9 @@ fn gone_at_the_service(view: &View<'_>, file: &LocalFile) -> Decision {
 /// in a moment whose end was never noted; what else it may hold is nobody's but a person's.
 fn gone_uncompared(view: &View<'_>, file: &LocalFile) -> Decision {
     match (view.node.remote.body, view.meaning) {
-        (None, _) => Decision::Unbind,
-        _ if file.problem.is_some() => Decision::Unbind,
-        (Some(_), None) => Decision::Read,
-        (Some(body), Some(meaning)) if body == meaning => Decision::TrashFile,
-        (Some(_), Some(_)) => Decision::Unbind,
+        (Some(_), None) if file.problem.is_none() => Decision::Read,
+        (Some(body), Some(meaning)) if file.problem.is_none() && body == meaning => Decision::TrashFile,
+        _ => Decision::Unbind,
     }
 }
 

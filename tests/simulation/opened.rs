@@ -5,8 +5,8 @@ use espejo::model::{Event, MirrorPath, PageId};
 use crate::run::Run;
 use crate::script::Script;
 
-/// How many times the page was asked for within three seconds, long after the mirror has come to rest.
-fn looks_soon(opens: usize) -> usize {
+/// A mirror that has come to rest long ago, and one of its files: where it is, what it says, and its page.
+fn at_rest() -> (Run, MirrorPath, String, PageId) {
     let mut scene = Script::draw(11, 0).scene;
     (scene.pages, scene.budget, scene.hints_lost, scene.rest_ms) = (40, 60, 0, 0);
     let mut run = Run::new(scene, false).unwrap();
@@ -14,8 +14,14 @@ fn looks_soon(opens: usize) -> usize {
     // Long enough for all to have been read; then, a quarter of an hour at which nobody is at work.
     run.pass_until(run.now_ms + 900_000).unwrap();
     let (path, thing) = run.folder.things.iter().find(|(_, thing)| !thing.bytes.is_empty()).unwrap();
-    let (path, text): (MirrorPath, _) = (path.clone(), String::from_utf8(thing.bytes.clone()).unwrap());
-    let id = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
+    let (path, text) = (path.clone(), String::from_utf8(thing.bytes.clone()).unwrap());
+    let id = PageId::new(text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap()).unwrap();
+    (run, path, text, id)
+}
+
+/// How many times the page was asked for within three seconds.
+fn looks_soon(opens: usize) -> usize {
+    let (mut run, path, _, id) = at_rest();
     let asked = |run: &Run| {
         run.service.world.log().entries().filter(|entry| entry.path == format!("/pages/{id}")).count()
     };
@@ -41,22 +47,12 @@ fn what_is_opened_is_looked_at_once_and_what_everything_is_opened_by_is_no_perso
 /// How long a save takes to its PATCH when its page is asked for in the same moment, because the file was opened.
 #[test]
 fn a_save_does_not_wait_for_the_look_at_what_was_opened() {
-    let mut scene = Script::draw(11, 0).scene;
-    (scene.pages, scene.budget, scene.hints_lost, scene.rest_ms) = (40, 60, 0, 0);
-    let mut run = Run::new(scene, false).unwrap();
-    run.pump().unwrap();
-    run.pass_until(run.now_ms + 900_000).unwrap();
-    let (path, thing) = run.folder.things.iter().find(|(_, thing)| !thing.bytes.is_empty()).unwrap();
-    let (path, mut bytes) = (path.clone(), thing.bytes.clone());
-    bytes.extend_from_slice(b"\nAnd more.\n");
-    let text = String::from_utf8(thing.bytes.clone()).unwrap();
-    let id = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
-    let id = PageId::new(id).unwrap();
+    let (mut run, path, text, id) = at_rest();
     // No script wrote it, and it counts as a person's all the same.
     run.checks.hands.put_back(&id);
     let patches = |run: &Run| run.service.world.log().writes().count();
     let before = patches(&run);
-    run.folder.write(&path, &bytes);
+    run.folder.write(&path, format!("{text}\nAnd more.\n").as_bytes());
     run.tell(Event::Opened(path)).unwrap();
     run.pump().unwrap();
     run.spread_hints();
