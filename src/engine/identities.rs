@@ -56,14 +56,12 @@ impl Engine {
             // A new file that is still being written is told apart at a later look.
             let arrived = self.watch.arrivals.get(path);
             let Some(file) = arrived.or_else(|| self.trees.files.get(path)) else { continue };
-            let claims = file.claims.clone().filter(|_| file.claims != file.disowned);
-            seen.push(SeenFile { path: path.clone(), stamp: *stamp, claims, hash: file.hash });
+            seen.push(self.seen(file, path, *stamp));
         }
         // What could not be looked at is taken to be as it was.
         for file in self.trees.files.values().filter(|file| !seen_now.contains_key(&file.path)) {
             if self.root.unreadable.iter().any(|(hidden, _)| file.path.is_within(hidden)) {
-                let claims = file.claims.clone().filter(|_| file.claims != file.disowned);
-                seen.push(SeenFile { path: file.path.clone(), stamp: file.stamp, claims, hash: file.hash });
+                seen.push(self.seen(file, &file.path, file.stamp));
             }
         }
         let identities = identity::identify(&known, &seen);
@@ -76,6 +74,13 @@ impl Engine {
         self.apply_identities(&seen, identities)?;
         self.lists.last_seen = seen_now;
         Ok(())
+    }
+
+    /// What a look that found `file` at `path` says of it.
+    fn seen(&self, file: &LocalFile, path: &MirrorPath, stamp: Stamp) -> SeenFile {
+        let claims = file.claims.clone().filter(|_| file.claims != file.disowned);
+        let is_awaited = claims.as_ref().is_some_and(|page| self.is_awaited(path, page));
+        SeenFile { path: path.clone(), stamp, claims, is_awaited, hash: file.hash }
     }
 
     /// Whether every file is the page's that it was, at its place, and no other is there: then there is nothing to tell,

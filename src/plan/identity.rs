@@ -32,6 +32,8 @@ pub struct SeenFile {
     /// The id in its front matter; `None` when there is none, and when the file was not read because its path and
     /// stamp are those it had before. Every other file must have been read.
     pub claims: Option<PageId>,
+    /// Whether the page that it claims has no file, and would have it here.
+    pub is_awaited: bool,
     /// What it holds, if it was read.
     pub hash: Option<ContentHash>,
 }
@@ -335,19 +337,20 @@ impl<'a> Matching<'a> {
     }
 
     fn finish(self) -> Identities {
-        // Of several files that claim an unknown id, the first keeps the claim; one that was there before is first.
-        let mut firsts: BTreeMap<&PageId, (bool, usize)> = BTreeMap::new();
+        // Of several files that claim an unknown id one keeps the claim: one that was there before, or the one where the
+        // page's file would be, or the first.
+        let mut firsts: BTreeMap<&PageId, (bool, bool, usize)> = BTreeMap::new();
         for (order, s) in self.seen_order.iter().enumerate() {
             if let (Some(page), None) = (&self.seen[*s].claims, self.claimed(*s)) {
                 let is_page = self.known_of[*s].is_some_and(|k| self.page(k).is_some());
-                let candidate = (self.known_of[*s].is_none(), order);
+                let candidate = (self.known_of[*s].is_none(), !self.seen[*s].is_awaited, order);
                 if !is_page {
                     let first = firsts.entry(page).or_insert(candidate);
                     *first = candidate.min(*first);
                 }
             }
         }
-        let firsts: BTreeSet<usize> = firsts.into_values().map(|(_, order)| self.seen_order[order]).collect();
+        let firsts: BTreeSet<usize> = firsts.into_values().map(|(_, _, order)| self.seen_order[order]).collect();
         let verdict = |(s, file): (usize, &SeenFile)| {
             let k = self.known_of[s];
             let from = k.map(|k| &self.known[k].path).filter(|path| **path != file.path).cloned();

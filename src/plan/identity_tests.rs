@@ -51,6 +51,7 @@ impl File {
             path: path(at),
             stamp: self.stamp(),
             claims: self.claims.map(page),
+            is_awaited: false,
             hash: Some(self.hash()),
         }
     }
@@ -303,7 +304,7 @@ fn small_equal_files_are_not_the_same_file() {
         let hash = Some(ContentHash::of(b"# Note"));
         (
             KnownFile { path: path(at), page: owner, stamp, hash },
-            SeenFile { path: path(at), stamp, claims: None, hash },
+            SeenFile { path: path(at), stamp, claims: None, is_awaited: false, hash },
         )
     };
     let found = identify(&[small("a", 1, Some(page("A"))).0], &[small("b", 2, None).1]);
@@ -492,4 +493,13 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn of_copies_of_a_page_that_has_no_file_the_one_at_its_place_is_its_file() {
+    let file = |object| File { object, born: 1, modified: 0, claims: Some("H"), text: 1 };
+    let (copy, own) = (file(1).seen("Note copy"), SeenFile { is_awaited: true, ..file(2).seen("Note") });
+    let found = identify(&[], &[copy, own]);
+    let copy = Verdict::Copy { of: page("H"), from: None };
+    assert_eq!(found.verdicts, [copy, Verdict::New { claims: Some(page("H")), from: None }]);
 }

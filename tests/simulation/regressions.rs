@@ -516,6 +516,35 @@ seed=9917 pages=14 budget=60 hints_lost=0 grain_us=0 births=1 reuse=0 grace_ms=1
 +60000 tree rename-folder 799 21
 ",
     ),
+    (
+        "a copy of a page whose file was written and not noted is a copy",
+        "\
+seed=16042 pages=2 budget=40 hints_lost=10 grain_us=0 births=1 reuse=0 grace_ms=10000 recreate=0 rest_ms=120000 pass=1
++20062 tree delete-tree 422 120
++500 tree new-file 147 190
++0 tree stray 639 920
++5000 app stale-editor 426 698
++0 app insert-word 224 825
++107209 tree copy-file 297 792
++0 tree new-file 71 417
++0 tree copy-file 883 635
++5000 app insert-word 770 149
++15502 app change-word 241 840
++47077 tree new-file 119 973
++26106 tree new-folder 485 347
++0 tree delete-tree 926 816
++0 app stale-editor 490 209
++0 tree new-file 737 337
++500 app new-subpage 179 936
++34680 tree new-file 773 46
++0 tree new-file 261 612
++500 tree new-file 910 540
++70 tree new-file 400 267
++41236 fault crash 100 490
++0 tree new-folder 953 83
++5000 tree copy-file 447 867
+",
+    ),
 ];
 
 #[test]

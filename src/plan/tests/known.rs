@@ -218,7 +218,7 @@ impl Mirror {
                 }
             };
             let claims = new.claims.filter(|claims| Some(claims) != new.disowned.as_ref());
-            seen.push(SeenFile { path: path.clone(), stamp, claims, hash: new.hash });
+            seen.push(SeenFile { path: path.clone(), stamp, claims, is_awaited: false, hash: new.hash });
         }
         let told = identity::identify(&known, &seen);
         for file in arrivals {
