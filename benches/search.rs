@@ -135,6 +135,7 @@ fn command(folder: &Path, pages: &[(String, String, String)]) -> Duration {
         slug: "equipo".to_owned(),
         role: "owner".to_owned(),
         frozen: false,
+        rest: espejo::model::Rest::default(),
     };
     let (at, empty_list, read_only) = (Timestamp(1), false, None);
     let folder_name = "Equipo".to_owned();

@@ -18,7 +18,7 @@ use crate::engine::Engine;
 use crate::mirror::{Mirror, marker};
 use crate::model::{
     AttachmentId, DiskReply, Downloaded, Effect, Entry, EntryKind, Event, FileId, Link, MirrorPath, Outcome,
-    PageId, PageMeta, Part, Request, RootState, Scan, ServiceReply, Stamp, StorageEffect, StorageFile,
+    PageId, PageMeta, Part, Request, Rest, RootState, Scan, ServiceReply, Stamp, StorageEffect, StorageFile,
     StorageReply, StoredReply,
 };
 use crate::service::{Client, token};
@@ -223,6 +223,7 @@ impl Stored {
                     filename: filename.clone(),
                     size: bytes.len() as u64,
                     position: 0.0,
+                    rest: Rest::default(),
                 };
                 Outcome::Service(Ok(ServiceReply::Storage(StorageReply::Uploaded(file))))
             }

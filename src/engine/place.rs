@@ -192,9 +192,8 @@ impl Engine {
     /// the file written and not noted leaves it so.
     pub(super) fn is_awaited(&self, path: &MirrorPath, page: &PageId) -> bool {
         let Some(node) = self.trees.pages.get(page).filter(|node| node.file.is_none()) else { return false };
-        let is_its = |stem: &str| {
-            node.stem.as_deref() == Some(stem) || naming::title_of(stem) == node.remote.title
-        };
+        let is_its =
+            |stem: &str| node.stem.as_deref() == Some(stem) || naming::title_of(stem) == node.remote.title;
         path.page_stem().is_some_and(is_its)
             && self.folder_for_children(&node.workspace, self.parent_of(node)) == path.parent()
     }

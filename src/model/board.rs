@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{BoardId, ContentHash, DeckId, ElementId, MirrorPath, PollState, Presence, SlideId, Stamp};
+use super::{BoardId, ContentHash, DeckId, ElementId, MirrorPath, PollState, Presence, Rest, SlideId, Stamp};
 use super::{Timestamp, WorkspaceId};
 
 /// The elements of one canvas, back to front, each an object with a usable `id` and a `type`.
@@ -97,6 +97,8 @@ pub struct Whiteboard {
     pub workspace: WorkspaceId,
     /// Its name.
     pub name: String,
+    /// What else the service says of it.
+    pub rest: Rest,
 }
 
 /// A presentation, as `GET /presentations` lists it.
@@ -110,6 +112,8 @@ pub struct Deck {
     pub width: f64,
     /// The height of its slides in pixels.
     pub height: f64,
+    /// What else the service says of it.
+    pub rest: Rest,
 }
 
 /// A slide, as `GET /presentations/:id/slides` lists it.
@@ -255,6 +259,8 @@ pub struct CanvasNode {
     pub workspace: Option<WorkspaceId>,
     /// A whiteboard's name; empty for a slide.
     pub name: String,
+    /// What else the service says of a whiteboard.
+    pub rest: Rest,
     /// A slide's place among its siblings, from 0.
     pub order: usize,
     /// A slide's background, as sent.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Blocks, PageId, WorkspaceId};
+use super::{Blocks, PageId, Rest, WorkspaceId};
 
 /// A workspace as `GET /workspaces` lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Workspace {
     pub role: String,
     /// Whether the service refuses writes to it.
     pub frozen: bool,
+    /// What else the service says of it.
+    pub rest: Rest,
 }
 
 /// A page without its content, as lists and writes answer it.

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::{
-    AttachmentId, ContentHash, DiskError, EffectId, FileId, FolderId, MirrorPath, PollState, Stamp,
+    AttachmentId, ContentHash, DiskError, EffectId, FileId, FolderId, MirrorPath, PollState, Rest, Stamp,
     Timestamp, WorkspaceId,
 };
 
@@ -37,6 +37,8 @@ pub struct StorageFile {
     pub size: u64,
     /// Its order among its siblings.
     pub position: f64,
+    /// What else the service says of it.
+    pub rest: Rest,
 }
 
 /// What a folder of the user's storage holds.

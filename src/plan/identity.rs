@@ -350,7 +350,8 @@ impl<'a> Matching<'a> {
                 }
             }
         }
-        let firsts: BTreeSet<usize> = firsts.into_values().map(|(_, _, order)| self.seen_order[order]).collect();
+        let firsts: BTreeSet<usize> =
+            firsts.into_values().map(|(_, _, order)| self.seen_order[order]).collect();
         let verdict = |(s, file): (usize, &SeenFile)| {
             let k = self.known_of[s];
             let from = k.map(|k| &self.known[k].path).filter(|path| **path != file.path).cloned();

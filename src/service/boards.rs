@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::entry::{garbled, hides_a_number, kind, list, object, text};
 use crate::model::{
-    BadId, BoardEffect, BoardId, BoardReply, CanvasId, Deck, DeckId, ElementId, ServiceError, Slide, SlideId,
-    Whiteboard, WorkspaceId,
+    BadId, BoardEffect, BoardId, BoardReply, CanvasId, Deck, DeckId, ElementId, Rest, ServiceError, Slide,
+    SlideId, Whiteboard, WorkspaceId,
 };
 
 /// Method, path, query and body of a request.
@@ -191,6 +191,7 @@ fn board(map: &Map<String, Value>) -> Result<Whiteboard, String> {
         id: BoardId::new(text(map, "id")?).map_err(unusable)?,
         workspace: WorkspaceId::new(text(map, "workspace_id")?).map_err(unusable)?,
         name: name(map)?,
+        rest: Rest::of(map, &["id", "workspace_id", "name"]),
     })
 }
 
@@ -207,6 +208,7 @@ fn deck(map: &Map<String, Value>) -> Result<Deck, String> {
         name: name(map)?,
         width: size("canvas_width", 960.0)?,
         height: size("canvas_height", 540.0)?,
+        rest: Rest::of(map, &["id", "name", "canvas_width", "canvas_height"]),
     })
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::parts;
 use super::text::words;
-use crate::model::{Page, PageId, PageMeta, ServiceError, ServiceReply, Workspace, WorkspaceId};
+use crate::model::{Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace, WorkspaceId};
 
 /// Why a thing cannot be used, as the end of a sentence that begins with the thing.
 pub(super) type Why = String;
@@ -113,6 +113,7 @@ fn workspace(map: &Map<String, Value>) -> Result<Workspace, Why> {
             Some(Value::Bool(frozen)) => *frozen,
             Some(other) => return Err(format!("has {} as its frozen", kind(other))),
         },
+        rest: Rest::of(map, &["id", "name", "slug", "role", "frozen"]),
     })
 }
 

@@ -9,12 +9,24 @@ use super::entry::{Why, garbled, kind, object, optional, text};
 use super::parts;
 use super::wire::WireRequest;
 use crate::model::{
-    AttachmentId, FileId, FolderId, Link, ServiceError, ServiceReply, StorageEffect, StorageFile,
+    AttachmentId, FileId, FolderId, Link, Rest, ServiceError, ServiceReply, StorageEffect, StorageFile,
     StorageFolder, StorageListing, StorageReply,
 };
 
 /// What a link is good for when the answer does not say (API document, "Limits").
 const LINK_SECONDS: f64 = 600.0;
+
+/// What is read of a file; its link, which only one answer has and which is a secret, is not to be kept either.
+const FILE_FIELDS: [&str; 8] = [
+    "id",
+    "folder_id",
+    "attachment_id",
+    "filename",
+    "size_bytes",
+    "position",
+    "download_url",
+    "expires_in_seconds",
+];
 
 /// The body of an upload, written without a second copy of the file.
 #[derive(Serialize)]
@@ -162,6 +174,7 @@ fn file(map: &Map<String, Value>) -> Result<StorageFile, Why> {
         filename: text(map, "filename")?.to_owned(),
         size: size(map)?,
         position: position(map)?,
+        rest: Rest::of(map, &FILE_FIELDS),
     })
 }
 

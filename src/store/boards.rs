@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
 use super::rows::{
-    hash, optional_hash, path, poll_of, presence_number, presence_of, stamp_of, stamp_values, table,
+    hash, optional_hash, path, poll_of, presence_number, presence_of, rest_of, stamp_of, stamp_values, table,
     workspace_id,
 };
 use super::{Store, StoreError};
@@ -144,7 +144,9 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn save_deck(&mut self, node: &DeckNode) -> Result<(), StoreError> {
         self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO board_decks VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO board_decks VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
+            )?
             .execute(params![
                 node.seen.id.as_str(),
                 node.seen.name,
@@ -157,6 +159,7 @@ impl Store {
                 node.missing_since.map(|at| at.0),
                 node.blank,
                 node.approved,
+                node.seen.rest.text(),
             ])?;
         Ok(())
     }
@@ -180,7 +183,7 @@ impl Store {
         self.turn()?
             .prepare_cached(
                 "INSERT OR REPLACE INTO board_canvases VALUES \
-                 (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)",
+                 (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)",
             )?
             .execute(params![
                 deck,
@@ -202,6 +205,7 @@ impl Store {
                 node.poll.changes,
                 node.poll.changes_at.0,
                 node.poll.gap_ms,
+                node.rest.text(),
             ])?;
         Ok(())
     }
@@ -480,7 +484,13 @@ impl Store {
 fn deck_of(row: &Row<'_>) -> Result<DeckNode, StoreError> {
     let id = DeckId::new(&row.get::<_, String>("id")?).map_err(|_| StoreError::Row("presentation id"))?;
     Ok(DeckNode {
-        seen: Deck { id, name: row.get("name")?, width: row.get("width")?, height: row.get("height")? },
+        seen: Deck {
+            id,
+            name: row.get("name")?,
+            width: row.get("width")?,
+            height: row.get("height")?,
+            rest: rest_of(row)?,
+        },
         presence: presence_of(row.get("presence")?)?,
         folder: row.get("folder")?,
         named: row.get("named")?,
@@ -504,6 +514,7 @@ fn node_of(row: &Row<'_>) -> Result<CanvasNode, StoreError> {
         id: canvas_of(row)?,
         workspace: row.get::<_, Option<String>>("workspace")?.as_deref().map(workspace_id).transpose()?,
         name: row.get("name")?,
+        rest: rest_of(row)?,
         order: usize::try_from(row.get::<_, i64>("place")?).unwrap_or(0),
         background: json(&row.get::<_, String>("background")?)?,
         presence: presence_of(row.get("presence")?)?,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Store, StoreError};
 use crate::model::{
     Agreed, Blocks, Body, ContentHash, LastPush, LocalFile, MirrorPath, Node, PageId, Parked, PollState,
-    Presence, RemotePage, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
+    Presence, RemotePage, Rest, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
 };
 
 /// The trees as they were when last committed.
@@ -46,7 +46,7 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn save_workspace(&mut self, node: &WorkspaceNode) -> Result<(), StoreError> {
         self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO workspaces VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")?
+            .prepare_cached("INSERT OR REPLACE INTO workspaces VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?
             .execute(params![
                 node.seen.id.as_str(),
                 node.seen.name,
@@ -58,6 +58,7 @@ impl Store {
                 node.listed_at.0,
                 node.empty_list,
                 node.read_only,
+                node.seen.rest.text(),
             ])?;
         Ok(())
     }
@@ -289,6 +290,10 @@ macro_rules! col {
     }};
 }
 
+pub(super) fn rest_of(row: &Row<'_>) -> Result<Rest, StoreError> {
+    Ok(Rest::stored(row.get::<_, Option<String>>("rest")?.as_deref()))
+}
+
 fn workspace_of(row: &Row<'_>) -> Result<WorkspaceNode, StoreError> {
     Ok(WorkspaceNode {
         seen: Workspace {
@@ -297,6 +302,7 @@ fn workspace_of(row: &Row<'_>) -> Result<WorkspaceNode, StoreError> {
             slug: row.get("slug")?,
             role: row.get("role")?,
             frozen: row.get("frozen")?,
+            rest: rest_of(row)?,
         },
         folder: row.get("folder")?,
         present: row.get("present")?,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Row, params};
 
-use super::rows::{path, poll_of, stamp_of, stamp_values, table};
+use super::rows::{path, poll_of, rest_of, stamp_of, stamp_values, table};
 use super::{Store, StoreError};
 use crate::model::{
     AttachmentId, ContentHash, FileId, FileNode, FolderId, FolderNode, LocalOnly, MirrorPath, Seen,
@@ -100,7 +100,7 @@ impl Store {
         self.turn()?
             .prepare_cached(
                 "INSERT OR REPLACE INTO storage_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,\
-                 ?16,?17,?18,?19,?20,?21)",
+                 ?16,?17,?18,?19,?20,?21,?22)",
             )?
             .execute(params![
                 node.remote.id.as_str(),
@@ -124,6 +124,7 @@ impl Store {
                 part(3),
                 part(4),
                 part(5),
+                node.remote.rest.text(),
             ])?;
         Ok(())
     }
@@ -258,6 +259,7 @@ fn file_of(row: &Row<'_>) -> Result<FileNode, StoreError> {
             filename: row.get("filename")?,
             size: row.get::<_, i64>("size")?.unsigned_abs(),
             position: row.get("position")?,
+            rest: rest_of(row)?,
         },
         seen: match row.get::<_, i64>("seen")? {
             0 => Seen::Listed,

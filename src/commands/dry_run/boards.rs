@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::model::{
-    BadId, BoardEffect, BoardId, BoardReply, CanvasId, Deck, DeckId, Fields, ServiceError, Slide, SlideId,
-    Whiteboard,
+    BadId, BoardEffect, BoardId, BoardReply, CanvasId, Deck, DeckId, Fields, Rest, ServiceError, Slide,
+    SlideId, Whiteboard,
 };
 
 pub(super) fn line_of(effect: &BoardEffect) -> String {
@@ -46,12 +46,14 @@ pub(super) fn pretend(effect: &BoardEffect, number: u64) -> Result<BoardReply, S
             id: BoardId::new(&name).map_err(bad)?,
             workspace: workspace.clone(),
             name: title.clone(),
+            rest: Rest::default(),
         }),
         BoardEffect::CreateDeck { name: title } => BoardReply::Deck(Deck {
             id: DeckId::new(&name).map_err(bad)?,
             name: title.clone(),
             width: 960.0,
             height: 540.0,
+            rest: Rest::default(),
         }),
         BoardEffect::AddSlide(deck) => BoardReply::Slide(Slide {
             id: SlideId::new(&name).map_err(bad)?,

@@ -67,7 +67,8 @@ pub(super) fn write(
         let elements = elements(state, node, gaps)?;
         let text = format!(
             "{{\"whiteboard\":{},\"elements\":{}}}\n",
-            json!({ "id": id.as_str(), "workspace_id": workspace.as_str(), "name": node.name }),
+            node.rest
+                .behind(json!({ "id": id.as_str(), "workspace_id": workspace.as_str(), "name": node.name })),
             elements.as_deref().unwrap_or("null")
         );
         let mut about = about("whiteboard", id.as_str(), &node.name, node.poll.last, node.file.as_ref());
@@ -116,7 +117,7 @@ fn workspace(node: &WorkspaceNode) -> String {
     let value = json!({
         "id": seen.id.as_str(), "name": seen.name, "slug": seen.slug, "role": seen.role, "frozen": seen.frozen,
     });
-    format!("{value}\n")
+    format!("{}\n", seen.rest.behind(value))
 }
 
 fn page(node: &Node, content: Option<&str>, magnets: Option<&str>) -> String {
@@ -151,6 +152,7 @@ fn presentation(
         "canvas_width": number(deck.seen.width),
         "canvas_height": number(deck.seen.height),
     });
+    let own = deck.seen.rest.behind(own);
     let mut listed = Vec::new();
     let mut all = Vec::new();
     for slide in slides {
@@ -215,7 +217,7 @@ fn storage(state: &ReadOnly, bundle: &mut Bundle) -> Result<(usize, usize)> {
         let about = about("file", seen.id.as_str(), &seen.filename, node.seen_at, path);
         bundle.put_item(
             &format!("api/storage/files/{}.json", seen.id),
-            format!("{value}\n").as_bytes(),
+            format!("{}\n", seen.rest.behind(value)).as_bytes(),
             about,
         )?;
     }

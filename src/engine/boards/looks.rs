@@ -8,7 +8,7 @@ use super::targets::RETRY_MS;
 use super::{Area, Want};
 use crate::engine::flight::Flight;
 use crate::model::{
-    BoardEffect, BoardReply, CanvasId, CanvasNode, Deck, DeckId, DeckNode, Elements, Next, Presence,
+    BoardEffect, BoardReply, CanvasId, CanvasNode, Deck, DeckId, DeckNode, Elements, Next, Presence, Rest,
     ServiceError, ServiceReply, Slide, Timestamp, Whiteboard, WorkspaceId,
 };
 use crate::plan::guard;
@@ -107,6 +107,7 @@ impl Engine {
             let mut node = known.unwrap_or_else(|| self.new_canvas(id));
             node.workspace = Some(seen.workspace);
             node.name = seen.name;
+            node.rest = seen.rest;
             if !self.acted_since(&node.id, flight) {
                 self.take_in_presence(&mut node, stirred);
             }
@@ -311,6 +312,7 @@ impl Engine {
             id,
             workspace: None,
             name: String::new(),
+            rest: Rest::default(),
             order: 0,
             background: serde_json::Value::Null,
             presence: Presence::Listed,

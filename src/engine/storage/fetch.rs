@@ -116,12 +116,13 @@ impl Storage {
         let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
         match result {
             Ok(ServiceReply::Storage(StorageReply::Link { file, link, good_for_ms })) if file.id == *id => {
-                let position = node.remote.position;
+                // Its place and the rest come with its folder.
+                let (position, rest) = (node.remote.position, node.remote.rest.clone());
                 let elsewhere = node.remote.folder != file.folder;
                 let home = file.folder.clone();
                 let home_is_listed =
                     home.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|f| f.listed));
-                self.take_in_file(desk, &crate::model::StorageFile { position, ..file })?;
+                self.take_in_file(desk, &crate::model::StorageFile { position, rest, ..file })?;
                 if node.seen != Seen::Listed {
                     if elsewhere || home_is_listed {
                         self.edit_file(desk, id, |node| {

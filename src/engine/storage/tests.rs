@@ -34,6 +34,7 @@ fn shown(id: &str, content: &str) -> StorageFile {
         filename: format!("{id}.txt"),
         size: 5,
         position: 1.0,
+        rest: crate::model::Rest::default(),
     }
 }
 

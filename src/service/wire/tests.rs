@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{Next, Page, PageId, PageMeta, Workspace, WorkspaceId};
+use crate::model::{Next, Page, PageId, PageMeta, Rest, Workspace, WorkspaceId};
 
 const PAGE: &str = "00000000-0000-4000-8000-000000000001";
 const SPACE: &str = "00000000-0000-4000-8000-00000000000a";
@@ -138,12 +138,14 @@ fn good_answers_are_read() {
         slug: "eq".to_owned(),
         role: "owner".to_owned(),
         frozen: true,
+        rest: Rest::stored(Some(r#"{"plan":"pro","new":[]}"#)),
     };
     let json = format!(
         r#"[{{"id":"{SPACE}","name":"Équipo","slug":"eq","plan":"pro","role":"owner","frozen":true,"new":[]}}]"#
     );
     check(&Effect::ListWorkspaces, &json, ServiceReply::Workspaces(vec![full.clone()]));
-    let bare = Workspace { slug: String::new(), role: String::new(), frozen: false, ..full };
+    let bare =
+        Workspace { slug: String::new(), role: String::new(), frozen: false, rest: Rest::default(), ..full };
     check(
         &Effect::ListWorkspaces,
         &format!(r#"[{{"id":"{SPACE}","name":"Équipo"}}]"#),

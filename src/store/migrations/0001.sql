@@ -4,7 +4,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE workspaces (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, slug TEXT NOT NULL, role TEXT NOT NULL, frozen INTEGER NOT NULL,
     folder TEXT NOT NULL, present INTEGER NOT NULL, listed_at INTEGER NOT NULL, empty_list INTEGER NOT NULL,
-    read_only TEXT
+    read_only TEXT, rest TEXT
 ) WITHOUT ROWID;
 
 CREATE TABLE pages (
@@ -113,7 +113,8 @@ CREATE TABLE storage_files (
     position REAL NOT NULL, seen INTEGER NOT NULL, seen_at INTEGER NOT NULL, stem TEXT, replaced_by TEXT,
     approved INTEGER NOT NULL,
     base_attachment TEXT, base_size INTEGER, base_hash BLOB, base_path TEXT,
-    device INTEGER, inode INTEGER, stamp_size INTEGER, modified INTEGER, changed INTEGER, born INTEGER
+    device INTEGER, inode INTEGER, stamp_size INTEGER, modified INTEGER, changed INTEGER, born INTEGER,
+    rest TEXT
 ) WITHOUT ROWID;
 
 -- Uploads whose outcome is not known: looked for before they are made again.
@@ -129,7 +130,7 @@ CREATE TABLE storage_local (path TEXT PRIMARY KEY, size INTEGER NOT NULL, why TE
 CREATE TABLE board_decks (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, width REAL NOT NULL, height REAL NOT NULL, presence INTEGER NOT NULL,
     folder TEXT, named TEXT, listed_at INTEGER NOT NULL, missing_since INTEGER, blank INTEGER NOT NULL,
-    approved INTEGER NOT NULL
+    approved INTEGER NOT NULL, rest TEXT
 ) WITHOUT ROWID;
 
 CREATE TABLE board_canvases (
@@ -138,7 +139,7 @@ CREATE TABLE board_canvases (
     base_elements BLOB, base_text BLOB, base_name TEXT,
     file TEXT, missing_since INTEGER, approved INTEGER NOT NULL,
     poll_last INTEGER NOT NULL, poll_life INTEGER NOT NULL, poll_changes REAL NOT NULL,
-    poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL, PRIMARY KEY (deck, own)
+    poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL, rest TEXT, PRIMARY KEY (deck, own)
 ) WITHOUT ROWID;
 
 CREATE TABLE board_files (

@@ -74,6 +74,17 @@ fn leftovers(bench: &Bench) -> Vec<String> {
     names.filter(|name| name.contains("unfinished")).collect()
 }
 
+/// The same fields and values; numbers may be written in another way.
+#[track_caller]
+fn equal(kept: &Value, theirs: &Value) {
+    let (kept, theirs) = (kept.as_object().unwrap(), theirs.as_object().unwrap());
+    assert!(kept.keys().all(|key| theirs.contains_key(key)), "{kept:?}");
+    for (key, value) in theirs {
+        let number = value.as_f64().is_some() && value.as_f64() == kept[key].as_f64();
+        assert!(number || *value == kept[key], "{key}: {value} and {}", kept[key]);
+    }
+}
+
 #[test]
 fn an_export_is_what_the_api_gave_and_what_the_files_hold() {
     let bench = bench();
@@ -107,18 +118,19 @@ fn an_export_is_what_the_api_gave_and_what_the_files_hold() {
     let slide = serde_json::from_str::<Value>(&slides).unwrap()[0]["id"].as_str().unwrap().to_owned();
     let elements = data(&bench, &format!("/presentations/{deck}/slides/{slide}/elements"), "");
     assert!(text.contains(&format!("\"{slide}\":{elements}")), "{text}");
-    // Every field of these that is in the export is the API's.
+    // Every field of the rest, also those that espejo does not work with.
     let whole: Value = serde_json::from_str(&text).unwrap();
-    for (key, value) in whole["presentation"].as_object().unwrap() {
-        assert_eq!(value, &decks[0][key], "{key}");
-    }
+    equal(&whole["presentation"], &decks[0]);
+    let whole: Value = serde_json::from_str(&read(format!("api/whiteboards/{board}.json"))).unwrap();
+    equal(&whole["whiteboard"], &boards[0]);
+    let spaces: Vec<Value> = serde_json::from_str(&data(&bench, "/workspaces", "")).unwrap();
+    equal(&serde_json::from_str(&read(format!("api/workspaces/{space}.json"))).unwrap(), &spaces[0]);
     let stored: Value = serde_json::from_str(&data(&bench, "/storage", "")).unwrap();
     let file = stored["files"][0]["id"].as_str().unwrap();
-    let kept: Value = serde_json::from_str(&read(format!("api/storage/files/{file}.json"))).unwrap();
-    for (key, value) in kept.as_object().unwrap() {
-        let theirs = &stored["files"][0][key];
-        assert!(value == theirs || value.as_f64().is_some() && value.as_f64() == theirs.as_f64(), "{key}");
-    }
+    equal(
+        &serde_json::from_str(&read(format!("api/storage/files/{file}.json"))).unwrap(),
+        &stored["files"][0],
+    );
     // The mirror's files, whoever made them, and nothing of espejo's own.
     for (path, seen) in bench.files() {
         if !path.starts_with(".espejo") {
