@@ -378,7 +378,10 @@ impl Engine {
         }
         let missing =
             || self.trees.pages.values().filter(|node| node.file.is_none() && node.missing_since.is_some());
-        let agreed = |node: &&Node| node.base.as_ref().is_some_and(|base| base.path == *path);
+        // A page whose file became another page misses none.
+        let agreed = |node: &&Node| {
+            node.missing_from.is_some() && node.base.as_ref().is_some_and(|base| base.path == *path)
+        };
         // A page that was deleted may have had a file there as well, before this one's.
         let likely = |node: &&Node| (self.is_there(&node.id), node.missing_since);
         let last = missing()

@@ -181,12 +181,15 @@ impl Checks {
         doubtful: bool,
     ) -> Result<(), Failure> {
         let Some(page) = service.world.page(id) else { return Ok(()) };
-        let named = |path: &MirrorPath| path.page_stem() == Some(&page.title) || path.name() == page.title;
-        let places: BTreeSet<Option<MirrorPath>> =
-            folder.things.keys().filter(|path| named(path)).map(MirrorPath::parent).collect();
-        let namesakes = places.len();
-        if namesakes > 1 {
-            // Files or folders of one name in several places, of which one is being moved: each may get its page.
+        let named = |path: &&MirrorPath| {
+            let rest = path.page_stem().unwrap_or(path.name()).strip_prefix(page.title.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
+        };
+        let stem = |path: &MirrorPath| path.page_stem().unwrap_or(path.name()).to_owned();
+        let places: BTreeSet<(Option<MirrorPath>, String)> =
+            folder.things.keys().filter(named).map(|path| (path.parent(), stem(path))).collect();
+        if places.len() > 1 {
+            // Files or folders of one name in several places, of which one is moved or was put back: each may get its page.
             return Ok(());
         }
         self.posted.push((id.clone(), page.parent.clone(), page.title.clone()));

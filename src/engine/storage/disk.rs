@@ -1,5 +1,7 @@
 //! Acts in the folder: folders made, moved and removed, files placed, moved, kept beside and taken away.
 
+use std::ops::Bound;
+
 use super::decide::{Decision, Here, View, decide};
 use super::names::storage_root;
 use super::{Desk, Fetched, Storage, Task, effect, local::Local};
@@ -107,13 +109,13 @@ impl Storage {
         if self.sight.at.0 == 0 {
             return Ok(None);
         }
-        for id in self.active.iter().cloned().collect::<Vec<_>>() {
-            if self.is_busy(&id) || self.moments.get(&id).is_some_and(|m| m.act_at > desk.now) {
-                continue;
-            }
-            if let Some(choice) = self.act_on_file(desk, &id)? {
+        let mut next = self.active.first().cloned();
+        while let Some(id) = next {
+            let waits = self.is_busy(&id) || self.moments.get(&id).is_some_and(|m| m.act_at > desk.now);
+            if !waits && let Some(choice) = self.act_on_file(desk, &id)? {
                 return Ok(Some(choice));
             }
+            next = self.active.range((Bound::Excluded(id), Bound::Unbounded)).next().cloned();
         }
         Ok(None)
     }
@@ -143,7 +145,7 @@ impl Storage {
                 Ok(None)
             }
             Decision::Confirm | Decision::Fetch | Decision::TrashThere => {
-                self.wants.insert(id.clone(), decision);
+                self.wants.set(&node.remote, decision);
                 self.active.remove(id);
                 Ok(None)
             }

@@ -1,7 +1,6 @@
 //! Links and downloads: a link is asked for just before it is used, several downloads run at once, and each failure has its
 //! own patience.
 
-use super::decide::Decision;
 use super::{Desk, Fetched, Rests, Storage, Task, effect};
 use crate::model::{
     AttachmentId, DiskError, DownloadError, Downloaded, Effect, FileId, Part, Seen, ServiceError,
@@ -31,11 +30,11 @@ impl Storage {
         if !Rests::over(self.rests.disk.as_ref(), desk.now) || self.fetching() >= AT_ONCE {
             return None;
         }
-        let linked = self.moments.iter().find(|(id, moment)| {
+        let linked = self.stirring().find(|(id, moment)| {
             moment.link.as_ref().is_some_and(|(_, until)| *until > desk.now)
                 && moment.retry_at <= desk.now
                 && !self.is_unsettled(id)
-                && self.wants.get(*id) == Some(&Decision::Fetch)
+                && self.wants.wants_fetch(id)
         });
         let (id, link) = linked.and_then(|(id, moment)| Some((id.clone(), moment.link.clone()?.0)))?;
         let remote = &self.files.get(&id)?.remote;
@@ -57,41 +56,28 @@ impl Storage {
     /// The next file whose link is asked for: those of one folder together, in the service's order.
     fn next_link(&self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
         // A link is asked for when it can be used.
-        let linked = self.moments.iter().filter(|(id, moment)| {
+        let linked = self.stirring().filter(|(id, moment)| {
             moment.link.as_ref().is_some_and(|(_, until)| *until > desk.now)
-                && self.wants.get(*id) == Some(&Decision::Fetch)
+                && self.wants.wants_fetch(id)
                 && !self.is_busy(id)
         });
         let full = self.fetching() + linked.count() >= AT_ONCE;
         if full || !Rests::over(self.rests.disk.as_ref(), desk.now) {
             return None;
         }
-        let mut best: Option<(&FileId, (Option<&_>, f64))> = None;
-        for (id, decision) in &self.wants {
-            let Some(node) = self.files.get(id).filter(|_| *decision == Decision::Fetch) else { continue };
-            let key = (node.remote.folder.as_ref(), node.remote.position);
-            let is_better = best
-                .as_ref()
-                .is_none_or(|(_, least)| key.0.cmp(&least.0).then(key.1.total_cmp(&least.1)).is_lt());
-            // The cheapest question first: most are answered by it.
-            if !is_better || self.is_unsettled(id) {
-                continue;
-            }
-            let moment = self.moments.get(id);
+        let id = self.wants.fetches().find(|id| {
+            let moment = self.moments.get(*id);
             let linked =
                 moment.and_then(|moment| moment.link.as_ref()).is_some_and(|(_, until)| *until > desk.now);
-            if linked || moment.is_some_and(|moment| moment.retry_at > desk.now) {
-                continue;
-            }
-            best = Some((id, key));
-        }
-        best.map(|(id, _)| (effect(StorageEffect::AskLink(id.clone())), Task::Link(id.clone())))
+            let waits = moment.is_some_and(|moment| moment.retry_at > desk.now);
+            !linked && !waits && !self.is_unsettled(id)
+        });
+        id.map(|id| (effect(StorageEffect::AskLink(id.clone())), Task::Link(id.clone())))
     }
 
     /// A second look at a file that left its list.
     pub(super) fn next_confirmation(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
-        let confirmed = self.wants.iter().filter(|(_, decision)| **decision == Decision::Confirm);
-        let id = confirmed.map(|(id, _)| id).find_map(|id| {
+        let id = self.wants.confirmations().find_map(|id| {
             let moment = self.moments.get(id);
             let due = moment.is_none_or(|moment| {
                 moment.retry_at <= desk.now && moment.missed_at.plus_ms(SECOND_LOOK_MS) <= desk.now

@@ -21,6 +21,13 @@ pub(super) struct Guards {
     pub(super) missing: Option<String>,
 }
 
+impl Guards {
+    /// Whether anything is held: then whatever happens may release it.
+    pub(super) fn hold_something(&self) -> bool {
+        self.leaving.is_some() || self.missing.is_some() || !self.emptied.is_empty()
+    }
+}
+
 impl Storage {
     /// Looks at everything once; asked for before files are decided on.
     pub(super) fn refresh_guards(&mut self, desk: &Desk<'_>) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::decide::Here;
 use super::names::storage_root;
 use super::send::Candidate;
-use super::{Desk, Storage, Task, effect};
+use super::{Desk, Moment, Storage, Task, effect};
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath, Scan,
     Stamp, StorageEffect, StorageMode, StoredReply, Timestamp,
@@ -90,8 +90,9 @@ impl Storage {
             .map(|node| (node.remote.id.clone(), self.local_now(node, &odd, desk.now)))
             .collect();
         for (id, now) in known {
-            let moment = self.moment(&id);
-            if moment.local != now {
+            let before = self.moments.get(&id).map(|moment| moment.local).unwrap_or_default();
+            if before != now {
+                let moment = self.moment(&id);
                 moment.local = now;
                 if matches!(now, Local::Missing(_) | Local::Changed(_) | Local::Suspect(_)) {
                     moment.retry_at = Timestamp::default();
@@ -216,15 +217,19 @@ impl Storage {
         }
         let deep = self.pass.filter(|pass| pass.deep).map(|pass| pass.since);
         let settle_ms = desk.settings.pages.settle_ms;
-        let node = self.files.values().find(|node| {
-            let Some(moment) = self.moments.get(&node.remote.id) else { return false };
+        let due = |(id, moment): (&FileId, &Moment)| {
             let due = match moment.local {
                 Local::Suspect(stamp) => stamp.rested_ms(desk.file_clock) >= settle_ms,
                 Local::Same => deep.is_some_and(|since| moment.checked <= since) && !moment.damaged,
                 _ => false,
             };
-            due && moment.retry_at <= desk.now && !self.is_busy(&node.remote.id) && node.base.is_some()
-        })?;
+            let node = self.files.get(id).filter(|_| due && moment.retry_at <= desk.now)?;
+            (!self.is_busy(id) && node.base.is_some()).then_some(node)
+        };
+        let node = match deep {
+            Some(_) => self.moments.iter().find_map(due),
+            None => self.stirring().find_map(due),
+        }?;
         let path = node.base.as_ref()?.path.clone();
         let task = Task::Hash { file: node.remote.id.clone(), path: path.clone() };
         Some((effect(StorageEffect::Hash(path)), task))

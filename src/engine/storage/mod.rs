@@ -21,6 +21,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod wants;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,6 +56,8 @@ pub(super) struct Storage {
 
     walks: BTreeMap<Option<FolderId>, walk::Walk>,
     moments: BTreeMap<FileId, Moment>,
+    /// All files whose moment has a link, a time to wait for, or something to be hashed, and perhaps others.
+    stirring: BTreeSet<FileId>,
     /// Files whose next act is not known to be nothing.
     active: BTreeSet<FileId>,
     /// Some folder may not be where it should be.
@@ -67,7 +70,7 @@ pub(super) struct Storage {
     occupied: BTreeSet<MirrorPath>,
     under_way: Vec<Task>,
     /// What files want of the service, by their last decision.
-    wants: BTreeMap<FileId, decide::Decision>,
+    wants: wants::Wants,
     /// Whose turn it is: a list's, or a link's.
     turn: bool,
     guards: guards::Guards,
@@ -128,6 +131,13 @@ struct Moment {
     checked: u64,
 }
 
+impl Moment {
+    /// Whether something may come of it without an event about its file.
+    fn stirs(&self, now: Timestamp) -> bool {
+        self.link.is_some() || self.retry_at > now || matches!(self.local, local::Local::Suspect(_))
+    }
+}
+
 /// Directions that rest after a refusal: until when, and why.
 #[derive(Debug, Default)]
 struct Rests {
@@ -164,6 +174,7 @@ impl Storage {
             local_only: loaded.local_only,
             walks: BTreeMap::new(),
             moments: BTreeMap::new(),
+            stirring: BTreeSet::new(),
             active: BTreeSet::new(),
             folders_active: true,
             sight: local::Sight::default(),
@@ -171,7 +182,7 @@ impl Storage {
             strays_are_old: false,
             occupied: BTreeSet::new(),
             under_way: Vec::new(),
-            wants: BTreeMap::new(),
+            wants: wants::Wants::default(),
             turn: false,
             guards: guards::Guards::default(),
             guards_are_old: true,
@@ -222,6 +233,7 @@ impl Storage {
         if !self.is_on() {
             return None;
         }
+        self.let_rest(desk.now);
         let choice = self.next_hash(desk).or_else(|| self.next_download(desk))?;
         Some(self.issue(choice))
     }
@@ -306,7 +318,7 @@ impl Storage {
         (tick, sent_at): (u64, Timestamp),
         outcome: Outcome,
     ) -> Result<(), StoreError> {
-        self.guards_are_old = true;
+        self.guards_are_old |= self.guards.hold_something();
         if let Some(at) = self.under_way.iter().position(|other| *other == task) {
             self.under_way.swap_remove(at);
         }
@@ -436,7 +448,19 @@ impl Storage {
     }
 
     fn moment(&mut self, file: &FileId) -> &mut Moment {
+        self.stirring.insert(file.clone());
         self.moments.entry(file.clone()).or_default()
+    }
+
+    /// Forgets which moments were touched and have nothing in them that stirs.
+    fn let_rest(&mut self, now: Timestamp) {
+        let Self { stirring, moments, .. } = self;
+        stirring.retain(|id| moments.get(id).is_some_and(|moment| moment.stirs(now)));
+    }
+
+    /// The moments that stir, and perhaps others.
+    fn stirring(&self) -> impl Iterator<Item = (&FileId, &Moment)> {
+        self.stirring.iter().filter_map(|id| Some((id, self.moments.get(id)?)))
     }
 
     /// After something in a folder changed, what else is in it is asked again: names depend on each other.
@@ -472,6 +496,9 @@ impl Storage {
         if *node == before {
             return Ok(());
         }
+        // Guards count what leaves; what else changes matters only to those that hold something.
+        let is_there = |node: &FileNode| node.seen == Seen::Listed;
+        self.guards_are_old |= !is_there(node) || !is_there(&before) || node.approved != before.approved;
         self.active.insert(id.clone());
         desk.store.save_storage_file(node)
     }
@@ -486,12 +513,14 @@ impl Storage {
         let before = node.clone();
         edit(node);
         self.folders_active = true;
+        self.guards_are_old = true;
         if *node == before { Ok(()) } else { desk.store.save_storage_folder(node) }
     }
 
     fn forget_file(&mut self, desk: &mut Desk<'_>, id: &FileId) -> Result<(), StoreError> {
         self.files.remove(id);
         self.moments.remove(id);
+        self.stirring.remove(id);
         self.active.remove(id);
         self.wants.remove(id);
         self.guards_are_old = true;

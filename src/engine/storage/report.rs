@@ -1,6 +1,5 @@
 //! What needs a person, and the numbers that say how far storage is.
 
-use super::decide::Decision;
 use super::local::Local;
 use super::{Rests, Storage};
 use crate::model::{FileNode, MirrorPath, Seen, StorageMode, Timestamp};
@@ -65,7 +64,7 @@ impl Storage {
         }
         summary.folders_left = self.unwalked();
         let candidates = self.candidates.values().filter(|candidate| candidate.refused.is_none()).count();
-        let leaving = self.wants.values().filter(|decision| **decision == Decision::TrashThere).count();
+        let leaving = self.wants.trashes().count();
         summary.sending = if self.mode == StorageMode::TwoWay { candidates + leaving } else { 0 };
         summary.is_settled = self.is_settled(now, &summary);
         summary
@@ -81,14 +80,9 @@ impl Storage {
         let disk_is_full = !Rests::over(self.rests.disk.as_ref(), now);
         let sending_rests = !Rests::over(self.rests.sending.as_ref(), now);
         let trashing_rests = !Rests::over(self.rests.trashing.as_ref(), now);
-        let wanted = self.wants.iter().any(|(id, decision)| {
-            let rests = match decision {
-                Decision::Fetch => disk_is_full,
-                Decision::TrashThere => trashing_rests,
-                _ => false,
-            };
-            !rests && !waits(id)
-        });
+        let wanted = !disk_is_full && !self.wants.fetches().all(waits)
+            || !trashing_rests && !self.wants.trashes().all(waits)
+            || !self.wants.confirmations().all(waits);
         let to_check = self.pass.is_some_and(|pass| pass.deep)
             && self.files.values().any(|node| {
                 let moment = self.moments.get(&node.remote.id);
@@ -96,9 +90,8 @@ impl Storage {
                 moment.is_some_and(|moment| moment.local == Local::Same && moment.checked <= since)
             });
         let suspects = self
-            .moments
-            .values()
-            .any(|moment| matches!(moment.local, Local::Suspect(_)) && moment.trouble.is_none());
+            .stirring()
+            .any(|(_, moment)| matches!(moment.local, Local::Suspect(_)) && moment.trouble.is_none());
         self.under_way.is_empty()
             && self.sight.at.0 > 0
             && summary.folders_left == 0
@@ -118,8 +111,7 @@ impl Storage {
 
     /// Requests that wait: lists and links.
     pub(super) fn looks_left(&self, now: Timestamp) -> usize {
-        let links = self.wants.values().filter(|decision| **decision != Decision::TrashThere).count();
-        links + self.walks_due(now)
+        self.wants.looks() + self.walks_due(now)
     }
 
     /// When something may be possible that is not now.
@@ -130,10 +122,7 @@ impl Storage {
         }
         let walks = self.walk_times();
         let acts = self.active.iter().filter_map(|id| Some(self.moments.get(id)?.act_at));
-        let retries = self.moments.iter().filter(|(id, moment)| {
-            // Few wait for a time, and the others are not looked up.
-            moment.retry_at > now && self.wants.contains_key(*id)
-        });
+        let retries = self.stirring().filter(|(id, _)| self.wants.contains(id));
         let retries = retries.map(|(_, moment)| moment.retry_at);
         let candidates = self
             .candidates
@@ -142,15 +131,15 @@ impl Storage {
         let candidates = candidates.map(|candidate| {
             candidate.retry_at.max(Timestamp(candidate.stamp.modified_ns / 1_000_000).plus_ms(2_000))
         });
-        let suspects = self.moments.values().filter_map(|moment| match moment.local {
+        let suspects = self.stirring().filter_map(|(_, moment)| match moment.local {
             Local::Suspect(stamp) => {
                 Some(Timestamp(stamp.modified_ns / 1_000_000).plus_ms(1_000).max(moment.retry_at))
             }
             _ => None,
         });
-        let confirmations = self.wants.iter().filter(|(_, decision)| **decision == Decision::Confirm);
+        let confirmations = self.wants.confirmations();
         let confirmations =
-            confirmations.filter_map(|(id, _)| Some(self.moments.get(id)?.missed_at.plus_ms(5_000)));
+            confirmations.filter_map(|id| Some(self.moments.get(id)?.missed_at.plus_ms(5_000)));
         let all = walks.chain(acts).chain(retries).chain(candidates).chain(suspects).chain(confirmations);
         // What is due already waits for an answer or a permit, not for time.
         all.filter(|at| *at > now).fold(far, Timestamp::min)
@@ -161,10 +150,11 @@ impl Storage {
         self.is_on()
             && Rests::over(self.rests.reading.as_ref(), now)
             && (self.walks_due(now) > 0
-                || self.wants.iter().any(|(id, decision)| {
-                    *decision != Decision::TrashThere
-                        && self.moments.get(id).is_none_or(|moment| moment.retry_at <= now)
-                }))
+                || self
+                    .wants
+                    .fetches()
+                    .chain(self.wants.confirmations())
+                    .any(|id| self.moments.get(id).is_none_or(|moment| moment.retry_at <= now)))
     }
 
     /// Tells each thing that needs a person: its place, why, and what mends it.

@@ -393,12 +393,12 @@ impl Storage {
         }
         let ready: Vec<FileId> = self
             .wants
-            .iter()
-            .filter_map(|(id, decision)| {
-                let due = self.moments.get(id).is_none_or(|moment| moment.retry_at <= desk.now);
-                let ready = *decision == Decision::TrashThere && due && !self.is_unsettled(id);
-                ready.then(|| id.clone())
+            .trashes()
+            .filter(|id| {
+                let due = self.moments.get(*id).is_none_or(|moment| moment.retry_at <= desk.now);
+                due && !self.is_unsettled(id)
             })
+            .cloned()
             .collect();
         let id = ready.into_iter().find(|id| {
             let folder = self.files.get(id).and_then(|node| node.remote.folder.clone());

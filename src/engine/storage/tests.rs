@@ -147,7 +147,9 @@ impl Play {
     }
 
     fn wants(&self, id: &str) -> Option<decide::Decision> {
-        self.storage.wants.get(&file(id)).copied()
+        let (id, wants) = (file(id), &self.storage.wants);
+        let fetch = wants.wants_fetch(&id).then_some(decide::Decision::Fetch);
+        fetch.or(wants.trashes().any(|other| *other == id).then_some(decide::Decision::TrashThere))
     }
 
     fn wants_list(&self) -> bool {

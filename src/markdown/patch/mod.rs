@@ -10,6 +10,7 @@ mod splice;
 use serde_json::Value;
 
 use super::certain::written;
+use super::front_matter;
 use super::lower::lower;
 use super::parse::stands_for;
 use super::write::Mode;
@@ -30,7 +31,7 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
         ];
         let lowered = lower(new);
         for (grain, mode) in tries {
-            let result = Splice::new(&layout, &lowered, grain, mode).run();
+            let result = unmistaken(text, Splice::new(&layout, &lowered, grain, mode).run());
             if stands_for(&result, new) {
                 return result;
             }
@@ -42,4 +43,17 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
     let crlf = text.contains("\r\n");
     let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
     bom.to_owned() + &if crlf { whole.replace('\n', "\r\n") } else { whole.to_owned() }
+}
+
+/// A divider that has come to stand at the top could be taken for the beginning of front matter; asterisks are a divider
+/// as well. One that stood there before stays as it was written.
+fn unmistaken(before: &str, after: String) -> String {
+    const RULE: &str = "---";
+    let top = after.len() - after.trim_start_matches('\u{feff}').len();
+    let is_rule = |text: &str| text.trim_start_matches('\u{feff}').starts_with(RULE);
+    let is_mistaken = |text: &str| !matches!(front_matter::split(text), Ok(split) if split.front.is_none());
+    if !is_rule(&after) || !is_mistaken(&after) || is_rule(before) && is_mistaken(before) {
+        return after;
+    }
+    [&after[..top], "***", &after[top + RULE.len()..]].concat()
 }

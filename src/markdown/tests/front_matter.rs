@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::front_matter::{FrontMatter, Split, set, split};
+use super::super::{Allowed, parse, patch};
 
 fn front(id: Option<&str>, title: Option<&str>, icon: Option<&str>) -> FrontMatter {
     let own = |text: Option<&str>| text.map(str::to_owned);
@@ -305,4 +306,24 @@ proptest! {
         prop_assert_eq!(others(&after), others(&text), "{:?} {:?}", text, after);
         prop_assert_eq!(set(&after, id, title, icon).unwrap(), after);
     }
+}
+
+#[test]
+fn dividers_that_come_to_stand_at_the_top_are_no_front_matter() {
+    let allowed = Allowed::named(&["divider".to_owned()]);
+    let written = "Hello\n\n---\n\nid: x\n\n---\n\nEnd\n";
+    let mut ids = 0;
+    let blocks = parse(written, &[], &allowed, &mut || {
+        ids += 1;
+        format!("b{ids}")
+    });
+    for without in 1..3 {
+        let text = patch(written, &blocks, &blocks[without..]);
+        is_body(&text);
+        assert!(text.ends_with("id: x\n\n---\n\nEnd\n"), "{text:?}");
+        assert_eq!(parse(&text, &blocks[without..], &allowed, &mut String::new), blocks[without..]);
+    }
+    // Where it cannot be mistaken it stays as it is.
+    let (old, new) = ([0, 1, 4].map(|n| blocks[n].clone()), [1, 4].map(|n| blocks[n].clone()));
+    assert_eq!(patch("Hello\n\n---\n\nEnd\n", &old, &new), "---\n\nEnd\n");
 }
