@@ -43,6 +43,10 @@ impl Engine {
     pub(super) fn next_disk_effect(&mut self) -> Result<Choice, StoreError> {
         // Requests go by who is awake too, whether the disk is free or not.
         self.wake_who_must();
+        let is_quiet = self.watch.is_quiet(self.now);
+        if std::mem::replace(&mut self.was_quiet, is_quiet) != is_quiet {
+            self.wake_settling();
+        }
         if self.is_at_the_disk() {
             return Ok(None);
         }
@@ -122,8 +126,9 @@ impl Engine {
                     {
                         moment.held = None;
                     }
-                    if node.missing_since.is_none() || node.base.is_none() {
-                        self.active.remove(page);
+                    self.active.remove(page);
+                    if node.missing_since.is_some() && node.base.is_some() {
+                        self.settling.insert(page.clone());
                     }
                     return Ok(None);
                 }
@@ -131,6 +136,8 @@ impl Engine {
                     let now = self.now;
                     let since = *self.moment(page).moved_at.get_or_insert(now);
                     self.watch.scan_by(since.plus_ms(self.settings.pages.delete_grace_ms));
+                    self.active.remove(page);
+                    self.settling.insert(page.clone());
                     return Ok(None);
                 }
                 Decision::Look | Decision::Push { .. } | Decision::TrashPage => {

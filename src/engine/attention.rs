@@ -279,7 +279,7 @@ impl Engine {
             + self.sent.len()
             + self.intents.len()
             + usize::from(self.all_woken)
-            + self.active.iter().filter(|id| !waits_for_time(id)).count();
+            + self.active.union(&self.settling).filter(|id| !waits_for_time(id)).count();
         let lists_done = self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
             && !self.trees.workspaces.is_empty();
         let unseen = live().filter(|node| node.remote.body.is_none() && node.parked.is_none()).count();

@@ -224,6 +224,7 @@ impl Engine {
         self.watch.identities_due = true;
         self.watch.outdated = self.doubt_renames();
         self.identify_if_ready()?;
+        self.wake_settling();
         self.watch.scan_by(self.next_grace_end());
         self.boards_scanned(&scan)?;
         self.storage.take_scan(&mut super::desk!(self), &scan, flight.sent_at)?;

@@ -182,17 +182,18 @@ impl Engine {
                 self.file_vanished(page, path)?;
             }
         }
+        let absent = Absent::of(self.trees.pages.values());
         for (file, verdict) in seen.iter().zip(&identities.verdicts) {
             match verdict {
                 Verdict::Same(page) => self.bind(&file.path, page, false)?,
                 Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
                 // A copy of another page's file, put where this page's file was, is what this page says now.
                 Verdict::Copy { of, .. } if planted("copy-is-owner") => self.bind(&file.path, of, true)?,
-                Verdict::Copy { of, .. } => match self.missing_from(&file.path) {
+                Verdict::Copy { of, .. } => match self.missing_from(&absent, &file.path) {
                     Some(page) => self.bind(&file.path, &page, true)?,
                     None => self.unbind(&file.path, Some(of.clone()))?,
                 },
-                Verdict::New { claims, .. } => self.new_file(&file.path, claims.as_ref())?,
+                Verdict::New { claims, .. } => self.new_file(&absent, &file.path, claims.as_ref())?,
             }
         }
         let seen_paths: BTreeSet<&MirrorPath> = seen.iter().map(|file| &file.path).collect();
@@ -341,7 +342,12 @@ impl Engine {
 
     /// A file that no known file explains. It may be a page's all the same: after the state was lost, or when a
     /// deleted file is put back much later.
-    fn new_file(&mut self, path: &MirrorPath, claims: Option<&PageId>) -> Result<(), StoreError> {
+    fn new_file(
+        &mut self,
+        absent: &Absent,
+        path: &MirrorPath,
+        claims: Option<&PageId>,
+    ) -> Result<(), StoreError> {
         let claimed = claims.filter(|id| {
             self.trees.pages.get(*id).is_some_and(|node| {
                 node.file.as_ref().is_none_or(|file| !self.trees.files.contains_key(file) || file == path)
@@ -350,7 +356,7 @@ impl Engine {
         if let Some(page) = claimed {
             return self.bind(path, &page.clone(), true);
         }
-        match self.missing_from(path) {
+        match self.missing_from(absent, path) {
             // A file that names a page nobody knows is not just any file; but the page may have been made for it.
             Some(page)
                 if claims.is_none_or(|id| self.trees.pages.contains_key(id))
@@ -370,24 +376,48 @@ impl Engine {
 
     /// The page whose file was at `path` and is missing. A save by renaming can take a file away for a moment; what is
     /// at its place then is the page's again.
-    fn missing_from(&self, path: &MirrorPath) -> Option<PageId> {
+    fn missing_from(&self, absent: &Absent, path: &MirrorPath) -> Option<PageId> {
         // A file that is being made a page of its own is its old page's no more, nor any other's.
         let disowned = self.trees.files.get(path).and_then(|file| file.disowned.as_ref());
         if disowned.is_some_and(|id| self.trees.pages.get(id).is_none_or(|node| node.file.is_none())) {
             return None;
         }
-        let missing =
-            || self.trees.pages.values().filter(|node| node.file.is_none() && node.missing_since.is_some());
-        // A page whose file became another page misses none.
-        let agreed = |node: &&Node| {
-            node.missing_from.is_some() && node.base.as_ref().is_some_and(|base| base.path == *path)
+        // Those that were given a file since are not missing.
+        let best = |pages: &BTreeMap<MirrorPath, Vec<PageId>>| {
+            let pages = pages.get(path).into_iter().flatten().filter_map(|id| self.trees.pages.get(id));
+            // A page that was deleted may have had a file there as well, before this one's.
+            let best = pages
+                .filter(|node| is_missing(node))
+                .max_by_key(|node| (self.is_there(&node.id), node.missing_since));
+            best.map(|node| node.id.clone())
         };
-        // A page that was deleted may have had a file there as well, before this one's.
-        let likely = |node: &&Node| (self.is_there(&node.id), node.missing_since);
-        let last = missing()
-            .filter(|node| node.base.is_some() && node.missing_from.as_ref() == Some(path))
-            .max_by_key(likely);
-        last.or_else(|| missing().filter(agreed).max_by_key(likely)).map(|node| node.id.clone())
+        best(&absent.last).or_else(|| best(&absent.agreed))
+    }
+}
+
+fn is_missing(node: &Node) -> bool {
+    node.file.is_none() && node.missing_since.is_some()
+}
+
+/// Pages whose files are missing, by the places they had.
+#[derive(Debug, Default)]
+struct Absent {
+    /// By where the file was last seen.
+    last: BTreeMap<MirrorPath, Vec<PageId>>,
+    /// By where the file was when both sides agreed.
+    agreed: BTreeMap<MirrorPath, Vec<PageId>>,
+}
+
+impl Absent {
+    fn of<'a>(pages: impl Iterator<Item = &'a Node>) -> Self {
+        let mut absent = Self::default();
+        for node in pages.filter(|node| is_missing(node)) {
+            // A page whose file became another page misses none.
+            let (Some(base), Some(from)) = (&node.base, &node.missing_from) else { continue };
+            absent.last.entry(from.clone()).or_default().push(node.id.clone());
+            absent.agreed.entry(base.path.clone()).or_default().push(node.id.clone());
+        }
+        absent
     }
 }
 

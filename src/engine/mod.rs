@@ -101,6 +101,10 @@ pub struct Engine {
     // The work.
     /// Pages whose next act is not known to be nothing.
     active: BTreeSet<PageId>,
+    /// Pages for which only time and the next scans can change what is to be done, so far as nothing wakes them.
+    settling: BTreeSet<PageId>,
+    /// Whether nothing in the folder was left to be looked at when that was last asked.
+    was_quiet: bool,
     /// All pages are to be among them, and are put there before anything is decided.
     all_woken: bool,
     rounds: act::Rounds,
@@ -266,6 +270,8 @@ impl Engine {
             refusals: BTreeMap::new(),
             allowed: BTreeMap::new(),
             active,
+            settling: BTreeSet::new(),
+            was_quiet: false,
             all_woken: false,
             rounds: act::Rounds::default(),
             moments: BTreeMap::new(),
@@ -486,6 +492,11 @@ impl Engine {
             self.active.extend(self.trees.pages.keys().cloned());
         }
         all
+    }
+
+    /// The folder was looked at: who waited for that is asked again.
+    fn wake_settling(&mut self) {
+        self.active.append(&mut self.settling);
     }
 
     /// What depends on this page having its file in its place: the pages beneath it on either side.

@@ -8,7 +8,7 @@ use crate::plan::{Place, naming};
 use crate::store::StoreError;
 
 /// The folder of a workspace that holds its pages.
-const PAGES: &str = "Pages";
+pub(super) const PAGES: &str = "Pages";
 /// Deeper trees than this are not followed: the service has gone mad.
 const DEPTH_MAX: usize = 120;
 /// Linux refuses paths over 4,096 bytes; the root's own path and temporary names need some of that.

@@ -190,6 +190,7 @@ impl Engine {
             self.pace.release();
         }
         self.active.remove(id);
+        self.settling.remove(id);
         Ok(())
     }
 

@@ -275,6 +275,8 @@ pub struct CanvasNode {
     pub file: Option<MirrorPath>,
     /// Since when its file is missing.
     pub missing_since: Option<Timestamp>,
+    /// Where its file was when it was last seen, if it is missing.
+    pub missing_from: Option<MirrorPath>,
     /// Whether a person has approved what a guard held for it.
     pub approved: bool,
     /// What the poll schedule knows.

@@ -183,7 +183,7 @@ impl Store {
         self.turn()?
             .prepare_cached(
                 "INSERT OR REPLACE INTO board_canvases VALUES \
-                 (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)",
+                 (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)",
             )?
             .execute(params![
                 deck,
@@ -206,6 +206,7 @@ impl Store {
                 node.poll.changes_at.0,
                 node.poll.gap_ms,
                 node.rest.text(),
+                node.missing_from.as_ref().map(MirrorPath::as_str),
             ])?;
         Ok(())
     }
@@ -522,6 +523,7 @@ fn node_of(row: &Row<'_>) -> Result<CanvasNode, StoreError> {
         base,
         file: row.get::<_, Option<String>>("file")?.as_deref().map(path).transpose()?,
         missing_since: row.get::<_, Option<i64>>("missing_since")?.map(Timestamp),
+        missing_from: row.get::<_, Option<String>>("missing_from")?.as_deref().map(path).transpose()?,
         approved: row.get("approved")?,
         poll: poll_of(row)?,
     })

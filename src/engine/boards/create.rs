@@ -233,7 +233,10 @@ impl Engine {
                 self.bind_file(CanvasFile { canvas: Some(id.clone()), ..file })?;
                 self.boards.unread.insert(path.clone(), self.now);
             }
-            None => self.edit_canvas(&id, |node| node.missing_since = Some(asked))?,
+            None => self.edit_canvas(&id, |node| {
+                node.missing_since = Some(asked);
+                node.missing_from = Some(path.clone());
+            })?,
         }
         let moment = self.moment_of(&id);
         moment.acted = tick.saturating_sub(1);

@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{Engine, disk};
+use super::super::{Engine, disk, place as pages, storage};
 use super::place::Spot;
 use super::{Purpose, place};
 use crate::canvas;
 use crate::engine::flight::Flight;
 use crate::model::{
-    CanvasFile, CanvasId, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, MirrorPath, Scan,
-    Stamp, Surface, Timestamp, id_of,
+    CanvasFile, CanvasId, CanvasNode, ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook,
+    MirrorPath, Scan, Stamp, Surface, Timestamp, id_of,
 };
 use crate::store::StoreError;
 
@@ -26,8 +26,7 @@ impl Engine {
         let mut new_folders = BTreeMap::new();
         for entry in &scan.entries {
             let is_folder = entry.kind == EntryKind::Folder;
-            let near = entry.path.components().nth(1).is_some();
-            if near || Some(&entry.path) == decks_root.as_ref() {
+            if is_near(entry) || Some(&entry.path) == decks_root.as_ref() {
                 self.boards.there.insert(entry.path.clone(), (is_folder, entry.stamp));
             }
             match self.spot_of(&entry.path, is_folder) {
@@ -44,8 +43,9 @@ impl Engine {
         self.boards.new_folders = new_folders;
         let hidden = |path: &MirrorPath| scan.unreadable.iter().any(|item| path.is_within(&item.path));
         self.follow_objects(&seen)?;
+        let missed = self.missed_canvases();
         for (path, stamp) in &seen {
-            self.take_in_stamp(path, *stamp, scan.clock)?;
+            self.take_in_stamp(&missed, path, *stamp, scan.clock)?;
         }
         let gone: Vec<MirrorPath> = self
             .boards
@@ -58,13 +58,7 @@ impl Engine {
             let canvas = self.boards.files.get(&path).and_then(|file| file.canvas.clone());
             self.forget_canvas_file(&path)?;
             if let Some(canvas) = canvas {
-                let now = self.now;
-                self.edit_canvas(&canvas, |node| {
-                    if node.file.as_ref() == Some(&path) {
-                        node.missing_since.get_or_insert(now);
-                        node.file = None;
-                    }
-                })?;
+                self.miss(&canvas, &path)?;
             }
         }
         self.note_missing_decks(&hidden)?;
@@ -136,7 +130,7 @@ impl Engine {
         let now = self.now;
         self.edit_canvas(canvas, |node| {
             if node.file.as_ref() == Some(path) {
-                node.file = None;
+                node.missing_from = node.file.take();
                 node.missing_since.get_or_insert(now);
             }
         })
@@ -149,13 +143,26 @@ impl Engine {
             self.edit_canvas(&canvas, |node| {
                 node.file = Some(path);
                 node.missing_since = None;
+                node.missing_from = None;
             })?;
         }
         self.save_canvas_file(file)
     }
 
+    /// Canvases whose files are missing, by the places where those would be theirs again.
+    fn missed_canvases(&self) -> BTreeMap<MirrorPath, CanvasId> {
+        let missed = self.boards.canvases.values().filter(|node| node.missing_since.is_some());
+        let place = |node: &CanvasNode| match node.id {
+            CanvasId::Board(_) => node.missing_from.clone(),
+            // Its number says which slide it is, whatever was there before.
+            CanvasId::Slide(..) => self.canvas_place(node),
+        };
+        missed.filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
+    }
+
     fn take_in_stamp(
         &mut self,
+        missed: &BTreeMap<MirrorPath, CanvasId>,
         path: &MirrorPath,
         stamp: Stamp,
         looked_at: Timestamp,
@@ -169,12 +176,9 @@ impl Engine {
             return Ok(());
         }
         // A canvas whose file had gone gets it back when its old place is filled again.
-        let returned = self
-            .boards
-            .canvases
-            .values()
-            .find(|node| node.missing_since.is_some() && self.canvas_place(node).as_ref() == Some(path))
-            .map(|node| node.id.clone());
+        let is_missing =
+            |id: &&CanvasId| self.boards.canvases.get(*id).is_some_and(|node| node.missing_since.is_some());
+        let returned = missed.get(path).filter(is_missing).cloned();
         let quiet = self.settings.pages.settle_ms;
         let rested = stamp.rested_ms(looked_at) >= quiet;
         let due = if rested { self.now } else { self.now.plus_ms(quiet) };
@@ -392,5 +396,16 @@ impl Engine {
 
     pub(super) fn stem_said(path: &MirrorPath) -> String {
         crate::plan::naming::title_of(place::stem_of(path))
+    }
+}
+
+/// Whether it can stand in the way of a canvas or of what is drawn, as all can but pages, what is stored, and their
+/// folders, which are most of a mirror.
+fn is_near(entry: &Entry) -> bool {
+    let mut parts = entry.path.components();
+    match (parts.next(), parts.next()) {
+        (Some(storage::FOLDER), _) | (_, None) => false,
+        (_, Some(pages::PAGES)) => entry.kind != EntryKind::Folder && entry.path.page_stem().is_none(),
+        _ => true,
     }
 }

@@ -320,6 +320,7 @@ impl Engine {
             base: None,
             file: None,
             missing_since: None,
+            missing_from: None,
             approved: false,
             poll: poll::fresh(self.now),
         }

@@ -95,6 +95,7 @@ impl Engine {
         self.edit_canvas(canvas, |node| {
             node.base = None;
             node.missing_since = None;
+            node.missing_from = None;
             node.approved = false;
         })
     }

@@ -39,7 +39,7 @@ use crate::model::{
 use crate::store::{Store, StoreError};
 
 /// The folder in the mirror.
-const FOLDER: &str = "Storage";
+pub(super) const FOLDER: &str = "Storage";
 /// Lists and links under way at once: a person's edit finds a free line.
 const LOOKS_AT_ONCE: usize = 3;
 /// After a 403, a direction is tried again this much later.

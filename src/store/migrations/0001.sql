@@ -139,7 +139,8 @@ CREATE TABLE board_canvases (
     base_elements BLOB, base_text BLOB, base_name TEXT,
     file TEXT, missing_since INTEGER, approved INTEGER NOT NULL,
     poll_last INTEGER NOT NULL, poll_life INTEGER NOT NULL, poll_changes REAL NOT NULL,
-    poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL, rest TEXT, PRIMARY KEY (deck, own)
+    poll_changes_at INTEGER NOT NULL, poll_gap INTEGER NOT NULL, rest TEXT,
+    missing_from TEXT, PRIMARY KEY (deck, own)
 ) WITHOUT ROWID;
 
 CREATE TABLE board_files (

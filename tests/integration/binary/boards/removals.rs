@@ -100,6 +100,37 @@ fn a_deleted_file_is_a_trashed_whiteboard_unless_it_changed_meanwhile() {
 }
 
 #[test]
+fn files_that_come_back_are_their_whiteboards_again() {
+    let bench = bench(|world, space| {
+        kick_off(world, space);
+        for name in ["A", "B", "C", "D"] {
+            world.app_create_board(space, name);
+        }
+    });
+    let mut daemon = bench.run_canvases();
+    let (folder, aside) = (bench.root().join("Equipo"), bench.root().join("Elsewhere"));
+    for restarts in [false, true] {
+        fs::rename(&folder, &aside).unwrap();
+        bench.until("they are missed", || bench.attention().contains("whiteboards and slides are gone"));
+        if restarts {
+            drop(daemon);
+            fs::rename(&aside, &folder).unwrap();
+            daemon = bench.run_canvases();
+        } else {
+            fs::rename(&aside, &folder).unwrap();
+        }
+        bench.until("nothing is missed", || !bench.attention().contains("are gone"));
+        bench.until_canvases_rest();
+        assert_eq!(bench.changes(), []);
+        let files = fs::read_dir(bench.board_file("")).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        assert_eq!(names.filter(|name| name.ends_with(".canvas")).count(), 5);
+    }
+    drop(daemon);
+    bench.canvases_rest();
+}
+
+#[test]
 fn a_deleted_slide_comes_back_and_a_deleted_folder_is_a_trashed_presentation() {
     let mut talk = None;
     let bench = bench(|world, _| {
