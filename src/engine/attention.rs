@@ -1,7 +1,7 @@
 //! What needs a person, and the numbers that say how far everything is.
 
 use super::Engine;
-use crate::model::{Presence, Timestamp};
+use crate::model::{PageId, Presence, Timestamp};
 use crate::store::{Attention, StoreError};
 
 /// How long something that was told once is shown.
@@ -273,7 +273,8 @@ impl Engine {
         } else {
             live().filter(|node| node.remote.body.is_some()).count()
         };
-        let waits_for_time = |id| self.moments.get(id).is_some_and(|m: &super::Moment| m.held.is_some());
+        let waits_for_time =
+            |id: &PageId| self.moments.get(id).is_some_and(|m: &super::Moment| m.held.is_some());
         let wanted = self.service.wants.pages().filter(|id| !waits_for_time(id)).count();
         let pending = wanted
             + self.sent.len()

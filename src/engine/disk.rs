@@ -276,8 +276,10 @@ impl Engine {
             if entry.kind != EntryKind::File || !self.is_page_file(&entry.path) {
                 continue;
             }
-            seen.insert(entry.path.clone(), entry.stamp);
             let known = self.trees.files.get(&entry.path);
+            // The same path once in memory, however often it is scanned.
+            let path = known.map_or(&entry.path, |file| &file.path);
+            seen.insert(path.clone(), entry.stamp);
             let verify = known.is_some_and(|file| file.racy && !is_racy(&file.stamp, looked_at));
             if known.is_some_and(|file| file.stamp == entry.stamp && file.hash.is_some()) && !verify {
                 self.watch.touched.remove(&entry.path);
@@ -489,7 +491,8 @@ impl Engine {
     /// The body a file stands for, by its last reading.
     pub(super) fn meaning(&self, page: &PageId, file: &LocalFile) -> Option<Body> {
         let reading = self.moments.get(page)?.reading.as_ref()?;
-        (Some(reading.text) == file.hash).then(|| Body { hash: reading.body, blocks: reading.blocks.clone() })
+        let blocks = || serde_json::from_str(&reading.json).ok();
+        (Some(reading.text) == file.hash).then(blocks)?.map(|blocks| Body { hash: reading.body, blocks })
     }
 
     pub(super) fn disk_failed(&mut self, path: &MirrorPath, error: &DiskError) {

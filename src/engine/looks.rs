@@ -83,12 +83,16 @@ impl Engine {
     }
 
     pub(super) fn polled(&self) -> impl Iterator<Item = &Node> {
-        self.trees.pages.values().filter(|node| self.is_polled(node))
+        // Asked of all pages again and again: which workspaces are live is asked once.
+        let live: Vec<&WorkspaceId> =
+            self.trees.workspaces.keys().filter(|workspace| self.is_live(workspace)).collect();
+        let in_one = move |node: &&Node| live.iter().any(|workspace| **workspace == node.workspace);
+        self.trees.pages.values().filter(|node| is_shown(node)).filter(in_one)
     }
 
     /// Whether a page is looked at now and then.
     pub(super) fn is_polled(&self, node: &Node) -> bool {
-        matches!(node.remote.presence, Presence::Listed | Presence::Hidden) && self.is_live(&node.workspace)
+        is_shown(node) && self.is_live(&node.workspace)
     }
 
     fn pass_left(&self) -> usize {
@@ -230,7 +234,7 @@ impl Engine {
             base.body = agreed.hash;
             base.text = None;
         }
-        node.last_push = Some(LastPush { again: true, ..push });
+        node.last_push = Some(Box::new(LastPush { again: true, ..*push }));
         Ok(true)
     }
 
@@ -286,4 +290,8 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+fn is_shown(node: &Node) -> bool {
+    matches!(node.remote.presence, Presence::Listed | Presence::Hidden)
 }

@@ -184,7 +184,8 @@ struct Moment {
 struct Reading {
     text: ContentHash,
     body: ContentHash,
-    blocks: crate::model::Blocks,
+    /// The blocks as compact JSON, a tenth of what they take as values: thousands of edits can wait at once.
+    json: Box<str>,
 }
 
 /// One line for a person: something changed on one side because of the other.
@@ -387,7 +388,8 @@ impl Engine {
         }
         let request = self.may_ask_more().then(|| self.next_request_due(now));
         let waits = self.retries_until > now;
-        let retries = self.moments.values().map(|moment| moment.retry_at).filter(|at| waits && *at > now);
+        let moments = waits.then_some(&self.moments).into_iter().flat_map(BTreeMap::values);
+        let retries = moments.map(|moment| moment.retry_at).filter(|at| *at > now);
         let (scan, read) = self.watch.next_due();
         let all = [scan, self.next_purge(), self.storage.next_due(now)].into_iter();
         let some =

@@ -197,8 +197,12 @@ impl Engine {
                     }
                     node.parked = None;
                     if sent.body != sent.before {
-                        node.last_push =
-                            Some(LastPush { before: sent.before, after: sent.body, at: now, again });
+                        node.last_push = Some(Box::new(LastPush {
+                            before: sent.before,
+                            after: sent.body,
+                            at: now,
+                            again,
+                        }));
                     }
                     super::poll::changed(&mut node.poll, now);
                     node.poll.last = now;
@@ -319,7 +323,8 @@ impl Engine {
         }
         if sent.body != sent.before {
             let again = self.again(&node.id, &sent);
-            node.last_push = Some(LastPush { before: sent.before, after: seen_hash, at: self.now, again });
+            node.last_push =
+                Some(Box::new(LastPush { before: sent.before, after: seen_hash, at: self.now, again }));
         }
         self.moment(&node.id).reading = None;
         Ok(())
@@ -330,7 +335,7 @@ impl Engine {
         let now = self.now;
         self.drop_reservation(page);
         self.edit_page(page, |node| {
-            node.parked = Some(Parked { why, local: None, remote: None });
+            node.parked = Some(Box::new(Parked { why, local: None, remote: None }));
             node.poll.last = now;
         })
     }
@@ -343,7 +348,7 @@ impl Engine {
         self.drop_reservation(page);
         self.service.wants.remove(page);
         self.edit_page(page, |node| {
-            node.parked = Some(Parked { why, local, remote: node.remote.body });
+            node.parked = Some(Box::new(Parked { why, local, remote: node.remote.body }));
             node.poll.last = now;
         })
     }

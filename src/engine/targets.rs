@@ -78,7 +78,8 @@ impl Engine {
         let busy = self.flights.values().filter_map(|flight| flight.purpose.page());
         let ready = self.ready.iter().filter_map(|(_, purpose)| purpose.page());
         let waits = self.retries_until > self.now;
-        let put_off = self.moments.iter().filter(|(_, moment)| waits && moment.retry_at > self.now);
+        let moments = waits.then_some(&self.moments).into_iter().flatten();
+        let put_off = moments.filter(|(_, moment)| moment.retry_at > self.now);
         let away: BTreeSet<&PageId> = busy.chain(ready).chain(put_off.map(|(id, _)| id)).collect();
         let pages = self.polled().filter(move |node| !away.contains(&node.id));
         pages

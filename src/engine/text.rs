@@ -85,7 +85,8 @@ impl Engine {
                 break;
             }
         }
-        self.moment(page).reading = Some(Reading { text: text_hash, body: body.hash, blocks: body.blocks });
+        let json = Body::json(&body.blocks).into();
+        self.moment(page).reading = Some(Reading { text: text_hash, body: body.hash, json });
         Ok(())
     }
 

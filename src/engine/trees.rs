@@ -31,9 +31,10 @@ pub(super) struct Trees {
 impl Trees {
     pub(super) fn new(loaded: Loaded) -> Self {
         let mut trees = Self { workspaces: loaded.workspaces, files: loaded.files, ..Self::default() };
-        for node in loaded.pages.into_values() {
-            trees.put(node);
+        for node in loaded.pages.values() {
+            trees.index(node);
         }
+        trees.pages = loaded.pages;
         trees.unbound =
             trees.files.values().filter(|file| file.page.is_none()).map(|file| file.path.clone()).collect();
         trees
@@ -42,12 +43,16 @@ impl Trees {
     pub(super) fn put(&mut self, node: Node) {
         self.follow_unseen(&node);
         self.unindex(&node.id.clone());
+        self.index(&node);
+        self.pages.insert(node.id.clone(), node);
+    }
+
+    fn index(&mut self, node: &Node) {
         let key = (node.workspace.clone(), node.remote.parent.clone());
         self.children.entry(key).or_default().insert(node.id.clone());
-        for folder in agreed_folders(&node) {
+        for folder in agreed_folders(node) {
             self.agreed_folders.insert(folder, node.id.clone());
         }
-        self.pages.insert(node.id.clone(), node);
     }
 
     pub(super) fn take(&mut self, id: &PageId) -> Option<Node> {

@@ -89,7 +89,7 @@ impl Engine {
 
     fn unread_words(&self, done: &BTreeSet<PageId>) -> Vec<PageId> {
         let known = self.polled().filter(|node| node.remote.body.is_some());
-        known.map(|node| &node.id).filter(|id| !done.contains(id)).take(READ_AT_ONCE).cloned().collect()
+        known.map(|node| &node.id).filter(|id| !done.contains(*id)).take(READ_AT_ONCE).cloned().collect()
     }
 
     fn words_of(&self, page: &PageId) -> Result<BTreeSet<String>, StoreError> {

@@ -1,5 +1,6 @@
 //! Identities the service hands out. They are opaque: nothing is read out of them.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,6 +30,12 @@ macro_rules! id {
             /// The id as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
                 &self.0
             }
         }

@@ -1,5 +1,6 @@
 //! Places in the mirror.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,6 +14,12 @@ pub struct BadPath(pub String);
 /// edge that opens it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MirrorPath(Arc<str>);
+
+impl Borrow<str> for MirrorPath {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
 
 impl MirrorPath {
     /// The root.

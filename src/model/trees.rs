@@ -30,9 +30,9 @@ pub struct Node {
     /// What the poll schedule knows.
     pub poll: PollState,
     /// Why it waits for a person, if it does.
-    pub parked: Option<Parked>,
+    pub parked: Option<Box<Parked>>,
     /// What was there before the last push and when it was pushed: an open editor may put it back.
-    pub last_push: Option<LastPush>,
+    pub last_push: Option<Box<LastPush>>,
 }
 
 /// A page as last seen at the service.

@@ -1,6 +1,7 @@
 //! Rows of the three trees: reading them all at start, writing one at a time. Not the queues beside them.
 
-use std::collections::BTreeMap;
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::{Connection, OptionalExtension, Row, RowIndex, params};
@@ -33,10 +34,21 @@ impl Store {
             return Ok(*loaded);
         }
         let db = &self.db;
+        let mut pool = Pool::default();
         Ok(Loaded {
             workspaces: table(db, "SELECT * FROM workspaces", workspace_of, |node| node.seen.id.clone())?,
-            pages: table(db, "SELECT * FROM pages", page_of, |node| node.id.clone())?,
-            files: table(db, "SELECT * FROM files", file_of, |file| file.path.clone())?,
+            pages: table_by(
+                db,
+                "SELECT * FROM pages",
+                |row| page_of(row, &mut pool),
+                |node| node.id.clone(),
+            )?,
+            files: table_by(
+                db,
+                "SELECT * FROM files",
+                |row| file_of(row, &mut pool),
+                |file| file.path.clone(),
+            )?,
         })
     }
 
@@ -271,7 +283,7 @@ pub(super) fn presence_of(number: i64) -> Result<Presence, StoreError> {
 
 /// Where a column of this name is; `at` is where it was last. Looking through the names of thirty columns for each of them
 /// took half of the time that loading ten thousand pages took.
-fn column(row: &Row<'_>, name: &str, at: &AtomicUsize) -> rusqlite::Result<usize> {
+pub(super) fn column(row: &Row<'_>, name: &str, at: &AtomicUsize) -> rusqlite::Result<usize> {
     let statement = row.as_ref();
     let last = at.load(Ordering::Relaxed);
     if statement.column_name(last).is_ok_and(|there| there == name) {
@@ -285,13 +297,14 @@ fn column(row: &Row<'_>, name: &str, at: &AtomicUsize) -> rusqlite::Result<usize
 /// The [`column`] of this name, for one place in the code.
 macro_rules! col {
     ($row:ident, $name:literal) => {{
-        static AT: AtomicUsize = AtomicUsize::new(0);
-        column($row, $name, &AT)?
+        static AT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        $crate::store::rows::column($row, $name, &AT)?
     }};
 }
+pub(super) use col;
 
 pub(super) fn rest_of(row: &Row<'_>) -> Result<Rest, StoreError> {
-    Ok(Rest::stored(row.get::<_, Option<String>>("rest")?.as_deref()))
+    Ok(Rest::stored(row.get::<_, Option<String>>(col!(row, "rest"))?.as_deref()))
 }
 
 fn workspace_of(row: &Row<'_>) -> Result<WorkspaceNode, StoreError> {
@@ -312,48 +325,43 @@ fn workspace_of(row: &Row<'_>) -> Result<WorkspaceNode, StoreError> {
     })
 }
 
-fn page_of(row: &Row<'_>) -> Result<Node, StoreError> {
+fn page_of(row: &Row<'_>, pool: &mut Pool) -> Result<Node, StoreError> {
     let base = match optional_hash(row, col!(row, "base_body"))? {
         None => None,
         Some(body) => Some(Agreed {
-            parent: optional_page(row, col!(row, "base_parent"))?,
+            parent: pool.page(row, col!(row, "base_parent"))?,
             title: row.get(col!(row, "base_title"))?,
             icon: row.get(col!(row, "base_icon"))?,
             body,
             text: optional_hash(row, col!(row, "base_text"))?,
             front_title: row.get(col!(row, "base_front_title"))?,
-            path: path(&row.get::<_, String>(col!(row, "base_path"))?)?,
-            folder_at: row
-                .get::<_, Option<String>>(col!(row, "base_folder_at"))?
-                .as_deref()
-                .map(path)
-                .transpose()?,
+            path: pool.path(row, col!(row, "base_path"))?.ok_or(StoreError::Row("path"))?,
+            folder_at: pool.path(row, col!(row, "base_folder_at"))?,
         }),
     };
     let last_push =
         match (optional_hash(row, col!(row, "push_before"))?, optional_hash(row, col!(row, "push_after"))?) {
-            (Some(before), Some(after)) => Some(LastPush {
+            (Some(before), Some(after)) => Some(Box::new(LastPush {
                 before,
                 after,
                 at: Timestamp(row.get(col!(row, "push_at"))?),
                 again: row.get(col!(row, "push_again"))?,
-            }),
+            })),
             _ => None,
         };
     let parked = match row.get::<_, Option<String>>(col!(row, "parked_why"))? {
         None => None,
-        Some(why) => Some(Parked {
+        Some(why) => Some(Box::new(Parked {
             why,
             local: optional_hash(row, col!(row, "parked_local"))?,
             remote: optional_hash(row, col!(row, "parked_remote"))?,
-        }),
+        })),
     };
-    let file: Option<String> = row.get(col!(row, "file"))?;
     Ok(Node {
-        id: page_id(&row.get::<_, String>(col!(row, "id"))?)?,
-        workspace: workspace_id(&row.get::<_, String>(col!(row, "workspace"))?)?,
+        id: pool.page(row, col!(row, "id"))?.ok_or(StoreError::Row("page id"))?,
+        workspace: pool.workspace(row, col!(row, "workspace"))?,
         remote: RemotePage {
-            parent: optional_page(row, col!(row, "remote_parent"))?,
+            parent: pool.page(row, col!(row, "remote_parent"))?,
             title: row.get(col!(row, "remote_title"))?,
             icon: row.get(col!(row, "remote_icon"))?,
             position: row.get(col!(row, "remote_position"))?,
@@ -361,13 +369,9 @@ fn page_of(row: &Row<'_>) -> Result<Node, StoreError> {
             body: optional_hash(row, col!(row, "remote_body"))?,
         },
         base,
-        file: file.as_deref().map(path).transpose()?,
+        file: pool.path(row, col!(row, "file"))?,
         missing_since: row.get::<_, Option<i64>>(col!(row, "missing_since"))?.map(Timestamp),
-        missing_from: row
-            .get::<_, Option<String>>(col!(row, "missing_from"))?
-            .as_deref()
-            .map(path)
-            .transpose()?,
+        missing_from: pool.path(row, col!(row, "missing_from"))?,
         stem: row.get(col!(row, "stem"))?,
         approved: row.get(col!(row, "approved"))?,
         first_seen: Timestamp(row.get(col!(row, "first_seen"))?),
@@ -377,14 +381,14 @@ fn page_of(row: &Row<'_>) -> Result<Node, StoreError> {
     })
 }
 
-fn file_of(row: &Row<'_>) -> Result<LocalFile, StoreError> {
+fn file_of(row: &Row<'_>, pool: &mut Pool) -> Result<LocalFile, StoreError> {
     Ok(LocalFile {
-        path: path(&row.get::<_, String>(col!(row, "path"))?)?,
-        page: optional_page(row, col!(row, "page"))?,
+        path: pool.path(row, col!(row, "path"))?.ok_or(StoreError::Row("path"))?,
+        page: pool.page(row, col!(row, "page"))?,
         stamp: stamp_of(row, col!(row, "size"))?,
         hash: optional_hash(row, col!(row, "hash"))?,
-        claims: optional_page(row, col!(row, "claims"))?,
-        disowned: optional_page(row, col!(row, "disowned"))?,
+        claims: pool.page(row, col!(row, "claims"))?,
+        disowned: pool.page(row, col!(row, "disowned"))?,
         front_title: row.get(col!(row, "front_title"))?,
         problem: row.get(col!(row, "problem"))?,
         racy: row.get(col!(row, "racy"))?,
@@ -431,9 +435,59 @@ pub(super) fn table<K: Ord, T>(
     read: fn(&Row<'_>) -> Result<T, StoreError>,
     key: fn(&T) -> K,
 ) -> Result<BTreeMap<K, T>, StoreError> {
+    table_by(db, query, read, key)
+}
+
+fn table_by<K: Ord, T>(
+    db: &Connection,
+    query: &str,
+    read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    key: fn(&T) -> K,
+) -> Result<BTreeMap<K, T>, StoreError> {
     let mut query = db.prepare_cached(query)?;
     let rows = query.query_and_then([], read)?;
     rows.map(|row| row.map(|row| (key(&row), row))).collect()
+}
+
+/// Ids and paths that were read already: each stands in several rows, and is kept in memory once.
+#[derive(Debug, Default)]
+struct Pool {
+    pages: BTreeSet<PageId>,
+    workspaces: BTreeSet<WorkspaceId>,
+    paths: BTreeSet<MirrorPath>,
+}
+
+impl Pool {
+    fn page(&mut self, row: &Row<'_>, column: usize) -> Result<Option<PageId>, StoreError> {
+        shared(&mut self.pages, row, column, page_id)
+    }
+
+    fn workspace(&mut self, row: &Row<'_>, column: usize) -> Result<WorkspaceId, StoreError> {
+        let found = shared(&mut self.workspaces, row, column, workspace_id)?;
+        found.ok_or(StoreError::Row("workspace id"))
+    }
+
+    fn path(&mut self, row: &Row<'_>, column: usize) -> Result<Option<MirrorPath>, StoreError> {
+        shared(&mut self.paths, row, column, path)
+    }
+}
+
+/// The value of a column that holds a text or nothing, as the one of `known` where it is known.
+fn shared<T: Ord + Clone + Borrow<str>>(
+    known: &mut BTreeSet<T>,
+    row: &Row<'_>,
+    column: usize,
+    read: fn(&str) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    let Some(text) = row.get_ref(column)?.as_str_or_null().map_err(|_| StoreError::Row("text"))? else {
+        return Ok(None);
+    };
+    if let Some(value) = known.get(text) {
+        return Ok(Some(value.clone()));
+    }
+    let value = read(text)?;
+    known.insert(value.clone());
+    Ok(Some(value))
 }
 
 pub(super) fn page_id(text: &str) -> Result<PageId, StoreError> {

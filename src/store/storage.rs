@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Row, params};
 
-use super::rows::{path, poll_of, rest_of, stamp_of, stamp_values, table};
+use super::rows::{col, path, poll_of, rest_of, stamp_of, stamp_values, table};
 use super::{Store, StoreError};
 use crate::model::{
     AttachmentId, ContentHash, FileId, FileNode, FolderId, FolderNode, LocalOnly, MirrorPath, Seen,
@@ -213,77 +213,77 @@ fn file_id(text: &str) -> Result<FileId, StoreError> {
 
 fn optional<T>(
     row: &Row<'_>,
-    column: &str,
+    column: usize,
     read: impl Fn(&str) -> Result<T, StoreError>,
 ) -> Result<Option<T>, StoreError> {
     row.get::<_, Option<String>>(column)?.as_deref().map(read).transpose()
 }
 
-fn content_hash(row: &Row<'_>, column: &str) -> Result<ContentHash, StoreError> {
+fn content_hash(row: &Row<'_>, column: usize) -> Result<ContentHash, StoreError> {
     ContentHash::from_slice(&row.get::<_, Vec<u8>>(column)?).ok_or(StoreError::Row("hash"))
 }
 
 fn folder_of(row: &Row<'_>) -> Result<FolderNode, StoreError> {
     Ok(FolderNode {
         remote: StorageFolder {
-            id: folder_id(&row.get::<_, String>("id")?)?,
-            parent: optional(row, "parent", folder_id)?,
-            name: row.get("name")?,
-            position: row.get("position")?,
+            id: folder_id(&row.get::<_, String>(col!(row, "id"))?)?,
+            parent: optional(row, col!(row, "parent"), folder_id)?,
+            name: row.get(col!(row, "name"))?,
+            position: row.get(col!(row, "position"))?,
         },
-        listed: row.get("listed")?,
-        stem: row.get("stem")?,
-        at: optional(row, "at", path)?,
-        approved: row.get("approved")?,
+        listed: row.get(col!(row, "listed"))?,
+        stem: row.get(col!(row, "stem"))?,
+        at: optional(row, col!(row, "at"), path)?,
+        approved: row.get(col!(row, "approved"))?,
         poll: poll_of(row)?,
     })
 }
 
 fn file_of(row: &Row<'_>) -> Result<FileNode, StoreError> {
     let attachment = |text: &str| AttachmentId::new(text).map_err(|_| StoreError::Row("storage file"));
-    let base = match optional(row, "base_path", path)? {
+    let base = match optional(row, col!(row, "base_path"), path)? {
         None => None,
         Some(path) => Some(StoredFile {
-            attachment: attachment(&row.get::<_, String>("base_attachment")?)?,
-            size: row.get::<_, i64>("base_size")?.unsigned_abs(),
-            hash: content_hash(row, "base_hash")?,
+            attachment: attachment(&row.get::<_, String>(col!(row, "base_attachment"))?)?,
+            size: row.get::<_, i64>(col!(row, "base_size"))?.unsigned_abs(),
+            hash: content_hash(row, col!(row, "base_hash"))?,
             path,
-            stamp: stamp_of(row, "stamp_size")?,
+            stamp: stamp_of(row, col!(row, "stamp_size"))?,
         }),
     };
     Ok(FileNode {
         remote: StorageFile {
-            id: file_id(&row.get::<_, String>("id")?)?,
-            folder: optional(row, "folder", folder_id)?,
-            attachment: attachment(&row.get::<_, String>("attachment")?)?,
-            filename: row.get("filename")?,
-            size: row.get::<_, i64>("size")?.unsigned_abs(),
-            position: row.get("position")?,
+            id: file_id(&row.get::<_, String>(col!(row, "id"))?)?,
+            folder: optional(row, col!(row, "folder"), folder_id)?,
+            attachment: attachment(&row.get::<_, String>(col!(row, "attachment"))?)?,
+            filename: row.get(col!(row, "filename"))?,
+            size: row.get::<_, i64>(col!(row, "size"))?.unsigned_abs(),
+            position: row.get(col!(row, "position"))?,
             rest: rest_of(row)?,
         },
-        seen: match row.get::<_, i64>("seen")? {
+        seen: match row.get::<_, i64>(col!(row, "seen"))? {
             0 => Seen::Listed,
             1 => Seen::Unlisted,
             2 => Seen::Gone,
             _ => return Err(StoreError::Row("storage file")),
         },
-        seen_at: Timestamp(row.get("seen_at")?),
-        stem: row.get("stem")?,
+        seen_at: Timestamp(row.get(col!(row, "seen_at"))?),
+        stem: row.get(col!(row, "stem"))?,
         base,
-        replaced_by: optional(row, "replaced_by", file_id)?,
-        approved: row.get("approved")?,
+        replaced_by: optional(row, col!(row, "replaced_by"), file_id)?,
+        approved: row.get(col!(row, "approved"))?,
     })
 }
 
 fn upload_of(row: &Row<'_>) -> Result<Upload, StoreError> {
     Ok(Upload {
-        path: path(&row.get::<_, String>("path")?)?,
-        folder: optional(row, "folder", folder_id)?,
-        filename: row.get("filename")?,
-        size: row.get::<_, i64>("size")?.unsigned_abs(),
-        hash: content_hash(row, "hash")?,
-        replaces: optional(row, "replaces", file_id)?,
-        asked_at: Timestamp(row.get("asked_at")?),
-        lost_at: row.get::<_, Option<i64>>("lost_at")?.map(Timestamp),
+        path: path(&row.get::<_, String>(col!(row, "path"))?)?,
+        folder: optional(row, col!(row, "folder"), folder_id)?,
+        filename: row.get(col!(row, "filename"))?,
+        size: row.get::<_, i64>(col!(row, "size"))?.unsigned_abs(),
+        hash: content_hash(row, col!(row, "hash"))?,
+        replaces: optional(row, col!(row, "replaces"), file_id)?,
+        asked_at: Timestamp(row.get(col!(row, "asked_at"))?),
+        lost_at: row.get::<_, Option<i64>>(col!(row, "lost_at"))?.map(Timestamp),
     })
 }
