@@ -134,6 +134,12 @@ impl Storage {
         let decision = decide(&view);
         tracing::trace!(file = %id, ?decision, "decided");
         self.wants.remove(id);
+        if decision != Decision::Fetch
+            && let Some(moment) = self.moments.get_mut(id)
+        {
+            // Nothing is fetched with it, and it would count as one at hand.
+            moment.link = None;
+        }
         match decision {
             Decision::Rest | Decision::Wait => {
                 match again_at {

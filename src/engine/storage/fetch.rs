@@ -57,9 +57,7 @@ impl Storage {
     fn next_link(&self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
         // A link is asked for when it can be used.
         let linked = self.stirring().filter(|(id, moment)| {
-            moment.link.as_ref().is_some_and(|(_, until)| *until > desk.now)
-                && self.wants.wants_fetch(id)
-                && !self.is_busy(id)
+            moment.link.as_ref().is_some_and(|(_, until)| *until > desk.now) && !self.is_busy(id)
         });
         let full = self.fetching() + linked.count() >= AT_ONCE;
         if full || !Rests::over(self.rests.disk.as_ref(), desk.now) {
