@@ -1,7 +1,9 @@
 //! What a large workspace costs: `cargo bench --bench scale [-- PAGES]`, 10,000 pages when nothing is said. Builds the
 //! workspace in the emulator, mirrors it with the real binary as fast as the config allows, starts it again at 60
 //! requests a minute as users do, and prints what each thing took beside its goal; then upheavals, and a workspace of 100
-//! pages to compare with. ESPEJO_BED=DIR keeps the mirror there, and the next run begins with it. Linux only: the figures come from /proc. ESPEJO_BIN=FILE measures another build. It fails when something never happens, not when it is slow.
+//! pages to compare with. ESPEJO_BED=DIR keeps the mirror there, and the next run begins with it; ESPEJO_BIN=FILE
+//! measures another build; ESPEJO_ONLY=WORDS plays the upheavals with these words in their names. Linux only: the figures
+//! come from /proc. It fails when something never happens, not when it is slow.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench reads the clock and prints")]
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
 

@@ -29,8 +29,12 @@ pub(crate) fn all(bed: &Bed, process: Process) {
     let back = || {
         bed.git(&["checkout", "-q", "-f", "--", "."]).unwrap();
     };
-    let watch =
-        |what: &str, quiet: Duration, act: &dyn Fn()| Upheaval::begin(bed, process).watch(what, quiet, act);
+    let only = std::env::var("ESPEJO_ONLY").unwrap_or_default();
+    let watch = |what: &str, quiet: Duration, act: &dyn Fn()| {
+        if what.contains(&only) {
+            Upheaval::begin(bed, process).watch(what, quiet, act);
+        }
+    };
     println!("upheavals");
     watch("half of the files rewritten", SOON, &|| {
         for n in half() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
 
 use super::{Attention, Conflict, Store, StoreError, StoredStorage};
 use crate::model::{PageId, Timestamp, WorkspaceId};
@@ -69,6 +69,19 @@ pub struct PageRow {
     /// When its body was last looked at.
     pub checked_at: Option<Timestamp>,
 }
+
+/// What a page's row in `list` says, by the number that [`PAGE_ROWS`] gives.
+const STATES: [&str; 5] = ["problem", "incoming", "deleted", "changed", "synced"];
+
+/// What `list` shows of a page, without reading the trees: its state is that of its text, its name or its place.
+const PAGE_ROWS: &str = "SELECT p.id, p.workspace, p.file, p.remote_title, CASE
+        WHEN p.parked_why IS NOT NULL OR f.problem IS NOT NULL THEN 0
+        WHEN p.base_body IS NULL THEN 1
+        WHEN f.path IS NULL THEN 2
+        WHEN f.hash IS NOT p.base_text OR f.path IS NOT p.base_path THEN 3
+        WHEN p.remote_body IS NOT p.base_body THEN 1
+        ELSE 4 END, p.poll_last
+    FROM pages p LEFT JOIN files f ON f.path = p.file";
 
 impl ReadOnly {
     /// Opens the state in `folder`; `None` when there is none yet, or the first run is only just making it.
@@ -223,48 +236,39 @@ impl ReadOnly {
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
-    pub fn pages(&mut self) -> Result<Vec<PageRow>, StoreError> {
-        let loaded = self.0.load()?;
-        let mut rows: Vec<PageRow> = loaded
-            .pages
-            .values()
-            .map(|node| {
-                let file = node.file.as_ref().and_then(|path| loaded.files.get(path));
-                let base = node.base.as_ref();
-                let state = if node.parked.is_some() || file.is_some_and(|f| f.problem.is_some()) {
-                    "problem"
-                } else if base.is_none() {
-                    "incoming"
-                } else if file.is_none() {
-                    "deleted"
-                } else if file.and_then(|f| f.hash) != base.and_then(|b| b.text)
-                    || file.map(|f| &f.path) != base.map(|b| &b.path)
-                {
-                    // Its text, or its name or place.
-                    "changed"
-                } else if node.remote.body != base.map(|b| b.body) {
-                    "incoming"
-                } else {
-                    "synced"
-                };
-                PageRow {
-                    id: Some(node.id.clone()),
-                    workspace: Some(node.workspace.clone()),
-                    path: node.file.as_ref().map(ToString::to_string),
-                    title: node.remote.title.clone(),
-                    state,
-                    checked_at: Some(node.poll.last).filter(|at| at.0 > 0),
-                }
+    pub fn pages(&self) -> Result<Vec<PageRow>, StoreError> {
+        let page = |row: &Row<'_>| -> Result<PageRow, StoreError> {
+            Ok(PageRow {
+                id: Some(super::rows::page_id(
+                    row.get_ref(0)?.as_str().map_err(|_| StoreError::Row("page id"))?,
+                )?),
+                workspace: Some(super::rows::workspace_id(
+                    row.get_ref(1)?.as_str().map_err(|_| StoreError::Row("workspace id"))?,
+                )?),
+                path: row.get(2)?,
+                title: row.get(3)?,
+                state: STATES
+                    .get(usize::from(row.get::<_, u8>(4)?))
+                    .copied()
+                    .ok_or(StoreError::Row("state of a page"))?,
+                checked_at: Some(Timestamp(row.get(5)?)).filter(|at| at.0 > 0),
             })
-            .collect();
-        rows.extend(loaded.files.values().filter(|file| file.page.is_none()).map(|file| PageRow {
-            id: None,
-            workspace: None,
-            path: Some(file.path.to_string()),
-            title: file.path.page_stem().unwrap_or_default().to_owned(),
-            state: if file.problem.is_some() { "problem" } else { "new" },
-            checked_at: None,
-        }));
+        };
+        let file = |row: &Row<'_>| -> Result<PageRow, StoreError> {
+            let path: String = row.get(0)?;
+            let name = path.rsplit('/').next().unwrap_or_default();
+            let title = name.strip_suffix(".md").unwrap_or_default().to_owned();
+            let state = if row.get(1)? { "problem" } else { "new" };
+            Ok(PageRow { id: None, workspace: None, path: Some(path), title, state, checked_at: None })
+        };
+        let db = &self.0.db;
+        let mut rows: Vec<PageRow> =
+            db.prepare_cached(PAGE_ROWS)?.query_and_then([], page)?.collect::<Result<_, _>>()?;
+        let mut files =
+            db.prepare_cached("SELECT path, problem IS NOT NULL FROM files WHERE page IS NULL")?;
+        for row in files.query_and_then([], file)? {
+            rows.push(row?);
+        }
         rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
         Ok(rows)
     }
