@@ -140,7 +140,7 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
 }
 
 /// What stands at `place` in the storage; of a file, what is looked at is the list of its folder.
-fn stored_row(state: &ReadOnly, place: &MirrorPath) -> Result<Option<CanvasRow>, StoreError> {
+fn stored_row(state: &mut ReadOnly, place: &MirrorPath) -> Result<Option<CanvasRow>, StoreError> {
     let stored = state.storage()?;
     let file = stored.files.values().find(|node| node.base.as_ref().is_some_and(|base| base.path == *place));
     let folder = match file {

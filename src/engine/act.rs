@@ -44,7 +44,7 @@ impl Engine {
         // Requests go by who is awake too, whether the disk is free or not.
         self.wake_who_must();
         let is_quiet = self.watch.is_quiet(self.now);
-        if std::mem::replace(&mut self.was_quiet, is_quiet) != is_quiet {
+        if !std::mem::replace(&mut self.was_quiet, is_quiet) && is_quiet {
             self.wake_settling();
         }
         if self.is_at_the_disk() {

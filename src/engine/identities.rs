@@ -20,21 +20,27 @@ impl Engine {
             return Ok(());
         }
         let seen_now = std::mem::take(&mut self.lists.last_seen);
-        let mut bound: BTreeMap<(u64, u64, i64), Vec<&LocalFile>> = BTreeMap::new();
-        for file in self.trees.files.values().filter(|file| file.page.is_some()) {
-            bound.entry(file.stamp.object()).or_default().push(file);
+        let is_asked_for = |file: &LocalFile| file.page.is_none() && self.intents.contains_key(&file.path);
+        let mut objects: BTreeMap<(u64, u64, i64), Vec<&LocalFile>> = BTreeMap::new();
+        for file in self.trees.files.values().filter(|file| file.page.is_some() || is_asked_for(file)) {
+            objects.entry(file.stamp.object()).or_default().push(file);
         }
-        let is_a_pages = |file: &LocalFile| {
-            let kin = bound.get(&file.stamp.object()).into_iter().flatten();
-            kin.into_iter().any(|page| is_same_file((page.stamp, page.hash), (file.stamp, file.hash)))
+        let is_one_of_them = |file: &LocalFile| {
+            let mut kin = objects.get(&file.stamp.object()).into_iter().flatten();
+            kin.any(|other| {
+                // Of two places of one file that both are asked for, neither is the other.
+                let counts = other.page.is_some() || !is_asked_for(file);
+                counts && is_same_file((other.stamp, other.hash), (file.stamp, file.hash))
+            })
         };
         let mut known: Vec<KnownFile> = self
             .trees
             .files
             .values()
             // A file without a page matters once one was asked for. Others may be places that a file passed through, and
-            // one that is a page's file by its object is that file, read where it has come to.
-            .filter(|file| file.page.is_some() || self.is_asked_for(&file.path) && !is_a_pages(file))
+            // one that is a page's file by its object, or one that a page was asked for, is that file, read where it has
+            // come to.
+            .filter(|file| file.page.is_some() || self.is_asked_for(&file.path) && !is_one_of_them(file))
             .map(|file| KnownFile {
                 path: file.path.clone(),
                 page: file.page.clone(),

@@ -222,6 +222,7 @@ impl Engine {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let loaded = store.load()?;
+        let stored = storage::Storage::open(&mut store, &settings, now)?;
         let sent = store.sent()?.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
         let writing = store.writing()?.into_iter().map(|writing| (writing.page.clone(), writing)).collect();
         let mut intents: BTreeMap<_, _> =
@@ -244,7 +245,6 @@ impl Engine {
         let root_identity = disk::Root::remembered(&store)?;
         let keeping = history::Keeping::new(&mut store, now)?;
         let watched = watched::Watched::new(store.meta("search_watch")?.as_deref());
-        let stored = storage::Storage::open(&store, &settings, now)?;
         let watch = disk::Watching::new(now, store.missing_files()?);
         store.commit()?;
         let active = loaded.pages.keys().cloned().collect();

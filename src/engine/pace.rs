@@ -111,13 +111,13 @@ impl Pace {
         if i64::try_from(self.log.len()).is_ok_and(|all| all <= room) {
             return at;
         }
-        let mut frees: Vec<Timestamp> =
-            self.log.iter().map(|entry| free_at(*entry, now)).filter(|t| *t > now).collect();
-        let over = frees.len() as i64 - room;
+        let taken = || self.log.iter().map(|entry| free_at(*entry, now)).filter(|t| *t > now);
+        // Counted first: this is asked several times for each event, and mostly there is room.
+        let over = i64::try_from(taken().count()).unwrap_or(i64::MAX) - room;
         if over > 0 {
-            frees.sort_unstable();
+            let mut frees: Vec<Timestamp> = taken().collect();
             let index = usize::try_from(over - 1).unwrap_or(0).min(frees.len() - 1);
-            at = at.max(frees[index]);
+            at = at.max(*frees.select_nth_unstable(index).1);
             if room < 0 {
                 at = at.max(now.plus_ms(1_000));
             }

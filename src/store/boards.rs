@@ -96,6 +96,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
     pub fn load_boards(&mut self) -> Result<LoadedBoards, StoreError> {
+        if let Some(loaded) = self.checked.boards.take() {
+            return Ok(loaded);
+        }
         let db = &self.db;
         let mut all = LoadedBoards {
             decks: table(db, "SELECT * FROM board_decks", deck_of, |node| node.seen.id.clone())?,

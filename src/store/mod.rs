@@ -89,9 +89,16 @@ pub struct Store {
     in_turn: bool,
     /// Whether this is the one that writes, which notes its end: a kill leaves the note out.
     is_held: bool,
-    /// The trees as they were read to see that every row can be: whoever loads them next need not read them again. Gone
-    /// with the first write to anything but notes.
-    loaded: Option<Box<Loaded>>,
+    checked: Checked,
+}
+
+/// What was read at opening to see that every row can be: whoever loads it next need not read it again. Gone with the
+/// first write to anything but notes.
+#[derive(Debug, Default)]
+struct Checked {
+    trees: Option<Loaded>,
+    boards: Option<LoadedBoards>,
+    storage: Option<StoredStorage>,
 }
 
 impl Drop for Store {
@@ -131,7 +138,7 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn in_memory() -> Result<Self, StoreError> {
         let db = Connection::open_in_memory()?;
-        let mut store = Self { db, in_turn: false, is_held: false, loaded: None };
+        let mut store = Self { db, in_turn: false, is_held: false, checked: Checked::default() };
         open::prepare(&mut store.db, Path::new(":memory:"))?;
         Ok(store)
     }
@@ -158,7 +165,7 @@ impl Store {
 
     /// Begins a transaction unless one is open. Every writing method calls it.
     fn turn(&mut self) -> Result<&Connection, StoreError> {
-        self.loaded = None;
+        self.checked = Checked::default();
         self.turn_for_a_note()
     }
 

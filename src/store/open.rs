@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
-use super::{Opened, Store, StoreError};
+use super::{Checked, Opened, Store, StoreError};
 
 /// "espj": told apart from any other SQLite file.
 const APPLICATION_ID: i64 = 0x6573_706a;
@@ -55,24 +56,31 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
         return Err(StoreError::Damaged(path.to_owned(), verdict));
     }
     prepare(&mut db, path)?;
-    let mut store = Store { db, in_turn: false, is_held: true, loaded: None };
+    let mut store = Store { db, in_turn: false, is_held: true, checked: Checked::default() };
     let log_is_gone = store.meta("held")?.as_deref() == Some("yes") && !has_log;
     // A row that cannot be read is damage too, and is better found now than in the middle of a turn.
-    let loaded = store.load().and_then(|trees| {
-        store.load_storage()?;
-        store.load_boards()?;
-        store.intents()?;
-        store.missing_files()?;
-        Ok(trees)
-    });
-    let loaded = loaded.map_err(|error| match error {
+    let checked = store.check();
+    let checked = checked.map_err(|error| match error {
         StoreError::Row(_) | StoreError::Sqlite(_) => StoreError::Damaged(path.to_owned(), error.to_string()),
         other => other,
     })?;
-    store.loaded = Some(Box::new(loaded));
     store.set_meta("held", "yes")?;
     store.commit()?;
+    store.checked = checked;
     Ok((store, log_is_gone))
+}
+
+impl Store {
+    /// Reads every row that the program keeps in memory.
+    fn check(&mut self) -> Result<Checked, StoreError> {
+        self.intents()?;
+        self.missing_files()?;
+        Ok(Checked {
+            trees: Some(self.load()?),
+            boards: Some(self.load_boards()?),
+            storage: Some(self.load_storage()?),
+        })
+    }
 }
 
 /// Checks whose database it is and brings it up to this version.
@@ -92,6 +100,9 @@ pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), StoreError
         step.pragma_update(None, "user_version", index as i64 + 1)?;
         step.commit()?;
     }
+    // A statement keeps the plan it was given. Otherwise SQLite prepares those with `LIKE` or a range again whenever another
+    // value is bound, in case a histogram would advise another plan; there is none, for nothing here runs ANALYZE.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // Every statement of the program has a place; the library's sixteen would be prepared again and again.
     db.set_prepared_statement_cache_capacity(256);
     Ok(())

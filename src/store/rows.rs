@@ -30,25 +30,15 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
     pub fn load(&mut self) -> Result<Loaded, StoreError> {
-        if let Some(loaded) = self.loaded.take() {
-            return Ok(*loaded);
+        if let Some(loaded) = self.checked.trees.take() {
+            return Ok(loaded);
         }
         let db = &self.db;
         let mut pool = Pool::default();
         Ok(Loaded {
             workspaces: table(db, "SELECT * FROM workspaces", workspace_of, |node| node.seen.id.clone())?,
-            pages: table_by(
-                db,
-                "SELECT * FROM pages",
-                |row| page_of(row, &mut pool),
-                |node| node.id.clone(),
-            )?,
-            files: table_by(
-                db,
-                "SELECT * FROM files",
-                |row| file_of(row, &mut pool),
-                |file| file.path.clone(),
-            )?,
+            pages: table(db, "SELECT * FROM pages", |row| page_of(row, &mut pool), |node| node.id.clone())?,
+            files: table(db, "SELECT * FROM files", |row| file_of(row, &mut pool), |file| file.path.clone())?,
         })
     }
 
@@ -430,15 +420,6 @@ pub(super) fn poll_of(row: &Row<'_>) -> Result<PollState, StoreError> {
 
 /// A whole table, by the key that each row has.
 pub(super) fn table<K: Ord, T>(
-    db: &Connection,
-    query: &str,
-    read: fn(&Row<'_>) -> Result<T, StoreError>,
-    key: fn(&T) -> K,
-) -> Result<BTreeMap<K, T>, StoreError> {
-    table_by(db, query, read, key)
-}
-
-fn table_by<K: Ord, T>(
     db: &Connection,
     query: &str,
     read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,

@@ -99,7 +99,7 @@ impl ReadOnly {
         match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
             Ok(0) => Ok(None),
             Ok(version) if version > super::open::NEWEST => Err(StoreError::Newer(path, version)),
-            Ok(_) => Ok(Some(Self(Store { db, in_turn: false, is_held: false, loaded: None }))),
+            Ok(_) => Ok(Some(Self(Store { db, in_turn: false, is_held: false, checked: super::Checked::default() }))),
             Err(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
                     let why =
@@ -228,7 +228,7 @@ impl ReadOnly {
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
-    pub fn storage(&self) -> Result<StoredStorage, StoreError> {
+    pub fn storage(&mut self) -> Result<StoredStorage, StoreError> {
         self.0.load_storage()
     }
 

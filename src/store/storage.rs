@@ -29,7 +29,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
-    pub fn load_storage(&self) -> Result<StoredStorage, StoreError> {
+    pub fn load_storage(&mut self) -> Result<StoredStorage, StoreError> {
+        if let Some(loaded) = self.checked.storage.take() {
+            return Ok(loaded);
+        }
         let db = &self.db;
         let mut loaded = StoredStorage {
             folders: table(db, "SELECT * FROM storage_folders", folder_of, |node| node.remote.id.clone())?,

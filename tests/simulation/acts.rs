@@ -6,6 +6,7 @@ use espejo::model::{Event, MirrorPath, PageId, Request, RootState, ServiceError}
 
 use crate::blocks::all_words;
 use crate::checks::Failure;
+use crate::folder::Thing;
 use crate::hands::LOOKED_BY_THEN_MS;
 use crate::run::{Due, Heal, Run};
 use crate::script::{Act, Fault, Step};
@@ -244,17 +245,21 @@ impl Run {
     }
 
     /// A file is renamed that was changed a short while ago, perhaps before anybody has looked: where births are not
-    /// kept, nothing but an id in it tells then what file it was.
+    /// kept, nothing but an id in it tells then what file it was. Where they are, that holds for one that was made anew, at
+    /// a place whose file had gone.
     fn edited_and_renamed(&mut self, from: &MirrorPath) {
-        if self.scene.births == 1 {
-            return;
-        }
+        let births = self.scene.births == 1;
+        let known: BTreeSet<Word> = if births { self.service.words().collect() } else { BTreeSet::new() };
         let now_ns = self.now_ms * 1_000_000;
-        let is_recent = |ns: i64| now_ns - ns < LOOKED_BY_THEN_MS * 1_000_000;
+        let is_recent = |file: &Thing| {
+            let since = if births { file.stamp.born_ns } else { file.stamp.changed_ns };
+            now_ns - since < LOOKED_BY_THEN_MS * 1_000_000
+        };
         let files = self.folder.within(from).into_iter().filter_map(|path| self.folder.file(&path));
         let words: Vec<Word> = files
-            .filter(|file| is_recent(file.stamp.changed_ns))
+            .filter(|file| is_recent(file))
             .flat_map(|file| file.words.clone())
+            .filter(|word| !births || known.contains(word))
             .collect();
         if !words.is_empty() {
             words.into_iter().for_each(|word| self.ledger.copy(word));

@@ -184,7 +184,7 @@ fn elements(state: &ReadOnly, node: &CanvasNode, gaps: &mut Gaps) -> Result<Opti
     Ok(kept)
 }
 
-fn storage(state: &ReadOnly, bundle: &mut Bundle) -> Result<(usize, usize)> {
+fn storage(state: &mut ReadOnly, bundle: &mut Bundle) -> Result<(usize, usize)> {
     let stored = state.storage()?;
     let folders: Vec<_> = stored.folders.values().filter(|node| node.listed).collect();
     for node in &folders {

@@ -163,7 +163,7 @@ struct Pass {
 }
 
 impl Storage {
-    pub(super) fn open(store: &Store, settings: &Settings, now: Timestamp) -> Result<Self, StoreError> {
+    pub(super) fn open(store: &mut Store, settings: &Settings, now: Timestamp) -> Result<Self, StoreError> {
         let loaded = store.load_storage()?;
         let mode = settings.storage.mode;
         let mut storage = Self {

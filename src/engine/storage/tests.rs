@@ -67,8 +67,8 @@ impl Play {
     fn new(mode: StorageMode, stamp: Stamp) -> Self {
         let mut settings = Settings::default();
         settings.storage.mode = mode;
-        let store = Store::in_memory().unwrap();
-        let storage = Storage::open(&store, &settings, NOW).unwrap();
+        let mut store = Store::in_memory().unwrap();
+        let storage = Storage::open(&mut store, &settings, NOW).unwrap();
         let ids = Ids::new([7; 32]);
         let mut play = Self { storage, store, settings, happened: Vec::new(), ids, tick: 1, now: NOW };
         for (id, stamp) in [("a", stamp), ("b", AS_AGREED)] {
