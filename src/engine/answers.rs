@@ -34,8 +34,10 @@ impl Engine {
                 self.watch.scan_by(self.now.plus_ms(10_000));
                 Ok(())
             }
-            (Purpose::Read { path }, Ok(DiskReply::File(look))) => self.read_done(&path, Ok(look)),
-            (Purpose::Read { path }, Err(error)) => self.read_done(&path, Err(error)),
+            (Purpose::Read { path }, Ok(DiskReply::File(look))) => {
+                self.read_done(&path, Ok(look), flight.sent_at)
+            }
+            (Purpose::Read { path }, Err(error)) => self.read_done(&path, Err(error), flight.sent_at),
             (Purpose::ReadToSplice { page, .. }, Ok(DiskReply::File(look))) => {
                 self.ready = self.splice(&page, &look)?;
                 Ok(())

@@ -82,6 +82,8 @@ pub(super) struct Watching {
     pub(super) touched: BTreeMap<MirrorPath, (Timestamp, Timestamp)>,
     /// Files to read, and from when.
     pub(super) unread: BTreeMap<MirrorPath, Timestamp>,
+    /// Those of them that were hinted at since the last scan: they are read without another.
+    peeks: BTreeSet<MirrorPath>,
     pub(super) identities_due: bool,
     /// A page's file was gone again from where the last scan saw it: where to shows at the next, and told before that it
     /// would be missing, and what it was known by forgotten.
@@ -111,6 +113,7 @@ impl Watching {
             asked: Timestamp::default(),
             touched: BTreeMap::new(),
             unread: BTreeMap::new(),
+            peeks: BTreeSet::new(),
             identities_due: false,
             outdated: false,
             clock_ahead_ms: 0,
@@ -133,6 +136,22 @@ impl Watching {
         }
     }
 
+    /// A file is read once it has settled.
+    pub(super) fn peek(&mut self, path: &MirrorPath, now: Timestamp, settle_ms: i64) {
+        self.touched.entry(path.clone()).and_modify(|(_, last)| *last = now).or_insert((now, now));
+        let due = self.settled_at(path, settle_ms).unwrap_or(now);
+        self.unread.insert(path.clone(), due);
+        self.peeks.insert(path.clone());
+        self.asked = now;
+    }
+
+    /// A hint came while the file was being read: it says nothing of what was read, and the file is read once more.
+    fn peek_again(&mut self, path: &MirrorPath, asked_at: Timestamp, settle_ms: i64) -> bool {
+        let is_later = self.touched.get(path).is_some_and(|(_, last)| *last >= asked_at);
+        let due = self.settled_at(path, settle_ms).filter(|_| is_later && self.peeks.contains(path));
+        due.map(|due| self.unread.insert(path.clone(), due)).is_some()
+    }
+
     pub(super) fn scan_by(&mut self, at: Timestamp) {
         self.scan_due = self.scan_due.min(at);
     }
@@ -151,6 +170,10 @@ impl Watching {
         self.unread.remove(path);
         self.touched.remove(path);
         self.arrivals.remove(path);
+        if self.peeks.remove(path) {
+            // The hint may have meant what came to the place afterwards.
+            self.scan_by(self.asked);
+        }
     }
 
     pub(super) fn read_by(&mut self, path: &MirrorPath, at: Timestamp) {
@@ -300,6 +323,8 @@ impl Engine {
             };
             self.watch.unread.insert(entry.path.clone(), due);
         }
+        // What is still to be read, a scan has seen now.
+        self.watch.peeks.clear();
         self.watch.unread.retain(|path, _| seen.contains_key(path));
         self.watch.touched.retain(|path, _| seen.contains_key(path));
         self.lists.last_seen = seen;
@@ -342,12 +367,26 @@ impl Engine {
         &mut self,
         path: &MirrorPath,
         result: Result<FileLook, DiskError>,
+        asked_at: Timestamp,
     ) -> Result<(), StoreError> {
+        let is_peek = self.watch.peeks.contains(path);
+        if is_peek && self.tells_too_little(&result) {
+            self.watch.peeks.remove(path);
+            self.watch.scan_by(self.now);
+            return Ok(());
+        }
         match result {
             Ok(look) => {
-                self.watch.unread.remove(path);
-                self.watch.touched.remove(path);
-                self.take_in_file(&look)?;
+                if !self.watch.peek_again(path, asked_at, self.settings.pages.settle_ms) {
+                    self.watch.unread.remove(path);
+                    self.watch.peeks.remove(path);
+                    self.watch.touched.remove(path);
+                }
+                if is_peek {
+                    self.take_in_peek(&look)?;
+                } else {
+                    self.take_in_file(&look)?;
+                }
             }
             Err(DiskError::Missing(_)) => {
                 self.watch.forget(path);
@@ -356,6 +395,7 @@ impl Engine {
             }
             Err(DiskError::Changed(_)) => {
                 let now = self.now;
+                // A peek stays one: nothing has been seen of it.
                 self.watch
                     .touched
                     .entry(path.clone())
@@ -382,9 +422,31 @@ impl Engine {
         })
     }
 
+    /// A file that was read at a hint alone, and is where and what it was but for its content.
+    fn take_in_peek(&mut self, look: &FileLook) -> Result<(), StoreError> {
+        let known = self.trees.files.get(&look.path);
+        if known
+            .is_some_and(|file| file.stamp == look.stamp && file.hash == Some(ContentHash::of(&look.bytes)))
+        {
+            // What espejo itself has written, mostly.
+            return Ok(());
+        }
+        if let Some(seen) = self.lists.last_seen.get_mut(&look.path) {
+            *seen = look.stamp;
+        }
+        self.take_in(look, true)
+    }
+
     /// Records what a file holds.
     pub(super) fn take_in_file(&mut self, look: &FileLook) -> Result<(), StoreError> {
-        self.watch.unread.remove(&look.path);
+        self.take_in(look, false)
+    }
+
+    /// Records what a file holds. `is_at_home`: it is known to be its page's.
+    fn take_in(&mut self, look: &FileLook, is_at_home: bool) -> Result<(), StoreError> {
+        if !self.watch.peeks.contains(&look.path) {
+            self.watch.unread.remove(&look.path);
+        }
         let hash = ContentHash::of(&look.bytes);
         let old = self.trees.files.get(&look.path).cloned();
         let mut file = LocalFile {
@@ -428,7 +490,7 @@ impl Engine {
         // The same file that claims no other page than it did, or something else in its place?
         let is_another =
             |old: &LocalFile| old.stamp.object() != file.stamp.object() || old.claims != file.claims;
-        if old.is_some_and(|old| old.page.is_some() && is_another(&old)) {
+        if !is_at_home && old.is_some_and(|old| old.page.is_some() && is_another(&old)) {
             self.saw_file(&file, &look.bytes, false)?;
             self.watch.arrivals.insert(file.path.clone(), file);
             self.watch.identities_due = true;

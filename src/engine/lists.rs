@@ -113,6 +113,14 @@ impl Engine {
         Some((Effect::ListPages(id.clone()), Purpose::ListPages(id.clone())))
     }
 
+    /// A list that a person's edit hangs on; `None` while one is under way, and soon after one that failed.
+    pub(super) fn list_for_edit(&self, workspace: &WorkspaceId) -> Option<(Effect, Purpose)> {
+        let purpose = Purpose::ListPages(workspace.clone());
+        let under_way = self.flights.values().any(|flight| flight.purpose == purpose);
+        let rests = self.lists.rests_until.get(workspace).is_some_and(|until| *until > self.now);
+        (!under_way && !rests).then(|| (Effect::ListPages(workspace.clone()), purpose))
+    }
+
     pub(super) fn next_list_due(&self, now: Timestamp) -> Timestamp {
         let idle = |wanted: &Purpose| !self.flights.values().any(|flight| flight.purpose == *wanted);
         let pages =

@@ -17,6 +17,7 @@ mod boards;
 mod create;
 mod disk;
 mod flight;
+mod hints;
 mod history;
 mod identities;
 mod ids;
@@ -305,7 +306,7 @@ impl Engine {
         self.advance(now);
         let is_asked = matches!(event, Event::Asked(_));
         match event {
-            Event::Hint(path) => self.watch.hint(path, self.now, self.settings.pages.settle_ms),
+            Event::Hint(path) => self.hinted(path),
             Event::Opened(path) => {
                 self.opened(&path);
                 return Ok(());

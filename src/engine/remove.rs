@@ -19,6 +19,10 @@ const RECENT_MS: i64 = 60_000;
 const LOOK_MS: i64 = 60_000;
 const LOOK_EACH_MS: i64 = 10_000;
 
+/// A page takes those beneath it to the trash, and a look at it does not show them: the list that tells them was answered
+/// no longer ago than this.
+const LISTED_MS: i64 = 3_000;
+
 type Choice = Option<(Effect, Purpose)>;
 
 impl Engine {
@@ -92,8 +96,14 @@ impl Engine {
             }
             return Ok(None);
         }
-        if !self.pace.allows(Class::Edit, 1, false, self.now) {
+        let listed_at = self.trees.workspaces.get(&node.workspace).map(|space| space.listed_at);
+        let is_listed = listed_at.is_some_and(|at| self.now.since_ms(at) <= LISTED_MS);
+        // With a slot for the DELETE that follows: a list that spent the last one would be old again before it could.
+        if !self.pace.allows(Class::Edit, if is_listed { 1 } else { 2 }, false, self.now) {
             return Ok(None);
+        }
+        if !is_listed {
+            return Ok(self.list_for_edit(&node.workspace));
         }
         self.service.wants.remove(page);
         Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))

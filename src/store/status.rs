@@ -99,7 +99,12 @@ impl ReadOnly {
         match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
             Ok(0) => Ok(None),
             Ok(version) if version > super::open::NEWEST => Err(StoreError::Newer(path, version)),
-            Ok(_) => Ok(Some(Self(Store { db, in_turn: false, is_held: false, checked: super::Checked::default() }))),
+            Ok(_) => Ok(Some(Self(Store {
+                db,
+                in_turn: false,
+                is_held: false,
+                checked: super::Checked::default(),
+            }))),
             Err(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
                     let why =

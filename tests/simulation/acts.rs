@@ -354,6 +354,7 @@ impl Run {
             Deed::MoveInApp(id, parent) => {
                 let under = parent.as_ref().map_or("the top".to_owned(), |parent| self.named(parent));
                 let done = self.service.world.app_move(&id, parent.as_ref(), 0.5);
+                self.checks.fates.joined(&id, self.now_ms);
                 format!("moves {} under {under}: {done}", self.named(&id))
             }
             Deed::CreateInApp(parent, title, content) => {
@@ -366,6 +367,7 @@ impl Run {
                 let id = self.service.world.app_create(&workspace, parent.as_ref(), &title, content);
                 self.service.learn(&id);
                 self.ledger.typed(&words);
+                self.checks.fates.joined(&id, self.now_ms);
                 format!("creates {} [{}]", self.named(&id), crate::run::listed(&words))
             }
             Deed::TrashInApp(id) => {
@@ -375,6 +377,7 @@ impl Run {
             }
             Deed::RestoreInApp(id) => {
                 self.service.world.app_restore(&id);
+                self.checks.fates.joined(&id, self.now_ms);
                 // Meanwhile its file may have become a page of its own.
                 let words: Vec<Word> = self
                     .service

@@ -27,6 +27,9 @@ impl Run {
         if answered.is_false_list {
             self.checks.lose_track();
         }
+        if let (Effect::ListPages(_), Ok(_)) = (effect, &answered.result) {
+            self.checks.fates.listed(!answered.is_false_list, self.now_ms);
+        }
         if answered.over_budget && !self.clock_jumped {
             return broken("budget", format!("more than {} requests in a minute", self.scene.budget));
         }

@@ -14,6 +14,9 @@ use crate::words::{Ledger, Word};
 /// A DELETE rests on looks at most this old, and on older ones by this much for each page that goes with it: looks at
 /// many take their time.
 const LOOK_TO_DELETE_MS: (i64, i64) = (75_000, 12_000);
+/// A DELETE rests on a list that was answered at most three seconds before, and an answer may take nine: a page that came
+/// to stand beneath the one that is deleted goes with it.
+const LIST_TO_DELETE_MS: i64 = 13_000;
 /// Deletions within this time are one deletion.
 const TOGETHER_MS: i64 = 60_000;
 /// What failed is not asked again sooner.
@@ -40,6 +43,11 @@ pub(crate) struct Fates {
     /// Pages that were in the trash or hidden at some time.
     pub(crate) was_gone: BTreeSet<PageId>,
     trashed: Vec<(i64, usize)>,
+    /// When pages were made, moved or brought back in the app.
+    joined: BTreeMap<PageId, i64>,
+    /// When the pages were listed last, and when they were listed rightly.
+    listed_ms: i64,
+    truly_listed_ms: i64,
     is_approved: bool,
     failed: BTreeMap<String, i64>,
     pushes: BTreeMap<PageId, Push>,
@@ -123,6 +131,19 @@ impl Fates {
         Ok(())
     }
 
+    /// Somebody in the app gave a page its place.
+    pub(crate) fn joined(&mut self, id: &PageId, now_ms: i64) {
+        self.joined.insert(id.clone(), now_ms);
+    }
+
+    /// The pages were listed, as they are or not.
+    pub(crate) fn listed(&mut self, is_true: bool, now_ms: i64) {
+        self.listed_ms = now_ms;
+        if is_true {
+            self.truly_listed_ms = now_ms;
+        }
+    }
+
     /// A DELETE is about to be carried out: `look` is what the engine saw of the page last, and when.
     pub(crate) fn deletes(
         &mut self,
@@ -144,6 +165,10 @@ impl Fates {
                 format!("a DELETE of {id}, {} ms after the look at it", asked_ms - at_ms),
             );
         }
+        if asked_ms - self.listed_ms > LIST_TO_DELETE_MS {
+            let late_ms = asked_ms - self.listed_ms;
+            return broken("guard", format!("a DELETE of {id}, {late_ms} ms after a list of the pages"));
+        }
         let stand_ins = service.stand_ins();
         let only_there = |word: &&Word| {
             !self.filed.contains(word) && !stand_ins.holds(**word) && !ledger.may_vanish(**word)
@@ -155,7 +180,10 @@ impl Fates {
             );
         }
         self.trashed.retain(|(when, _)| now_ms - when < TOGETHER_MS);
-        self.trashed.push((now_ms, family.len()));
+        // What comes to stand beneath it between the list and the DELETE, nobody can know.
+        let is_news = |id: &PageId| self.joined.get(id).is_some_and(|at| *at > self.truly_listed_ms);
+        let known = if family.iter().any(is_news) { 1 } else { family.len() };
+        self.trashed.push((now_ms, known));
         let sum: usize = self.trashed.iter().map(|(_, pages)| pages).sum();
         if sum > most && !self.is_approved {
             return broken("guard", format!("{sum} pages deleted within a minute, and nobody approved it"));

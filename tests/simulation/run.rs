@@ -11,6 +11,7 @@ use espejo::model::{
     DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request, RootState,
     ServiceReply, Settings, Timestamp,
 };
+use espejo::plan::ignore::is_ignored;
 use espejo::store::Store;
 use tracing::Level;
 
@@ -282,7 +283,8 @@ impl Run {
     /// Tells the engine something, if it is alive to hear it.
     pub(crate) fn tell(&mut self, event: Event) -> Result<(), Failure> {
         let now = self.engine_now();
-        if matches!(event, Event::Hint(_)) {
+        // What an editor leaves behind while it saves is no page, and calls for nothing.
+        if matches!(&event, Event::Hint(path) if !path.components().any(is_ignored)) {
             self.hinted = Some(now);
         }
         if let Some(engine) = &mut self.engine {
