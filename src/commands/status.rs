@@ -30,6 +30,8 @@ struct View<'a> {
     running: bool,
     /// Whether there is a state at all.
     begun: bool,
+    /// Whether what the service has is not yet known as a whole.
+    is_first_look: bool,
     paused: Option<Timestamp>,
     counts: StatusCounts,
     boards: BoardCounts,
@@ -47,6 +49,7 @@ impl<'a> View<'a> {
             now,
             running: daemon_run::is_running(&config.state_dir),
             begun: false,
+            is_first_look: false,
             paused: None,
             counts: StatusCounts::default(),
             boards: BoardCounts::default(),
@@ -58,6 +61,7 @@ impl<'a> View<'a> {
         if let Some(mut state) = ReadOnly::open(&config.state_dir)? {
             // `init` makes a state before there is a mirror.
             view.begun = state.meta("mirror_id")?.is_some();
+            view.is_first_look = state.meta("adopting")?.as_deref() == Some("yes");
             view.paused = state.paused_since()?;
             view.counts = state.counts(now)?;
             view.boards = state.board_counts()?;

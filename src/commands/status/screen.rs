@@ -44,9 +44,15 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
     }
     if let (Some(oldest), Some(median)) = (counts.oldest_look, counts.median_look) {
         let within = |at| output::duration(view.now.since_ms(at).max(1_000));
-        let words =
-            format!("half of the pages in the last {}, all in the last {}", within(median), within(oldest));
-        page.row("checked", &words);
+        let (half, all) = (within(median), within(oldest));
+        page.row(
+            "checked",
+            &if half == all {
+                format!("all pages in the last {all}")
+            } else {
+                format!("half of the pages in the last {half}, all in the last {all}")
+            },
+        );
     }
     page.row(
         "requests",
@@ -104,9 +110,17 @@ fn verdict(view: &View<'_>) -> (anstyle::Style, String) {
         return (output::ODD, format!("paused since {}{waits}", when::local(since)));
     }
     match (view.running, doing.is_empty()) {
+        // Nothing is known to be missing as long as nothing is listed.
+        (true, true) if view.is_first_look => {
+            (output::GOOD, "catching up: the first look at the service is under way".to_owned())
+        }
         (true, true) => (output::GOOD, "everything is in step".to_owned()),
         (true, false) => (output::GOOD, format!("catching up: {doing}")),
         (false, _) if !view.begun => (output::ODD, "nothing is mirrored yet: start espejo run".to_owned()),
+        (false, true) if view.is_first_look => (
+            output::ODD,
+            "not running: the first look at the service goes on when espejo runs again".to_owned(),
+        ),
         (false, true) => {
             (output::ODD, "not running: all was in step, and changes since then are not seen".to_owned())
         }
