@@ -12,6 +12,9 @@ use crate::model::Timestamp;
 const EVERY_MS: i64 = 250;
 /// How often a line is written where there is no terminal.
 const LINE_EVERY_MS: i64 = 15_000;
+/// Words have the room that they need in a terminal of 80 columns, and the bar what is left: a line that wraps is drawn twice.
+const PAGES: &str = "{wide_bar:.green/dim} {pos}/{len} pages  {msg}";
+const DOWNLOADS: &str = "{wide_bar:.green/dim} {msg}";
 
 /// Shows progress until everything has been looked at.
 #[derive(Debug)]
@@ -22,8 +25,8 @@ pub struct Progress {
     line_at: Timestamp,
     started: Option<Timestamp>,
     last: Option<(usize, usize)>,
-    /// When downloads were first shown, and how many bytes were there then.
-    arrived: Option<(Timestamp, u64)>,
+    /// When downloads were first shown, and how many files and bytes were there then.
+    arrived: Option<(Timestamp, u64, u64)>,
 }
 
 impl Progress {
@@ -32,7 +35,7 @@ impl Progress {
     pub fn new(bars: &MultiProgress, terminal: bool, quiet: bool) -> Self {
         let bar = (terminal && !quiet).then(|| {
             let bar = bars.add(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()));
-            if let Ok(style) = ProgressStyle::with_template("{bar:30.green/dim} {pos}/{len} pages  {msg}") {
+            if let Ok(style) = ProgressStyle::with_template(PAGES) {
                 bar.set_style(style);
             }
             bar
@@ -101,28 +104,30 @@ impl Progress {
 
     /// Bytes of stored files and the time left, once the pages are there.
     fn show_downloads(&mut self, storage: &StorageSummary, now: Timestamp) {
-        let here = storage.bytes + storage.arriving;
-        let (since, first) = *self.arrived.get_or_insert((now, here));
+        let (files, here) = (storage.files as u64, storage.bytes + storage.arriving);
+        let (since, files_first, first) = *self.arrived.get_or_insert((now, files, here));
         let spent = u64::try_from(now.since_ms(since)).unwrap_or(0);
-        let came = here.saturating_sub(first);
-        let left = storage.listed_bytes.saturating_sub(here);
-        let time = match (came, spent) {
-            (1.., 2_000..) => {
-                let ms = u128::from(left) * u128::from(spent) / u128::from(came);
-                format!("{} left", output::duration(i64::try_from(ms).unwrap_or(i64::MAX)))
-            }
-            _ => "time left not known yet".to_owned(),
+        // Small files take requests, large ones take bytes: what is slower tells.
+        let files = (files.saturating_sub(files_first), (storage.listed as u64).saturating_sub(files));
+        let bytes = (here.saturating_sub(first), storage.listed_bytes.saturating_sub(here));
+        let left = match (time_left(spent, files), time_left(spent, bytes)) {
+            (Some(by_files), Some(by_bytes)) => Some(by_files.max(by_bytes)),
+            // The first of a few large ones is on its way.
+            (None, by_bytes) if storage.arriving > 0 => by_bytes,
+            _ => None,
         };
+        let time =
+            left.map(|left| format!(", {} left", output::duration(left.max(1_000)))).unwrap_or_default();
         let more = if storage.folders_left > 0 { "at least " } else { "" };
         let words = format!(
-            "stored files: {} of {more}{}, {} of {more}{}, {time}",
+            "stored files: {} of {more}{}, {} of {more}{}{time}",
             output::grouped(storage.files as u64),
             output::grouped(storage.listed as u64),
             output::bytes(here),
             output::bytes(storage.listed_bytes),
         );
         if let Some(bar) = &self.bar {
-            if let Ok(style) = ProgressStyle::with_template("{bar:30.green/dim} {msg}") {
+            if let Ok(style) = ProgressStyle::with_template(DOWNLOADS) {
                 bar.set_style(style);
             }
             bar.set_length(storage.listed_bytes.max(1));
@@ -157,6 +162,38 @@ impl Progress {
     }
 }
 
+/// How long it takes until what is left has come, at the pace of what came in `spent` milliseconds; `None` as long as
+/// there is no pace.
+fn time_left(spent: u64, (came, left): (u64, u64)) -> Option<i64> {
+    match (came, spent) {
+        _ if left == 0 => Some(0),
+        (1.., 2_000..) => {
+            let ms = u128::from(left) * u128::from(spent) / u128::from(came);
+            Some(i64::try_from(ms).unwrap_or(i64::MAX))
+        }
+        _ => None,
+    }
+}
+
 fn is_downloading(storage: &StorageSummary) -> bool {
     storage.files < storage.listed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_the_pace_once_there_is_one() {
+        for (spent, came, left, expected) in [
+            (0, 0, 0, Some(0)),
+            (1_999, 5, 5, None),
+            (60_000, 0, 5, None),
+            (2_000, 1, 5, Some(10_000)),
+            (60_000, 4_700_000, 940, Some(12)),
+            (u64::MAX, 1, u64::MAX, Some(i64::MAX)),
+        ] {
+            assert_eq!(time_left(spent, (came, left)), expected, "{spent} {came} {left}");
+        }
+    }
 }
