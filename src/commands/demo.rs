@@ -241,14 +241,15 @@ impl Show<'_> {
 
     fn greet(&mut self, pages: usize, files: usize) -> Result<(), Failure> {
         let proposed = proposed(self.root, &std::mem::take(&mut self.pages));
-        let file = self.root.join(proposed);
+        let file = self.root.join(&proposed);
         let folder = output::shell_word(&file.parent().unwrap_or(self.root).display().to_string());
         let name = output::shell_word(&file.file_name().unwrap_or_default().to_string_lossy());
         writeln!(
             self.out,
             "{pages} pages and {files} personal files are there. Open another terminal and try:\n"
         )?;
-        let hour = self.root.join("Storage/Hora.txt").display().to_string();
+        // From the folder that the first line goes to: a whole path would not fit into a narrow terminal.
+        let hour = format!("{}Storage/Hora.txt", "../".repeat(proposed.matches('/').count()));
         let lines = [
             (format!("cd {folder}"), ""),
             (format!("echo '- [ ] Try espejo' >> {name}"), "one box more in the app"),
