@@ -96,7 +96,10 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
         let base_url = match url.take() {
             Some(url) => Config::address(&url).map_err(WrongUsage)?,
             None => {
-                let check = |text: &str| Config::address(text).map(drop);
+                // A person who is asked has not seen the key yet.
+                let check = |text: &str| {
+                    Config::address(text).map(drop).map_err(|why| why.replacen("base_url", "this", 1))
+                };
                 let told = talk::line(
                     "The service's address, as the app's settings show it",
                     default.as_deref(),
@@ -175,19 +178,20 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
             tracing::debug!(%error, "init's requests are not noted");
         }
     }
-    finish(&config, &place, installs, is_new, &around, &mut talk)
+    let own = place.display();
+    talk.say(&match (is_new, &token) {
+        (true, Token::New(_)) => {
+            format!("Written: {own}, and the token: {} (only you can read it)", token_file.display())
+        }
+        (true, _) => format!("Written: {own}"),
+        (false, Token::New(_)) => format!("Written: the token: {}", token_file.display()),
+        (false, _) => format!("Nothing was to be changed: {own}"),
+    })?;
+    finish(&config, installs, &around, &mut talk)
 }
 
-fn finish(
-    config: &Config,
-    place: &Path,
-    installs: bool,
-    is_new: bool,
-    around: &Around<'_>,
-    talk: &mut Talk<'_>,
-) -> Result<Exit> {
-    let written = if is_new { "Written" } else { "Nothing was to be changed" };
-    talk.say(&format!("{written}: {}", place.display()))?;
+/// The last words: what comes next.
+fn finish(config: &Config, installs: bool, around: &Around<'_>, talk: &mut Talk<'_>) -> Result<Exit> {
     let named = match around.named {
         Some(path) => format!(" --config {}", output::shell_word(&path.display().to_string())),
         None => String::new(),

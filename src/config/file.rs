@@ -136,7 +136,9 @@ fn whole(number: i64) -> u32 {
 /// The sentences never show the address: it may hold a password.
 pub(super) fn check_base_url(text: &str) -> Result<String, String> {
     let url = Url::parse(text.trim()).map_err(|cause| {
-        format!(r#"base_url is not an address ({cause}); write it as in "https://example.com/api/v1""#)
+        // Without a scheme it is a relative one to the parser, which says nothing to a person.
+        let cause = if text.contains("://") { format!(" ({cause})") } else { String::new() };
+        format!(r#"base_url is not an address{cause}; write it as in "https://example.com/api/v1""#)
     })?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err("base_url must not hold a user name or password; the token comes from token_file or \

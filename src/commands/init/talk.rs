@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
+use cliclack::{Theme, ThemeState};
 use secrecy::SecretString;
 
 use super::survey::Space;
@@ -20,6 +21,7 @@ impl Talk<'_> {
     pub(super) fn begin(&mut self, again: bool) -> Result<()> {
         if self.asks {
             let words = if again { "espejo: change the set-up" } else { "espejo: set up a mirror" };
+            cliclack::set_theme(Frame);
             cliclack::intro(words)?;
         }
         Ok(())
@@ -44,6 +46,20 @@ impl Talk<'_> {
     pub(super) fn end(&mut self, words: &str) -> Result<()> {
         let told = if self.asks { cliclack::outro(words) } else { writeln!(self.out, "{words}") };
         Ok(told?)
+    }
+}
+
+/// How questions look: as cliclack has it, but for what is refused, which would be yellow and so vanish on a white terminal.
+struct Frame;
+
+impl Theme for Frame {
+    fn format_footer_with_message(&self, state: &ThemeState, message: &str) -> String {
+        struct Usual;
+        impl Theme for Usual {}
+        match state {
+            ThemeState::Error(why) => format!("└  {why}\n"),
+            _ => Usual.format_footer_with_message(state, message),
+        }
     }
 }
 

@@ -239,7 +239,7 @@ const WRONG_CONFIGS: &[(&str, &str)] = &[
     ),
     (
         "base_url = \"example.com/api\"\nroot = \"~/W\"",
-        " line 1: base_url is not an address (relative URL without a base); write it as in \"https://example.com/api/v1\"",
+        " line 1: base_url is not an address; write it as in \"https://example.com/api/v1\"",
     ),
     (
         "base_url = \"https://ana:hunter2@example.com\"\nroot = \"~/W\"",
