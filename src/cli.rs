@@ -108,7 +108,7 @@ pub enum Command {
     /// an option, so that it runs unattended too. Run again, it changes what you say and keeps the rest of the config,
     /// comments included.
     #[command(
-        after_help = "Examples:\n  espejo init\n  espejo init --base-url https://example.com/api/v1 --token-stdin --workspaces all --root ~/Workspace --storage backup --no-service --yes < token.txt"
+        after_help = "Examples:\n  espejo init\n  espejo init --yes --base-url https://example.com/api/v1 --token-stdin < token\n  espejo init --yes --root ~/Notes --storage two-way"
     )]
     Init(Init),
     /// Mirror until told to stop: the daemon
@@ -396,7 +396,7 @@ pub enum Convert {
     /// Reads Markdown, front matter allowed, and prints a block array. With --base, ids and props carry over from those
     /// blocks. Only documented block types, and those of the base, are created unless --blocks names more.
     #[command(
-        after_help = "Examples:\n  espejo convert from-markdown < Page.md\n  espejo convert from-markdown --base old.json --blocks table,codeBlock < Page.md"
+        after_help = "Examples:\n  espejo convert from-markdown < Page.md\n  espejo convert from-markdown --base old.json --blocks table < Page.md"
     )]
     FromMarkdown {
         /// The blocks that the text came from

@@ -170,6 +170,8 @@ fn examples_in_the_help_parse() {
                 .collect();
             assert!(!examples.is_empty(), "{} has no example", sub.get_name());
             for example in examples {
+                // A wrapped line cannot be typed as it stands.
+                assert!(example.chars().count() <= 78, "{example}");
                 let words: Vec<_> = example
                     .split_whitespace()
                     .take_while(|word| !["<", ">", "|", "&&"].contains(word))
