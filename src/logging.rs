@@ -214,7 +214,8 @@ where
         let level = *event.metadata().level();
         let (word, priority, colour) = match level {
             Level::ERROR => ("error: ", 3, anstyle::AnsiColor::Red),
-            Level::WARN => ("warning: ", 4, anstyle::AnsiColor::Yellow),
+            // Not yellow, which vanishes on a white terminal.
+            Level::WARN => ("warning: ", 4, anstyle::AnsiColor::Magenta),
             Level::INFO => ("", 6, anstyle::AnsiColor::White),
             Level::DEBUG => ("debug: ", 7, anstyle::AnsiColor::BrightBlack),
             Level::TRACE => ("trace: ", 7, anstyle::AnsiColor::BrightBlack),

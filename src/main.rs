@@ -43,9 +43,18 @@ fn main() -> ExitCode {
             let is_usage = error.is::<commands::WrongUsage>();
             let exit = if is_config || is_usage { Exit::Usage } else { Exit::Failed };
             // Nobody is left to tell when stderr is closed too.
-            drop(writeln!(std::io::stderr(), "{}", logging::last_words(style, &format!("{error:#}"))));
+            drop(writeln!(std::io::stderr(), "{}", last_words(style, &format!("{error:#}"))));
             exit.into()
         }
+    }
+}
+
+/// The sentence that ends the program; on a terminal its lines end between words, for it often ends with a command to type.
+fn last_words(style: logging::Style, sentence: &str) -> String {
+    let line = logging::last_words(style, sentence);
+    match (style, commands::output::columns_of(std::io::stderr())) {
+        (logging::Style::Terminal { .. }, Some(columns)) => commands::output::wrap(&line, columns).join("\n"),
+        _ => line,
     }
 }
 
@@ -56,7 +65,7 @@ fn misunderstood(error: &clap::Error) -> ExitCode {
         Some(sentence) => {
             let style = logging::Style::of_stderr(&env);
             // Nobody is left to tell when stderr is closed too.
-            drop(writeln!(std::io::stderr(), "{}", logging::last_words(style, &sentence)));
+            drop(writeln!(std::io::stderr(), "{}", last_words(style, &sentence)));
             Exit::Usage.into()
         }
         None => {

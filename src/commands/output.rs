@@ -27,7 +27,13 @@ pub fn paint(style: Style, text: &str) -> String {
 /// How many columns the terminal behind stdout has; `None` where there is none.
 #[must_use]
 pub fn terminal_columns() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    columns_of(io::stdout())
+}
+
+/// How many columns a terminal has; `None` where it is none.
+#[must_use]
+pub fn columns_of(terminal: impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
