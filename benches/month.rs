@@ -177,7 +177,7 @@ impl Run {
 
     fn ask(&mut self, effect: &Effect) -> Result<ServiceReply, ServiceError> {
         self.requests += 1;
-        let is_list = matches!(effect, Effect::ListPages(_));
+        let is_list = matches!(effect, Effect::ListPages { .. });
         if let Some(list) = self.list.as_ref().filter(|_| is_list) {
             // Made and read anew it would be most of the run.
             return Ok(list.clone());

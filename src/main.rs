@@ -96,10 +96,12 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
     match &cli.command {
         Command::Demo { dir } => wait(commands::demo::run(dir.clone(), &mut out)),
         Command::Run => wait(commands::run::run(&load, &variable, bars, terminal, quiet)),
-        Command::Sync { dry_run: true } => wait(commands::dry_run::run(&load()?, &variable, &mut out)),
-        Command::Sync { dry_run: false } => {
+        Command::Sync { dry_run } => {
             let screen = commands::sync::Screen { bars, terminal, quiet };
-            wait(commands::sync::run(&load()?, &variable, screen, &mut out))
+            match dry_run {
+                true => wait(commands::dry_run::run(&load()?, &variable, screen, &mut out)),
+                false => wait(commands::sync::run(&load()?, &variable, screen, &mut out)),
+            }
         }
         Command::Verify { deep } => {
             let screen = commands::sync::Screen { bars, terminal, quiet };

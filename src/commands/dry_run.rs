@@ -10,6 +10,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::permits::Purse;
+use super::progress::Progress;
+use super::sync::Screen;
 use super::{output, pause, session};
 use crate::cli::Exit;
 use crate::config::Config;
@@ -31,6 +34,7 @@ use crate::store::{ReadOnly, Store};
 pub async fn run(
     config: &Config,
     variable: &dyn Fn(&str) -> Option<OsString>,
+    screen: Screen<'_>,
     out: &mut dyn Write,
 ) -> Result<Exit> {
     pause::refuse(config)?;
@@ -53,15 +57,21 @@ pub async fn run(
     let mut stored = Stored::default();
     let mut engine = Engine::open(store, session::settings(config), daemon::fresh_seed(), clock())?;
     engine.handle(Event::Asked(Request::FullPass), clock())?;
+    let mut progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
+    let mut purse = Purse::default();
     let mut acts = 0_u64;
     let mut pass = Pass::new(config.pages.delete_grace_ms, clock());
     loop {
         while let Some((id, effect)) = engine.next_effect(clock())? {
             let outcome = match &effect {
-                Effect::ListWorkspaces | Effect::ListPages(_) | Effect::FetchPage(_) => {
+                Effect::ListWorkspaces | Effect::ListPages { .. } | Effect::FetchPage(_) => {
+                    purse.take(config).await?;
                     Outcome::Service(client.perform(&effect).await)
                 }
-                Effect::Board(look) if !look.is_write() => Outcome::Service(client.perform(&effect).await),
+                Effect::Board(look) if !look.is_write() => {
+                    purse.take(config).await?;
+                    Outcome::Service(client.perform(&effect).await)
+                }
                 Effect::Scan if first => {
                     let scan = Scan { root: RootState::Ready, ..Scan::default() };
                     Outcome::Disk(Ok(DiskReply::Scan(stored.shown(scan))))
@@ -73,11 +83,14 @@ pub async fn run(
                 Effect::Storage(act) => {
                     if let Some(line) = stored.line_of(act) {
                         acts += 1;
-                        writeln!(out, "{line}")?;
+                        screen.bars.suspend(|| writeln!(out, "{line}"))?;
                     }
                     match stored.pretend(act, id.0) {
                         Some(outcome) => outcome,
-                        None if effect.is_request() => stored.learn(client.perform(&effect).await),
+                        None if effect.is_request() => {
+                            purse.take(config).await?;
+                            stored.learn(client.perform(&effect).await)
+                        }
                         None => Outcome::Disk(mirror.perform(&effect)),
                     }
                 }
@@ -85,7 +98,7 @@ pub async fn run(
                 act => {
                     if let Some(line) = line_of(act) {
                         acts += 1;
-                        writeln!(out, "{line}")?;
+                        screen.bars.suspend(|| writeln!(out, "{line}"))?;
                     }
                     pretend(act, id.0)
                 }
@@ -94,7 +107,11 @@ pub async fn run(
         }
         let now = clock();
         let summary = engine.summary(now)?;
+        if progress.is_due(now) {
+            progress.show(&summary, now);
+        }
         if summary.pass_is_over {
+            progress.finish();
             for item in &summary.attention {
                 output::need(out, &item.path, &item.reason, &item.action)?;
             }

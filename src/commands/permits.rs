@@ -1,11 +1,11 @@
-//! Requests of a command that is no session of its own (`doctor`, `init`): they count in the limiter that the daemon
+//! Requests of a command that is no session of its own (`doctor`, `init`, `sync --dry-run`): they count in the limiter that the daemon
 //! uses, so that together they never make more than the config allows.
 
 use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{control, run, session};
+use super::{control, output, run, session};
 use crate::config::Config;
 use crate::daemon;
 use crate::model::Timestamp;
@@ -63,5 +63,42 @@ pub async fn wait_for(config: &Config, slots: u32, patience: Duration) -> Result
             return Ok(loan);
         }
         tokio::time::sleep(Duration::from_millis(wait.clamp(50, 60_000).unsigned_abs())).await;
+    }
+}
+
+/// So many requests are borrowed at once: enough that asking for them costs little, few enough that a person's edit finds
+/// room beside them.
+const AT_ONCE: u32 = 5;
+/// Borrowed requests are given back unused after half a minute; a few seconds are for the way.
+const GOOD_FOR_MS: i64 = 25_000;
+/// Whoever cannot have a request for so long has others before it all the time.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Requests that were borrowed and not made yet, for a command that makes many.
+#[derive(Debug, Default)]
+pub struct Purse {
+    left: u32,
+    until: Timestamp,
+}
+
+impl Purse {
+    /// One request may be made; waits until it may.
+    ///
+    /// # Errors
+    /// One sentence, when none can be had.
+    pub async fn take(&mut self, config: &Config) -> Result<()> {
+        let clock = daemon::real_clock();
+        if self.left == 0 || clock() >= self.until {
+            let slots = AT_ONCE.min(config.requests_per_minute / 4).max(1);
+            if let Loan::Later(wait) = wait_for(config, slots, PATIENCE).await? {
+                anyhow::bail!(
+                    "the requests of this minute are needed elsewhere, for {} more at least; try again later",
+                    output::duration(wait)
+                );
+            }
+            (self.left, self.until) = (slots, clock().plus_ms(GOOD_FOR_MS));
+        }
+        self.left -= 1;
+        Ok(())
     }
 }

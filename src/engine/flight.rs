@@ -191,7 +191,7 @@ impl Purpose {
 pub(super) fn name_of(effect: &Effect) -> &'static str {
     match effect {
         Effect::ListWorkspaces => "list workspaces",
-        Effect::ListPages(_) => "list pages",
+        Effect::ListPages { .. } => "list pages",
         Effect::FetchPage(_) => "get page",
         Effect::CreatePage { .. } => "create page",
         Effect::UpdatePage { .. } => "update page",

@@ -6,7 +6,7 @@ use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::{Engine, poll};
 use crate::model::{
-    Effect, MirrorPath, Node, PageId, PageMeta, Presence, RemotePage, ServiceError, ServiceReply, Stamp,
+    ContentHash, Effect, MirrorPath, Node, PageId, PageMeta, Presence, RemotePage, ServiceError, ServiceReply, Stamp,
     Timestamp, Workspace, WorkspaceId, WorkspaceNode, planted,
 };
 use crate::plan::naming;
@@ -28,6 +28,8 @@ pub(super) struct Lists {
     pub(super) order: Vec<WorkspaceId>,
     pages_due: BTreeMap<WorkspaceId, Timestamp>,
     pages_looked: BTreeMap<WorkspaceId, u64>,
+    /// The last list of each workspace that left nothing to do: what it is known by, and [`super::trees::Trees::told`] then.
+    taken_in: BTreeMap<WorkspaceId, (ContentHash, u64)>,
     /// Before then a list that failed is not asked for again, however much hangs on it.
     rests_until: BTreeMap<WorkspaceId, Timestamp>,
     workspaces_rest_until: Timestamp,
@@ -110,7 +112,13 @@ impl Engine {
             .pages_due()
             .filter(|(id, due)| *due <= self.now && !under_way(&Purpose::ListPages((*id).clone())));
         let (id, _) = due.min_by_key(|(_, due)| *due)?;
-        Some((Effect::ListPages(id.clone()), Purpose::ListPages(id.clone())))
+        Some(self.list_pages(id))
+    }
+
+    fn list_pages(&self, workspace: &WorkspaceId) -> (Effect, Purpose) {
+        let taken_in = self.lists.taken_in.get(workspace);
+        let known = taken_in.filter(|(_, told)| *told == self.trees.told).map(|(hash, _)| *hash);
+        (Effect::ListPages { workspace: workspace.clone(), known }, Purpose::ListPages(workspace.clone()))
     }
 
     /// A list that a person's edit hangs on; `None` while one is under way, and soon after one that failed.
@@ -118,7 +126,7 @@ impl Engine {
         let purpose = Purpose::ListPages(workspace.clone());
         let under_way = self.flights.values().any(|flight| flight.purpose == purpose);
         let rests = self.lists.rests_until.get(workspace).is_some_and(|until| *until > self.now);
-        (!under_way && !rests).then(|| (Effect::ListPages(workspace.clone()), purpose))
+        (!under_way && !rests).then(|| self.list_pages(workspace))
     }
 
     pub(super) fn next_list_due(&self, now: Timestamp) -> Timestamp {
@@ -235,8 +243,9 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let Some(mut workspace) = self.trees.workspaces.get(id).cloned() else { return Ok(()) };
         let name = workspace.seen.name.clone();
-        let (pages, skipped) = match result {
-            Ok(ServiceReply::Pages { pages, skipped }) => (pages, skipped),
+        let news = match result {
+            Ok(ServiceReply::Pages { pages, skipped, hash }) => Some((pages, skipped, hash)),
+            Ok(ServiceReply::PagesAsKnown) => None,
             other => {
                 let at = self.now.plus_ms(RETRY_MS);
                 self.lists.pages_due.insert(id.clone(), at);
@@ -253,18 +262,27 @@ impl Engine {
         self.lists.pages_due.insert(id.clone(), due);
         self.lists.pages_looked.insert(id.clone(), flight.tick);
         self.lists.rests_until.remove(id);
-        match skipped.first() {
-            Some(why) => {
-                self.lists.trouble.insert(name, format!("{} entries of its page list: {why}", skipped.len()))
+        if let Some((pages, skipped, hash)) = news {
+            self.lists.taken_in.remove(id);
+            match skipped.first() {
+                Some(why) => {
+                    let why = format!("{} entries of its page list: {why}", skipped.len());
+                    self.lists.trouble.insert(name, why)
+                }
+                None => self.lists.trouble.remove(&name),
+            };
+            let listed: BTreeSet<PageId> = pages.iter().map(|page| page.id.clone()).collect();
+            let mut is_taken_in = skipped.is_empty() && !listed.is_empty();
+            for page in pages.into_iter().filter(|page| page.workspace == *id) {
+                is_taken_in &= self.page_listed(flight, page)?;
             }
-            None => self.lists.trouble.remove(&name),
-        };
-        let listed: BTreeSet<PageId> = pages.iter().map(|page| page.id.clone()).collect();
-        for page in pages.into_iter().filter(|page| page.workspace == *id) {
-            self.page_listed(flight, page)?;
-        }
-        if skipped.is_empty() {
-            self.take_in_absences(flight, &mut workspace, &listed)?;
+            if skipped.is_empty() {
+                self.take_in_absences(flight, &mut workspace, &listed)?;
+            }
+            // The same list once more says nothing new, unless something else does meanwhile.
+            if is_taken_in && self.is_exactly(id, &listed) {
+                self.lists.taken_in.insert(id.clone(), (hash, self.trees.told));
+            }
         }
         if workspace.listed_at.0 == 0 {
             self.wake_all();
@@ -276,12 +294,26 @@ impl Engine {
         self.resolve_lost_intents(id, flight.sent_at)
     }
 
-    fn page_listed(&mut self, flight: &Flight, meta: PageMeta) -> Result<(), StoreError> {
-        let now = self.now;
-        // Most entries of most lists say what is known, and nothing is copied for them.
+    /// Whether the pages that are known to be listed are these and no others.
+    fn is_exactly(&self, workspace: &WorkspaceId, listed: &BTreeSet<PageId>) -> bool {
+        let mine = self.trees.pages.values().filter(|node| node.workspace == *workspace);
+        let known = mine.filter(|node| node.remote.presence == Presence::Listed).map(|node| &node.id);
+        // Both in the order of their ids.
+        known.eq(listed)
+    }
+
+    /// Takes in one entry; whether it said what was known already.
+    fn page_listed(&mut self, flight: &Flight, meta: PageMeta) -> Result<bool, StoreError> {
+        // Most entries of most lists do, and nothing is copied for them.
         if self.trees.pages.get(&meta.id).is_some_and(|node| is_known(node, &meta)) {
-            return Ok(());
+            return Ok(true);
         }
+        self.page_differs(flight, meta)?;
+        Ok(false)
+    }
+
+    fn page_differs(&mut self, flight: &Flight, meta: PageMeta) -> Result<(), StoreError> {
+        let now = self.now;
         let Some(mut node) = self.trees.pages.get(&meta.id).cloned() else {
             let mut seen = poll::fresh(now);
             // New in a list that was complete before: somebody is making it now.

@@ -22,6 +22,8 @@ pub(super) struct Trees {
     /// The pages whose bodies have never been seen, in the order in which they are looked at; `None` when it must be worked
     /// out anew. In a first mirror that is all of them, and each look asks for the next.
     pub(super) unseen: Option<VecDeque<PageId>>,
+    /// Counts what a list of pages could gainsay: whatever was changed of a page that such a list tells.
+    pub(super) told: u64,
     /// The service's tree: children by parent.
     children: BTreeMap<(WorkspaceId, Option<PageId>), BTreeSet<PageId>>,
     /// Whose subpages are agreed to be in a folder.
@@ -42,6 +44,9 @@ impl Trees {
 
     pub(super) fn put(&mut self, node: Node) {
         self.follow_unseen(&node);
+        if !self.pages.get(&node.id).is_some_and(|before| is_told_alike(before, &node)) {
+            self.told += 1;
+        }
         self.unindex(&node.id.clone());
         self.index(&node);
         self.pages.insert(node.id.clone(), node);
@@ -58,6 +63,7 @@ impl Trees {
     pub(super) fn take(&mut self, id: &PageId) -> Option<Node> {
         self.unindex(id);
         self.unseen = None;
+        self.told += 1;
         self.pages.remove(id)
     }
 
@@ -321,4 +327,15 @@ impl Engine {
             .get(page)
             .is_some_and(|node| matches!(node.remote.presence, Presence::Listed | Presence::Hidden))
     }
+}
+
+/// Whether a list of pages says the same of both.
+fn is_told_alike(one: &Node, other: &Node) -> bool {
+    let (old, new) = (&one.remote, &other.remote);
+    one.workspace == other.workspace
+        && old.presence == new.presence
+        && old.position.total_cmp(&new.position).is_eq()
+        && old.parent == new.parent
+        && old.title == new.title
+        && old.icon == new.icon
 }

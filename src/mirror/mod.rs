@@ -137,7 +137,7 @@ impl Mirror {
             Effect::Storage(effect) => self.perform_storage(&mut act, effect),
             Effect::Scan
             | Effect::ListWorkspaces
-            | Effect::ListPages(_)
+            | Effect::ListPages { .. }
             | Effect::FetchPage(_)
             | Effect::CreatePage { .. }
             | Effect::UpdatePage { .. }

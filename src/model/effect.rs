@@ -20,7 +20,12 @@ pub enum Effect {
     /// `GET /workspaces`.
     ListWorkspaces,
     /// `GET /pages` of one workspace.
-    ListPages(WorkspaceId),
+    ListPages {
+        /// Which.
+        workspace: WorkspaceId,
+        /// The list that has nothing new to say, by the hash of its bytes.
+        known: Option<ContentHash>,
+    },
     /// `GET /pages/:id`.
     FetchPage(PageId),
     /// `POST /pages`.
@@ -89,7 +94,7 @@ impl Effect {
         matches!(
             self,
             Self::ListWorkspaces
-                | Self::ListPages(_)
+                | Self::ListPages { .. }
                 | Self::FetchPage(_)
                 | Self::CreatePage { .. }
                 | Self::UpdatePage { .. }
@@ -179,7 +184,11 @@ pub enum ServiceReply {
         pages: Vec<PageMeta>,
         /// One sentence for each entry that could not; such a list is no evidence of absence.
         skipped: Vec<String>,
+        /// What the list is known by.
+        hash: ContentHash,
     },
+    /// To [`Effect::ListPages`]: the list is the one that is known.
+    PagesAsKnown,
     /// To [`Effect::FetchPage`].
     Page(Box<Page>),
     /// To [`Effect::CreatePage`] and [`Effect::UpdatePage`].

@@ -1,10 +1,12 @@
 //! The things inside an answer's `data`: workspaces, pages, the result of a deletion.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::parts;
 use super::text::words;
-use crate::model::{Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace, WorkspaceId};
+use crate::model::{ContentHash, Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace, WorkspaceId};
 
 /// Why a thing cannot be used, as the end of a sentence that begins with the thing.
 pub(super) type Why = String;
@@ -25,11 +27,21 @@ pub(super) fn workspaces(data: &[u8]) -> Result<ServiceReply, ServiceError> {
 }
 
 /// To `GET /pages`: what can be read, and a sentence for each entry that cannot.
-pub(super) fn pages(data: &[u8], workspace: &WorkspaceId) -> Result<ServiceReply, ServiceError> {
-    let mut pages: Vec<PageMeta> = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
+/// A list that is `known` is not read: most lists of most days say what the one before said.
+pub(super) fn pages(
+    data: &[u8],
+    workspace: &WorkspaceId,
+    known: Option<ContentHash>,
+) -> Result<ServiceReply, ServiceError> {
+    let hash = ContentHash::of(data);
+    if known == Some(hash) {
+        return Ok(ServiceReply::PagesAsKnown);
+    }
+    let parts = list(data)?;
+    let mut pages: Vec<PageMeta> = Vec::with_capacity(parts.len());
+    let mut seen = BTreeSet::new();
     let mut skipped = Vec::new();
-    for (index, part) in list(data)?.into_iter().enumerate() {
+    for (index, part) in parts.into_iter().enumerate() {
         let meta = object(part).and_then(|map| {
             let meta = meta(&map)?;
             if meta.workspace != *workspace {
@@ -38,14 +50,16 @@ pub(super) fn pages(data: &[u8], workspace: &WorkspaceId) -> Result<ServiceReply
             if !seen.insert(meta.id.clone()) {
                 return Err(format!("has the id of an entry before it ({})", meta.id));
             }
-            Ok(meta)
+            // The same words once in memory: there may be ten thousand entries.
+            let parent = meta.parent.map(|id| seen.get(&id).cloned().unwrap_or(id));
+            Ok(PageMeta { workspace: workspace.clone(), parent, ..meta })
         });
         match meta {
             Ok(meta) => pages.push(meta),
             Err(why) => skipped.push(format!("entry {} of the page list {why}", index + 1)),
         }
     }
-    Ok(ServiceReply::Pages { pages, skipped })
+    Ok(ServiceReply::Pages { pages, skipped, hash })
 }
 
 /// To `GET /pages/:id`.

@@ -47,7 +47,7 @@ pub struct WireAnswer {
 #[must_use]
 pub fn body_limit(effect: &Effect) -> usize {
     match effect {
-        Effect::ListWorkspaces | Effect::ListPages(_) | Effect::Storage(StorageEffect::List(_)) => 64 << 20,
+        Effect::ListWorkspaces | Effect::ListPages { .. } | Effect::Storage(StorageEffect::List(_)) => 64 << 20,
         Effect::Board(effect) if boards::is_long(effect) => 64 << 20,
         _ => 16 << 20,
     }
@@ -64,7 +64,7 @@ pub fn request_of(effect: &Effect) -> Option<WireRequest> {
     };
     match effect {
         Effect::ListWorkspaces => request("GET", "/workspaces".to_owned(), None),
-        Effect::ListPages(workspace) => Some(WireRequest {
+        Effect::ListPages { workspace, .. } => Some(WireRequest {
             method: "GET",
             path: "/pages".to_owned(),
             query: format!("workspace_id={workspace}"),
@@ -134,7 +134,7 @@ fn read_data(effect: &Effect, data: &[u8]) -> Result<ServiceReply, ServiceError>
     match effect {
         Effect::Storage(effect) => storage::read(effect, data),
         Effect::ListWorkspaces => entry::workspaces(data),
-        Effect::ListPages(workspace) => entry::pages(data, workspace),
+        Effect::ListPages { workspace, known } => entry::pages(data, workspace, *known),
         Effect::FetchPage(id) => entry::page(data, id).map(|page| ServiceReply::Page(Box::new(page))),
         Effect::CreatePage { workspace, .. } => entry::created(data, workspace).map(ServiceReply::Meta),
         Effect::UpdatePage { id, .. } => entry::updated(data, id).map(ServiceReply::Meta),

@@ -354,7 +354,7 @@ impl Store {
         let known = self.meta("clock")?;
         let before = known.as_deref().and_then(|text| text.split_once(' ')).filter(|(name, _)| *name == boot);
         if let Some(before) = before.and_then(|(_, zero)| zero.parse::<i64>().ok()) {
-            self.turn()?
+            self.turn_for_a_note()?
                 .prepare_cached("UPDATE requests SET sent = sent + ?1, freed = freed + ?1")?
                 .execute([zero.0.saturating_sub(before)])?;
         }

@@ -44,7 +44,7 @@ impl Pair {
     }
 
     fn list(&self) -> Effect {
-        Effect::ListPages(self.space.clone())
+        Effect::ListPages { workspace: self.space.clone(), known: None }
     }
 
     fn rename(&self, title: &str) -> Effect {
@@ -68,7 +68,7 @@ async fn the_six_requests() {
     };
     assert_eq!((spaces.len(), spaces[0].name.as_str(), &spaces[0].id), (1, "Equipo", &pair.space));
 
-    let Ok(ServiceReply::Pages { pages, skipped }) = pair.client.perform(&pair.list()).await else {
+    let Ok(ServiceReply::Pages { pages, skipped, .. }) = pair.client.perform(&pair.list()).await else {
         panic!()
     };
     let titles: Vec<&str> = pages.iter().map(|page| page.title.as_str()).collect();
@@ -172,7 +172,7 @@ async fn a_list_loses_only_the_entry_that_is_bad() {
     let pair = pair().await;
     let check = async |fault: Fault, left: &[&str], complaint: Option<&str>| {
         pair.server.world().fail_next(Matcher::Lists, fault.clone());
-        let Ok(ServiceReply::Pages { pages, skipped }) = pair.client.perform(&pair.list()).await else {
+        let Ok(ServiceReply::Pages { pages, skipped, .. }) = pair.client.perform(&pair.list()).await else {
             panic!("{fault:?}")
         };
         let titles: Vec<&str> = pages.iter().map(|page| page.title.as_str()).collect();

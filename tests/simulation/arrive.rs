@@ -27,7 +27,7 @@ impl Run {
         if answered.is_false_list {
             self.checks.lose_track();
         }
-        if let (Effect::ListPages(_), Ok(_)) = (effect, &answered.result) {
+        if let (Effect::ListPages { .. }, Ok(_)) = (effect, &answered.result) {
             self.checks.fates.listed(!answered.is_false_list, self.now_ms);
         }
         if answered.over_budget && !self.clock_jumped {

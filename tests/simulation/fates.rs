@@ -265,7 +265,7 @@ fn key_of(effect: &Effect) -> String {
         Effect::UpdatePage { id, .. } => format!("PATCH {id}"),
         Effect::TrashPage(id) => format!("DELETE {id}"),
         Effect::CreatePage { parent, title, .. } => format!("POST {title:?} under {parent:?}"),
-        Effect::ListPages(workspace) => format!("the pages of {workspace}"),
+        Effect::ListPages { workspace, .. } => format!("the pages of {workspace}"),
         Effect::Search(search) => format!("a search for {}", search.words),
         _ => "the workspaces".to_owned(),
     }

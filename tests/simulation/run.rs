@@ -519,7 +519,7 @@ impl Run {
         };
         match effect {
             Effect::FetchPage(id) => format!("get {}", page(id)),
-            Effect::ListPages(_) => "list pages".to_owned(),
+            Effect::ListPages { .. } => "list pages".to_owned(),
             Effect::CreatePage { parent, title, .. } => {
                 format!("POST {title:?} under {}", parent.as_ref().map_or("the top".to_owned(), page))
             }
@@ -551,9 +551,10 @@ pub(crate) fn listed(words: &[Word]) -> String {
 
 fn brief_outcome(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Service(Ok(ServiceReply::Pages { pages, skipped })) => {
+        Outcome::Service(Ok(ServiceReply::Pages { pages, skipped, .. })) => {
             format!("lists {} pages, {} skipped", pages.len(), skipped.len())
         }
+        Outcome::Service(Ok(ServiceReply::PagesAsKnown)) => "lists what it listed before".to_owned(),
         Outcome::Service(Ok(ServiceReply::Page(page))) => {
             format!("shows {:?} [{}]", page.meta.title, listed(&blocks::all_words(&page.content)))
         }

@@ -171,7 +171,7 @@ impl Service {
                 Strike::Garbled => Mishap::PageWith200,
             });
         }
-        let list = matches!(effect, Effect::ListPages(_));
+        let list = matches!(effect, Effect::ListPages { .. });
         match () {
             () if self.is(Weather::Unauthorized) => Some(Mishap::Status { status: 401, retry_after: None }),
             () if self.is(Weather::Forbidden) => Some(Mishap::Status { status: 403, retry_after: None }),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{Next, Page, PageId, PageMeta, Rest, Workspace, WorkspaceId};
+use crate::model::{ContentHash, Next, Page, PageId, PageMeta, Rest, Workspace, WorkspaceId};
 
 const PAGE: &str = "00000000-0000-4000-8000-000000000001";
 const SPACE: &str = "00000000-0000-4000-8000-00000000000a";
@@ -21,7 +21,7 @@ fn fetch() -> Effect {
 }
 
 fn list() -> Effect {
-    Effect::ListPages(space())
+    Effect::ListPages { workspace: space(), known: None }
 }
 
 fn create() -> Effect {
@@ -152,9 +152,15 @@ fn good_answers_are_read() {
         ServiceReply::Workspaces(vec![bare]),
     );
 
-    check(&list(), " [ ] ", ServiceReply::Pages { pages: vec![], skipped: vec![] });
+    let hash = |data: &str| ContentHash::of(data.trim().as_bytes());
+    let empty = ServiceReply::Pages { pages: vec![], skipped: vec![], hash: hash("[ ]") };
+    check(&list(), " [ ] ", empty);
     let listed = page_json(json!({}), &["content", "nevera"]);
-    check(&list(), &format!("[{listed}]"), ServiceReply::Pages { pages: vec![meta()], skipped: vec![] });
+    let listed = format!("[{listed}]");
+    let one = ServiceReply::Pages { pages: vec![meta()], skipped: vec![], hash: hash(&listed) };
+    check(&list(), &listed, one);
+    let known = Effect::ListPages { workspace: space(), known: Some(hash(&listed)) };
+    check(&known, &listed, ServiceReply::PagesAsKnown);
 
     check(&fetch(), &page_json(json!({}), &[]), page(meta(), vec![], None));
     check(
@@ -195,7 +201,7 @@ fn one_bad_entry_harms_no_other() {
         let good = page_json(json!({}), &[]);
         let other = page_json(json!({ "id": "other" }), &[]);
         let body = format!(r#"{{"data":[{good},{entry},{other}]}}"#);
-        let Ok(ServiceReply::Pages { pages, skipped }) = read(&list(), 200, &body) else { panic!("{entry}") };
+        let Ok(ServiceReply::Pages { pages, skipped, .. }) = read(&list(), 200, &body) else { panic!("{entry}") };
         let ids: Vec<&str> = pages.iter().map(|page| page.id.as_str()).collect();
         assert_eq!(ids, [PAGE, "other"], "{entry}");
         assert_eq!(skipped.len(), 1, "{entry}");
