@@ -103,3 +103,22 @@ fn a_sync_trashes_what_was_deleted_and_waits_its_grace_time() {
     assert_eq!(bench.writes(), Vec::<String>::new());
     bench.rests();
 }
+
+#[test]
+fn a_dry_run_counts_in_the_limit_of_everybody() {
+    let bench = bench("");
+    let counted = || bench.status()["requests_last_minute"].as_u64().unwrap();
+    assert_eq!(bench.tell(&["sync"]).code, 0, "{}", bench.seen());
+    for beside_a_daemon in [false, true] {
+        let daemon = beside_a_daemon.then(|| bench.run_in_step());
+        let before = counted();
+        bench.forget_requests();
+        let told = bench.tell(&["sync", "--dry-run"]);
+        assert_eq!((told.code, told.out.as_str()), (0, "nothing to do\n"), "{told:?}");
+        let asked = bench.requests().len() as u64;
+        assert!(asked >= 14 && counted() >= before + asked, "{before}, {asked}, {}", counted());
+        if let Some(daemon) = daemon {
+            bench.rest(daemon);
+        }
+    }
+}
