@@ -6,8 +6,8 @@ use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::{Engine, poll};
 use crate::model::{
-    ContentHash, Effect, MirrorPath, Node, PageId, PageMeta, Presence, RemotePage, ServiceError, ServiceReply, Stamp,
-    Timestamp, Workspace, WorkspaceId, WorkspaceNode, planted,
+    ContentHash, Effect, MirrorPath, Node, PageId, PageMeta, Presence, RemotePage, ServiceError,
+    ServiceReply, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode, planted,
 };
 use crate::plan::naming;
 use crate::store::StoreError;

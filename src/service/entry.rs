@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use super::parts;
 use super::text::words;
-use crate::model::{ContentHash, Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace, WorkspaceId};
+use crate::model::{
+    ContentHash, Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace, WorkspaceId,
+};
 
 /// Why a thing cannot be used, as the end of a sentence that begins with the thing.
 pub(super) type Why = String;

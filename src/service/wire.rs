@@ -47,7 +47,9 @@ pub struct WireAnswer {
 #[must_use]
 pub fn body_limit(effect: &Effect) -> usize {
     match effect {
-        Effect::ListWorkspaces | Effect::ListPages { .. } | Effect::Storage(StorageEffect::List(_)) => 64 << 20,
+        Effect::ListWorkspaces | Effect::ListPages { .. } | Effect::Storage(StorageEffect::List(_)) => {
+            64 << 20
+        }
         Effect::Board(effect) if boards::is_long(effect) => 64 << 20,
         _ => 16 << 20,
     }

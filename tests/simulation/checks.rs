@@ -246,5 +246,8 @@ pub(crate) fn nothing_lost(
 
 /// Whether a request changes nothing at the service.
 pub(crate) fn only_reads(effect: &Effect) -> bool {
-    matches!(effect, Effect::ListPages { .. } | Effect::ListWorkspaces | Effect::FetchPage(_) | Effect::Search(_))
+    matches!(
+        effect,
+        Effect::ListPages { .. } | Effect::ListWorkspaces | Effect::FetchPage(_) | Effect::Search(_)
+    )
 }

@@ -201,7 +201,9 @@ fn one_bad_entry_harms_no_other() {
         let good = page_json(json!({}), &[]);
         let other = page_json(json!({ "id": "other" }), &[]);
         let body = format!(r#"{{"data":[{good},{entry},{other}]}}"#);
-        let Ok(ServiceReply::Pages { pages, skipped, .. }) = read(&list(), 200, &body) else { panic!("{entry}") };
+        let Ok(ServiceReply::Pages { pages, skipped, .. }) = read(&list(), 200, &body) else {
+            panic!("{entry}")
+        };
         let ids: Vec<&str> = pages.iter().map(|page| page.id.as_str()).collect();
         assert_eq!(ids, [PAGE, "other"], "{entry}");
         assert_eq!(skipped.len(), 1, "{entry}");
