@@ -61,7 +61,7 @@ pub async fn pass(
     };
     match Following::start(&config.state_dir, &ask).await? {
         Some(following) => follow(config, following, progress).await,
-        None => make(config, variable, progress, request).await,
+        None => Box::pin(make(config, variable, progress, request)).await,
     }
 }
 
