@@ -307,6 +307,9 @@ impl Engine {
         file.page = Some(page.clone());
         if file.claims.as_ref().is_some_and(|claims| claims != page) {
             file.disowned.clone_from(&file.claims);
+        } else if file.disowned.as_ref() == Some(page) {
+            // It was a copy of this page's file, and is that file now.
+            file.disowned = None;
         }
         self.save_file(file)?;
         self.edit_page(page, |node| {
