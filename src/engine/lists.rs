@@ -30,6 +30,8 @@ pub(super) struct Lists {
     pages_looked: BTreeMap<WorkspaceId, u64>,
     /// The last list of each workspace that left nothing to do: what it is known by, and [`super::trees::Trees::told`] then.
     taken_in: BTreeMap<WorkspaceId, (ContentHash, u64)>,
+    /// Workspaces whose last list said things that were not believed, for they may be older than what espejo did since.
+    in_doubt: BTreeSet<WorkspaceId>,
     /// Before then a list that failed is not asked for again, however much hangs on it.
     rests_until: BTreeMap<WorkspaceId, Timestamp>,
     workspaces_rest_until: Timestamp,
@@ -119,6 +121,12 @@ impl Engine {
         let taken_in = self.lists.taken_in.get(workspace);
         let known = taken_in.filter(|(_, told)| *told == self.trees.told).map(|(hash, _)| *hash);
         (Effect::ListPages { workspace: workspace.clone(), known }, Purpose::ListPages(workspace.clone()))
+    }
+
+    /// Whether the last list of a workspace was answered at most `ms` ago, and believed in all that it said.
+    pub(super) fn is_listed_within(&self, workspace: &WorkspaceId, ms: i64) -> bool {
+        let listed_at = self.trees.workspaces.get(workspace).map(|space| space.listed_at);
+        !self.lists.in_doubt.contains(workspace) && listed_at.is_some_and(|at| self.now.since_ms(at) <= ms)
     }
 
     /// A list that a person's edit hangs on; `None` while one is under way, and soon after one that failed.
@@ -262,6 +270,7 @@ impl Engine {
         self.lists.pages_due.insert(id.clone(), due);
         self.lists.pages_looked.insert(id.clone(), flight.tick);
         self.lists.rests_until.remove(id);
+        self.lists.in_doubt.remove(id);
         if let Some((pages, skipped, hash)) = news {
             self.lists.taken_in.remove(id);
             match skipped.first() {
@@ -344,6 +353,7 @@ impl Engine {
             });
         };
         if !self.is_newer(&meta.id, flight) {
+            self.lists.in_doubt.insert(meta.workspace);
             return Ok(());
         }
         let moved_among_siblings =

@@ -96,8 +96,7 @@ impl Engine {
             }
             return Ok(None);
         }
-        let listed_at = self.trees.workspaces.get(&node.workspace).map(|space| space.listed_at);
-        let is_listed = listed_at.is_some_and(|at| self.now.since_ms(at) <= LISTED_MS);
+        let is_listed = self.is_listed_within(&node.workspace, LISTED_MS);
         // With a slot for the DELETE that follows: a list that spent the last one would be old again before it could.
         if !self.pace.allows(Class::Edit, if is_listed { 1 } else { 2 }, false, self.now) {
             return Ok(None);
