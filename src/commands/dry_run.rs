@@ -64,11 +64,7 @@ pub async fn run(
     loop {
         while let Some((id, effect)) = engine.next_effect(clock())? {
             let outcome = match &effect {
-                Effect::ListWorkspaces | Effect::ListPages { .. } | Effect::FetchPage(_) => {
-                    purse.take(config).await?;
-                    Outcome::Service(client.perform(&effect).await)
-                }
-                Effect::Board(look) if !look.is_write() => {
+                look if is_look(look) => {
                     purse.take(config).await?;
                     Outcome::Service(client.perform(&effect).await)
                 }
@@ -134,6 +130,15 @@ pub async fn run(
         }
         let wait = engine.next_wakeup(now).map_or(1_000, |at| at.since_ms(now)).clamp(1, 1_000);
         tokio::time::sleep(std::time::Duration::from_millis(wait.unsigned_abs())).await;
+    }
+}
+
+/// Whether the service is only asked what it has of pages and canvases.
+fn is_look(effect: &Effect) -> bool {
+    match effect {
+        Effect::ListWorkspaces | Effect::ListPages { .. } | Effect::FetchPage(_) => true,
+        Effect::Board(effect) => !effect.is_write(),
+        _ => false,
     }
 }
 

@@ -1,5 +1,5 @@
-//! Requests of a command that is no session of its own (`doctor`, `init`, `sync --dry-run`): they count in the limiter that the daemon
-//! uses, so that together they never make more than the config allows.
+//! Requests of a command that is no session of its own (`doctor`, `init`, `sync --dry-run`): they count in the limiter that
+//! the daemon uses, so that together they never make more than the config allows.
 
 use std::time::Duration;
 

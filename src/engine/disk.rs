@@ -123,8 +123,12 @@ impl Watching {
         }
     }
 
-    pub(super) fn hint(&mut self, path: MirrorPath, now: Timestamp, settle_ms: i64) {
+    fn touch(&mut self, path: MirrorPath, now: Timestamp) {
         self.touched.entry(path).and_modify(|(_, last)| *last = now).or_insert((now, now));
+    }
+
+    pub(super) fn hint(&mut self, path: MirrorPath, now: Timestamp, settle_ms: i64) {
+        self.touch(path, now);
         self.asked = now;
         let since = *self.hinted_since.get_or_insert(now);
         let due = now.plus_ms(settle_ms).min(since.plus_ms(settle_ms.max(SCAN_AT_LATEST_MS)));
@@ -138,7 +142,7 @@ impl Watching {
 
     /// A file is read once it has settled.
     pub(super) fn peek(&mut self, path: &MirrorPath, now: Timestamp, settle_ms: i64) {
-        self.touched.entry(path.clone()).and_modify(|(_, last)| *last = now).or_insert((now, now));
+        self.touch(path.clone(), now);
         let due = self.settled_at(path, settle_ms).unwrap_or(now);
         self.unread.insert(path.clone(), due);
         self.peeks.insert(path.clone());
@@ -396,11 +400,7 @@ impl Engine {
             Err(DiskError::Changed(_)) => {
                 let now = self.now;
                 // A peek stays one: nothing has been seen of it.
-                self.watch
-                    .touched
-                    .entry(path.clone())
-                    .and_modify(|(_, last)| *last = now)
-                    .or_insert((now, now));
+                self.watch.touch(path.clone(), now);
                 self.watch.unread.insert(path.clone(), self.now.plus_ms(self.settings.pages.settle_ms));
             }
             // The file stays to be read: nothing was learned about it.

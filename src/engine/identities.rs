@@ -20,16 +20,16 @@ impl Engine {
             return Ok(());
         }
         let seen_now = std::mem::take(&mut self.lists.last_seen);
-        let is_asked_for = |file: &LocalFile| file.page.is_none() && self.intents.contains_key(&file.path);
+        let has_intent = |file: &LocalFile| file.page.is_none() && self.intents.contains_key(&file.path);
         let mut objects: BTreeMap<(u64, u64, i64), Vec<&LocalFile>> = BTreeMap::new();
-        for file in self.trees.files.values().filter(|file| file.page.is_some() || is_asked_for(file)) {
+        for file in self.trees.files.values().filter(|file| file.page.is_some() || has_intent(file)) {
             objects.entry(file.stamp.object()).or_default().push(file);
         }
         let is_one_of_them = |file: &LocalFile| {
             let mut kin = objects.get(&file.stamp.object()).into_iter().flatten();
             kin.any(|other| {
                 // Of two places of one file that both are asked for, neither is the other.
-                let counts = other.page.is_some() || !is_asked_for(file);
+                let counts = other.page.is_some() || !has_intent(file);
                 counts && is_same_file((other.stamp, other.hash), (file.stamp, file.hash))
             })
         };

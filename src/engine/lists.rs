@@ -106,13 +106,12 @@ impl Engine {
         if !self.pace.allows(class, 1, false, self.now) {
             return None;
         }
-        let under_way = |wanted: &Purpose| self.flights.values().any(|flight| flight.purpose == *wanted);
-        if self.workspaces_due() <= self.now && !under_way(&Purpose::ListWorkspaces) {
+        if self.workspaces_due() <= self.now && !self.is_under_way(&Purpose::ListWorkspaces) {
             return Some((Effect::ListWorkspaces, Purpose::ListWorkspaces));
         }
         let due = self
             .pages_due()
-            .filter(|(id, due)| *due <= self.now && !under_way(&Purpose::ListPages((*id).clone())));
+            .filter(|(id, due)| *due <= self.now && !self.is_under_way(&Purpose::ListPages((*id).clone())));
         let (id, _) = due.min_by_key(|(_, due)| *due)?;
         Some(self.list_pages(id))
     }
@@ -131,14 +130,13 @@ impl Engine {
 
     /// A list that a person's edit hangs on; `None` while one is under way, and soon after one that failed.
     pub(super) fn list_for_edit(&self, workspace: &WorkspaceId) -> Option<(Effect, Purpose)> {
-        let purpose = Purpose::ListPages(workspace.clone());
-        let under_way = self.flights.values().any(|flight| flight.purpose == purpose);
+        let under_way = self.is_under_way(&Purpose::ListPages(workspace.clone()));
         let rests = self.lists.rests_until.get(workspace).is_some_and(|until| *until > self.now);
         (!under_way && !rests).then(|| self.list_pages(workspace))
     }
 
     pub(super) fn next_list_due(&self, now: Timestamp) -> Timestamp {
-        let idle = |wanted: &Purpose| !self.flights.values().any(|flight| flight.purpose == *wanted);
+        let idle = |wanted: &Purpose| !self.is_under_way(wanted);
         let pages =
             self.pages_due().filter(|(id, _)| idle(&Purpose::ListPages((*id).clone()))).map(|(_, due)| due);
         let workspaces = Some(self.workspaces_due()).filter(|_| idle(&Purpose::ListWorkspaces));

@@ -517,6 +517,11 @@ impl Engine {
         self.flights.values().any(|flight| flight.purpose.is_disk())
     }
 
+    /// Whether something is being done for exactly this.
+    fn is_under_way(&self, purpose: &Purpose) -> bool {
+        self.flights.values().any(|flight| flight.purpose == *purpose)
+    }
+
     fn requests_under_way(&self) -> usize {
         self.flights.values().filter(|flight| flight.purpose.is_request()).count()
     }

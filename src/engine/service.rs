@@ -60,7 +60,7 @@ impl Engine {
             }
             self.service.quiet_until = self.now.plus_ms(PROBE_EVERY_MS);
             // One that has not been answered yet, for the machine slept meanwhile, is a probe as good.
-            let is_asked = self.flights.values().any(|flight| flight.purpose == Purpose::ListWorkspaces);
+            let is_asked = self.is_under_way(&Purpose::ListWorkspaces);
             return Ok((!is_asked).then_some((Effect::ListWorkspaces, Purpose::ListWorkspaces)));
         }
         if self.root.is_ready() {

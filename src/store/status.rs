@@ -260,11 +260,11 @@ impl ReadOnly {
             })
         };
         let file = |row: &Row<'_>| -> Result<PageRow, StoreError> {
-            let path: String = row.get(0)?;
-            let name = path.rsplit('/').next().unwrap_or_default();
-            let title = name.strip_suffix(".md").unwrap_or_default().to_owned();
+            let path = super::rows::path(&row.get::<_, String>(0)?)?;
+            let title = path.page_stem().unwrap_or_default().to_owned();
             let state = if row.get(1)? { "problem" } else { "new" };
-            Ok(PageRow { id: None, workspace: None, path: Some(path), title, state, checked_at: None })
+            let path = Some(path.to_string());
+            Ok(PageRow { id: None, workspace: None, path, title, state, checked_at: None })
         };
         let db = &self.0.db;
         let mut rows: Vec<PageRow> =
