@@ -254,7 +254,7 @@ fn main() -> ExitCode {
     std::fs::create_dir(&folder).unwrap();
     let start = Instant::now();
     let mut index = Index::open(&folder).unwrap();
-    index.refresh(&sources, text_of).unwrap();
+    index.refresh(&sources, "", text_of).unwrap();
     let built = start.elapsed();
     println!(
         "{count} pages, {:.1} MB of text: built in {:.2} s, {:.0} µs a page; {:.1} MB on the disk",
@@ -264,14 +264,14 @@ fn main() -> ExitCode {
         index.size() as f64 / 1e6
     );
     let start = Instant::now();
-    index.refresh(&sources, text_of).unwrap();
+    index.refresh(&sources, "", text_of).unwrap();
     println!("nothing changed: {}", shown(start.elapsed()));
     for changed in [1, 100] {
         for source in &mut sources[..changed] {
             source.text[1] ^= 1;
         }
         let start = Instant::now();
-        assert_eq!(index.refresh(&sources, text_of).unwrap(), (changed, 0));
+        assert_eq!(index.refresh(&sources, "", text_of).unwrap(), (changed, 0));
         println!("{changed} changed: {}", shown(start.elapsed()));
     }
     let mut worst = Duration::ZERO;
@@ -295,7 +295,7 @@ fn main() -> ExitCode {
             .map(|_| {
                 let start = Instant::now();
                 let query = Query::new(words).unwrap();
-                let (matches, _) = index.search(&query, &[], 20).unwrap();
+                let matches = index.search(&query, &[], 20).unwrap().matches;
                 found = matches.len();
                 for one in &matches {
                     std::hint::black_box(snippet(&one.text, &query));

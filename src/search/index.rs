@@ -2,6 +2,8 @@
 //! hold, cut into words; damage to it is nobody's loss: it is removed and built anew. It is brought up to date by who
 //! searches, by comparing marks, so that an edit never waits for it and at rest it costs nothing.
 //!
+//! Who searches may say what all the sources together are as of; as long as that is the same nothing is compared.
+//!
 //! Full text is SQLite's FTS5 over stems, without the texts themselves; these stand deflated beside it, for ranks and
 //! snippets of the few that are shown.
 
@@ -22,7 +24,7 @@ use super::words::{Stems, lower, plain, words};
 /// "espf": told apart from any other SQLite file.
 const APPLICATION_ID: i64 = 0x6573_7066;
 /// Counts up whenever what is stored, or what a stem is, changes: an index of another version is built anew.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 const FILE: &str = "search.sqlite3";
 /// Of the texts that match, the best by a first, rough order are ranked exactly.
 const RANKED_MAX: usize = 80;
@@ -36,12 +38,14 @@ const SCHEMA: &str = "
     );
     -- Every search reads all of these, and nothing else of the rows.
     CREATE INDEX marks ON documents (keyed, mark);
+    CREATE INDEX to_come ON documents (id) WHERE kind = 'page' AND path IS NULL;
     CREATE TABLE texts (id INTEGER PRIMARY KEY, packed BLOB NOT NULL);
     CREATE VIRTUAL TABLE stems USING fts5(
         title, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
     );
     -- For words as they are typed without accents: the other stems that they may stand for.
     CREATE TABLE accents (bare TEXT, stem TEXT, PRIMARY KEY (bare, stem)) WITHOUT ROWID;
+    -- `as of`: what the sources were as of that it was brought up to date with last.
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 ";
 
@@ -89,6 +93,17 @@ pub struct Match {
     pub text: String,
     /// Higher is better: from 3 for a title that is the query, from 2 for one that holds it, from 1 for its text.
     pub rank: f64,
+}
+
+/// What a search has found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The best matches, best first.
+    pub matches: Vec<Match>,
+    /// Whether there are more.
+    pub more: bool,
+    /// How many pages have no place in the mirror yet, and no text.
+    pub to_come: u64,
 }
 
 /// A source that is not in the index as it is.
@@ -145,10 +160,8 @@ impl Index {
 
     /// Reads what the first comparison needs, so that it can be done while the sources are gathered. A failure shows
     /// there.
-    #[must_use]
-    pub fn ahead(mut self) -> Self {
+    pub fn read_ahead(&mut self) {
         self.marks = marks(&self.db).ok();
-        self
     }
 
     /// Removes what there is and begins anew.
@@ -163,19 +176,23 @@ impl Index {
     }
 
     /// Brings the index up to date: it holds these sources then, and nothing else. `text_of` is asked for the text of each
-    /// that is new or has changed. Returns how many those are, and how many went.
+    /// that is new or has changed. Returns how many those are, and how many went. `as_of` is kept for
+    /// [`Index::search_as_it_is`], unless a text could not be read.
     ///
     /// # Errors
     /// [`IndexError`] when SQLite refuses; the index is as it was then.
     pub fn refresh(
         &mut self,
         sources: &[Source],
+        as_of: &str,
         mut text_of: impl FnMut(&Source) -> Text,
     ) -> Result<(usize, usize), IndexError> {
         let ahead = self.marks.take();
         let write = || {
             let (changed, gone) = self.differences(sources, ahead)?;
             if changed.is_empty() && gone.is_empty() {
+                // Without the note the next search compares once more, and finds as much.
+                note_as_of(&self.db, as_of).ok();
                 return Ok((0, 0));
             }
             let turn = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
@@ -183,11 +200,13 @@ impl Index {
             let (changed, gone) = self.differences(sources, None)?;
             let stems = Stems::new();
             let mut accents = BTreeMap::new();
+            let mut has_all = true;
             for id in &gone {
                 delete(&turn, *id)?;
             }
             for Difference { source, keyed, mark, old } in &changed {
                 let text = text_of(source);
+                has_all &= text.is_some();
                 if let Some(old) = old {
                     if text.is_none() {
                         continue;
@@ -203,6 +222,7 @@ impl Index {
                 note.execute([bare, stem])?;
             }
             drop(note);
+            note_as_of(&turn, if has_all { as_of } else { "" })?;
             turn.commit()?;
             Ok((changed.len(), gone.len()))
         };
@@ -234,20 +254,35 @@ impl Index {
         Ok((changed, gone.collect()))
     }
 
-    /// The best matches of these kinds (all, when none is named), best first, and whether there are more.
+    /// The best matches of these kinds (all, when none is named).
     ///
     /// # Errors
     /// [`IndexError`] when SQLite refuses.
-    pub fn search(
+    pub fn search(&self, query: &Query, kinds: &[String], limit: usize) -> Result<Found, IndexError> {
+        self.find(query, kinds, limit).map_err(|error| IndexError(self.path.clone(), error))
+    }
+
+    /// What the index is as of, as [`Index::refresh`] was told last, and what it finds so.
+    ///
+    /// # Errors
+    /// [`IndexError`] when SQLite refuses.
+    pub fn search_as_it_is(
         &self,
         query: &Query,
         kinds: &[String],
         limit: usize,
-    ) -> Result<(Vec<Match>, bool), IndexError> {
-        self.find(query, kinds, limit).map_err(|error| IndexError(self.path.clone(), error))
+    ) -> Result<(Option<String>, Found), IndexError> {
+        let ask = || {
+            // One look for both, whatever another search writes meanwhile.
+            let _turn = self.db.unchecked_transaction()?;
+            let mut noted = self.db.prepare_cached("SELECT value FROM meta WHERE key = 'as of'")?;
+            let as_of: Option<String> = noted.query_row([], |row| row.get(0)).optional()?;
+            Ok((as_of.filter(|as_of| !as_of.is_empty()), self.find(query, kinds, limit)?))
+        };
+        ask().map_err(|error| IndexError(self.path.clone(), error))
     }
 
-    fn find(&self, query: &Query, kinds: &[String], limit: usize) -> rusqlite::Result<(Vec<Match>, bool)> {
+    fn find(&self, query: &Query, kinds: &[String], limit: usize) -> rusqlite::Result<Found> {
         let mut query = query.clone();
         let mut other = self.db.prepare_cached("SELECT stem FROM accents WHERE bare = ?1")?;
         for term in query.terms_mut().filter(|term| term.words.len() == 1) {
@@ -297,7 +332,11 @@ impl Index {
         });
         let more = matches.len() > limit;
         matches.truncate(limit);
-        Ok((matches, more))
+        let mut to_come = self.db.prepare_cached(
+            "SELECT count(*) FROM documents INDEXED BY to_come WHERE kind = 'page' AND path IS NULL",
+        )?;
+        let to_come = to_come.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs();
+        Ok(Found { matches, more, to_come })
     }
 
     fn ranked(&self, id: i64, query: &Query, stems: &Stems) -> rusqlite::Result<Match> {
@@ -353,6 +392,11 @@ fn expression(query: &Query) -> String {
         format!("(({wanted}){excluded})")
     });
     choices.collect::<Vec<_>>().join(" OR ")
+}
+
+fn note_as_of(db: &Connection, as_of: &str) -> rusqlite::Result<()> {
+    db.prepare_cached("INSERT OR REPLACE INTO meta VALUES ('as of', ?1)")?.execute([as_of])?;
+    Ok(())
 }
 
 fn mark_of(source: &Source) -> i64 {

@@ -17,12 +17,12 @@ fn page(title: &str, text: &str) -> (Source, String) {
 
 fn fill(index: &mut Index, pages: &[(Source, String)]) -> (usize, usize) {
     let sources: Vec<Source> = pages.iter().map(|(source, _)| source.clone()).collect();
-    index.refresh(&sources, |source| String::from_utf8(source.text.clone()).ok()).unwrap()
+    index.refresh(&sources, "", |source| String::from_utf8(source.text.clone()).ok()).unwrap()
 }
 
 fn titles(index: &Index, query: &str) -> Vec<String> {
     let query = Query::new(query).unwrap();
-    index.search(&query, &[], 20).unwrap().0.into_iter().map(|found| found.title).collect()
+    index.search(&query, &[], 20).unwrap().matches.into_iter().map(|found| found.title).collect()
 }
 
 fn sample() -> Vec<(Source, String)> {
@@ -163,7 +163,7 @@ fn damage_is_nobodys_loss() {
     std::fs::File::create(folder.path().join(FILE)).unwrap().write_all(&torn).unwrap();
     let mut index = Index::open(folder.path()).unwrap();
     let sources: Vec<Source> = sample().into_iter().map(|(source, _)| source).collect();
-    assert!(index.refresh(&sources, |_| None).is_err());
+    assert!(index.refresh(&sources, "now", |_| None).is_err());
     let mut index = index.begin_anew().unwrap();
     assert_eq!(fill(&mut index, &sample()), (5, 0));
 }
@@ -183,8 +183,33 @@ fn only_the_kinds_that_are_named_and_no_more_than_the_limit() {
     many[3].0.kind = "slide";
     fill(&mut index, &many);
     let query = Query::new("plan").unwrap();
-    let (found, more) = index.search(&query, &[], 7).unwrap();
-    assert_eq!((found.len(), more), (7, true));
-    let (found, more) = index.search(&query, &["slide".to_owned()], 7).unwrap();
-    assert_eq!((found.len(), more, found[0].title.as_str()), (1, false, "Plan 3"));
+    let found = index.search(&query, &[], 7).unwrap();
+    assert_eq!((found.matches.len(), found.more), (7, true));
+    let found = index.search(&query, &["slide".to_owned()], 7).unwrap();
+    assert_eq!((found.matches.len(), found.more, found.matches[0].title.as_str()), (1, false, "Plan 3"));
+}
+
+#[test]
+fn it_says_what_it_is_as_of_once_it_holds_every_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut index = Index::open(folder.path()).unwrap();
+    let query = Query::new("camión").unwrap();
+    let as_of = |index: &Index| index.search_as_it_is(&query, &[], 20).unwrap().0;
+    assert_eq!(as_of(&index), None);
+    let mut sources: Vec<Source> = sample().into_iter().map(|(source, _)| source).collect();
+    let text_of = |source: &Source| String::from_utf8(source.text.clone()).ok();
+    assert_eq!(index.refresh(&sources, "monday", text_of).unwrap(), (5, 0));
+    assert_eq!(as_of(&index).as_deref(), Some("monday"));
+    // Nothing is different, but for what it is as of.
+    assert_eq!(index.refresh(&sources, "tuesday", text_of).unwrap(), (0, 0));
+    assert_eq!(as_of(&index).as_deref(), Some("tuesday"));
+    // A text that cannot be read just now has to be asked for again.
+    sources[0].text = b"otro camion".to_vec();
+    index.refresh(&sources, "wednesday", |_| None).unwrap();
+    assert_eq!(as_of(&index), None);
+    assert_eq!(titles(&index, "camión"), ["Reunión"]);
+    sources[0].path = None;
+    index.refresh(&sources, "thursday", text_of).unwrap();
+    let (as_of, found) = index.search_as_it_is(&query, &[], 20).unwrap();
+    assert_eq!((as_of.as_deref(), found.to_come, found.matches.len()), (Some("thursday"), 1, 1));
 }

@@ -12,6 +12,6 @@ mod rank;
 mod snippet;
 mod words;
 
-pub use index::{Index, IndexError, Match, Source, Text};
+pub use index::{Found, Index, IndexError, Match, Source, Text};
 pub use query::{Odd, Query};
 pub use snippet::{Piece, snippet};

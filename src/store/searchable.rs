@@ -20,8 +20,6 @@ pub struct Searchable {
     pub workspace: Option<String>,
     /// What its text is read from.
     pub text: Wording,
-    /// Its file's size and time of change when it was last looked at.
-    pub stamp: Option<(u64, i64)>,
 }
 
 /// What a text is read from.
@@ -38,6 +36,31 @@ pub enum Wording {
 }
 
 impl ReadOnly {
+    /// As long as this is the same, so is everything that [`ReadOnly::searchable`] gives; `None` while nothing was kept.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn searchable_mark(&self) -> Result<Option<String>, StoreError> {
+        self.meta("searchable")
+    }
+
+    /// Gives each file that may be read for its text to `each`: its path, its size, and when it was changed, in nanoseconds
+    /// since 1970, as it was last looked at. In the same order every time.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn searchable_files(&self, mut each: impl FnMut(&str, u64, i64)) -> Result<(), StoreError> {
+        let sql =
+            "SELECT path, size, modified FROM files UNION ALL SELECT path, size, modified FROM board_files";
+        let mut query = self.store().db.prepare_cached(sql)?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            let path = row.get_ref(0)?.as_str().map_err(|_| StoreError::Row("path"))?;
+            each(path, row.get::<_, i64>(1)?.unsigned_abs(), row.get(2)?);
+        }
+        Ok(())
+    }
+
     /// Gives everything that can be found to `each`. What is in a trash, or was deleted here, is not among it.
     ///
     /// # Errors
@@ -45,28 +68,26 @@ impl ReadOnly {
     pub fn searchable(&self, mut each: impl FnMut(Searchable)) -> Result<(), StoreError> {
         // Of pages without a file only those that are still to come.
         self.gather(
-            "SELECT p.id, p.workspace, coalesce(f.front_title, p.remote_title), p.file, p.base_body, p.base_text,
-                    f.hash, f.size, f.modified
+            "SELECT p.id, p.workspace, coalesce(f.front_title, p.remote_title), p.file, p.base_body, p.base_text, f.hash
              FROM pages p LEFT JOIN files f ON f.path = p.file
              WHERE p.file IS NOT NULL OR (p.base_body IS NULL AND p.remote_presence = 0)",
             |row| page_of(row, Wording::Blocks),
             &mut each,
         )?;
         self.gather(
-            "SELECT NULL, NULL, '', path, NULL, NULL, hash, size, modified FROM files WHERE page IS NULL",
+            "SELECT NULL, NULL, '', path, NULL, NULL, hash FROM files WHERE page IS NULL",
             |row| page_of(row, Wording::Blocks),
             &mut each,
         )?;
         self.gather(
-            "SELECT c.own, c.workspace, iif(c.deck = '', c.name, ''), c.file, c.base_elements, c.base_text, f.hash,
-                    f.size, f.modified
+            "SELECT c.own, c.workspace, iif(c.deck = '', c.name, ''), c.file, c.base_elements, c.base_text, f.hash
              FROM board_canvases c LEFT JOIN board_files f ON f.path = c.file
              WHERE c.file IS NOT NULL OR (c.base_elements IS NULL AND c.presence = 0 AND c.deck = '')",
             |row| page_of(row, Wording::Elements),
             &mut each,
         )?;
         self.gather(
-            "SELECT NULL, NULL, '', path, NULL, NULL, hash, size, modified FROM board_files WHERE own IS NULL",
+            "SELECT NULL, NULL, '', path, NULL, NULL, hash FROM board_files WHERE own IS NULL",
             |row| page_of(row, Wording::Elements),
             &mut each,
         )?;
@@ -170,7 +191,6 @@ fn page_of(row: &Row<'_>, base: fn(Vec<u8>) -> Wording) -> rusqlite::Result<Sear
         (Some(agreed), _) => base(agreed),
         _ => Wording::None,
     };
-    let size: Option<i64> = row.get(7)?;
     let is_canvas = base(Vec::new()) != Wording::Blocks(Vec::new());
     let in_deck = path.as_deref().is_some_and(|path| path.starts_with("Presentations/"));
     Ok(Searchable {
@@ -184,7 +204,6 @@ fn page_of(row: &Row<'_>, base: fn(Vec<u8>) -> Wording) -> rusqlite::Result<Sear
         path,
         workspace: row.get(1)?,
         text,
-        stamp: size.map(i64::unsigned_abs).zip(row.get(8)?),
     })
 }
 
@@ -196,6 +215,99 @@ fn named(row: &Row<'_>, kind: &'static str) -> rusqlite::Result<Searchable> {
         title: row.get(2)?,
         path: row.get(3)?,
         text: Wording::None,
-        stamp: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::params_from_iter;
+    use rusqlite::types::Value;
+
+    use super::*;
+    use crate::store::Store;
+
+    /// One row of each table that a search looks through, and one more of those with two ways to be found.
+    const ROWS: [&str; 9] = [
+        "INSERT INTO workspaces VALUES ('w', 'Team', 'team', 'ADMIN', 0, 'Team', 1, 5, 0, NULL, NULL)",
+        "INSERT INTO pages (id, workspace, remote_title, remote_position, remote_presence, base_body, base_text, file,
+            approved, first_seen, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap)
+            VALUES ('p', 'w', 'Plan', 1.0, 0, x'01', x'02', 'Team/Pages/Plan.md', 0, 5, 5, 5, 1.0, 5, 5)",
+        "INSERT INTO files VALUES ('Team/Pages/Plan.md', 'p', 1, 2, 3, 4, 5, 6, x'02', NULL, NULL, 'Plan', NULL, 0)",
+        "INSERT INTO files VALUES ('Team/Pages/New.md', NULL, 1, 7, 3, 4, 5, 6, x'03', NULL, NULL, NULL, NULL, 0)",
+        "INSERT INTO board_decks VALUES ('d', 'Talk', 16.0, 9.0, 0, 'Talk', 'Talk', 5, NULL, 0, 0, NULL)",
+        "INSERT INTO board_canvases (deck, own, workspace, name, place, background, presence, base_elements, base_text,
+            file, approved, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap)
+            VALUES ('', 'c', 'w', 'Board', 0, '', 0, x'04', x'05', 'Team/Whiteboards/Board.canvas', 0, 5, 5, 1.0, 5, 5)",
+        "INSERT INTO board_files VALUES ('Team/Whiteboards/Board.canvas', '', 'c', 1, 8, 3, 4, 5, 6, x'05', NULL, 0)",
+        "INSERT INTO storage_files (id, attachment, filename, size, position, seen, seen_at, approved, base_path)
+            VALUES ('s', 'a', 'photo.jpg', 9, 1.0, 0, 5, 0, 'Storage/photo.jpg')",
+        "INSERT INTO storage_local VALUES ('Storage/mine.txt', 4, 'too big')",
+    ];
+
+    fn found(state: &ReadOnly) -> (Vec<Searchable>, Vec<(String, String)>) {
+        let mut all = Vec::new();
+        state.searchable(|one| all.push(one)).unwrap();
+        (all, state.workspace_folders().unwrap())
+    }
+
+    /// Another value that the column may have.
+    fn other(value: &Value) -> Value {
+        match value {
+            Value::Null => Value::Text("other".to_owned()),
+            Value::Integer(number) => Value::Integer(number + 2),
+            Value::Real(number) => Value::Real(number + 1.0),
+            Value::Text(text) => Value::Text(format!("{text}2")),
+            Value::Blob(bytes) => Value::Blob([bytes.as_slice(), &[9]].concat()),
+        }
+    }
+
+    #[test]
+    fn the_mark_is_another_whenever_something_else_would_be_found() {
+        let state = ReadOnly(Store::in_memory().unwrap());
+        let db = &state.store().db;
+        assert_eq!(state.searchable_mark().unwrap(), None);
+        for row in ROWS {
+            db.execute_batch(row).unwrap();
+        }
+        let mut kept = 0;
+        let tables = ROWS.map(|row| row.split_whitespace().nth(2).unwrap());
+        for (at, table) in tables.iter().enumerate() {
+            let place = tables[..at].iter().filter(|other| *other == table).count();
+            let columns = db.prepare(&format!("SELECT * FROM {table}")).unwrap().column_count();
+            let slots: Vec<String> = (1..=columns).map(|at| format!("?{at}")).collect();
+            let save = format!("INSERT OR REPLACE INTO {table} VALUES ({})", slots.join(","));
+            for column in 0..columns {
+                let row: Vec<Value> = db
+                    .query_row(&format!("SELECT * FROM {table} LIMIT 1 OFFSET {place}"), [], |row| {
+                        (0..columns).map(|at| row.get(at)).collect()
+                    })
+                    .unwrap();
+                let mut changed = row.clone();
+                changed[column] = other(&row[column]);
+                let (before, mark) = (found(&state), state.searchable_mark().unwrap());
+                assert!(mark.is_some());
+                db.execute(&save, params_from_iter(row.iter())).unwrap();
+                assert_eq!(state.searchable_mark().unwrap(), mark, "{table}: saved as it is");
+                db.execute(&save, params_from_iter(changed)).unwrap();
+                let is_same = state.searchable_mark().unwrap() == mark;
+                kept += usize::from(is_same);
+                assert!(!is_same || found(&state) == before, "{table}, column {column}");
+                let mark = state.searchable_mark().unwrap();
+                let before = found(&state);
+                db.execute(&save, params_from_iter(row)).unwrap();
+                assert!(
+                    state.searchable_mark().unwrap() != mark || found(&state) == before,
+                    "{table}, {column}"
+                );
+            }
+            let mark = state.searchable_mark().unwrap();
+            assert!(db.execute(&format!("DELETE FROM {table}"), []).unwrap() > 0);
+            assert_ne!(state.searchable_mark().unwrap(), mark, "{table}: all gone");
+            for row in ROWS {
+                db.execute_batch(&row.replace("INSERT", "INSERT OR IGNORE")).unwrap();
+            }
+        }
+        // Polling, sizes, places: nothing of what most columns hold can be found.
+        assert!(kept > 80, "{kept}");
+    }
 }

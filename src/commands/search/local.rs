@@ -1,5 +1,8 @@
 //! The search without the service: the index is brought up to date with the state and the files, then asked.
 
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::path::Path;
 
@@ -10,7 +13,7 @@ use super::texts::{self, Reader};
 use super::{Asked, Results, Shown};
 use crate::commands::{output, run};
 use crate::config::Config;
-use crate::search::{Index, IndexError, Match, Query, Source, snippet};
+use crate::search::{Found, Index, IndexError, Match, Query, Source, snippet};
 use crate::store::{ReadOnly, Searchable, StoreError};
 
 /// So many texts take no time worth a word.
@@ -18,8 +21,8 @@ const SHOWN_FROM: u64 = 300;
 /// So many are handed on together.
 const AT_ONCE: usize = 256;
 
-/// The best matches, and whether there are more.
-type Found = (Vec<Match>, bool);
+/// Files that are not as they were when the state was told of them last: size and time of change now.
+type Edited = BTreeMap<String, (u64, i64)>;
 
 pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Results> {
     let Some(state) = ReadOnly::open(&config.state_dir)? else {
@@ -30,34 +33,46 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
     // A daemon reads what is saved within moments; without one the files are looked at here.
     let root = (!run::is_running(&config.state_dir)).then_some(config.root.as_path());
     let names = state.workspace_names()?;
-    let folders = state.workspace_folders()?;
     // Nearly always nothing has changed since the last search: what the index says as it is will do then, and it is asked
     // while the files are looked at.
-    let (gathered, opened) = std::thread::scope(|scope| {
+    let (edited, opened) = std::thread::scope(|scope| {
         let asking = scope.spawn(|| {
-            let index = Index::open(&config.state_dir)?.ahead();
-            let early = index.search(query, &asked.kinds, asked.limit).ok();
+            let index = Index::open(&config.state_dir)?;
+            let early = index.search_as_it_is(query, &asked.kinds, asked.limit).ok();
             Ok::<_, IndexError>((index, early))
         });
-        (gather(&state, &folders, root), asking.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        let edited = root.map_or_else(|| Ok(Edited::new()), |root| edited(&state, root));
+        (edited, asking.join().unwrap_or_else(|panic| resume_unwind(panic)))
     });
-    let (sources, unread) = gathered?;
-    let reader = Reader { state: &state, root: &config.root };
-    let (mut index, early) = opened?;
-    let found = match look(&mut index, early, &sources, &reader, query, asked) {
-        Ok(found) => found,
-        Err(error) => {
-            tracing::info!(%error, "the search index is built anew");
-            let anew = index.begin_anew();
-            let found = anew.and_then(|mut index| look(&mut index, None, &sources, &reader, query, asked));
-            match found {
+    let (edited, (mut index, early)) = (edited?, opened?);
+    let as_of = as_of(&state, &edited)?;
+    let found = match early {
+        Some((Some(same), found)) if same == as_of => found,
+        early => {
+            // What was found before comparing will do as well if there is no difference.
+            let early = early.map(|(_, found)| found);
+            let sources = std::thread::scope(|scope| {
+                let reading = scope.spawn(|| index.read_ahead());
+                let sources = gather(&state, &state.workspace_folders()?, &edited);
+                reading.join().unwrap_or_else(|panic| resume_unwind(panic));
+                sources
+            })?;
+            let reader = Reader { state: &state, root: &config.root };
+            let look = |index: &mut Index, early| look(index, early, &sources, &as_of, &reader, query, asked);
+            match look(&mut index, early) {
                 Ok(found) => found,
-                // No space, say: then it is built for this search alone.
-                Err(_) => look(&mut Index::in_memory()?, None, &sources, &reader, query, asked)?,
+                Err(error) => {
+                    tracing::info!(%error, "the search index is built anew");
+                    let anew = index.begin_anew();
+                    match anew.and_then(|mut index| look(&mut index, None)) {
+                        Ok(found) => found,
+                        // No space, say: then it is built for this search alone.
+                        Err(_) => look(&mut Index::in_memory()?, None)?,
+                    }
+                }
             }
         }
     };
-    let (matches, more) = found;
     let shown = |found: Match| {
         let name = found.workspace.as_ref().and_then(|id| names.get(id)).cloned();
         Shown {
@@ -73,11 +88,11 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
         }
     };
     let mut notes = Vec::new();
-    if unread > 0 {
-        let pages = output::count(unread as u64, "page is", "pages are");
+    if found.to_come > 0 {
+        let pages = output::count(found.to_come, "page is", "pages are");
         notes.push(format!("{pages} not mirrored yet and found by title only"));
     }
-    Ok(Results { shown: matches.into_iter().map(shown).collect(), more, notes })
+    Ok(Results { shown: found.matches.into_iter().map(shown).collect(), more: found.more, notes })
 }
 
 /// Brings the index up to date and asks it, unless it was up to date already and has been asked `early`.
@@ -85,12 +100,13 @@ fn look(
     index: &mut Index,
     early: Option<Found>,
     sources: &[Source],
+    as_of: &str,
     reader: &Reader<'_>,
     query: &Query,
     asked: &Asked,
 ) -> Result<Found, IndexError> {
     let bar = ProgressBar::hidden();
-    let renewed = index.refresh(sources, |source| {
+    let renewed = index.refresh(sources, as_of, |source| {
         bar.inc(1);
         if bar.position() == SHOWN_FROM {
             // The first search of all reads everything; later ones only what has changed.
@@ -107,23 +123,49 @@ fn look(
     }
 }
 
-/// Everything that can be found, and how many pages are still to be mirrored. The files are looked at by another hand
-/// than the one that reads the state.
+/// The files that were changed since a daemon, or the last sync, looked at them.
+fn edited(state: &ReadOnly, root: &Path) -> Result<Edited, StoreError> {
+    let mut files = Vec::new();
+    state.searchable_files(|path, size, modified| files.push((path.to_owned(), (size, modified))))?;
+    let edited = |(path, then): &(String, (u64, i64))| {
+        let now = std::fs::symlink_metadata(root.join(path)).ok().filter(std::fs::Metadata::is_file)?;
+        let now = texts::stamp_of(&now);
+        (now != *then).then(|| (path.clone(), now))
+    };
+    let hands = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let part = files.len().div_ceil(hands).max(AT_ONCE);
+    std::thread::scope(|scope| {
+        let looking: Vec<_> = files
+            .chunks(part)
+            .map(|part| scope.spawn(|| part.iter().filter_map(edited).collect::<Vec<_>>()))
+            .collect();
+        let looked = looking.into_iter().map(|hand| hand.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        Ok(looked.flatten().collect())
+    })
+}
+
+/// As long as this is the same, so is everything that can be found.
+fn as_of(state: &ReadOnly, edited: &Edited) -> Result<String, StoreError> {
+    // Whoever makes another hash of them only compares once more.
+    let mut hasher = DefaultHasher::new();
+    edited.hash(&mut hasher);
+    Ok(format!("{} {:x}", state.searchable_mark()?.unwrap_or_default(), hasher.finish()))
+}
+
+/// Everything that can be found. It is put together by another hand than the one that reads the state.
 fn gather(
     state: &ReadOnly,
     folders: &[(String, String)],
-    root: Option<&Path>,
-) -> Result<(Vec<Source>, usize), StoreError> {
+    edited: &Edited,
+) -> Result<Vec<Source>, StoreError> {
     std::thread::scope(|scope| {
         let (sender, receiver) = std::sync::mpsc::channel::<Vec<Searchable>>();
-        let looking = scope.spawn(move || {
+        let making = scope.spawn(move || {
             let all = receiver.into_iter().flatten();
-            all.map(|one| source_of(one, folders, root)).collect::<Vec<_>>()
+            all.map(|one| source_of(one, folders, edited)).collect::<Vec<_>>()
         });
-        let mut unread = 0;
         let mut some = Vec::with_capacity(AT_ONCE);
         let read = state.searchable(|one| {
-            unread += usize::from(one.kind == "page" && one.path.is_none());
             some.push(one);
             if some.len() == AT_ONCE {
                 // Whoever has panicked is heard below.
@@ -132,14 +174,13 @@ fn gather(
         });
         sender.send(some).ok();
         drop(sender);
-        let sources = looking.join().unwrap_or_else(|panic| resume_unwind(panic));
-        read.map(|()| (sources, unread))
+        let sources = making.join().unwrap_or_else(|panic| resume_unwind(panic));
+        read.map(|()| sources)
     })
 }
 
-/// `root`: where files are looked at for what the state does not know of.
-fn source_of(one: Searchable, folders: &[(String, String)], root: Option<&Path>) -> Source {
-    let Searchable { kind, id, mut title, path, mut workspace, text, stamp } = one;
+fn source_of(one: Searchable, folders: &[(String, String)], edited: &Edited) -> Source {
+    let Searchable { kind, id, mut title, path, mut workspace, text } = one;
     let stem = path.as_deref().map(texts::stem).unwrap_or_default();
     if title.is_empty() && kind != "slide" {
         stem.clone_into(&mut title);
@@ -153,14 +194,8 @@ fn source_of(one: Searchable, folders: &[(String, String)], root: Option<&Path>)
         let folder = path.split('/').next().unwrap_or_default();
         workspace = folders.iter().find(|(_, name)| name == folder).map(|(id, _)| id.clone());
     }
-    let on_disk = |root: &Path| {
-        let file = std::fs::symlink_metadata(root.join(path.as_deref()?)).ok()?;
-        let stamp = stamp.filter(|_| file.is_file())?;
-        let now = texts::stamp_of(&file);
-        (now != stamp).then_some(now)
-    };
-    let text = match root.and_then(on_disk) {
-        Some(stamp) => texts::on_disk(stamp),
+    let text = match path.as_ref().and_then(|path| edited.get(path)) {
+        Some(stamp) => texts::on_disk(*stamp),
         None => texts::mark(&text),
     };
     let own = id.as_deref().or(path.as_deref()).unwrap_or_default();

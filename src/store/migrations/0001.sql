@@ -183,3 +183,84 @@ CREATE TABLE board_graves (
 
 -- Magnets of dashboard pages.
 CREATE TABLE board_dashboards (page TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+
+-- What a search looks through is as it was for as long as this value is: polling writes rows all the time, and none of that
+-- is of interest there. Random, so that no two states, and no older copy of one, are taken for each other.
+CREATE TRIGGER workspaces_are_found BEFORE INSERT ON workspaces WHEN NOT EXISTS (
+    SELECT 1 FROM workspaces AS was WHERE was.id = new.id
+        AND was.folder
+        IS new.folder
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER workspaces_are_gone AFTER DELETE ON workspaces BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER pages_are_found BEFORE INSERT ON pages WHEN NOT EXISTS (
+    SELECT 1 FROM pages AS was WHERE was.id = new.id
+        AND (was.workspace, was.file, was.remote_title, was.remote_presence, was.base_body, was.base_text)
+        IS (new.workspace, new.file, new.remote_title, new.remote_presence, new.base_body, new.base_text)
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER pages_are_gone AFTER DELETE ON pages BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER files_are_found BEFORE INSERT ON files WHEN NOT EXISTS (
+    SELECT 1 FROM files AS was WHERE was.path = new.path
+        AND (was.page, was.hash, was.front_title)
+        IS (new.page, new.hash, new.front_title)
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER files_are_gone AFTER DELETE ON files BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER board_canvases_are_found BEFORE INSERT ON board_canvases WHEN NOT EXISTS (
+    SELECT 1 FROM board_canvases AS was WHERE was.deck = new.deck AND was.own = new.own
+        AND (was.workspace, was.name, was.file, was.presence, was.base_elements, was.base_text)
+        IS (new.workspace, new.name, new.file, new.presence, new.base_elements, new.base_text)
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER board_canvases_are_gone AFTER DELETE ON board_canvases BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER board_files_are_found BEFORE INSERT ON board_files WHEN NOT EXISTS (
+    SELECT 1 FROM board_files AS was WHERE was.path = new.path
+        AND (was.own, was.hash)
+        IS (new.own, new.hash)
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER board_files_are_gone AFTER DELETE ON board_files BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER board_decks_are_found BEFORE INSERT ON board_decks WHEN NOT EXISTS (
+    SELECT 1 FROM board_decks AS was WHERE was.id = new.id
+        AND (was.name, was.folder, was.presence)
+        IS (new.name, new.folder, new.presence)
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER board_decks_are_gone AFTER DELETE ON board_decks BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER storage_files_are_found BEFORE INSERT ON storage_files WHEN NOT EXISTS (
+    SELECT 1 FROM storage_files AS was WHERE was.id = new.id
+        AND (was.filename, was.base_path, was.replaced_by, was.seen)
+        IS (new.filename, new.base_path, new.replaced_by, new.seen)
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER storage_files_are_gone AFTER DELETE ON storage_files BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER storage_local_are_found BEFORE INSERT ON storage_local WHEN NOT EXISTS (
+    SELECT 1 FROM storage_local AS was WHERE was.path = new.path
+) BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
+CREATE TRIGGER storage_local_are_gone AFTER DELETE ON storage_local BEGIN
+    INSERT OR REPLACE INTO meta VALUES ('searchable', hex(randomblob(16)));
+END;
