@@ -2,7 +2,7 @@
 
 use super::pace::Class;
 use super::storage::Task;
-use crate::model::{ContentHash, Effect, MirrorPath, PageId, Timestamp, WorkspaceId};
+use crate::model::{ANSWER_MAX_MS, ContentHash, Effect, MirrorPath, PageId, Timestamp, WorkspaceId};
 
 /// An effect under way.
 #[derive(Debug)]
@@ -10,6 +10,14 @@ pub(super) struct Flight {
     pub(super) purpose: Purpose,
     pub(super) tick: u64,
     pub(super) sent_at: Timestamp,
+}
+
+impl Flight {
+    /// When what its answer says was so, as nearly as is known: now, unless the machine slept while it was on its way. It
+    /// may have been given hours ago then.
+    pub(super) fn as_of(&self, now: Timestamp) -> Timestamp {
+        if now.since_ms(self.sent_at) > ANSWER_MAX_MS { self.sent_at } else { now }
+    }
 }
 
 /// Why it was issued, with what its answer needs.

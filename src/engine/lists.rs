@@ -295,7 +295,7 @@ impl Engine {
             self.wake_all();
             self.watch.scan_by(self.now);
         }
-        workspace.listed_at = self.now;
+        workspace.listed_at = flight.as_of(self.now);
         self.save_workspace(workspace)?;
         self.choose_stems(id)?;
         self.resolve_lost_intents(id, flight.sent_at)

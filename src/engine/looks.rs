@@ -113,10 +113,10 @@ impl Engine {
         match result {
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
                 self.note_look(flight, page);
-                let now = self.now;
+                let seen_at = flight.as_of(self.now);
                 let moment = self.moment(page);
                 moment.seen = flight.tick;
-                moment.seen_at = now;
+                moment.seen_at = seen_at;
                 self.take_in_page(node, *seen, flight.sent_at)
             }
             Ok(_) => self.park_unread(page, "the service answered with another page".to_owned()),

@@ -14,6 +14,10 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectId(pub u64);
 
+/// No answer of the service is waited for longer, in milliseconds; uploads and downloads apart. What comes later than
+/// this was on its way while the machine slept.
+pub const ANSWER_MAX_MS: i64 = 60_000;
+
 /// Something the engine wants done.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {

@@ -11,7 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::text::words;
 use super::wire::{self, WireAnswer};
 use super::{address, token};
-use crate::model::{Effect, ServiceError, ServiceReply};
+use crate::model::{ANSWER_MAX_MS, Effect, ServiceError, ServiceReply};
 
 /// How long the client waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Default for Timeouts {
         Self {
             connect: Duration::from_secs(10),
             read: Duration::from_secs(30),
-            total: Duration::from_secs(60),
+            total: Duration::from_millis(ANSWER_MAX_MS.unsigned_abs()),
         }
     }
 }

@@ -52,14 +52,14 @@ impl Run {
                         let doubtful = self.scene.recreate == 1 || self.scene.mistakes_files();
                         self.checks.created(&page, &self.folder, &self.service, doubtful)?;
                         self.order += 1;
-                        self.checks.looked(self.order, &page, &Vec::new());
+                        self.checks.looked(self.order, &page, &Vec::new(), self.now_ms);
                         looked = Some((self.order, page));
                     }
                 }
                 Effect::FetchPage(page) => {
                     if let Ok(ServiceReply::Page(seen)) = &answered.result {
                         self.order += 1;
-                        self.checks.looked(self.order, page, &seen.content);
+                        self.checks.looked(self.order, page, &seen.content, self.now_ms);
                         looked = Some((self.order, page.clone()));
                     }
                 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use espejo::model::{Blocks, Effect, MirrorPath, PageId, semantically_equal};
+use espejo::model::{ANSWER_MAX_MS, Blocks, Effect, MirrorPath, PageId, semantically_equal};
 
 use crate::blocks::all_words;
 use crate::fates::Fates;
@@ -38,6 +38,7 @@ pub(crate) fn broken<T>(check: &'static str, what: impl Into<String>) -> Result<
 struct Look {
     content: Blocks,
     words: BTreeSet<Word>,
+    answered_ms: i64,
     delivered_ms: Option<i64>,
 }
 
@@ -98,9 +99,9 @@ impl Checks {
     }
 
     /// The service read a page out to the request `number`.
-    pub(crate) fn looked(&mut self, number: u64, id: &PageId, content: &Blocks) {
+    pub(crate) fn looked(&mut self, number: u64, id: &PageId, content: &Blocks, now_ms: i64) {
         let words = all_words(content).into_iter().collect();
-        let look = Look { content: content.clone(), words, delivered_ms: None };
+        let look = Look { content: content.clone(), words, answered_ms: now_ms, delivered_ms: None };
         self.looks.entry(id.clone()).or_default().push((number, look));
     }
 
@@ -149,6 +150,10 @@ impl Checks {
         let waited = asked_ms - look.delivered_ms.unwrap_or(asked_ms);
         if waited > LOOK_TO_WRITE_MS {
             return broken("guard", format!("a PATCH of {id}, {waited} ms after the look that it rests on"));
+        }
+        let old = asked_ms - look.answered_ms;
+        if old > LOOK_TO_WRITE_MS + ANSWER_MAX_MS {
+            return broken("guard", format!("a PATCH of {id} on what the service said {old} ms before"));
         }
         let kept: BTreeSet<Word> = all_words(after).into_iter().collect();
         for word in all_words(before) {

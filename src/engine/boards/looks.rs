@@ -361,7 +361,7 @@ impl Engine {
                 }
                 let moment = self.moment_of(canvas);
                 moment.seen = flight.tick;
-                moment.seen_at = now;
+                moment.seen_at = flight.as_of(now);
                 moment.unreadable = None;
                 moment.emptied = 0;
                 self.take_in_elements(canvas, &elements)?;
