@@ -324,6 +324,9 @@ impl Visit for Typed {
 /// `text` on one line that no terminal takes for a command.
 #[must_use]
 pub fn escape(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     // Writing to a `String` does not fail.
     let _infallible = Escaped(&mut out).write_str(text);

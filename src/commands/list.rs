@@ -3,18 +3,41 @@
 mod stored;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
+use std::panic::resume_unwind;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use serde_json::json;
+use serde::Serialize;
 
 use super::{output, run, why};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
 use crate::model::Timestamp;
-use crate::store::{CanvasRow, PageRow, ReadOnly, StoreError};
+use crate::store::{ItemRow, ReadOnly, StoreError};
+
+/// The columns of a line before its path.
+const BEFORE_THE_PATH: usize = 36;
+/// A path is not cut to less than so many columns.
+const SHORTEST: usize = 20;
+
+/// An item as `--json` tells it.
+#[derive(Serialize)]
+struct Item<'a> {
+    kind: &'static str,
+    id: Option<&'a str>,
+    workspace_id: Option<&'a str>,
+    path: Option<&'a str>,
+    title: &'a str,
+    state: &'static str,
+    checked_at: Option<String>,
+    next_check_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+}
 
 /// Lists what is mirrored at `path`, or everything.
 ///
@@ -25,21 +48,17 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
     // One write for all lines, not one for each.
     let out = &mut std::io::BufWriter::new(out);
     let (rows, stored, outlooks) = match ReadOnly::open(&config.state_dir)? {
-        Some(mut state) => {
-            // Without a daemon nothing is looked at next.
-            let outlooks = match run::is_running(&config.state_dir) {
-                true => why::outlooks(&state, config, now)?,
-                false => BTreeMap::new(),
-            };
-            (all_rows(&mut state)?, stored::rows(&state.storage()?), outlooks)
-        }
+        Some(mut state) => std::thread::scope(|scope| {
+            let rest = scope.spawn(|| beside_the_pages(config, now));
+            let rows = all_rows(&mut state)?;
+            let (stored, outlooks) = rest.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            Ok::<_, StoreError>((rows, stored, outlooks))
+        })?,
         None => (Vec::new(), Vec::new(), BTreeMap::new()),
     };
     let next_check =
-        |row: &CanvasRow| row.id.as_ref().and_then(|id| outlooks.get(id)).and_then(|outlook| outlook.next);
-    let mut stored = if config.storage.enabled { stored } else { Vec::new() };
-    stored.iter_mut().for_each(|row| row.foretold(&outlooks));
-    let (rows, stored): (Vec<CanvasRow>, Vec<stored::Row>) = match path {
+        |row: &ItemRow| row.id.as_ref().and_then(|id| outlooks.get(id)).and_then(|outlook| outlook.next);
+    let (rows, stored): (Vec<ItemRow>, Vec<stored::Row>) = match path {
         None => (rows, stored),
         Some(path) => {
             let Some(place) = place_in(&config.root, path) else {
@@ -63,62 +82,86 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
         }
     };
     if as_json {
-        let mut all: Vec<_> = rows
-            .iter()
-            .map(|row| {
-                json!({
-                    "kind": row.kind,
-                    "id": row.id,
-                    "workspace_id": row.workspace,
-                    "path": row.path,
-                    "title": row.title,
-                    "state": row.state,
-                    "checked_at": row.checked_at.map(rfc3339),
-                    "next_check_at": next_check(row).map(rfc3339),
-                })
-            })
-            .collect();
-        all.extend(stored.iter().map(stored::Row::to_json));
-        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        let items = rows.iter().map(|row| Item {
+            kind: row.kind,
+            id: row.id.as_deref(),
+            workspace_id: row.workspace.as_deref(),
+            path: row.path.as_deref(),
+            title: &row.title,
+            state: row.state,
+            checked_at: row.checked_at.map(rfc3339),
+            next_check_at: next_check(row).map(rfc3339),
+            size_bytes: None,
+            why: None,
+        });
+        let all: Vec<Item<'_>> = items.chain(stored.iter().map(stored::Row::item)).collect();
+        serde_json::to_writer_pretty(&mut *out, &all)?;
+        writeln!(out)?;
         out.flush()?;
         return Ok(Exit::Done);
     }
+    let columns = output::terminal_columns();
     for row in &rows {
         let style = match row.state {
             "synced" => output::GOOD,
             "problem" => output::BAD,
             _ => output::ODD,
         };
-        let checked = row.checked_at.map_or_else(|| "never".to_owned(), |at| output::ago(now.since_ms(at)));
-        let next = next_check(row).map_or_else(String::new, |at| output::until(at.since_ms(now)));
-        writeln!(
-            out,
-            "{}  {}  {}  {}",
-            output::paint(style, &format!("{:<10}", row.state)),
-            output::paint(output::DIM, &format!("{checked:>14}")),
-            output::paint(output::DIM, &format!("{next:>9}")),
-            row.path.as_deref().unwrap_or(&row.title)
-        )?;
+        let shown = row.path.as_deref().unwrap_or(&row.title);
+        write_line(out, (style, row.state), (row.checked_at, next_check(row), now), (shown, ""), columns)?;
     }
     for row in &stored {
-        row.write(now, out)?;
+        row.write(now, columns, out)?;
     }
     out.flush()?;
     Ok(Exit::Done)
 }
 
-/// Pages, whiteboards, presentations and slides, by path.
-pub(super) fn all_rows(state: &mut ReadOnly) -> Result<Vec<CanvasRow>, StoreError> {
-    let page = |row: PageRow| CanvasRow {
-        kind: "page",
-        id: row.id.map(|id| id.to_string()),
-        workspace: row.workspace.map(|id| id.to_string()),
-        path: row.path,
-        title: row.title,
-        state: row.state,
-        checked_at: row.checked_at,
+/// Stored files and folders, and when what is polled is looked at next.
+fn beside_the_pages(
+    config: &Config,
+    now: Timestamp,
+) -> Result<(Vec<stored::Row>, BTreeMap<String, why::Outlook>), StoreError> {
+    let Some(mut state) = ReadOnly::open(&config.state_dir)? else { return Ok(Default::default()) };
+    // Without a daemon nothing is looked at next.
+    let outlooks = match run::is_running(&config.state_dir) {
+        true => why::outlooks(&state, config, now)?,
+        false => BTreeMap::new(),
     };
-    let mut rows: Vec<CanvasRow> = state.pages()?.into_iter().map(page).collect();
+    let mut stored = if config.storage.enabled { stored::rows(&state.storage()?) } else { Vec::new() };
+    stored.iter_mut().for_each(|row| row.foretold(&outlooks));
+    Ok((stored, outlooks))
+}
+
+/// A line: the state, when it was looked at and will be, the path with what comes after it. In a terminal a path that
+/// does not fit loses its beginning.
+fn write_line(
+    out: &mut dyn Write,
+    (style, state): (anstyle::Style, &str),
+    (checked, next, now): (Option<Timestamp>, Option<Timestamp>, Timestamp),
+    (path, after): (&str, &str),
+    columns: Option<usize>,
+) -> io::Result<()> {
+    let checked = checked.map_or_else(|| "never".to_owned(), |at| output::ago(now.since_ms(at)));
+    let next = next.map_or_else(String::new, |at| output::until(at.since_ms(now)));
+    let path = crate::logging::escape(path);
+    let path = match columns {
+        Some(columns) => {
+            let left = columns.saturating_sub(BEFORE_THE_PATH + output::columns(after));
+            output::shortened(&path, left.max(SHORTEST))
+        }
+        None => path,
+    };
+    let dim = output::DIM;
+    writeln!(
+        out,
+        "{style}{state:<10}{style:#}  {dim}{checked:>11}  {next:>9}{dim:#}  {path}{dim}{after}{dim:#}"
+    )
+}
+
+/// Pages, whiteboards, presentations and slides, by path.
+pub(super) fn all_rows(state: &mut ReadOnly) -> Result<Vec<ItemRow>, StoreError> {
+    let mut rows = state.pages()?;
     rows.extend(state.canvases()?);
     rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
     Ok(rows)

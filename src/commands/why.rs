@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::daemon::{self, place_in};
 use crate::engine::polling;
 use crate::model::{MirrorPath, PollState, Timestamp};
-use crate::store::{CanvasRow, PolledRow, ReadOnly, StoreError};
+use crate::store::{ItemRow, PolledRow, ReadOnly, StoreError};
 
 /// A page counts as being worked at, or beside such a one, this long after the last sign of life.
 const LATELY_MS: i64 = 2 * 3_600_000;
@@ -140,7 +140,7 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
 }
 
 /// What stands at `place` in the storage; of a file, what is looked at is the list of its folder.
-fn stored_row(state: &mut ReadOnly, place: &MirrorPath) -> Result<Option<CanvasRow>, StoreError> {
+fn stored_row(state: &mut ReadOnly, place: &MirrorPath) -> Result<Option<ItemRow>, StoreError> {
     let stored = state.storage()?;
     let file = stored.files.values().find(|node| node.base.as_ref().is_some_and(|base| base.path == *place));
     let folder = match file {
@@ -150,7 +150,7 @@ fn stored_row(state: &mut ReadOnly, place: &MirrorPath) -> Result<Option<CanvasR
     if file.is_none() && folder.is_none() {
         return Ok(None);
     }
-    Ok(Some(CanvasRow {
+    Ok(Some(ItemRow {
         kind: if file.is_some() { "file" } else { "folder" },
         id: folder.map_or_else(
             || file.map(|node| node.remote.id.to_string()),
@@ -164,12 +164,7 @@ fn stored_row(state: &mut ReadOnly, place: &MirrorPath) -> Result<Option<CanvasR
     }))
 }
 
-fn words(
-    row: &CanvasRow,
-    outlook: Option<&Outlook>,
-    running: bool,
-    now: Timestamp,
-) -> (&'static str, String) {
+fn words(row: &ItemRow, outlook: Option<&Outlook>, running: bool, now: Timestamp) -> (&'static str, String) {
     if row.id.is_none() {
         return ("new", "it is a new file that is not at the service yet".to_owned());
     }

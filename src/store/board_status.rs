@@ -1,7 +1,7 @@
 //! The read-only view of whiteboards and presentations, for `status` and `list`.
 
-use super::{Grave, ReadOnly, StoreError};
-use crate::model::{CanvasFile, CanvasId, CanvasNode, DeckNode, MirrorPath, Presence, Timestamp};
+use super::{Grave, ItemRow, ReadOnly, StoreError};
+use crate::model::{CanvasFile, CanvasId, CanvasNode, DeckNode, MirrorPath, Presence};
 
 /// Counts that `status` shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,25 +16,6 @@ pub struct BoardCounts {
     pub unmirrored: u64,
     /// Whiteboards, slides and new files with something not yet carried to the other side.
     pub pending: u64,
-}
-
-/// One mirrored whiteboard, presentation or slide for `list`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CanvasRow {
-    /// `whiteboard`, `presentation` or `slide`.
-    pub kind: &'static str,
-    /// Its id; `None` for a file that is none yet.
-    pub id: Option<String>,
-    /// A whiteboard's workspace.
-    pub workspace: Option<String>,
-    /// Its file or folder, where there is one.
-    pub path: Option<String>,
-    /// Its name; a slide has its presentation's.
-    pub title: String,
-    /// As for pages.
-    pub state: &'static str,
-    /// When it was last looked at.
-    pub checked_at: Option<Timestamp>,
 }
 
 impl ReadOnly {
@@ -69,17 +50,17 @@ impl ReadOnly {
         self.store().graves(path)
     }
 
-    /// Every whiteboard, presentation and slide, by path.
+    /// Every whiteboard, presentation and slide, in no order.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
-    pub fn canvases(&mut self) -> Result<Vec<CanvasRow>, StoreError> {
+    pub fn canvases(&mut self) -> Result<Vec<ItemRow>, StoreError> {
         let loaded = self.store_mut().load_boards()?;
         let there = |presence| presence != Presence::Gone;
-        let mut rows: Vec<CanvasRow> = Vec::new();
+        let mut rows: Vec<ItemRow> = Vec::new();
         for deck in loaded.decks.values().filter(|deck| there(deck.presence)) {
             let mirrored = deck.listed_at.0 > 0 && deck.missing_since.is_none();
-            rows.push(CanvasRow {
+            rows.push(ItemRow {
                 kind: "presentation",
                 id: Some(deck.seen.id.to_string()),
                 workspace: None,
@@ -92,7 +73,7 @@ impl ReadOnly {
         for node in loaded.canvases.values().filter(|node| there(node.presence)) {
             let file = node.file.as_ref().and_then(|path| loaded.files.get(path));
             let deck = node.id.deck().and_then(|deck| loaded.decks.get(deck));
-            rows.push(CanvasRow {
+            rows.push(ItemRow {
                 kind: kind_of(&node.id),
                 id: Some(node.id.own_id().to_owned()),
                 workspace: node.workspace.as_ref().map(ToString::to_string),
@@ -102,7 +83,7 @@ impl ReadOnly {
                 checked_at: Some(node.poll.last).filter(|at| at.0 > 0),
             });
         }
-        rows.extend(loaded.files.values().filter(|file| file.canvas.is_none()).map(|file| CanvasRow {
+        rows.extend(loaded.files.values().filter(|file| file.canvas.is_none()).map(|file| ItemRow {
             kind: if file.path.as_str().starts_with("Presentations/") { "slide" } else { "whiteboard" },
             id: None,
             workspace: None,
@@ -111,7 +92,6 @@ impl ReadOnly {
             state: if file.problem.is_some() { "problem" } else { "new" },
             checked_at: None,
         }));
-        rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
         Ok(rows)
     }
 }

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use acts::{Act, ActKind};
-pub use board_status::{BoardCounts, CanvasRow};
+pub use board_status::BoardCounts;
 pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
 pub use history::{HistorySize, Side, Version};
 pub use missing::LastSight;
@@ -33,7 +33,7 @@ pub use polls::PolledRow;
 pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::Loaded;
 pub use searchable::{Searchable, Wording};
-pub use status::{PageRow, ReadOnly, StatusCounts, StorageCounts};
+pub use status::{ItemRow, ReadOnly, StatusCounts, StorageCounts};
 pub use storage::StoredStorage;
 pub use waiting::Waiting;
 

@@ -1,11 +1,13 @@
 //! A read-only view of the state for `status`, `list` and `conflicts`, beside a running daemon or without one.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
 
+use super::rows::optional_hash;
 use super::{Attention, Conflict, Store, StoreError, StoredStorage};
-use crate::model::{PageId, Timestamp, WorkspaceId};
+use crate::model::{ContentHash, Timestamp};
 
 /// The state, opened for reading.
 #[derive(Debug)]
@@ -53,35 +55,38 @@ pub struct StorageCounts {
     pub uploads: u64,
 }
 
-/// One mirrored item for `list`.
+/// One mirrored page, whiteboard, presentation or slide for `list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageRow {
-    /// Its id; `None` for a file that is not a page yet.
-    pub id: Option<PageId>,
-    /// Its workspace, where known.
-    pub workspace: Option<WorkspaceId>,
-    /// Its file, where there is one.
+pub struct ItemRow {
+    /// `page`, `whiteboard`, `presentation` or `slide`.
+    pub kind: &'static str,
+    /// Its id; `None` for a file that is none yet.
+    pub id: Option<String>,
+    /// Its workspace, where known; a presentation is in none.
+    pub workspace: Option<String>,
+    /// Its file or folder, where there is one.
     pub path: Option<String>,
-    /// Its title.
+    /// Its title or name; a slide has its presentation's.
     pub title: String,
     /// `synced`, `changed`, `incoming`, `new`, `deleted`, `waiting` or `problem`.
     pub state: &'static str,
-    /// When its body was last looked at.
+    /// When its body or its elements were last looked at.
     pub checked_at: Option<Timestamp>,
 }
 
-/// What a page's row in `list` says, by the number that [`PAGE_ROWS`] gives.
-const STATES: [&str; 5] = ["problem", "incoming", "deleted", "changed", "synced"];
+/// What `list` shows of a page, without reading the trees: its state is that of its text, its name or its place. Joined
+/// with its file outside: SQLite looks each up, which takes longer than reading them all.
+const PAGE_ROWS: &str =
+    "SELECT id, workspace, file, remote_title, poll_last, parked_why IS NOT NULL, base_body IS NULL,
+    base_text, file IS NOT base_path, remote_body IS NOT base_body FROM pages";
+const FILE_ROWS: &str = "SELECT path, hash, problem IS NOT NULL, page IS NULL FROM files ORDER BY path";
 
-/// What `list` shows of a page, without reading the trees: its state is that of its text, its name or its place.
-const PAGE_ROWS: &str = "SELECT p.id, p.workspace, p.file, p.remote_title, CASE
-        WHEN p.parked_why IS NOT NULL OR f.problem IS NOT NULL THEN 0
-        WHEN p.base_body IS NULL THEN 1
-        WHEN f.path IS NULL THEN 2
-        WHEN f.hash IS NOT p.base_text OR f.path IS NOT p.base_path THEN 3
-        WHEN p.remote_body IS NOT p.base_body THEN 1
-        ELSE 4 END, p.poll_last
-    FROM pages p LEFT JOIN files f ON f.path = p.file";
+/// A row of [`FILE_ROWS`] without its path.
+struct FileRow {
+    hash: Option<ContentHash>,
+    has_problem: bool,
+    is_new: bool,
+}
 
 impl ReadOnly {
     /// Opens the state in `folder`; `None` when there is none yet, or the first run is only just making it.
@@ -237,44 +242,58 @@ impl ReadOnly {
         self.0.load_storage()
     }
 
-    /// Every mirrored item, by path.
+    /// Every page, and every file that is to be one, in no order.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read.
-    pub fn pages(&self) -> Result<Vec<PageRow>, StoreError> {
-        let page = |row: &Row<'_>| -> Result<PageRow, StoreError> {
-            Ok(PageRow {
-                id: Some(super::rows::page_id(
-                    row.get_ref(0)?.as_str().map_err(|_| StoreError::Row("page id"))?,
-                )?),
-                workspace: Some(super::rows::workspace_id(
-                    row.get_ref(1)?.as_str().map_err(|_| StoreError::Row("workspace id"))?,
-                )?),
-                path: row.get(2)?,
+    pub fn pages(&self) -> Result<Vec<ItemRow>, StoreError> {
+        let db = &self.0.db;
+        let file = |row: &Row<'_>| -> Result<(String, FileRow), StoreError> {
+            let hash = optional_hash(row, 1)?;
+            Ok((row.get(0)?, FileRow { hash, has_problem: row.get(2)?, is_new: row.get(3)? }))
+        };
+        let files: BTreeMap<String, FileRow> =
+            db.prepare_cached(FILE_ROWS)?.query_and_then([], file)?.collect::<Result<_, _>>()?;
+        let page = |row: &Row<'_>| -> Result<ItemRow, StoreError> {
+            let path: Option<String> = row.get(2)?;
+            let file = path.as_ref().and_then(|path| files.get(path));
+            let (is_parked, is_unread): (bool, bool) = (row.get(5)?, row.get(6)?);
+            let (is_elsewhere, is_stale): (bool, bool) = (row.get(8)?, row.get(9)?);
+            let text = optional_hash(row, 7)?;
+            let state = match file {
+                _ if is_parked || file.is_some_and(|file| file.has_problem) => "problem",
+                _ if is_unread => "incoming",
+                None => "deleted",
+                Some(file) if file.hash != text || is_elsewhere => "changed",
+                _ if is_stale => "incoming",
+                _ => "synced",
+            };
+            Ok(ItemRow {
+                kind: "page",
+                id: row.get(0)?,
+                workspace: row.get(1)?,
+                path,
                 title: row.get(3)?,
-                state: STATES
-                    .get(usize::from(row.get::<_, u8>(4)?))
-                    .copied()
-                    .ok_or(StoreError::Row("state of a page"))?,
-                checked_at: Some(Timestamp(row.get(5)?)).filter(|at| at.0 > 0),
+                state,
+                checked_at: Some(Timestamp(row.get(4)?)).filter(|at| at.0 > 0),
             })
         };
-        let file = |row: &Row<'_>| -> Result<PageRow, StoreError> {
-            let path = super::rows::path(&row.get::<_, String>(0)?)?;
-            let title = path.page_stem().unwrap_or_default().to_owned();
-            let state = if row.get(1)? { "problem" } else { "new" };
-            let path = Some(path.to_string());
-            Ok(PageRow { id: None, workspace: None, path, title, state, checked_at: None })
-        };
-        let db = &self.0.db;
-        let mut rows: Vec<PageRow> =
+        let mut rows: Vec<ItemRow> =
             db.prepare_cached(PAGE_ROWS)?.query_and_then([], page)?.collect::<Result<_, _>>()?;
-        let mut files =
-            db.prepare_cached("SELECT path, problem IS NOT NULL FROM files WHERE page IS NULL")?;
-        for row in files.query_and_then([], file)? {
-            rows.push(row?);
+        for (path, file) in files.into_iter().filter(|(_, file)| file.is_new) {
+            let title = super::rows::path(&path)?.page_stem().unwrap_or_default().to_owned();
+            let state = if file.has_problem { "problem" } else { "new" };
+            let path = Some(path);
+            rows.push(ItemRow {
+                kind: "page",
+                id: None,
+                workspace: None,
+                path,
+                title,
+                state,
+                checked_at: None,
+            });
         }
-        rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));
         Ok(rows)
     }
 }

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
-
-use super::rfc3339;
+use super::{Item, rfc3339, write_line};
 use crate::commands::output;
 use crate::commands::why::Outlook;
 use crate::model::{FileNode, FolderNode, MirrorPath, Seen, Timestamp};
@@ -107,44 +105,34 @@ impl Row {
         self.next_check = self.id.as_ref().and_then(|id| outlooks.get(id)).and_then(|outlook| outlook.next);
     }
 
-    pub(super) fn to_json(&self) -> Value {
-        let mut value = json!({
-            "kind": self.kind,
-            "id": self.id,
-            "workspace_id": null,
-            "path": self.path.as_ref().map(MirrorPath::as_str),
-            "title": self.title,
-            "state": self.state,
-            "checked_at": self.checked_at.map(rfc3339),
-            "next_check_at": self.next_check.map(rfc3339),
-        });
-        if let Some(size) = self.size {
-            value["size_bytes"] = json!(size);
+    pub(super) fn item(&self) -> Item<'_> {
+        Item {
+            kind: self.kind,
+            id: self.id.as_deref(),
+            workspace_id: None,
+            path: self.path.as_ref().map(MirrorPath::as_str),
+            title: &self.title,
+            state: self.state,
+            checked_at: self.checked_at.map(rfc3339),
+            next_check_at: self.next_check.map(rfc3339),
+            size_bytes: self.size,
+            why: self.why.as_deref(),
         }
-        if let Some(why) = &self.why {
-            value["why"] = json!(why);
-        }
-        value
     }
 
-    pub(super) fn write(&self, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write(
+        &self,
+        now: Timestamp,
+        columns: Option<usize>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let style = match self.state {
             "synced" => output::GOOD,
             _ => output::ODD,
         };
-        let checked = self.checked_at.map_or_else(|| "never".to_owned(), |at| output::ago(now.since_ms(at)));
         let shown = self.path.as_ref().map_or(self.title.as_str(), MirrorPath::as_str);
         let size = self.size.map_or_else(String::new, |size| format!("  {}", output::bytes(size)));
-        let end = if self.kind == "folder" { "/" } else { "" };
-        let next = self.next_check.map_or_else(String::new, |at| output::until(at.since_ms(now)));
-        writeln!(
-            out,
-            "{}  {}  {}  {}{end}{}",
-            output::paint(style, &format!("{:<10}", self.state)),
-            output::paint(output::DIM, &format!("{checked:>14}")),
-            output::paint(output::DIM, &format!("{next:>9}")),
-            crate::logging::escape(shown),
-            output::paint(output::DIM, &size),
-        )
+        let after = if self.kind == "folder" { "/" } else { &size };
+        write_line(out, (style, self.state), (self.checked_at, self.next_check, now), (shown, after), columns)
     }
 }
