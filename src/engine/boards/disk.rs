@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Engine, disk, place as pages, storage};
 use super::place::Spot;
-use super::{Purpose, place};
+use super::{Held, Purpose, place};
 use crate::canvas;
 use crate::engine::flight::Flight;
 use crate::model::{
@@ -373,10 +373,11 @@ impl Engine {
         let moment = self.moment_of(&canvas);
         moment.failures += 1;
         let quick = matches!(error, DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_));
-        let base_ms: i64 = if quick { 50 } else { 2_000 };
-        moment.retry_at = now.plus_ms((base_ms << moment.failures.min(8)).min(300_000));
+        // Nobody says when there is room again: who made some waits no longer than this.
+        let (base_ms, most_ms): (i64, _) = if quick { (50, 12_800) } else { (2_000, 30_000) };
+        moment.retry_at = now.plus_ms((base_ms << moment.failures.min(8)).min(most_ms));
         if !quick {
-            moment.held = Some(error.to_string());
+            moment.held = Some(Held::until_it_works(error.to_string()));
         }
     }
 

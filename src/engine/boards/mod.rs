@@ -123,9 +123,33 @@ struct Moment {
     /// The file content whose notes have been told.
     told: Option<ContentHash>,
     /// Why it waits although there is something to do.
-    held: Option<String>,
+    held: Option<Held>,
     /// Why it cannot be looked at.
     unreadable: Option<String>,
+}
+
+/// Why a canvas waits although there is something to do, and what ends that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Held {
+    why: String,
+    mend: &'static str,
+}
+
+impl Held {
+    /// A guard holds it.
+    fn until_approved(why: String) -> Self {
+        Self { why, mend: "bring back what is missing, or run espejo approve" }
+    }
+
+    /// The disk does not take it.
+    fn until_it_works(why: String) -> Self {
+        Self { why, mend: "it is tried again by itself" }
+    }
+
+    /// Its place is taken.
+    fn until_moved(why: String) -> Self {
+        Self { why, mend: "move that away; it goes on by itself" }
+    }
 }
 
 /// Why a canvas file is written.

@@ -81,9 +81,8 @@ impl Engine {
             }
             // What holds the whole area is told of once.
             let area = self.area_closed(&self.area_of(node));
-            if let Some(why) = moment.held.as_ref().filter(|why| Some(*why) != area.as_ref()) {
-                let mend = "bring back what is missing, or run espejo approve";
-                need(&path, why, mend);
+            if let Some(held) = moment.held.as_ref().filter(|held| Some(&held.why) != area.as_ref()) {
+                need(&path, &held.why, held.mend);
             }
         }
         for (path, stamp) in &self.boards.not_ours {
@@ -183,7 +182,8 @@ impl Engine {
             mirrored: self.boards.canvases.values().filter(|node| node.base.is_some()).count(),
             pending: pending + active,
             settled: pending + active + unseen + looks == 0
-                && !self.boards.draw_due
+                // What could not be written a moment ago is written when it can be.
+                && (!self.boards.draw_due || self.boards.draw_retry > self.now)
                 && self.boards.scanned
                 && self.board_lists_done()
                 && !self.board_creations_wait(),

@@ -3,7 +3,7 @@
 
 use super::super::Engine;
 use super::super::pace::Class;
-use super::{Area, Choice, Purpose, Want, board, on_disk};
+use super::{Area, Choice, Held, Purpose, Want, board, on_disk};
 use crate::engine::Way;
 use crate::model::{
     BoardEffect, CanvasId, CanvasNode, DeckId, Deletes, Effect, MirrorPath, Presence, ServiceError,
@@ -45,7 +45,7 @@ impl Engine {
             .filter(|_| !node.approved)
             .or_else(|| self.area_closed(&self.area_of(node)));
         if held.is_some() {
-            self.moment_of(&node.id).held = held;
+            self.moment_of(&node.id).held = held.map(Held::until_approved);
             return Ok(None);
         }
         let tick = self.tick;

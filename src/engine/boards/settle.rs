@@ -3,7 +3,7 @@
 
 use super::super::{Engine, Way};
 use super::place::stem_of;
-use super::{Choice, Purpose, Want, Wrote, on_disk};
+use super::{Choice, Held, Purpose, Want, Wrote, on_disk};
 use crate::canvas::{self, Aliases, Local, Merged, Op};
 use crate::model::{
     CanvasAgreed, CanvasFile, CanvasId, CanvasNode, ContentHash, Effect, Elements, Expect, IntentKind,
@@ -132,14 +132,14 @@ impl Engine {
             let accident = self.node_deletions_held(node, &compared);
             if accident.is_some() {
                 // Nor is the file touched: what comes back into it would make the rest look like no accident.
-                self.moment_of(&node.id).held = accident;
+                self.moment_of(&node.id).held = accident.map(Held::until_approved);
                 return Ok(None);
             }
             let held = self.area_closed(&self.area_of(node));
             let waits = held.is_some();
             let tick = self.tick;
             let moment = self.moment_of(&node.id);
-            moment.held = held;
+            moment.held = held.map(Held::until_approved);
             if !waits {
                 if moment.wanted == 0 {
                     moment.wanted = tick;
@@ -394,7 +394,8 @@ impl Engine {
         }
         let to = match self.boards.files.get(place).map(|file| file.canvas.clone()) {
             None if self.boards.there.contains_key(place) => {
-                self.moment_of(&node.id).held = Some(format!("something else stands at {place}"));
+                let why = format!("something else stands at {place}");
+                self.moment_of(&node.id).held = Some(Held::until_moved(why));
                 return None;
             }
             None => place.clone(),

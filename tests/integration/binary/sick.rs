@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
+use serde_json::json;
 
 use super::bench::{Bench, append, paragraph, save, words};
+use super::boards;
 
 fn bench() -> Bench {
     Bench::new(|world, space| {
@@ -136,6 +138,33 @@ fn a_full_disk_loses_nothing_and_heals() {
     bench.until("it heals", || bench.text("Page 1.md").contains("at length"));
     bench.until("nothing needs the user", || bench.attention().is_empty());
     bench.rest(daemon);
+}
+
+#[test]
+fn a_canvas_waits_for_room_and_says_so() {
+    let mut there = None;
+    let bench = boards::bench(|world, space| there = Some(boards::kick_off(world, space)));
+    let (board, ids) = there.expect("it was made");
+    let Some(disk) = SmallDisk::at(&bench.root(), 1) else { return };
+    let daemon = bench.run_in_step();
+    let path = bench.board_file("Kick-off.canvas");
+    bench.until("it is mirrored", || path.exists());
+    disk.fill();
+    let long = "at length ".repeat(900);
+    bench.world().app_edit_element(&board, &ids[0], json!({ "content": long }));
+    // A pass ends although this cannot be settled.
+    bench.tell(&["sync"]);
+    bench.until("it is told, with what ends it", || {
+        bench
+            .attention()
+            .lines()
+            .any(|line| line.contains("no space left") && line.ends_with("(it is tried again by itself)"))
+    });
+    disk.free();
+    bench.until("it heals", || {
+        std::fs::read_to_string(&path).unwrap().contains("at length") && bench.attention().is_empty()
+    });
+    drop(daemon);
 }
 
 #[test]
