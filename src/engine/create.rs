@@ -301,6 +301,12 @@ impl Engine {
         self.refusals.get(place).is_some_and(|r| r.parent.as_ref() == parent && r.until > self.now)
     }
 
+    fn is_looked_at(&self, id: &PageId) -> bool {
+        self.flights
+            .values()
+            .any(|flight| matches!(&flight.purpose, Purpose::Look { page, .. } if page == id))
+    }
+
     /// The service has made a page for a file (or a folder): they belong together from now on. `just_now`: its answer
     /// says so; otherwise it was found in a list.
     fn page_made(
@@ -355,11 +361,14 @@ impl Engine {
             self.bind(&intent.path, &id, true)?;
             self.watch.read_by(&intent.path.clone(), now);
         }
+        // A list may have told of the page before its POST was answered, and a look may say more than that answer.
+        let is_looked_at = self.is_looked_at(&id);
         let moment = self.moment(&id);
+        let is_known = moment.seen > 0 || is_looked_at;
         moment.acted = tick.saturating_sub(1);
         moment.missed = tick;
         moment.wanted = tick;
-        if just_now {
+        if just_now && !is_known {
             // The answer to the POST is a look: the page was empty when it was made, some time after it was asked for.
             moment.looked = tick + 1;
             moment.seen = tick + 1;
