@@ -307,6 +307,11 @@ impl Storage {
                 }
             })?;
             self.moment(&old).local = Local::Unknown;
+            // What it had replaced itself is replaced by the newest: who is in between may be forgotten first.
+            let older = self.files.values().filter(|node| node.replaced_by.as_ref() == Some(&old));
+            for id in older.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
+                self.edit_file(desk, &id, |node| node.replaced_by = Some(file.id.clone()))?;
+            }
         }
         self.files.insert(file.id.clone(), node);
         self.active.insert(file.id.clone());
