@@ -433,10 +433,22 @@ pub fn fresh_seed() -> [u8; 32] {
     seed
 }
 
+/// `a/../b` is `b`, as a shell has it.
+fn without_dots(path: &std::path::Path) -> std::path::PathBuf {
+    let mut out = std::path::PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => drop(out.pop()),
+            part => out.push(part),
+        }
+    }
+    out
+}
+
 /// A path the user typed, as a place in the mirror.
 #[must_use]
 pub fn place_in(root: &std::path::Path, typed: &std::path::Path) -> Option<MirrorPath> {
-    let absolute = std::path::absolute(typed).ok()?;
+    let absolute = without_dots(&std::path::absolute(typed).ok()?);
     let inside = absolute.strip_prefix(root).ok().map(ToOwned::to_owned).or_else(|| {
         let real = |path: &std::path::Path| path.canonicalize().ok();
         real(&absolute)?.strip_prefix(real(root)?).ok().map(ToOwned::to_owned)

@@ -35,8 +35,8 @@ pub fn open(
     let token = token::find(variable, config.token_file.as_deref())?;
     let client = Arc::new(Client::new(&config.base_url, token)?);
     let downloader = Arc::new(Downloader::new(&config.base_url)?);
-    let (Held { mut store, clock, lock }, log_is_gone) = hold_as_found(config)?;
-    let mirror = open_mirror(&mut store, &config.root, &clock)?;
+    let (Held { mut store, clock, mut lock }, log_is_gone) = hold_as_found(config)?;
+    let mirror = open_mirror(&mut store, &mut lock, &config.root, &clock)?;
     compare_runs(&mut store, &mirror, log_is_gone, clock())?;
     let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
     let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
@@ -114,8 +114,8 @@ pub struct DiskSession {
 /// # Errors
 /// As [`open`].
 pub fn open_disk(config: &Config) -> Result<DiskSession> {
-    let Held { mut store, clock, lock } = hold(config)?;
-    let mirror = open_mirror(&mut store, &config.root, &clock)?;
+    let Held { mut store, clock, mut lock } = hold(config)?;
+    let mirror = open_mirror(&mut store, &mut lock, &config.root, &clock)?;
     let mut engine = Engine::open(store, settings(config), daemon::fresh_seed(), clock())?;
     engine.do_only_what_is_asked();
     Ok(DiskSession { engine, mirror, clock, lock })
@@ -123,7 +123,7 @@ pub fn open_disk(config: &Config) -> Result<DiskSession> {
 
 /// Opens the folder as this state's mirror. The first time, the folder and its marker are made; a folder that has a
 /// marker already (the state was lost) is taken up again with what it holds.
-fn open_mirror(store: &mut Store, root: &Path, clock: &Clock) -> Result<Mirror> {
+fn open_mirror(store: &mut Store, lock: &mut Lock, root: &Path, clock: &Clock) -> Result<Mirror> {
     let known = store.meta("mirror_id")?;
     let found = || std::fs::read_to_string(root.join(marker::FOLDER).join(marker::FILE)).ok();
     let (id, first) = match known {
@@ -139,6 +139,7 @@ fn open_mirror(store: &mut Store, root: &Path, clock: &Clock) -> Result<Mirror> 
             DiskError::RootNotReady(why) => anyhow!("{why}; choose another folder or mend this one"),
             other => anyhow!("the folder {} cannot be used: {other}", root.display()),
         })?;
+    lock.take_root(root)?;
     if first {
         store.set_meta("mirror_id", &id)?;
         store.set_meta("root", &root.display().to_string())?;

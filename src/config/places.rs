@@ -110,6 +110,15 @@ impl Places {
                 state_dir.display()
             )));
         }
+        // The inner one's files would be the outer one's pages, and the other way round, without end.
+        let is_mirror = |path: &&Path| path.join(".espejo/marker").is_file();
+        if let Some(outer) = real_root.ancestors().skip(1).find(is_mirror) {
+            return Err(root_at(format!(
+                "root ({}) lies within the mirror {}; choose a folder outside it",
+                root.display(),
+                outer.display()
+            )));
+        }
         if let (Some(path), Some(written)) = (&token_file, &file.token_file)
             && real(path).starts_with(&real_root)
         {

@@ -1,4 +1,5 @@
-//! One instance per state directory: an advisory lock on a file that says who holds it.
+//! One instance per state directory: an advisory lock on a file that says who holds it. And one per folder: a lock on the
+//! marker, for two with a state each would take each other's files for new ones without end.
 //!
 //! The kernel drops the lock when its holder dies, however it dies, so there is no stale lock to clean up; the file
 //! itself stays. (`flock` does not reach other machines that mount the same network disk.)
@@ -9,6 +10,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::marker;
+
 /// Somebody who asks whether the lock is held has it for less than this, and not often.
 const ASKING: Duration = Duration::from_millis(10);
 const ASKERS_MAX: usize = 30;
@@ -17,6 +20,7 @@ const ASKERS_MAX: usize = 30;
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
+    marker: Option<File>,
 }
 
 /// Why there is no lock.
@@ -30,6 +34,12 @@ pub enum LockError {
         /// Whose it is, as far as the file says.
         pid: Option<u32>,
     },
+    /// Another espejo keeps this folder in step, with another state directory.
+    #[error(
+        "another espejo keeps {} in step already, with another state_dir; end that one, or choose another root",
+        .0.display()
+    )]
+    Root(PathBuf),
     /// The state directory or the lock file cannot be used.
     #[error("the state folder {} cannot be used: {cause}; mend it, or name another with state_dir", folder.display())]
     Io {
@@ -89,7 +99,27 @@ impl Lock {
         file.set_len(0).map_err(io)?;
         file.rewind().map_err(io)?;
         writeln!(file, "{}", std::process::id()).map_err(io)?;
-        Ok(Self { _file: file })
+        Ok(Self { _file: file, marker: None })
+    }
+
+    /// Takes the folder, too, as long as this is held. One that is not there, or whose file system knows no locks, is not
+    /// taken.
+    ///
+    /// # Errors
+    /// [`LockError::Root`] when another process has it.
+    pub fn take_root(&mut self, root: &Path) -> Result<(), LockError> {
+        let Ok(marker) = File::open(root.join(marker::FOLDER).join(marker::FILE)) else { return Ok(()) };
+        match marker.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(LockError::Root(root.to_owned())),
+            Ok(()) => {
+                self.marker = Some(marker);
+                Ok(())
+            }
+            Err(TryLockError::Error(error)) => {
+                tracing::debug!(%error, "the folder cannot be locked");
+                Ok(())
+            }
+        }
     }
 }
 
@@ -110,6 +140,23 @@ mod tests {
         assert!(words.contains(&format!("process {}", std::process::id())), "{words}");
         drop(first);
         Lock::acquire(&state).unwrap();
+    }
+
+    #[test]
+    fn a_folder_has_one_espejo_whatever_state_it_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        let mut first = Lock::acquire(&dir.path().join("a")).unwrap();
+        let mut second = Lock::acquire(&dir.path().join("b")).unwrap();
+        // There is no folder yet.
+        first.take_root(&root).unwrap();
+        DirBuilder::new().recursive(true).create(root.join(marker::FOLDER)).unwrap();
+        File::create(root.join(marker::FOLDER).join(marker::FILE)).unwrap();
+        first.take_root(&root).unwrap();
+        let words = second.take_root(&root).unwrap_err().to_string();
+        assert!(words.contains("root in step already") && words.ends_with("choose another root"), "{words}");
+        drop(first);
+        second.take_root(&root).unwrap();
     }
 
     #[test]
