@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::when;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
+use crate::engine::in_own_words;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::mirror;
 use crate::model::{Blocks, ContentHash, DiskError, MirrorPath, Node, Put, Timestamp};
@@ -257,7 +258,11 @@ impl<'a> Past<'a> {
             Some(present) => {
                 present.front().to_owned() + &markdown::patch(present.body(), &present.blocks, &blocks)
             }
-            None => markdown::render(&blocks).text,
+            None => {
+                let page = version.page.as_ref();
+                let own = page.map(|page| in_own_words(self.store(), page, &blocks)).transpose()?.flatten();
+                own.unwrap_or_else(|| markdown::render(&blocks).text)
+            }
         })
     }
 
@@ -303,7 +308,9 @@ impl<'a> Past<'a> {
         if let Some(bytes) = base.text.map(|hash| self.store().content(hash)).transpose()?.flatten() {
             return Ok(String::from_utf8(bytes).ok());
         }
-        let text = markdown::render(&self.body(base.body)?).text;
+        let blocks = self.body(base.body)?;
+        let own = in_own_words(self.store(), &node.id, &blocks)?;
+        let text = own.unwrap_or_else(|| markdown::render(&blocks).text);
         let title = base.front_title.as_deref().or(said_title(&base.path, &base.title));
         Ok(front_matter::set(&text, Some(node.id.as_str()), title, base.icon.as_deref()).ok())
     }

@@ -56,6 +56,7 @@ fn words(act: &Act) -> String {
         ActKind::Copied => format!("your version was kept in {other}"),
         ActKind::Restored => "an earlier text was put into it".to_owned(),
         ActKind::NamedBack => format!("its name was put back from {other}"),
+        ActKind::Elsewhere => other.to_owned(),
     }
 }
 
@@ -68,9 +69,18 @@ struct Undoing {
 
 fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let path = &act.path;
-    let cannot = |mend: &str| anyhow::anyhow!("{path}: {} cannot be undone here; {mend}", words(act));
+    let cannot = |mend: &str| anyhow::anyhow!("{path}: that {} cannot be undone here; {mend}", words(act));
     match act.kind {
-        ActKind::Sent | ActKind::Updated | ActKind::Restored => text_back(past, act),
+        ActKind::Sent | ActKind::Updated | ActKind::Restored => {
+            let undoing = text_back(past, act)?;
+            // The guard for emptied files would hold it, and the words would be gone from the file alone.
+            if matches!(&undoing.put, Put::Text { text, .. } if text.trim().is_empty()) {
+                return Err(cannot(
+                    "it would leave the file empty: delete the file if its page shall go too",
+                ));
+            }
+            Ok(undoing)
+        }
         ActKind::Renamed | ActKind::NamedBack => name_back(past, act, act.other.as_deref()),
         ActKind::Retitled => {
             let old = act.other.as_deref().unwrap_or_default();
@@ -97,6 +107,11 @@ fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
             Err(cannot("the API cannot move pages: move it in the app, or set moves = \"recreate\""))
         }
         ActKind::Copied => Err(cannot("take over what you want to keep, then remove the copy")),
+        ActKind::Elsewhere => bail!(
+            "{path}: the last thing that espejo did is \u{201c}{}\u{201d}, and only what it did to pages can be taken back; \
+             change it back by hand, and restore in the app what went to the service's trash",
+            words(act)
+        ),
     }
 }
 

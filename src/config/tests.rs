@@ -415,3 +415,18 @@ fn the_example_names_every_key_with_its_default() {
     assert_eq!(spelt_out.storage.workspace.take().as_deref(), Some("acme"));
     assert_eq!(spelt_out, as_it_is, "a default in config.example.toml is not the code's");
 }
+
+#[test]
+fn a_root_within_a_mirror_is_refused() {
+    let outer = tempfile::tempdir().unwrap();
+    let outer = outer.path().canonicalize().unwrap();
+    let inner = outer.join("Team/Pages/Copy");
+    let refusal = |root: &Path| paths(root.to_str().unwrap(), "/s", "/t").map_err(|error| error.to_string());
+    assert!(refusal(&inner).is_ok());
+    std::fs::create_dir_all(outer.join(".espejo")).unwrap();
+    std::fs::File::create(outer.join(".espejo/marker")).unwrap();
+    // The mirror itself, and what lies beside it, may be one.
+    assert!(refusal(&outer).is_ok());
+    let why = refusal(&inner).unwrap_err();
+    assert!(why.contains("lies within the mirror") && why.ends_with("choose a folder outside it"), "{why}");
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Engine;
 use super::flight::Written;
-use crate::markdown::{self, Allowed};
+use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Blocks, Body, ContentHash, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp, semantically_equal,
 };
@@ -75,6 +75,26 @@ fn believe(store: &mut Store, now: Timestamp) -> Result<Timestamp, StoreError> {
         store.set_meta("clock_leapt", "")?;
     }
     Ok(now)
+}
+
+/// These blocks of a page as its file would say them: in the words and marks of the last text that a person saved and that
+/// reached the service, with its front matter. `None` when the history has none.
+///
+/// # Errors
+/// [`StoreError`] when SQLite refuses.
+pub fn in_own_words(store: &Store, page: &PageId, blocks: &Blocks) -> Result<Option<String>, StoreError> {
+    let Some((text, body)) = store.last_sent(page)? else { return Ok(None) };
+    // What of the history cannot be read is told by `verify`; here it costs the formatting alone.
+    let content = |hash| match store.content(hash) {
+        Err(StoreError::Row(_)) => Ok(None),
+        other => other,
+    };
+    let (Some(text), Some(json)) = (content(text)?, content(body)?) else { return Ok(None) };
+    let (Ok(text), Ok(old)) = (String::from_utf8(text), serde_json::from_slice::<Blocks>(&json)) else {
+        return Ok(None);
+    };
+    let Ok(split) = front_matter::split(&text) else { return Ok(None) };
+    Ok(Some(text[..split.body_start].to_owned() + &markdown::patch(split.body, &old, blocks)))
 }
 
 impl Engine {

@@ -47,7 +47,7 @@ mod watched;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use attention::Summary;
-pub use history::WENT_BACK;
+pub use history::{WENT_BACK, in_own_words};
 pub use lend::LENT_MS;
 pub use storage::StorageSummary;
 
@@ -198,6 +198,11 @@ pub struct Happening {
     pub path: String,
     /// What, in a few words.
     pub what: String,
+}
+
+/// Whether this is the place of a whiteboard, a slide or a presentation.
+fn is_canvas_or_deck(path: &MirrorPath) -> bool {
+    path.as_str().ends_with(".canvas") || path.as_str().starts_with("Presentations/")
 }
 
 /// Which way a change went.
@@ -465,6 +470,10 @@ impl Engine {
     fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
         let what = what.into();
         tracing::info!(path = %path, ?way, "{what}");
+        // What came into a canvas is not noted: what a person had done would be out of reach for `undo` soon.
+        if way == Way::Up && is_canvas_or_deck(path) {
+            self.store.note_elsewhere(path, &what, self.now);
+        }
         self.happened.push(Happening { way, path: path.to_string(), what });
     }
 

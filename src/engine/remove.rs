@@ -23,6 +23,8 @@ const LOOK_EACH_MS: i64 = 10_000;
 /// no longer ago than this.
 const LISTED_MS: i64 = 3_000;
 
+const DELETE_AGAIN: &str = "delete it again if you mean it";
+
 type Choice = Option<(Effect, Purpose)>;
 
 impl Engine {
@@ -90,7 +92,7 @@ impl Engine {
         }
         if self.moment(page).undeletable > 0 {
             self.moment(page).undeletable = 0;
-            self.notice_restored(&node, "the service does not let you delete it")?;
+            self.notice_restored(&node, "the service does not let you delete it", DELETE_AGAIN)?;
             for id in subtree {
                 self.bring_back(&id)?;
             }
@@ -117,24 +119,21 @@ impl Engine {
 
     /// Deleting `node` would take `part` along, which is still wanted: the deleted file comes back.
     fn page_wins(&mut self, node: &Node, part: &Node) -> Result<Choice, StoreError> {
-        let why = if part.id == node.id {
-            "its page was changed in the app meanwhile".to_owned()
+        let (why, mend) = if part.id == node.id {
+            ("its page was changed in the app meanwhile".to_owned(), DELETE_AGAIN)
         } else {
-            format!("deleting it would delete its subpage {} too", part.remote.title)
+            let why = format!("deleting it would delete its subpage {} too", part.remote.title);
+            (why, "delete the files of its subpages, too, if you mean it")
         };
-        self.notice_restored(node, &why)?;
+        self.notice_restored(node, &why, mend)?;
         self.bring_back(&node.id)?;
         Ok(None)
     }
 
-    fn notice_restored(&mut self, node: &Node, why: &str) -> Result<(), StoreError> {
+    fn notice_restored(&mut self, node: &Node, why: &str, mend: &str) -> Result<(), StoreError> {
         let Some(path) = node.base.as_ref().map(|base| base.path.clone()) else { return Ok(()) };
         self.say(Way::Aside, &path, format!("the deleted file comes back: {why}"));
-        self.notice(
-            path.as_str(),
-            format!("the file was deleted and has come back: {why}"),
-            "delete it again if you mean it",
-        )
+        self.notice(path.as_str(), format!("the file was deleted and has come back: {why}"), mend)
     }
 
     fn bring_back(&mut self, page: &PageId) -> Result<(), StoreError> {

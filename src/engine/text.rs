@@ -1,6 +1,7 @@
 //! What files say and shall say: reading blocks out of them, writing pages into them, splicing changes.
 
 use super::flight::{Purpose, Written};
+use super::history::in_own_words;
 use super::{Engine, Reading, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
@@ -142,8 +143,13 @@ impl Engine {
         };
         let Some(body) = node.remote.body else { return Ok(None) };
         let blocks = self.store.body(body)?.unwrap_or_default();
-        let front_title = Self::front_title_for(&path, &node.remote.title);
-        let text = markdown::render(&blocks).text;
+        // The file may have been there before: then it comes back as its owner wrote it.
+        let own = in_own_words(&self.store, &node.id, &blocks)?;
+        let text = own.unwrap_or_else(|| markdown::render(&blocks).text);
+        let front_title = Self::front_title_for(&path, &node.remote.title).or_else(|| {
+            let front = front_matter::split(&text).ok()?.front?;
+            front.title.filter(|written| *written == node.remote.title)
+        });
         let icon = node.remote.icon.as_deref();
         let Ok(text) = front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) else {
             self.park(&node.id, "its Markdown cannot be given front matter".to_owned())?;

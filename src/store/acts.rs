@@ -36,9 +36,11 @@ pub enum ActKind {
     Restored,
     /// A person had a file's old name put back; `other` is the path before.
     NamedBack,
+    /// Something about a whiteboard, a slide or a stored file; `other` says what.
+    Elsewhere,
 }
 
-const KINDS: [ActKind; 12] = [
+const KINDS: [ActKind; 13] = [
     ActKind::Sent,
     ActKind::Retitled,
     ActKind::Made,
@@ -51,6 +53,7 @@ const KINDS: [ActKind; 12] = [
     ActKind::Copied,
     ActKind::Restored,
     ActKind::NamedBack,
+    ActKind::Elsewhere,
 ];
 
 /// One act.
@@ -113,6 +116,29 @@ impl Store {
             .collect::<Result<_, _>>()?;
         drop(query);
         self.drop_orphans(&gone.into_iter().flatten().flatten().collect::<Vec<_>>())
+    }
+
+    /// Notes with the next commit that something was done about a whiteboard, a slide or a stored file.
+    pub fn note_elsewhere(&mut self, path: &MirrorPath, what: &str, at: Timestamp) {
+        self.acts_elsewhere.push(Act {
+            number: 0,
+            at,
+            kind: ActKind::Elsewhere,
+            page: None,
+            path: path.clone(),
+            other: Some(what.to_owned()),
+            body_before: None,
+            body_after: None,
+            text_before: None,
+            text_after: None,
+        });
+    }
+
+    pub(super) fn add_acts_elsewhere(&mut self) -> Result<(), StoreError> {
+        for act in std::mem::take(&mut self.acts_elsewhere) {
+            self.add_act(&act)?;
+        }
+        Ok(())
     }
 
     fn keep_body_content(&mut self, hash: Option<ContentHash>) -> Result<Option<i64>, StoreError> {

@@ -263,6 +263,24 @@ impl Store {
         Ok(())
     }
 
+    /// The last text of a page's file that reached the service, and the body that it was there.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn last_sent(&self, page: &PageId) -> Result<Option<(ContentHash, ContentHash)>, StoreError> {
+        let hashes = self
+            .db
+            .prepare_cached(
+                "SELECT t.hash, b.hash FROM history_versions v
+                 JOIN history_contents t ON t.id = v.text JOIN history_contents b ON b.id = v.body
+                 WHERE v.page = ?1 AND v.side = 1 AND v.sent ORDER BY v.number DESC LIMIT 1",
+            )?
+            .query_row([page.as_str()], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?)))
+            .optional()?;
+        let Some((text, body)) = hashes else { return Ok(None) };
+        Ok(ContentHash::from_slice(&text).zip(ContentHash::from_slice(&body)))
+    }
+
     /// Whether the page's file held this text before a moment, as far back as the history goes.
     ///
     /// # Errors

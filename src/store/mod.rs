@@ -90,6 +90,7 @@ pub struct Store {
     /// Whether this is the one that writes, which notes its end: a kill leaves the note out.
     is_held: bool,
     checked: Checked,
+    acts_elsewhere: Vec<Act>,
 }
 
 /// What was read at opening to see that every row can be: whoever loads it next need not read it again. Gone with the
@@ -138,7 +139,13 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn in_memory() -> Result<Self, StoreError> {
         let db = Connection::open_in_memory()?;
-        let mut store = Self { db, in_turn: false, is_held: false, checked: Checked::default() };
+        let mut store = Self {
+            db,
+            in_turn: false,
+            is_held: false,
+            checked: Checked::default(),
+            acts_elsewhere: Vec::new(),
+        };
         open::prepare(&mut store.db, Path::new(":memory:"))?;
         Ok(store)
     }
@@ -183,6 +190,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses (a full disk); the writes stay pending.
     pub fn commit(&mut self) -> Result<(), StoreError> {
+        self.add_acts_elsewhere()?;
         if self.in_turn {
             self.db.execute_batch("COMMIT")?;
             self.in_turn = false;
@@ -192,6 +200,7 @@ impl Store {
 
     /// Forgets everything written since the last commit.
     pub fn roll_back(&mut self) {
+        self.acts_elsewhere.clear();
         if self.in_turn {
             self.in_turn = self.db.execute_batch("ROLLBACK").is_err();
         }

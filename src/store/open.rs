@@ -56,7 +56,8 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
         return Err(StoreError::Damaged(path.to_owned(), verdict));
     }
     prepare(&mut db, path)?;
-    let mut store = Store { db, in_turn: false, is_held: true, checked: Checked::default() };
+    let mut store =
+        Store { db, in_turn: false, is_held: true, checked: Checked::default(), acts_elsewhere: Vec::new() };
     let log_is_gone = store.meta("held")?.as_deref() == Some("yes") && !has_log;
     // A row that cannot be read is damage too, and is better found now than in the middle of a turn.
     let checked = store.check();

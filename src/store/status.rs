@@ -95,7 +95,8 @@ impl ReadOnly {
     /// [`StoreError`] when it cannot be read.
     pub fn open(folder: &Path) -> Result<Option<Self>, StoreError> {
         let path = folder.join("espejo.sqlite3");
-        if !path.exists() {
+        // A folder that may not be read is not one without a state: nobody shall take it for a mirror that is safe.
+        if !path.try_exists().map_err(|error| StoreError::Io(path.clone(), error.to_string()))? {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -109,6 +110,7 @@ impl ReadOnly {
                 in_turn: false,
                 is_held: false,
                 checked: super::Checked::default(),
+                acts_elsewhere: Vec::new(),
             }))),
             Err(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
@@ -332,6 +334,16 @@ mod tests {
             false,
         );
         check(|path| drop(Store::open(path.parent().unwrap()).unwrap()), true);
+    }
+
+    #[test]
+    fn a_state_that_may_not_be_looked_at_is_not_taken_for_none() {
+        let folder = tempfile::tempdir().unwrap();
+        // A file where the folder should be: root may look into every folder.
+        let place = folder.path().join("state");
+        std::fs::File::create(&place).unwrap();
+        let told = ReadOnly::open(&place).unwrap_err().to_string();
+        assert!(told.contains("state/espejo.sqlite3"), "{told}");
     }
 
     #[test]

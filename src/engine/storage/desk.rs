@@ -28,6 +28,9 @@ impl Desk<'_> {
     pub(super) fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
         let what = what.into();
         tracing::info!(path = %path, ?way, "{what}");
+        if way == Way::Up {
+            self.store.note_elsewhere(path, &what, self.now);
+        }
         self.happened.push(Happening { way, path: path.to_string(), what });
     }
 
