@@ -8,6 +8,7 @@ use super::flight::Written;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Blocks, Body, ContentHash, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp, semantically_equal,
+    undescribed,
 };
 use crate::store::{Act, ActKind, Side, Store, StoreError, Version};
 
@@ -94,7 +95,13 @@ pub fn in_own_words(store: &Store, page: &PageId, blocks: &Blocks) -> Result<Opt
         return Ok(None);
     };
     let Ok(split) = front_matter::split(&text) else { return Ok(None) };
-    Ok(Some(text[..split.body_start].to_owned() + &markdown::patch(split.body, &old, blocks)))
+    // Stand-ins may name another page's blocks: the text was a copy's once.
+    let body = if undescribed(&old).is_empty() && undescribed(blocks).is_empty() {
+        markdown::patch(split.body, &old, blocks)
+    } else {
+        markdown::render(blocks).text
+    };
+    Ok(Some(text[..split.body_start].to_owned() + &body))
 }
 
 impl Engine {
