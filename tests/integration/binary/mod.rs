@@ -16,6 +16,7 @@ mod machines;
 mod passes;
 mod past;
 mod refusals;
+mod returns;
 mod search;
 mod serve;
 mod setting_up;
