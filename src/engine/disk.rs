@@ -428,7 +428,8 @@ impl Engine {
         if known
             .is_some_and(|file| file.stamp == look.stamp && file.hash == Some(ContentHash::of(&look.bytes)))
         {
-            // What espejo itself has written, mostly.
+            // What espejo itself has written, mostly; or what was read a moment ago, and its page waits for this look.
+            known.and_then(|file| file.page.clone()).iter().for_each(|page| self.wake(page));
             return Ok(());
         }
         if let Some(seen) = self.lists.last_seen.get_mut(&look.path) {
