@@ -146,7 +146,7 @@ fn a_canvas_waits_for_room_and_says_so() {
     let bench = boards::bench(|world, space| there = Some(boards::kick_off(world, space)));
     let (board, ids) = there.expect("it was made");
     let Some(disk) = SmallDisk::at(&bench.root(), 1) else { return };
-    let daemon = bench.run_in_step();
+    let daemon = bench.run();
     let path = bench.board_file("Kick-off.canvas");
     bench.until("it is mirrored", || path.exists());
     disk.fill();
