@@ -18,8 +18,8 @@ use flate2::write::DeflateEncoder;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::query::{Query, Term};
-use super::rank::{Places, rank};
-use super::words::{Stems, lower, plain, words};
+use super::rank::rank;
+use super::words::{Stems, Wanted, lower, plain, words};
 
 /// "espf": told apart from any other SQLite file.
 const APPLICATION_ID: i64 = 0x6573_7066;
@@ -324,9 +324,9 @@ impl Index {
         }
         ids.sort_unstable();
         ids.dedup();
-        let stems = Stems::new();
+        let mut wanted = Wanted::new(query.stems());
         let mut matches =
-            ids.into_iter().map(|id| self.ranked(id, &query, &stems)).collect::<Result<Vec<_>, _>>()?;
+            ids.into_iter().map(|id| self.ranked(id, &query, &mut wanted)).collect::<Result<Vec<_>, _>>()?;
         matches.sort_by(|a, b| {
             b.rank.total_cmp(&a.rank).then_with(|| (&a.title, &a.path).cmp(&(&b.title, &b.path)))
         });
@@ -339,7 +339,7 @@ impl Index {
         Ok(Found { matches, more, to_come })
     }
 
-    fn ranked(&self, id: i64, query: &Query, stems: &Stems) -> rusqlite::Result<Match> {
+    fn ranked<'q>(&self, id: i64, query: &'q Query, wanted: &mut Wanted<'q>) -> rusqlite::Result<Match> {
         let text = self
             .db
             .prepare_cached("SELECT packed FROM texts WHERE id = ?1")?
@@ -358,7 +358,7 @@ impl Index {
                 title: titles.lines().next().unwrap_or_default().to_owned(),
                 path: row.get(3)?,
                 workspace: row.get(4)?,
-                rank: rank(query, &titles, &Places::new(&text, query, stems), stems),
+                rank: rank(query, &titles, &text, wanted),
                 text,
             })
         })

@@ -104,6 +104,11 @@ impl Query {
         wanted.flat_map(|term| term.ways.iter().flatten()).map(String::as_str)
     }
 
+    /// Whether words in a row are wanted.
+    pub(super) fn has_rows(&self) -> bool {
+        self.choices.iter().flat_map(|choice| &choice.wanted).any(|term| term.words.len() > 1)
+    }
+
     /// Every word that stands by itself, to learn of other stems that it may have.
     pub(super) fn terms_mut(&mut self) -> impl Iterator<Item = &mut Term> {
         self.choices.iter_mut().flat_map(|choice| choice.wanted.iter_mut().chain(&mut choice.excluded))

@@ -4,40 +4,44 @@
 use std::sync::LazyLock;
 
 use super::query::{Choice, Query, Term};
-use super::words::{Starts, Stems, lower, plain, words};
+use super::words::{Wanted, plain, words};
 
 /// What one occurrence is worth.
 const WEIGHT: f64 = 0.1;
 /// Of a word that occurs more often than this, the rest adds nothing that could be told apart.
 const OCCURRENCES_MAX: usize = 24;
 
-/// The words of a text that may be asked for, each with its place.
-pub(super) struct Places(Vec<(usize, String)>);
+/// Where the words that are asked for stand in a text, and which of their stems they have.
+struct Places<'q>(Vec<(usize, &'q str)>);
 
-impl Places {
-    /// Only words that begin like something that is asked for are worth stemming.
-    pub(super) fn new(text: &str, query: &Query, stems: &Stems) -> Self {
-        let starts = Starts::of(query.stems());
+impl<'q> Places<'q> {
+    /// Those of a text.
+    fn new(text: &str, query: &Query, wanted: &mut Wanted<'q>) -> Self {
+        // Words in a row may stand anywhere; of others what comes after these adds nothing.
+        let mut few = if query.has_rows() { usize::MAX } else { wanted.stems().len() };
+        let mut counts = vec![0; wanted.stems().len()];
         let mut found = Vec::new();
-        for (place, at) in words(text).enumerate().filter(|(_, at)| starts.may_be(&text[at.clone()])) {
-            let lower = lower(&text[at]);
-            let stem = stems.stem(&lower);
-            if let Some(bare) = stems.bare_stem(&lower, &stem) {
-                found.push((place, bare));
+        for (place, at) in words(text).enumerate() {
+            for stem in wanted.of(&text[at]) {
+                counts[*stem] += 1;
+                few -= usize::from(counts[*stem] == OCCURRENCES_MAX);
+                found.push((place, *stem));
             }
-            found.push((place, stem));
+            if few == 0 {
+                break;
+            }
         }
-        Self(found)
+        Self(found.into_iter().map(|(place, stem)| (place, wanted.stems()[stem])).collect())
     }
 
     fn of(&self, term: &Term) -> Vec<usize> {
         let is_at = |place: usize, stem: &str| {
             let from = self.0.partition_point(|(at, _)| *at < place);
-            self.0[from..].iter().take_while(|(at, _)| *at == place).any(|(_, found)| found == stem)
+            self.0[from..].iter().take_while(|(at, _)| *at == place).any(|(_, found)| *found == stem)
         };
         let begins = |way: &Vec<String>| {
             let (first, rest) = way.split_first()?;
-            let starts = self.0.iter().filter(|(_, stem)| stem == first).map(|(at, _)| *at);
+            let starts = self.0.iter().filter(|(_, stem)| *stem == first.as_str()).map(|(at, _)| *at);
             Some(
                 starts
                     .filter(|at| rest.iter().zip(at + 1..).all(|(stem, at)| is_at(at, stem)))
@@ -53,10 +57,11 @@ impl Places {
 }
 
 /// The rank of something with this title and this text.
-pub(super) fn rank(query: &Query, title: &str, text: &Places, stems: &Stems) -> f64 {
-    let worth = query.choices.iter().filter_map(|choice| worth(choice, text)).fold(0.0, f64::max);
+pub(super) fn rank<'q>(query: &'q Query, title: &str, text: &str, wanted: &mut Wanted<'q>) -> f64 {
+    let text = Places::new(text, query, wanted);
+    let worth = query.choices.iter().filter_map(|choice| worth(choice, &text)).fold(0.0, f64::max);
     let bare = plain(title);
-    let words = Places::new(title, query, stems);
+    let words = Places::new(title, query, wanted);
     let holds_all = |choice: &Choice| choice.wanted.iter().all(|term| !words.of(term).is_empty());
     let class = if bare.lines().any(|line| line == query.whole) {
         3.0
@@ -68,7 +73,7 @@ pub(super) fn rank(query: &Query, title: &str, text: &Places, stems: &Stems) -> 
     class + worth
 }
 
-fn worth(choice: &Choice, text: &Places) -> Option<f64> {
+fn worth(choice: &Choice, text: &Places<'_>) -> Option<f64> {
     let places: Vec<Vec<usize>> = choice.wanted.iter().map(|term| text.of(term)).collect();
     if places.iter().any(Vec::is_empty) {
         return None;
@@ -105,7 +110,6 @@ mod tests {
 
     #[test]
     fn better_is_higher() {
-        let stems = Stems::new();
         // For each query, (title, text) from the best to the worst.
         for (query, order) in [
             (
@@ -131,15 +135,30 @@ mod tests {
             ("\"plan de obra\"", &[("Un plan de obra", ""), ("x", "plan de obra"), ("x", "de obra plan")]),
         ] {
             let parsed = Query::new(query).unwrap();
-            let ranks: Vec<f64> = order
-                .iter()
-                .map(|(title, text)| rank(&parsed, title, &Places::new(text, &parsed, &stems), &stems))
-                .collect();
+            let mut wanted = Wanted::new(parsed.stems());
+            let ranks: Vec<f64> =
+                order.iter().map(|(title, text)| rank(&parsed, title, text, &mut wanted)).collect();
             assert!(
                 ranks.windows(2).all(|pair| pair[0] > pair[1] || pair[0] == pair[1] && pair[0] == 2.0),
                 "{query}: {ranks:?}"
             );
             assert!(ranks[0] > ranks[ranks.len() - 1]);
         }
+    }
+
+    #[test]
+    fn what_comes_after_the_occurrences_that_count_adds_nothing() {
+        let worth = |typed: &str, text: &str| {
+            let query = Query::new(typed).unwrap();
+            rank(&query, "x", text, &mut Wanted::new(query.stems()))
+        };
+        let enough = "plan obra ".repeat(OCCURRENCES_MAX);
+        for typed in ["plan", "plan obra", "plan OR obra"] {
+            assert_eq!(worth(typed, &enough), worth(typed, &enough.repeat(3)), "{typed}");
+        }
+        // Words in a row are found behind any number of them.
+        assert!(
+            worth("\"plan de obra\"", &format!("{enough} plan de obra")) > worth("\"plan de obra\"", &enough)
+        );
     }
 }

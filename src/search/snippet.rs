@@ -2,12 +2,14 @@
 //! whoever shows them can mark the words.
 
 use super::query::Query;
-use super::words::{Starts, Stems, lower, words};
+use super::words::{Wanted, words};
 
 /// As long as the service's snippets.
 const LENGTH: usize = 140;
 /// How many characters stand before the first word that was found.
 const BEFORE: usize = 30;
+/// Of a text with more words that were found, the best place is among those around the first ones.
+const HITS_MAX: usize = 200;
 
 /// A piece of a snippet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,20 +23,19 @@ pub struct Piece {
 /// The pieces of the best place of `text`, its beginning where no word of the query is in it; none for an empty text.
 #[must_use]
 pub fn snippet(text: &str, query: &Query) -> Vec<Piece> {
-    let stems = Stems::new();
-    let hits = hits(text, query, &stems);
+    let hits = hits(text, query);
     let chars: Vec<(usize, char)> = text.char_indices().collect();
     let char_at = |byte: usize| chars.partition_point(|(at, _)| *at < byte);
     let within = |from: usize| {
         let until = char_at(hits[from].0) + LENGTH - BEFORE;
         let inside = hits[from..].iter().take_while(|(at, ..)| char_at(*at) < until);
-        let mut different: Vec<&str> = inside.map(|(.., stem)| stem.as_str()).collect();
+        let mut different: Vec<&str> = inside.map(|(.., stem)| *stem).collect();
         different.sort_unstable();
         different.dedup();
         different.len()
     };
     // The first of those places that show the most different words.
-    let best = (0..hits.len().min(200)).rev().max_by_key(|from| within(*from));
+    let best = (0..hits.len().min(HITS_MAX)).rev().max_by_key(|from| within(*from));
     let first = best.map_or(0, |from| char_at(hits[from].0));
     let mut start = first.saturating_sub(BEFORE);
     if start > 0 {
@@ -72,19 +73,14 @@ pub fn snippet(text: &str, query: &Query) -> Vec<Piece> {
     pieces
 }
 
-fn hits(text: &str, query: &Query, stems: &Stems) -> Vec<(usize, usize, String)> {
-    let wanted: Vec<&str> = query.stems().collect();
-    let is_wanted = |stem: &str| wanted.contains(&stem);
-    let starts = Starts::of(query.stems());
-    words(text)
-        .filter(|at| starts.may_be(&text[at.clone()]))
-        .filter_map(|at| {
-            let lower = lower(&text[at.clone()]);
-            let stem = stems.stem(&lower);
-            let bare = || stems.bare_stem(&lower, &stem).is_some_and(|bare| is_wanted(&bare));
-            (is_wanted(&stem) || bare()).then_some((at.start, at.end, stem))
-        })
-        .collect()
+fn hits<'q>(text: &str, query: &'q Query) -> Vec<(usize, usize, &'q str)> {
+    let mut wanted = Wanted::new(query.stems());
+    let found = words(text).filter_map(|at| {
+        let stem = *wanted.of(&text[at.clone()]).first()?;
+        Some((at.start, at.end, stem))
+    });
+    let found: Vec<_> = found.take(HITS_MAX + LENGTH).collect();
+    found.into_iter().map(|(start, end, stem)| (start, end, wanted.stems()[stem])).collect()
 }
 
 /// Every run of blanks and what cannot be seen as one space, and the end of a line as a dot between spaces; those at the

@@ -1,5 +1,6 @@
 //! Words as a search compares them: cut out of a text, in lower case, by their Spanish stem, without accents but for the ñ.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use frostem::{Algorithm, Stemmer};
@@ -102,12 +103,52 @@ fn bare(c: char) -> Option<char> {
     })
 }
 
+/// Which words have a stem that is looked for. Of the forms of words that texts are full of each is stemmed once.
+pub(super) struct Wanted<'q> {
+    wanted: Vec<&'q str>,
+    starts: Starts<'q>,
+    stems: Stems,
+    met: BTreeMap<String, Vec<usize>>,
+}
+
+impl<'q> Wanted<'q> {
+    /// For these stems, as [`Stems::stem`] makes them.
+    pub(super) fn new(stems: impl Iterator<Item = &'q str>) -> Self {
+        let mut wanted: Vec<&str> = stems.collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let starts = Starts::of(wanted.iter().copied());
+        Self { wanted, starts, stems: Stems::new(), met: BTreeMap::new() }
+    }
+
+    /// What is looked for, each once.
+    pub(super) fn stems(&self) -> &[&'q str] {
+        &self.wanted
+    }
+
+    /// Which of [`Wanted::stems`] this word of a text has: its stem, and the one it would have without its accents.
+    pub(super) fn of(&mut self, word: &str) -> &[usize] {
+        if !self.starts.may_be(word) {
+            return &[];
+        }
+        if !self.met.contains_key(word) {
+            let lower = lower(word);
+            let stem = self.stems.stem(&lower);
+            let bare = self.stems.bare_stem(&lower, &stem);
+            let is_one =
+                |at: &usize| [Some(stem.as_str()), bare.as_deref()].contains(&Some(self.wanted[*at]));
+            self.met.insert(word.to_owned(), (0..self.wanted.len()).filter(is_one).collect());
+        }
+        self.met.get(word).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// How words begin whose stems may be among some.
-pub(super) struct Starts<'a>(Vec<&'a str>);
+struct Starts<'a>(Vec<&'a str>);
 
 impl<'a> Starts<'a> {
     /// Of these stems, as [`Stems::stem`] makes them.
-    pub(super) fn of(stems: impl Iterator<Item = &'a str>) -> Self {
+    fn of(stems: impl Iterator<Item = &'a str>) -> Self {
         let start = |stem: &'a str| {
             let end = stem.char_indices().nth(3).map_or(stem.len(), |(at, _)| at);
             &stem[..end]
@@ -117,7 +158,7 @@ impl<'a> Starts<'a> {
 
     /// Whether it is worth stemming a word: but for accents a Spanish stem changes none of the first three letters. Where
     /// that is not easily told it may be.
-    pub(super) fn may_be(&self, word: &str) -> bool {
+    fn may_be(&self, word: &str) -> bool {
         self.0.iter().any(|start| {
             let mut letters = word.chars();
             for wanted in start.chars() {
