@@ -1,7 +1,10 @@
 //! What files say and shall say: reading blocks out of them, writing pages into them, splicing changes.
 
+use std::collections::BTreeMap;
+
 use super::flight::{Purpose, Written};
 use super::history::in_own_words;
+use super::watch::words::lines;
 use super::{Engine, Reading, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
@@ -20,19 +23,25 @@ impl Engine {
         let text_hash = ContentHash::of(&look.bytes);
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(()) };
         let Ok(split) = front_matter::split(text) else { return Ok(()) };
+        let mut node = node;
         if let Some(writing) = self.writing.get(page).cloned() {
             self.end_writing(page)?;
-            if writing.text == text_hash && node.base.is_some() {
-                // The last run was killed between this write and its record: the file stands for what was written.
-                let front_title = file.front_title;
-                return self.edit_page(page, |node| {
-                    if let Some(base) = &mut node.base {
-                        base.body = writing.body;
-                        base.text = Some(text_hash);
-                        base.icon = writing.icon;
-                        base.front_title = front_title;
-                    }
-                });
+            // The last run was killed between this write and its record.
+            let stands = writing.text == text_hash;
+            if let Some(mut base) = node.base.clone()
+                && (stands || self.rests_on(&writing, base.body, split.body)?)
+            {
+                base.body = writing.body;
+                base.text = Some(writing.text);
+                base.icon = writing.icon;
+                if stands {
+                    base.front_title = file.front_title.clone();
+                }
+                node.base = Some(base.clone());
+                self.edit_page(page, |node| node.base = Some(base))?;
+                if stands {
+                    return Ok(());
+                }
             }
         }
         if node.base.as_ref().is_some_and(|base| base.text == Some(text_hash))
@@ -89,6 +98,20 @@ impl Engine {
         let json = Body::json(&body.blocks).into();
         self.moment(page).reading = Some(Reading { text: text_hash, body: body.hash, json });
         Ok(())
+    }
+
+    /// Whether a text is one that was written but not noted, and edited since: it has every word that the write brought,
+    /// and none that it took away, so that no word is taken for a person's that was the service's, nor for deleted.
+    fn rests_on(&self, writing: &Writing, base: ContentHash, text: &str) -> Result<bool, StoreError> {
+        let lines = |body| Ok::<_, StoreError>(lines(&self.store.body(body)?.unwrap_or_default()));
+        let (before, after) = (lines(base)?, lines(writing.body)?);
+        let (before, after, now) = (counted(&before), counted(&after), counted(text));
+        let count = |words: &BTreeMap<&str, usize>, word| words.get(word).copied().unwrap_or(0);
+        let mut changed = before.keys().chain(after.keys()).filter_map(|word| {
+            let (was, is) = (count(&before, word), count(&after, word));
+            (was != is).then(|| if is > was { count(&now, word) >= is } else { count(&now, word) <= is })
+        });
+        Ok(changed.next().is_some_and(|first| first && changed.all(|same| same)))
     }
 
     /// What may be created in a page's workspace: what the API describes, what the config names, and what is known to
@@ -369,4 +392,13 @@ fn wanted_front_title(file: &LocalFile, path: &MirrorPath, title: &str) -> Optio
 pub(super) fn front_is_stale(file: &LocalFile, path: &MirrorPath, node: &Node) -> bool {
     let foreign_id = file.claims.as_ref().is_some_and(|claims| *claims != node.id);
     foreign_id || file.front_title != wanted_front_title(file, path, &node.remote.title)
+}
+
+/// How often each word stands in a text.
+fn counted(text: &str) -> BTreeMap<&str, usize> {
+    let mut words = BTreeMap::new();
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        *words.entry(word).or_default() += 1;
+    }
+    words
 }

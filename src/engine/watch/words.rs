@@ -50,8 +50,7 @@ fn cell(word: &str) -> usize {
 
 /// The words of blocks that any search takes for one word each, in lower case: between spaces, and of letters and digits.
 pub(crate) fn words(blocks: &[Value]) -> BTreeSet<String> {
-    let mut lines = String::new();
-    blocks.iter().for_each(|block| add_lines(block, &mut lines));
+    let lines = lines(blocks);
     let bare = lines.split_whitespace().map(|word| word.trim_matches(|c| ",.;:!?¡¿()\"'«»".contains(c)));
     let fits = |word: &&str| {
         let long = word.chars().count();
@@ -60,6 +59,13 @@ pub(crate) fn words(blocks: &[Value]) -> BTreeSet<String> {
                 || (word.bytes().all(|b| b.is_ascii_digit()) && DIGITS.contains(&long)))
     };
     bare.filter(fits).map(str::to_lowercase).collect()
+}
+
+/// What blocks say, a line for each.
+pub(crate) fn lines(blocks: &[Value]) -> String {
+    let mut lines = String::new();
+    blocks.iter().for_each(|block| add_lines(block, &mut lines));
+    lines
 }
 
 /// A line for each block: styled runs of one word stand beside each other.

@@ -3,7 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use espejo::model::Body;
+use espejo::store::{Store, Writing};
 use rustix::process::Signal;
+use serde_json::json;
 
 use super::agreement::is_conflict_copy;
 use super::bench::{Bench, append, paragraph, save, save_bytes, side_by_side, words};
@@ -300,6 +303,40 @@ fn a_log_that_is_gone_and_an_old_copy_of_the_state_double_and_lose_nothing() {
         assert_eq!(after, before, "{how}: {}", bench.seen());
         bench.rests();
     });
+}
+
+#[test]
+fn an_edit_of_what_was_written_but_never_noted_doubles_nothing() {
+    let bench = bench();
+    bench.run_in_step().stop();
+    let id = bench.id("Page 1");
+    let agreed = |bench: &Bench| {
+        let mut store = Store::open(&bench.state()).unwrap().store;
+        let node = store.load().unwrap().pages.remove(&id).unwrap();
+        (store, node)
+    };
+    let before = agreed(&bench).1.base.unwrap();
+    let blocks = vec![paragraph("a", "words"), paragraph("b", "said in the app")];
+    bench.world().app_edit(&id, blocks.clone());
+    bench.sync();
+    // As after a crash between the write and its record.
+    let (mut store, mut node) = agreed(&bench);
+    let now = node.base.replace(before).unwrap();
+    assert_eq!(now.body, Body::of(blocks).hash);
+    let written = Writing { page: id.clone(), text: now.text.unwrap(), body: now.body, icon: None };
+    store.save_writing(&written).unwrap();
+    store.save_page(&node).unwrap();
+    store.commit().unwrap();
+    drop(store);
+    let text = bench.text("Page 1.md");
+    save(&bench.page("Page 1.md"), &text.replace("said in", "said and edited in"));
+    let daemon = bench.run();
+    bench.until("the edit is sent", || words(&bench.content("Page 1")).contains("edited"));
+    bench.until_in_step();
+    let content = bench.content("Page 1");
+    assert_eq!((content.len(), &content[1]["id"]), (2, &json!("b")), "{content:?}");
+    assert!(words(&content).contains("said and edited in the app"), "{content:?}");
+    bench.rest(daemon);
 }
 
 #[test]
