@@ -167,8 +167,8 @@ struct Moment {
     wanted: u64,
     /// How often the service has refused to delete it.
     undeletable: u32,
-    /// What its file stands for.
-    reading: Option<Reading>,
+    /// What its file stands for; of most files that is what was agreed on, and nothing is held here.
+    reading: Option<Box<Reading>>,
     /// Failures in a row, and until when it waits.
     failures: u32,
     retry_at: Timestamp,

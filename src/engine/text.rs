@@ -96,7 +96,7 @@ impl Engine {
             }
         }
         let json = Body::json(&body.blocks).into();
-        self.moment(page).reading = Some(Reading { text: text_hash, body: body.hash, json });
+        self.moment(page).reading = Some(Box::new(Reading { text: text_hash, body: body.hash, json }));
         Ok(())
     }
 

@@ -185,7 +185,7 @@ impl Storage {
             Some(_) => self.here(desk, node),
             None => (Here::Unclear, None),
         };
-        let fetched = self.moments.get(id).and_then(|moment| moment.fetched.as_ref());
+        let fetched = self.moments.get(id).and_then(|moment| moment.fetched.as_deref());
         let is_current = |fetched: &Fetched| {
             fetched.attachment == node.remote.attachment && fetched.size == node.remote.size
         };
@@ -230,7 +230,7 @@ impl Storage {
                 }
             },
         };
-        let content = self.moments.get(id)?.fetched.clone()?;
+        let content = self.moments.get(id)?.fetched.as_deref()?.clone();
         let part = Part::of(id, &content.attachment, content.size);
         let instead_of = node.base.as_ref().map(|base| base.stamp);
         let place = StorageEffect::Place { part, hash: content.hash, to: to.clone(), instead_of };

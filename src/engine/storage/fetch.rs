@@ -31,7 +31,7 @@ impl Storage {
             return None;
         }
         let linked = self.stirring().find(|(id, moment)| {
-            moment.link.as_ref().is_some_and(|(_, until)| *until > desk.now)
+            moment.is_linked(desk.now)
                 && moment.retry_at <= desk.now
                 && !self.is_unsettled(id)
                 && self.wants.wants_fetch(id)
@@ -56,17 +56,14 @@ impl Storage {
     /// The next file whose link is asked for: those of one folder together, in the service's order.
     fn next_link(&self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
         // A link is asked for when it can be used.
-        let linked = self.stirring().filter(|(id, moment)| {
-            moment.link.as_ref().is_some_and(|(_, until)| *until > desk.now) && !self.is_busy(id)
-        });
+        let linked = self.stirring().filter(|(id, moment)| moment.is_linked(desk.now) && !self.is_busy(id));
         let full = self.fetching() + linked.count() >= AT_ONCE;
         if full || !Rests::over(self.rests.disk.as_ref(), desk.now) {
             return None;
         }
         let id = self.wants.fetches().find(|id| {
             let moment = self.moments.get(*id);
-            let linked =
-                moment.and_then(|moment| moment.link.as_ref()).is_some_and(|(_, until)| *until > desk.now);
+            let linked = moment.is_some_and(|moment| moment.is_linked(desk.now));
             let waits = moment.is_some_and(|moment| moment.retry_at > desk.now);
             !linked && !waits && !self.is_unsettled(id)
         });
@@ -120,7 +117,7 @@ impl Storage {
                     self.moment(id).hidden = true;
                 }
                 let moment = self.moment(id);
-                moment.link = Some((link, now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000))));
+                moment.link = Some(Box::new((link, now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000)))));
                 if node.seen == Seen::Listed {
                     moment.retry_at = Timestamp::default();
                 }
@@ -173,7 +170,7 @@ impl Storage {
         let moment = self.moment(id);
         match result {
             Ok(Downloaded { hash }) => {
-                moment.fetched = Some(Fetched { attachment: attachment.clone(), size, hash });
+                moment.fetched = Some(Box::new(Fetched { attachment: attachment.clone(), size, hash }));
                 moment.link = None;
                 moment.failures = 0;
                 moment.refused_links = 0;

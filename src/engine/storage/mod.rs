@@ -111,7 +111,8 @@ struct Moment {
     retry_at: Timestamp,
     /// Why it does not get on, once that has been so for a while.
     trouble: Option<String>,
-    link: Option<(Link, Timestamp)>,
+    /// Boxed, as what follows: few of the files have one at a time.
+    link: Option<Box<(Link, Timestamp)>>,
     /// A link was just asked for and is refused: not to be asked for again at once.
     refused_links: u32,
     /// How much of a download is there.
@@ -121,7 +122,7 @@ struct Moment {
     act_at: Timestamp,
     /// Shown by itself, and in no list.
     hidden: bool,
-    fetched: Option<Fetched>,
+    fetched: Option<Box<Fetched>>,
     /// When a changed file of this name was last kept beside.
     set_aside_at: Option<Timestamp>,
     /// Its content was found to differ from what was downloaded, without any sign of an edit.
@@ -132,6 +133,11 @@ struct Moment {
 }
 
 impl Moment {
+    /// Whether there is a link for its content that is good yet.
+    fn is_linked(&self, now: Timestamp) -> bool {
+        self.link.as_ref().is_some_and(|link| link.1 > now)
+    }
+
     /// Whether something may come of it without an event about its file.
     fn stirs(&self, now: Timestamp) -> bool {
         self.link.is_some() || self.retry_at > now || matches!(self.local, local::Local::Suspect(_))
