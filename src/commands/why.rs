@@ -101,7 +101,9 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
     let mut state = ReadOnly::open(&config.state_dir)?;
     let row = match &mut state {
         Some(state) => {
-            match all_rows(state)?.into_iter().find(|row| row.path.as_deref() == Some(place.as_str())) {
+            let here = all_rows(state)?.into_iter().filter(|row| row.path.as_deref() == Some(place.as_str()));
+            // What is there, rather than what was.
+            match here.min_by_key(|row| row.state == "deleted") {
                 None => stored_row(state, &place)?,
                 found => found,
             }
@@ -167,6 +169,12 @@ fn stored_row(state: &mut ReadOnly, place: &MirrorPath) -> Result<Option<ItemRow
 fn words(row: &ItemRow, outlook: Option<&Outlook>, running: bool, now: Timestamp) -> (&'static str, String) {
     if row.id.is_none() {
         return ("new", "it is a new file that is not at the service yet".to_owned());
+    }
+    if row.state == "deleted" {
+        return (
+            "deleted",
+            "its file is gone here and its page is not; espejo status says what waits".to_owned(),
+        );
     }
     if !running {
         return ("stopped", "espejo is not running; espejo run or espejo sync looks at it".to_owned());

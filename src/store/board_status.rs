@@ -77,7 +77,7 @@ impl ReadOnly {
                 kind: kind_of(&node.id),
                 id: Some(node.id.own_id().to_owned()),
                 workspace: node.workspace.as_ref().map(ToString::to_string),
-                path: node.file.as_ref().map(ToString::to_string),
+                path: node.file.as_ref().or(node.missing_from.as_ref()).map(ToString::to_string),
                 title: deck.map_or_else(|| node.name.clone(), |deck: &DeckNode| deck.seen.name.clone()),
                 state: state_of(node, file),
                 checked_at: Some(node.poll.last).filter(|at| at.0 > 0),

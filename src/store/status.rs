@@ -64,7 +64,7 @@ pub struct ItemRow {
     pub id: Option<String>,
     /// Its workspace, where known; a presentation is in none.
     pub workspace: Option<String>,
-    /// Its file or folder, where there is one.
+    /// Its file or folder, or where that was last, if there ever was one.
     pub path: Option<String>,
     /// Its title or name; a slide has its presentation's.
     pub title: String,
@@ -77,8 +77,8 @@ pub struct ItemRow {
 /// What `list` shows of a page, without reading the trees: its state is that of its text, its name or its place. Joined
 /// with its file outside: SQLite looks each up, which takes longer than reading them all.
 const PAGE_ROWS: &str =
-    "SELECT id, workspace, file, remote_title, poll_last, parked_why IS NOT NULL, base_body IS NULL,
-    base_text, file IS NOT base_path, remote_body IS NOT base_body FROM pages";
+    "SELECT id, workspace, coalesce(file, base_path), remote_title, poll_last, parked_why IS NOT NULL, base_body IS NULL,
+    base_text, file IS NOT base_path, remote_body IS NOT base_body, file IS NULL FROM pages";
 const FILE_ROWS: &str = "SELECT path, hash, problem IS NOT NULL, page IS NULL FROM files ORDER BY path";
 
 /// A row of [`FILE_ROWS`] without its path.
@@ -258,7 +258,9 @@ impl ReadOnly {
             db.prepare_cached(FILE_ROWS)?.query_and_then([], file)?.collect::<Result<_, _>>()?;
         let page = |row: &Row<'_>| -> Result<ItemRow, StoreError> {
             let path: Option<String> = row.get(2)?;
-            let file = path.as_ref().and_then(|path| files.get(path));
+            let is_missing: bool = row.get(10)?;
+            // Where a file is missing, another may have taken its place.
+            let file = path.as_ref().filter(|_| !is_missing).and_then(|path| files.get(path));
             let (is_parked, is_unread): (bool, bool) = (row.get(5)?, row.get(6)?);
             let (is_elsewhere, is_stale): (bool, bool) = (row.get(8)?, row.get(9)?);
             let text = optional_hash(row, 7)?;

@@ -40,8 +40,8 @@ pub(super) async fn search(
     if names.is_empty() {
         bail!("no workspace is mirrored yet: run espejo sync or espejo run first");
     }
-    let mirrored: BTreeMap<String, String> =
-        list::all_rows(&mut state)?.into_iter().filter_map(|row| row.id.zip(row.path)).collect();
+    let here = list::all_rows(&mut state)?.into_iter().filter(|row| row.state != "deleted");
+    let mirrored: BTreeMap<String, String> = here.filter_map(|row| row.id.zip(row.path)).collect();
     drop(state);
     // Which kinds are wanted is chosen here, so all of them are asked for then.
     let limit = if asked.kinds.is_empty() { u8::try_from(asked.limit)? } else { crate::model::HITS_MAX };

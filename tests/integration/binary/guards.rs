@@ -147,6 +147,11 @@ fn deleting_everything_in_the_tree_waits_for_approval() {
     let told = bench.tell(&["sync"]);
     assert_eq!(told.code, 3, "{told:?}");
     assert_eq!(bench.writes(), Vec::<String>::new());
+    // Each is still called by the name that its file had.
+    let page = "Equipo/Pages/Page 0/Below.md";
+    assert!(bench.list().iter().any(|row| row["path"] == page && row["state"] == "deleted"));
+    let told = bench.tell(&["why", bench.page("Page 0/Below.md").to_str().unwrap()]);
+    assert!(told.code == 0 && told.out.contains("its file is gone here and its page is not"), "{told:?}");
     let told = bench.tell(&["approve"]);
     assert_eq!(told.code, 0, "{told:?}");
     let daemon = bench.run();
