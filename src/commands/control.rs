@@ -72,6 +72,7 @@ pub enum Ask {
 #[serde(default)]
 pub struct Step {
     mirrored: usize,
+    held: usize,
     listed: usize,
     looked: usize,
     requests_last_minute: usize,
@@ -91,6 +92,7 @@ pub struct Step {
 struct Stored {
     files: usize,
     bytes: u64,
+    held: usize,
     listed: usize,
     listed_bytes: u64,
     arriving: u64,
@@ -100,15 +102,16 @@ struct Stored {
 
 impl Stored {
     fn of(summary: &StorageSummary) -> Self {
-        let StorageSummary { files, bytes, listed, listed_bytes, arriving, folders_left, checked, .. } =
-            *summary;
-        Self { files, bytes, listed, listed_bytes, arriving, folders_left, checked }
+        let StorageSummary {
+            files, bytes, held, listed, listed_bytes, arriving, folders_left, checked, ..
+        } = *summary;
+        Self { files, bytes, held, listed, listed_bytes, arriving, folders_left, checked }
     }
 
     fn tell(&self) -> StorageSummary {
-        let Self { files, bytes, listed, listed_bytes, arriving, folders_left, checked } = *self;
+        let Self { files, bytes, held, listed, listed_bytes, arriving, folders_left, checked } = *self;
         let rest = StorageSummary::default();
-        StorageSummary { files, bytes, listed, listed_bytes, arriving, folders_left, checked, ..rest }
+        StorageSummary { files, bytes, held, listed, listed_bytes, arriving, folders_left, checked, ..rest }
     }
 }
 
@@ -121,6 +124,7 @@ impl Step {
         let needs = summary.attention.iter();
         Self {
             mirrored: summary.mirrored,
+            held: summary.held,
             listed: summary.listed,
             looked: summary.looked,
             requests_last_minute: summary.requests_last_minute,
@@ -142,6 +146,7 @@ impl Step {
         let needs = self.attention.into_iter();
         pass.summary = Summary {
             mirrored: self.mirrored,
+            held: self.held,
             listed: self.listed,
             looked: self.looked,
             requests_last_minute: self.requests_last_minute,
@@ -390,6 +395,7 @@ mod tests {
             let mut pass = Pass::new(0, Timestamp(0));
             pass.summary = Summary {
                 mirrored: 3,
+                held: 1,
                 listed: 5,
                 looked: 4,
                 requests_last_minute: 7,
@@ -404,6 +410,7 @@ mod tests {
             pass.summary.storage = StorageSummary {
                 files: 10,
                 bytes: 11,
+                held: 17,
                 listed: 12,
                 listed_bytes: 13,
                 arriving: 14,

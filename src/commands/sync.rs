@@ -153,17 +153,23 @@ pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
 }
 
 fn last_line(pass: &Pass) -> String {
-    let mut pages = output::count(pass.summary.mirrored as u64, "page", "pages");
-    let storage = &pass.summary.storage;
+    let summary = &pass.summary;
+    let storage = &summary.storage;
+    let mut what = output::count(summary.mirrored.saturating_sub(summary.held) as u64, "page", "pages");
     if storage.listed > 0 {
         let files = output::count(storage.files as u64, "stored file", "stored files");
-        pages.push_str(&format!(" and {files} ({})", output::bytes(storage.bytes)));
+        what.push_str(&format!(" and {files} ({})", output::bytes(storage.bytes)));
+    }
+    what.push_str(" in step");
+    let held = summary.held + storage.held;
+    if held > 0 {
+        what.push_str(&format!(", {} held back", output::grouped(held as u64)));
     }
     if pass.sent + pass.received == 0 {
-        return format!("{pages} in step, nothing to do");
+        return if held > 0 { what } else { format!("{what}, nothing to do") };
     }
     format!(
-        "{pages} in step: {} sent, {} received",
+        "{what}: {} sent, {} received",
         output::count(pass.sent, "change", "changes"),
         output::grouped(pass.received)
     )
@@ -185,5 +191,30 @@ impl Observer for Watching {
 
     fn wakeup(&self) -> Option<Duration> {
         Some(self.progress.wakeup().unwrap_or(Duration::from_secs(1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{StorageSummary, Summary};
+
+    fn check(summary: Summary, sent: u64, told: &str) {
+        let mut pass = Pass::new(0, Timestamp(0));
+        (pass.summary, pass.sent) = (summary, sent);
+        assert_eq!(last_line(&pass), told);
+    }
+
+    #[test]
+    fn what_is_held_is_not_called_in_step() {
+        let pages = |mirrored, held| Summary { mirrored, held, ..Summary::default() };
+        check(pages(12, 0), 0, "12 pages in step, nothing to do");
+        check(pages(12, 0), 2, "12 pages in step: 2 changes sent, 0 received");
+        check(pages(12, 11), 0, "1 page in step, 11 held back");
+        check(pages(12, 1), 1, "11 pages in step, 1 held back: 1 change sent, 0 received");
+        let storage =
+            StorageSummary { files: 3, bytes: 2_000, held: 4, listed: 7, ..StorageSummary::default() };
+        let told = "11 pages and 3 stored files (2 kB) in step, 5 held back";
+        check(Summary { storage, ..pages(12, 1) }, 0, told);
     }
 }

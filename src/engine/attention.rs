@@ -1,7 +1,7 @@
 //! What needs a person, and the numbers that say how far everything is.
 
 use super::Engine;
-use crate::model::{PageId, Presence, Timestamp};
+use crate::model::{Node, PageId, Presence, Timestamp};
 use crate::store::{Attention, StoreError};
 
 /// How long something that was told once is shown.
@@ -36,6 +36,8 @@ impl Board {
 pub struct Summary {
     /// Pages whose file and body have agreed.
     pub mirrored: usize,
+    /// Of these, pages that are not in step once nothing is pending: what is held, refused or must be mended.
+    pub held: usize,
     /// Pages that the service lists.
     pub listed: usize,
     /// Pages whose body has been looked at in this full pass (or ever, without one).
@@ -255,6 +257,17 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether a page that was mirrored waits for a person, or for what one side does not allow now.
+    fn is_held(&self, node: &Node) -> bool {
+        let is_held_back = |moment: &super::Moment| moment.held.is_some();
+        node.base.is_some()
+            && (node.file.is_none()
+                || node.parked.is_some()
+                || node.remote.presence != Presence::Listed
+                || self.trees.file_of(node).is_some_and(|file| file.problem.is_some())
+                || self.moments.get(&node.id).is_some_and(is_held_back))
+    }
+
     /// Where everything stands now.
     ///
     /// # Errors
@@ -299,6 +312,7 @@ impl Engine {
         let left = i64::try_from(left).unwrap_or(0);
         Ok(Summary {
             mirrored: self.trees.mirrored(),
+            held: self.trees.pages.values().filter(|node| self.is_held(node)).count(),
             listed,
             looked,
             pending: pending + boards.pending,

@@ -12,6 +12,8 @@ pub struct StorageSummary {
     pub files: usize,
     /// Their bytes.
     pub bytes: u64,
+    /// Files that left one side and stay on the other.
+    pub held: usize,
     /// Files that the service lists.
     pub listed: usize,
     /// Their bytes.
@@ -52,7 +54,9 @@ impl Storage {
             }
             if let Some(base) = &node.base {
                 let current = base.attachment == node.remote.attachment && base.size == node.remote.size;
-                if current && node.seen == Seen::Listed {
+                let is_here = !self.is_missing_here(&node.remote.id);
+                summary.held += usize::from(self.is_leaving(node) || !is_here);
+                if current && node.seen == Seen::Listed && is_here {
                     summary.files += 1;
                     summary.bytes += base.size;
                     let checked =

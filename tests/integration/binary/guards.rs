@@ -146,6 +146,7 @@ fn deleting_everything_in_the_tree_waits_for_approval() {
     daemon.stop();
     let told = bench.tell(&["sync"]);
     assert_eq!(told.code, 3, "{told:?}");
+    assert!(told.out.starts_with("0 pages in step, 40 held back; 1 thing needs you\n"), "{told:?}");
     assert_eq!(bench.writes(), Vec::<String>::new());
     // Each is still called by the name that its file had.
     let page = "Equipo/Pages/Page 0/Below.md";
