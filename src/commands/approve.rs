@@ -1,21 +1,23 @@
 //! `espejo approve`: lets through what a guard holds, in the running daemon or for the next run.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
 use super::control::{self, Ask};
+use super::past::base_path;
 use super::{run, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::place_in;
-use crate::model::{Event, MirrorPath, Request};
+use crate::model::{CanvasNode, DeckNode, Event, MirrorPath, Node, Presence, Request, Seen, folder_of};
+use crate::store::{Attention, Loaded, LoadedBoards, ReadOnly, StoredStorage};
 
 /// Approves what is held at `paths`, or everything.
 ///
 /// # Errors
-/// One sentence, when a path is not in the mirror or the state cannot be used.
+/// One sentence, when a path is not in the mirror, nothing is held at it, or the state cannot be used.
 pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Result<Exit> {
     let mut places: Vec<MirrorPath> = Vec::new();
     for path in paths {
@@ -24,17 +26,105 @@ pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Res
             None => bail!("{} is not in the mirror {}", path.display(), config.root.display()),
         }
     }
+    if places.iter().any(MirrorPath::is_root) {
+        places.clear();
+    }
+    let Some(mut state) = ReadOnly::open(&config.state_dir)? else {
+        bail!("there is no mirror yet: run espejo sync or espejo run first");
+    };
+    let held = Held::read(&mut state, &config.root)?;
+    drop(state);
+    for place in &mut places {
+        match held.meant(place) {
+            Some(meant) => *place = meant,
+            None => bail!("nothing is held at {place}; espejo status shows what is"),
+        }
+    }
+    let done = match (places.is_empty(), held.is_any(), held.attention.is_empty()) {
+        (false, ..) | (_, true, _) => "approved",
+        (_, _, false) => "nothing is held; what was refused is tried again",
+        (_, _, true) => {
+            writeln!(out, "nothing is held")?;
+            return Ok(Exit::Done);
+        }
+    };
     if run::is_running(&config.state_dir) {
         control::ask(&config.state_dir, &Ask::Approve(places.iter().map(ToString::to_string).collect()))
             .await?;
-        writeln!(out, "approved; the running espejo goes on with it")?;
+        writeln!(out, "{done}; the running espejo goes on with it")?;
         return Ok(Exit::Done);
-    }
-    if !config.state_dir.join("espejo.sqlite3").exists() {
-        bail!("there is no mirror yet: run espejo sync or espejo run first");
     }
     let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
     engine.handle(Event::Asked(Request::Approve(places)), clock())?;
-    writeln!(out, "approved; the next espejo sync or espejo run goes on with it")?;
+    writeln!(out, "{done}; the next espejo sync or espejo run goes on with it")?;
     Ok(Exit::Done)
+}
+
+/// What an approval would let through.
+struct Held {
+    attention: Vec<Attention>,
+    /// What left one of the sides, or waits as it is.
+    places: Vec<MirrorPath>,
+}
+
+impl Held {
+    fn read(state: &mut ReadOnly, root: &Path) -> Result<Self> {
+        let mut places = pages(&state.load()?);
+        places.extend(canvases(&state.boards()?));
+        places.extend(stored(&state.storage()?, root));
+        Ok(Self { attention: state.attention()?, places })
+    }
+
+    fn is_any(&self) -> bool {
+        !self.places.is_empty() || self.attention.iter().any(|need| need.action.contains("espejo approve"))
+    }
+
+    /// The place that a person means by `typed`, where something is held or was refused; `.md` may be left out.
+    fn meant(&self, typed: &MirrorPath) -> Option<MirrorPath> {
+        let page = typed.parent().and_then(|up| up.join(&format!("{}.md", typed.name())).ok());
+        [Some(typed.clone()), page].into_iter().flatten().find(|place| self.is_at(place))
+    }
+
+    fn is_at(&self, place: &MirrorPath) -> bool {
+        let beneath = |path: &MirrorPath| {
+            path.is_within(place) || folder_of(place).is_some_and(|folder| path.is_within(&folder))
+        };
+        self.places.iter().any(beneath)
+            || self.attention.iter().any(|need| MirrorPath::new(&need.path).is_ok_and(|path| beneath(&path)))
+    }
+}
+
+fn pages(loaded: &Loaded) -> Vec<MirrorPath> {
+    let waits = |node: &&Node| {
+        let file = node.file.as_ref().and_then(|path| loaded.files.get(path));
+        let gone = node.remote.presence != Presence::Listed || node.missing_since.is_some();
+        node.base.is_some() && (gone || file.is_some_and(|file| file.problem.is_some()))
+    };
+    loaded.pages.values().filter(waits).filter_map(base_path).cloned().collect()
+}
+
+fn canvases(loaded: &LoadedBoards) -> Vec<MirrorPath> {
+    let waits = |node: &&CanvasNode| {
+        let file = node.file.as_ref().and_then(|path| loaded.files.get(path));
+        let gone = node.presence != Presence::Listed || node.missing_since.is_some();
+        node.base.is_some() && (gone || file.is_some_and(|file| file.problem.is_some()))
+    };
+    let place = |node: &CanvasNode| node.file.as_ref().or(node.missing_from.as_ref()).cloned();
+    let decks = loaded.decks.values().filter(|deck| {
+        deck.listed_at.0 > 0 && (deck.presence != Presence::Listed || deck.missing_since.is_some())
+    });
+    let folder =
+        |deck: &DeckNode| MirrorPath::new(&format!("Presentations/{}", deck.folder.as_deref()?)).ok();
+    let canvases = loaded.canvases.values().filter(waits).filter_map(place);
+    canvases.chain(decks.filter_map(folder)).collect()
+}
+
+fn stored(loaded: &StoredStorage, root: &Path) -> Vec<MirrorPath> {
+    let left = loaded.files.values().filter(|node| node.replaced_by.is_none()).filter_map(|node| {
+        let path = &node.base.as_ref()?.path;
+        let is_here = root.join(path.as_str()).symlink_metadata().is_ok();
+        (node.seen != Seen::Listed || !is_here).then(|| path.clone())
+    });
+    let folders = loaded.folders.values().filter(|node| !node.listed).filter_map(|node| node.at.clone());
+    left.chain(folders).collect()
 }

@@ -398,6 +398,8 @@ const WRONG_PLACES: &[Case<'_>] = &[
          2026-05-31, \"2026-05-31 14:30\" or 2h",
     ),
     ("approve /etc", 1, "/etc is not in the mirror {dir}/mirror"),
+    ("approve nowhere.md", 1, "nothing is held at nowhere.md; espejo status shows what is"),
+    ("approve Equipo/Pages/Page", 1, "nothing is held at Equipo/Pages/Page; espejo status shows what is"),
     ("approve {dir}/state", 1, "{dir}/state is not in the mirror {dir}/mirror"),
 ];
 
@@ -414,6 +416,8 @@ fn wrong_places_and_times_are_one_sentence_each() {
         complaint(dir, b"", &[], (&line, *code, told))
     };
     none(WRONG_PLACES.iter().map(here).collect());
+    let told = bench.tell(&["approve"]);
+    assert_eq!((told.code, told.out.as_str()), (0, "nothing is held\n"), "{told:?}");
     // Before there is a mirror.
     fs::remove_dir_all(bench.state()).unwrap();
     let no_mirror = "there is no mirror yet: run espejo sync or espejo run first";
