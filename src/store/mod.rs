@@ -51,8 +51,14 @@ pub enum StoreError {
         "the state database {0} was written by a newer espejo (version {1}); use that one, or move the file away"
     )]
     Newer(PathBuf, i64),
+    /// The folder, or the database in it, may be read but not written to.
+    #[error(
+        "the state folder {0} may not be written to; make it and all that is in it yours (chown, chmod -R u+rwX), or name \
+         another with state_dir"
+    )]
+    ReadOnly(PathBuf),
     /// The file system's word.
-    #[error("the state folder {0} cannot be used: {1}")]
+    #[error("the state folder {0} cannot be used: {1}; mend it, or name another with state_dir")]
     Io(PathBuf, String),
     /// A row that this version cannot read.
     #[error("the state database holds a {0} that cannot be read")]
@@ -60,12 +66,28 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// In espejo's words where SQLite has a number for it: what keeps the database in `folder` from being opened.
+    fn at_opening(self, folder: &Path) -> Self {
+        use rusqlite::ErrorCode;
+        let code = match &self {
+            Self::Sqlite(error) => error.sqlite_error_code(),
+            _ => None,
+        };
+        match code {
+            // Even a reader has to make the files beside the database.
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                Self::ReadOnly(folder.to_owned())
+            }
+            _ => self,
+        }
+    }
+
     /// Whether it may end by itself or by a person's tidying up: no space, no permission, a disk that is away.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         use rusqlite::ErrorCode;
         match self {
-            Self::Io(..) => true,
+            Self::Io(..) | Self::ReadOnly(_) => true,
             Self::Sqlite(error) => matches!(
                 error.sqlite_error_code(),
                 Some(

@@ -28,7 +28,7 @@ pub(super) fn open(folder: &Path) -> Result<Opened, StoreError> {
             let aside = set_aside(&path)?;
             Ok(Opened { store: open_file(&path)?.0, set_aside: Some((aside, why)), log_is_gone: false })
         }
-        Err(error) => Err(error),
+        Err(error) => Err(error.at_opening(folder)),
     }
 }
 
@@ -40,12 +40,14 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        std::fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(|e| StoreError::Io(path.to_owned(), e.to_string()))?;
+        std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(|e| match e
+            .kind()
+        {
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                StoreError::ReadOnly(path.parent().unwrap_or(path).to_owned())
+            }
+            _ => StoreError::Io(path.to_owned(), e.to_string()),
+        })?;
     }
     let mut db = Connection::open(path)?;
     // WAL for readers beside the writer; FULL because an intent must survive a power cut before its effect leaves.
@@ -168,6 +170,18 @@ mod tests {
             let (aside, _) = opened.set_aside.expect("it was damaged");
             assert_eq!(std::fs::read(aside).unwrap(), damage);
         }
+    }
+
+    #[test]
+    fn a_folder_that_may_not_be_written_to_is_told_without_numbers() {
+        // Root may write everywhere, so the refusal is made up: read-only (folder and file), cannot open, no permission.
+        for code in [1544, 8, 14, 3] {
+            let failure = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+            let told = StoreError::from(failure).at_opening(Path::new("/s")).to_string();
+            assert!(told.starts_with("the state folder /s may not be written to; make it "), "{told}");
+        }
+        let busy = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(5), None);
+        assert!(matches!(StoreError::from(busy).at_opening(Path::new("/s")), StoreError::Sqlite(_)));
     }
 
     #[test]

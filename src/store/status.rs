@@ -100,7 +100,8 @@ impl ReadOnly {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let db = Connection::open_with_flags(&path, flags)?;
+        let db = Connection::open_with_flags(&path, flags)
+            .map_err(|error| StoreError::from(error).at_opening(folder))?;
         // The schema comes with its version in one transaction: without a version there are no tables yet.
         match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
             Ok(0) => Ok(None),
@@ -118,7 +119,7 @@ impl ReadOnly {
                         format!("{error}; the next espejo run or sync sets it aside and builds it anew");
                     Err(StoreError::Damaged(path, why))
                 }
-                _ => Err(error.into()),
+                _ => Err(StoreError::from(error).at_opening(folder)),
             },
         }
     }
