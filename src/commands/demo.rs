@@ -10,7 +10,7 @@ use tokio::signal::unix::SignalKind;
 
 use super::{control, output, session};
 use crate::cli::Exit;
-use crate::config::Config;
+use crate::config::{Config, is_of_the_system};
 use crate::daemon::{self, Observer};
 use crate::emulator::{Server, Window, sample};
 use crate::engine::{Engine, Happening, Way};
@@ -112,12 +112,16 @@ fn status_command(config: &Path) -> String {
     format!("{program} status --config {}", output::shell_word(&config.display().to_string()))
 }
 
-/// A folder that may be filled with the sample: not the root of a disk, nor the home directory or what is around it.
+/// A folder that may be filled with the sample: not the root of a disk, nor the home directory or what is around it,
+/// nor a folder of the system.
 fn folder_of_its_own(dir: &Path) -> Result<PathBuf> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let root = std::path::absolute(dir)?;
     let home = std::env::home_dir().map(|home| real(&home));
-    if root.parent().is_none() || home.is_some_and(|home| home.starts_with(real(&root))) {
+    if root.parent().is_none()
+        || is_of_the_system(&real(&root))
+        || home.is_some_and(|home| home.starts_with(real(&root)))
+    {
         bail!("the demo would fill {}; name a folder of its own with --dir", root.display());
     }
     Ok(root)

@@ -224,10 +224,9 @@ fn place(around: &Around<'_>) -> Result<PathBuf> {
 }
 
 fn read(place: &Path) -> Result<Option<String>> {
-    match std::fs::read_to_string(place) {
-        Ok(text) => Ok(Some(text)),
+    match place.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("the config {} cannot be read", place.display())),
+        _ => Ok(Some(Config::text_of(place)?)),
     }
 }
 

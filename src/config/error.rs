@@ -54,6 +54,13 @@ impl ConfigError {
         Self::Unreadable { file: file.to_owned(), cause, mend }
     }
 
+    /// Whether it is about the value of one of these keys, or that it is missing.
+    #[must_use]
+    pub fn is_about(&self, keys: &[&str]) -> bool {
+        let (Self::Line { what, .. } | Self::Whole { what, .. }) = self else { return false };
+        keys.iter().any(|key| what.strip_prefix(key).is_some_and(|rest| rest.starts_with(' ')))
+    }
+
     pub(super) fn at(file: &str, line: usize, what: impl Into<String>) -> Self {
         Self::Line { file: file.to_owned(), line, what: what.into() }
     }

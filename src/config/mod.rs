@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 pub use error::ConfigError;
 use file::FileConfig;
 use places::Places;
+pub use places::is_of_the_system;
 
 use crate::model::{self, PageSettings, StorageMode, StorageSettings};
 
@@ -125,15 +126,24 @@ impl Config {
             None => places.find_config()?,
         };
         let name = path.display().to_string();
-        let bytes = std::fs::read(&path).map_err(|error| ConfigError::unreadable(&name, &error))?;
-        let text = String::from_utf8(bytes).map_err(|cause| {
+        let text = Self::text_of(&path)?;
+        Self::build(FileConfig::parse(&text, &name)?, &name, &places, &places::real)
+    }
+
+    /// What the config file at `path` says, which may be a pipe, but nothing that has no end.
+    ///
+    /// # Errors
+    /// [`ConfigError`], one sentence, when it cannot be read or is no text.
+    pub fn text_of(path: &Path) -> Result<String, ConfigError> {
+        let name = path.display().to_string();
+        let bytes = places::read(path).map_err(|error| ConfigError::unreadable(&name, &error))?;
+        String::from_utf8(bytes).map_err(|cause| {
             let line = 1 + cause.as_bytes()[..cause.utf8_error().valid_up_to()]
                 .iter()
                 .filter(|byte| **byte == b'\n')
                 .count();
             ConfigError::at(&name, line, "this is not UTF-8 text; save the file as UTF-8")
-        })?;
-        Self::build(FileConfig::parse(&text, &name)?, &name, &places, &places::real)
+        })
     }
 
     /// The config file that [`Config::load`] would read.

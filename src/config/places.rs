@@ -1,13 +1,45 @@
 //! Where things are: the home directory, the XDG and systemd directories, and the paths of the config made whole.
 //!
 //! systemd's directories win over XDG's where the unit sets them, except that a config in the user's own place is
-//! found before the unit's. The environment is handed in; only [`real`] and [`Places::find_config`] look at the disk.
+//! found before the unit's. The environment is handed in; only [`real`], [`read`] and [`Places::find_config`] look at the disk.
 
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::error::ConfigError;
 use super::file::FileConfig;
 use super::reader::Located;
+
+/// No config is larger; a pipe may have no end.
+const CONFIG_BYTES_MAX: u64 = 1 << 20;
+
+/// Folders of the system, with all that is in them.
+const SYSTEM: &[&str] = &[
+    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr",
+    "/Library", "/System",
+];
+/// What is in them may well be a mirror, they themselves not.
+const AROUND: &[&str] = &[
+    "/dev/shm",
+    "/home",
+    "/media",
+    "/mnt",
+    "/opt",
+    "/root",
+    "/run",
+    "/srv",
+    "/tmp",
+    "/var",
+    "/var/lib",
+    "/var/tmp",
+    "/Applications",
+    "/Users",
+    "/Volumes",
+    "/private",
+    "/private/tmp",
+    "/private/var",
+];
 
 /// Directories that the environment names; only absolute ones count, as the XDG specification asks.
 pub(super) struct Places {
@@ -92,6 +124,14 @@ impl Places {
             path.parent().is_none() || home.as_deref().is_some_and(|home| home.starts_with(path))
         };
         let root_at = |what: String| ConfigError::at(name, file.root.line, what);
+        let in_home =
+            home.as_deref().is_some_and(|home| home.parent().is_some() && real_root.starts_with(home));
+        if is_of_the_system(&real_root) && !in_home {
+            return Err(root_at(format!(
+                "root must be a folder of its own, not one of the system's, as {} is; write it as in root = \"~/Workspace\"",
+                root.display()
+            )));
+        }
         let state_line = file.state_dir.as_ref().map_or(file.root.line, |state_dir| state_dir.line);
         if too_wide(&real_root) {
             return Err(root_at(format!(
@@ -155,6 +195,28 @@ impl Places {
         }
         Ok(path.components().collect())
     }
+}
+
+/// Whether a folder belongs to the system, so that no mirror may fill it.
+#[must_use]
+pub fn is_of_the_system(path: &Path) -> bool {
+    let within = |folder: &&&str| path.starts_with(folder);
+    let around = AROUND.iter().filter(within).map(|folder| path == Path::new(folder));
+    around.max().unwrap_or_else(|| SYSTEM.iter().any(|folder| path.starts_with(folder)))
+}
+
+/// All that a config file holds, if that is not endless.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = path.metadata()?.file_type();
+    if kind.is_char_device() || kind.is_block_device() || kind.is_socket() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(CONFIG_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > CONFIG_BYTES_MAX {
+        return Err(io::Error::other("it is larger than any config"));
+    }
+    Ok(bytes)
 }
 
 /// Where `path` really leads: symbolic links followed as far as the path exists.

@@ -325,6 +325,10 @@ fn places_that_would_harm_each_other_are_refused() {
         ("~", "/s", "/t", "root must be a folder of its own"),
         ("/home/ana/", "/s", "/t", "root must be a folder of its own"),
         ("/home", "/s", "/t", "root must be a folder of its own"),
+        ("/etc", "/s", "/t", "root must be a folder of its own, not one of the system's, as /etc is"),
+        ("/usr/share/notes", "/s", "/t", "root must be a folder of its own, not one of the system's"),
+        ("/var", "/s", "/t", "root must be a folder of its own, not one of the system's"),
+        ("/dev/shm", "/s", "/t", "root must be a folder of its own, not one of the system's"),
         ("/w", "~/", "/t", "state_dir must be a folder of its own"),
         ("/w", "/", "/t", "state_dir must be a folder of its own"),
         ("/s/w", "/s", "/t", "must not lie within each other"),
@@ -429,4 +433,47 @@ fn a_root_within_a_mirror_is_refused() {
     assert!(refusal(&outer).is_ok());
     let why = refusal(&inner).unwrap_err();
     assert!(why.contains("lies within the mirror") && why.ends_with("choose a folder outside it"), "{why}");
+}
+
+#[test]
+fn what_lies_beside_the_system_may_be_a_root() {
+    for root in [
+        "/srv/notes",
+        "/mnt/disk/notes",
+        "/var/lib/espejo/notes",
+        "/dev/shm/x",
+        "/tmp/x",
+        "/etcetera",
+        "/run/media/ana/usb",
+    ] {
+        assert!(paths(root, "/s", "/t").is_ok(), "{root}");
+    }
+    let home = |name: &str| (name == "HOME").then(|| "/usr/home/ana".to_owned());
+    assert!(Config::parse(HEAD, "config.toml", &home).is_ok(), "a home may be there");
+}
+
+#[test]
+fn a_refusal_knows_which_value_it_is_about() {
+    let about = |text: &str| parse(text).unwrap_err().is_about(&["base_url", "root"]);
+    assert!(about("") && about("base_url = 1\n") && about("base_url = \"https://e.com\"\nroot = \"/\"\n"));
+    assert!(!about(&format!("{HEAD}root_dir = 1\n")) && !about(&format!("{HEAD}[pages]\nsettle_ms = 1\n")));
+}
+
+#[test]
+fn a_config_without_end_is_not_read() {
+    for (place, cause) in [("/dev/zero", "it is no file"), ("/dev/null", "it is no file")] {
+        let told = Config::load(Some(Path::new(place)), &env).unwrap_err().to_string();
+        assert_eq!(told, format!("the config {place} cannot be read: {cause}; name another with --config"));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("large.toml");
+    std::fs::File::create(&place).unwrap().set_len(2 << 20).unwrap();
+    let told = Config::load(Some(&place), &env).unwrap_err().to_string();
+    assert!(told.contains("cannot be read: it is larger than any config; "), "{told}");
+    // A pipe is read to its end.
+    let (read, mut write) = std::io::pipe().unwrap();
+    std::io::Write::write_all(&mut write, HEAD.as_bytes()).unwrap();
+    drop(write);
+    let pipe = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&read));
+    assert!(Config::load(Some(Path::new(&pipe)), &env).is_ok());
 }

@@ -88,6 +88,17 @@ const WRONG_WORDS: &[Case<'_>] = &[
         "none.json cannot be read: No such file or directory",
     ),
     ("demo --dir /", 1, "the demo would fill /; name a folder of its own with --dir"),
+    ("demo --dir /usr/share", 1, "the demo would fill /usr/share; name a folder of its own with --dir"),
+    (
+        "status --config /dev/zero",
+        2,
+        "the config /dev/zero cannot be read: it is no file; name another with --config",
+    ),
+    (
+        "init --config /dev/zero",
+        2,
+        "the config /dev/zero cannot be read: it is no file; name another with --config",
+    ),
     (
         "demo --dir {dir}/token",
         1,
