@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::mirror::marker;
 use crate::model::{ServiceError, StorageMode};
 use crate::service::token;
+use crate::store::ReadOnly;
 use survey::{Asker, Space};
 use talk::Talk;
 use text::Text;
@@ -326,6 +327,13 @@ fn folder(
             }
             Err(error) => return Err(error.into()),
         };
+        if let Some(why) = belongs_elsewhere(&config)? {
+            if talk.asks && said.root.is_none() {
+                talk.refuse(&format!("{why}."))?;
+                continue;
+            }
+            bail!(WrongUsage(why));
+        }
         if let Some(words) = what_happens(&config.root)? {
             talk.warn(&words)?;
             if talk.asks && !talk::yes("Mirror into it?", true)? {
@@ -337,6 +345,23 @@ fn folder(
         }
         return Ok(config);
     }
+}
+
+/// Why this state cannot be used with this root, if so: it is another folder's.
+fn belongs_elsewhere(config: &Config) -> Result<Option<String>> {
+    let Some(state) = ReadOnly::open(&config.state_dir)? else { return Ok(None) };
+    let (Some(id), Some(before)) = (state.meta("mirror_id")?, state.meta("root")?) else { return Ok(None) };
+    let found = std::fs::read_to_string(config.root.join(marker::FOLDER).join(marker::FILE));
+    // Where a disk is only not mounted, the root is the same. A folder that was moved has its marker with it.
+    let is_its_own = found.is_ok_and(|text| marker::id(&text) == Some(id.as_str()));
+    if is_its_own || Path::new(&before) == config.root {
+        return Ok(None);
+    }
+    let (root, state) = (config.root.display(), config.state_dir.display());
+    Ok(Some(format!(
+        "{root} cannot be the root, because the state in {state} belongs to {before}: move that folder to {root} first, or, \
+         to mirror afresh, move {state} away"
+    )))
 }
 
 /// What happens to a folder that has something in it.

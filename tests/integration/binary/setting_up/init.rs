@@ -170,3 +170,50 @@ fn what_cannot_be_set_up_is_said_in_a_sentence_and_nothing_is_written() {
     assert!(told.code == 2 && told.err.contains("config.toml: this is not TOML"), "{told:?}");
     assert_eq!(fs::read_to_string(home.join(".config/espejo/config.toml")).unwrap(), "root = \n");
 }
+
+#[test]
+fn a_config_with_an_unknown_key_is_told_before_anything_else() {
+    let bench = bench();
+    let home = bench.home();
+    let place = home.join(".config/espejo/config.toml");
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    let text = format!("base_url = \"{}\"\nroot = \"~/W\"\n[pages]\nsetle_ms = 1\n", bench.base_url());
+    save(&place, &text);
+    let told = init(home, "", &[]);
+    let line = "config.toml line 4: there is no key \"setle_ms\" in [pages]; did you mean \"settle_ms\"?\n";
+    assert!(told.code == 2 && told.err.ends_with(line), "{told:?}");
+    assert_eq!(fs::read_to_string(&place).unwrap(), text);
+    // What init asks for it can mend.
+    save(&place, "base_url = \"ftp://a.test\"\nroot = \"/\"\n");
+    let told = init(
+        home,
+        TOKEN,
+        &["--yes", "--token-stdin", "--base-url", &bench.base_url(), "--root", "~/Workspace"],
+    );
+    assert_eq!(told.code, 0, "{told:?}");
+}
+
+#[test]
+fn a_state_is_not_given_another_root() {
+    let bench = bench();
+    let (home, url) = (bench.home(), bench.base_url());
+    assert_eq!(init(home, TOKEN, &["--base-url", &url, "--token-stdin", "--yes"]).code, 0);
+    let sync = || Told::of(bare(home).args(["sync", "--quiet"]).output().unwrap());
+    assert_eq!(sync().code, 3);
+    let place = home.join(".config/espejo/config.toml");
+    let before = fs::read_to_string(&place).unwrap();
+    let (new, old) = (home.join("Elsewhere"), home.join("Workspace"));
+    let told = init(home, "", &["--root", "~/Elsewhere"]);
+    let why = format!(
+        "belongs to {}: move that folder to {} first, or, to mirror afresh,",
+        old.display(),
+        new.display()
+    );
+    assert!(told.code == 2 && told.err.contains(&why) && told.err.lines().count() == 1, "{told:?}");
+    assert_eq!(fs::read_to_string(&place).unwrap(), before);
+    // As it says.
+    fs::rename(&old, &new).unwrap();
+    assert_eq!(init(home, "", &["--root", "~/Elsewhere"]).code, 0);
+    assert_eq!(sync().code, 3);
+    assert!(new.join("Equipo/Pages/One.md").exists() && !old.exists());
+}
