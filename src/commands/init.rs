@@ -66,7 +66,11 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
     let there = read(&place)?;
     let mut text = Text::of(there.clone())
         .map_err(|error| WrongUsage(format!("{}: {error:#}; mend it or move it away", place.display())))?;
-    let before = there.as_ref().and_then(|_| Config::load(Some(&place), around.env).ok());
+    let before = match there.as_ref().map(|text| Config::check(text, &place, around.env)) {
+        Some(Ok(config)) => Some(config),
+        Some(Err(error)) if !error.is_about(&["base_url", "root"]) => return Err(error.into()),
+        _ => None,
+    };
     let asks = around.terminal && !said.yes && !said.token_stdin;
     let mut talk = Talk { asks, out };
     let kept =
