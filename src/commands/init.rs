@@ -122,9 +122,9 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
         let client = Asker::client(&base_url, token.secret())?;
         match asker.workspaces(&client).await? {
             Ok(spaces) => break (base_url, token, spaces),
-            Err(error) if !asks => bail!("{base_url}: {error}; nothing was written"),
+            Err(error) if !asks => bail!("{base_url}: {error}; {}", mend(&error, &base_url)),
             Err(error) => {
-                talk.refuse(&format!("{error}."))?;
+                talk.refuse(&format!("{error}; {}.", mend(&error, &base_url)))?;
                 if matches!(error, ServiceError::Unauthorized(_) | ServiceError::Forbidden(_)) {
                     url = Some(base_url);
                 } else {
@@ -193,6 +193,33 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
         (false, _) => format!("Nothing was to be changed: {own}"),
     })?;
     finish(&config, installs, &around, &mut talk)
+}
+
+/// What a person can do about a refusal of the first request.
+fn mend(error: &ServiceError, base_url: &str) -> String {
+    match error {
+        ServiceError::Unreachable(_) | ServiceError::Lost(_) => {
+            "look whether this computer is online and the address is right, then try again".to_owned()
+        }
+        ServiceError::Unauthorized(_) => "copy an access token anew from the app's settings".to_owned(),
+        ServiceError::Forbidden(_) => {
+            "make an access token in the app's settings that may read pages".to_owned()
+        }
+        ServiceError::Server { .. } | ServiceError::RateLimited { .. } => {
+            "try again in a few minutes".to_owned()
+        }
+        // Something answers there, but not the API.
+        ServiceError::NotFound(_) | ServiceError::Rejected { .. } | ServiceError::Garbled(_) => {
+            match base_url.split_once("/api/v1") {
+                Some((site, rest)) if !rest.is_empty() => format!("is the address {site}/api/v1?"),
+                Some(_) => "look the address up in the app's settings".to_owned(),
+                None => {
+                    let site = base_url.strip_suffix("/api").unwrap_or(base_url);
+                    format!("is the address {site}/api/v1?")
+                }
+            }
+        }
+    }
 }
 
 /// The last words: what comes next.

@@ -118,6 +118,8 @@ fn what_cannot_be_set_up_is_said_in_a_sentence_and_nothing_is_written() {
     let bench = bench();
     let (home, url) = (bench.home(), bench.base_url());
     save(&home.join("open-token"), TOKEN);
+    let site = url.strip_suffix("/api/v1").unwrap().to_owned();
+    let is_it = format!("; is the address {url}?");
     let closed = "http://127.0.0.1:9/api/v1";
     let open = home.join("open-token");
     let (open, root) = (open.to_str().unwrap(), home.to_str().unwrap());
@@ -142,8 +144,26 @@ fn what_cannot_be_set_up_is_said_in_a_sentence_and_nothing_is_written() {
         ("two words", &["--yes", "--token-stdin", "--base-url", &url], 2, "has a space in it"),
         ("", &["--yes", "--token-file", open, "--base-url", &url], 2, "chmod 600"),
         ("", &["--yes", "--token-file", "none", "--base-url", &url], 2, "cannot be read"),
-        ("wrong", &["--yes", "--token-stdin", "--base-url", &url], 1, "the service refuses the token"),
-        (TOKEN, &["--yes", "--token-stdin", "--base-url", closed], 1, "cannot be reached"),
+        (
+            "wrong",
+            &["--yes", "--token-stdin", "--base-url", &url],
+            1,
+            "; copy an access token anew from the app's settings",
+        ),
+        (
+            TOKEN,
+            &["--yes", "--token-stdin", "--base-url", closed],
+            1,
+            "; look whether this computer is online",
+        ),
+        (TOKEN, &["--yes", "--token-stdin", "--base-url", &site], 1, &is_it),
+        (TOKEN, &["--yes", "--token-stdin", "--base-url", &format!("{url}/pages/x")], 1, &is_it),
+        (
+            TOKEN,
+            &["--yes", "--token-stdin", "--base-url", &url, "--root", "/etc"],
+            2,
+            "not one of the system's",
+        ),
         (
             TOKEN,
             &["--yes", "--token-stdin", "--base-url", &url, "--workspaces", "x"],
