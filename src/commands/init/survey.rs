@@ -82,7 +82,7 @@ impl Cost {
             (self.boards, "whiteboard", "whiteboards"),
             (self.decks, "presentation", "presentations"),
             (self.files, "stored file", "stored files"),
-            (self.folders, "folder of files", "folders of files"),
+            (self.folders, "folder whose files are not counted", "folders whose files are not counted"),
         ] {
             if number > 0 {
                 parts.push(output::count(number, one, many));
@@ -203,7 +203,7 @@ mod tests {
             (
                 Cost { spaces: 1, pages: 10, decks: 2, folders: 1, ..Cost::default() },
                 22,
-                "10 pages, 2 presentations, 1 folder of files: at least 22 requests, 1 minute at 60 a minute",
+                "10 pages, 2 presentations, 1 folder whose files are not counted: at least 22 requests, 1 minute at 60 a minute",
             ),
         ] {
             assert_eq!((cost.requests(), cost.words(60).as_str()), (requests, words));
