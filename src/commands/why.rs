@@ -98,6 +98,9 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
     let Some(place) = place_in(&config.root, path) else {
         bail!("{} is not in the mirror {}", path.display(), config.root.display());
     };
+    if place.is_root() {
+        bail!("{} is the mirror itself; name a file in it, as espejo list shows them", config.root.display());
+    }
     let mut state = ReadOnly::open(&config.state_dir)?;
     let row = match &mut state {
         Some(state) => {

@@ -388,6 +388,11 @@ const WRONG_PLACES: &[Case<'_>] = &[
     ("list /etc", 1, "/etc is not in the mirror {dir}/mirror"),
     ("list ../elsewhere", 1, "../elsewhere is not in the mirror {dir}/mirror"),
     ("list nowhere", 1, "nothing is mirrored at nowhere; espejo list shows what is"),
+    (
+        "why {dir}/mirror",
+        1,
+        "{dir}/mirror is the mirror itself; name a file in it, as espejo list shows them",
+    ),
     ("why /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
     ("why nowhere.md", 1, "nowhere.md is not mirrored; espejo list shows what is"),
     ("history /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
