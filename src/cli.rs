@@ -280,7 +280,7 @@ pub enum Command {
         #[arg(long)]
         remote: bool,
         /// How many results at most; --remote gives 50 at most
-        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = most_results)]
         limit: u16,
         /// Only this kind; may be repeated
         #[arg(long, value_name = "KIND")]
@@ -409,6 +409,12 @@ pub enum Convert {
         #[arg(long)]
         pretty: bool,
     },
+}
+
+/// How many results a search shows at most.
+fn most_results(typed: &str) -> Result<u16, String> {
+    let number = typed.parse().ok().filter(|number| (1..=1000).contains(number));
+    number.ok_or_else(|| "it takes a number from 1 to 1000".to_owned())
 }
 
 #[cfg(test)]

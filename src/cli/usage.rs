@@ -26,7 +26,15 @@ pub fn sentence(error: &clap::Error) -> Option<String> {
             let typed = argument();
             let near = nearest(error, ContextKind::SuggestedArg, &typed);
             let what = if typed.starts_with('-') { "there is no option" } else { "nothing is expected at" };
-            format!("{what} {typed:?}{}", near.unwrap_or_else(|| format!("; {}", help_of(error))))
+            let help = help_of(error);
+            let mend = match near {
+                Some(near) => near,
+                None if help.starts_with("espejo search ") && typed.starts_with('-') => {
+                    "; words to leave out come after --, as in espejo search -- plan -draft".to_owned()
+                }
+                None => format!("; {help}"),
+            };
+            format!("{what} {typed:?}{mend}")
         }
         ErrorKind::InvalidValue if value().is_empty() => {
             format!("{} needs a value; {}", argument(), help_of(error))
@@ -40,8 +48,11 @@ pub fn sentence(error: &clap::Error) -> Option<String> {
             format!("{} cannot be {typed:?}{near}", argument())
         }
         ErrorKind::ValueValidation => {
-            let why = std::error::Error::source(error).map(|why| format!(" ({why})")).unwrap_or_default();
-            format!("{} cannot be {:?}{why}; {}", argument(), value(), help_of(error))
+            let takes = match std::error::Error::source(error) {
+                Some(takes) => takes.to_string(),
+                None => help_of(error),
+            };
+            format!("{} cannot be {:?}; {takes}", argument(), value())
         }
         ErrorKind::MissingRequiredArgument => format!("{} is missing; {}", argument(), help_of(error)),
         ErrorKind::ArgumentConflict => {
@@ -112,6 +123,13 @@ mod tests {
             (
                 "completions cmd.exe",
                 r#"<SHELL> cannot be "cmd.exe"; it takes bash, elvish, fish, powershell, zsh"#,
+            ),
+            ("search --limit 0 x", r#"--limit <N> cannot be "0"; it takes a number from 1 to 1000"#),
+            ("search --limit ten x", r#"--limit <N> cannot be "ten"; it takes a number from 1 to 1000"#),
+            ("search --jsn x", r#"there is no option "--jsn"; did you mean "--json"?"#),
+            (
+                "search -draft plan",
+                r#"there is no option "-d"; words to leave out come after --, as in espejo search -- plan -draft"#,
             ),
             ("--log-format xml run", r#"--log-format <FORMAT> cannot be "xml"; it takes text, json"#),
         ] {

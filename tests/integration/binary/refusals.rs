@@ -87,6 +87,12 @@ const WRONG_WORDS: &[Case<'_>] = &[
         1,
         "none.json cannot be read: No such file or directory",
     ),
+    ("search --limit 0 x", 2, "--limit <N> cannot be \"0\"; it takes a number from 1 to 1000"),
+    (
+        "search plan -draft",
+        2,
+        "there is no option \"-d\"; words to leave out come after --, as in espejo search -- plan -draft",
+    ),
     ("demo --dir /", 1, "the demo would fill /; name a folder of its own with --dir"),
     ("demo --dir /usr/share", 1, "the demo would fill /usr/share; name a folder of its own with --dir"),
     (
