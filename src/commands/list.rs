@@ -17,10 +17,11 @@ use crate::daemon::{self, place_in};
 use crate::model::Timestamp;
 use crate::store::{ItemRow, ReadOnly, StoreError};
 
-/// The columns of a line before its path.
-const BEFORE_THE_PATH: usize = 36;
-/// A path is not cut to less than so many columns.
+/// The columns of the state, of when it was looked at, and of when it will be, each with what parts it from the next.
+const CELLS: [usize; 3] = [12, 13, 11];
+/// A path is not cut to less than so many columns, and what comes after it takes at most so many.
 const SHORTEST: usize = 20;
+const AFTER: usize = 10;
 
 /// An item as `--json` tells it.
 #[derive(Serialize)]
@@ -134,7 +135,7 @@ fn beside_the_pages(
 }
 
 /// A line: the state, when it was looked at and will be, the path with what comes after it. In a terminal a path that
-/// does not fit loses its beginning.
+/// does not fit loses its beginning; a narrow one shows no times.
 fn write_line(
     out: &mut dyn Write,
     (style, state): (anstyle::Style, &str),
@@ -145,18 +146,24 @@ fn write_line(
     let checked = checked.map_or_else(|| "never".to_owned(), |at| output::ago(now.since_ms(at)));
     let next = next.map_or_else(String::new, |at| output::until(at.since_ms(now)));
     let path = crate::logging::escape(path);
+    let [state_cell, checked_cell, next_cell] = CELLS;
+    let fits = |cells: usize| columns.is_none_or(|columns| columns >= cells + SHORTEST + AFTER);
+    let (cells, times) = if fits(state_cell + checked_cell + next_cell) {
+        (state_cell + checked_cell + next_cell, format!("{checked:>11}  {next:>9}  "))
+    } else if fits(state_cell + checked_cell) {
+        (state_cell + checked_cell, format!("{checked:>11}  "))
+    } else {
+        (state_cell, String::new())
+    };
     let path = match columns {
         Some(columns) => {
-            let left = columns.saturating_sub(BEFORE_THE_PATH + output::columns(after));
+            let left = columns.saturating_sub(cells + output::columns(after));
             output::shortened(&path, left.max(SHORTEST))
         }
         None => path,
     };
     let dim = output::DIM;
-    writeln!(
-        out,
-        "{style}{state:<10}{style:#}  {dim}{checked:>11}  {next:>9}{dim:#}  {path}{dim}{after}{dim:#}"
-    )
+    writeln!(out, "{style}{state:<10}{style:#}  {dim}{times}{dim:#}{path}{dim}{after}{dim:#}")
 }
 
 /// Pages, whiteboards, presentations and slides, by path.
@@ -171,4 +178,28 @@ pub(super) fn all_rows(state: &mut ReadOnly) -> Result<Vec<ItemRow>, StoreError>
 #[must_use]
 pub fn rfc3339(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_fits_its_terminal() {
+        let (checked, next, now) = (Some(Timestamp(1)), Some(Timestamp(9_000_000)), Timestamp(3_540_001));
+        for (columns, start) in [
+            (None, "synced       59 min ago     in 1 h  Acme/Pages/A page with a long name.md  1.2 MB"),
+            (Some(80), "synced       59 min ago     in 1 h  …/A page with a long name.md  1.2 MB"),
+            (Some(60), "synced       59 min ago  …/A page with a long name.md  1.2 MB"),
+            (Some(40), "synced      … with a long name.md  1.2 MB"),
+        ] {
+            let mut out = anstream::StripStream::new(Vec::new());
+            let path = "Acme/Pages/A page with a long name.md";
+            let state = (output::GOOD, "synced");
+            write_line(&mut out, state, (checked, next, now), (path, "  1.2 MB"), columns).unwrap();
+            let line = String::from_utf8(out.into_inner()).unwrap();
+            assert_eq!(line.trim_end(), start);
+            assert!(columns.is_none_or(|columns| output::columns(line.trim_end()) <= columns), "{line}");
+        }
+    }
 }
