@@ -179,14 +179,9 @@ fn tell(dir: &Path, counts: &Value, files: u64, bytes: u64, gaps: &Gaps, out: &m
     .filter(|(key, ..)| *key == "pages" || number(key) > 0)
     .map(|(key, one, many)| output::count(number(key), one, many))
     .collect();
-    writeln!(
-        out,
-        "{}: {}; {}, {}",
-        output::paint(output::NAME, &dir.display().to_string()),
-        said.join(", "),
-        output::count(files, "file", "files"),
-        output::bytes(bytes)
-    )?;
+    writeln!(out, "{}", output::paint(output::NAME, &dir.display().to_string()))?;
+    let files = output::count(files, "file", "files");
+    output::say(out, &format!("{}; {files}, {}", said.join(", "), output::bytes(bytes)))?;
     writeln!(out, "{}", output::paint(output::DIM, "sha256sum -c SHA256SUMS in it checks every byte"))?;
     Ok(())
 }

@@ -186,9 +186,24 @@ fn largest(ms: i64) -> String {
 /// When `out` takes no more.
 pub fn need(out: &mut dyn io::Write, place: &str, why: &str, mend: &str) -> io::Result<()> {
     let place = if place.is_empty() { "the mirror" } else { place };
+    let width = terminal_columns().unwrap_or(usize::MAX).saturating_sub(4);
     writeln!(out, "{} {}", paint(ODD, "!"), paint(NAME, place))?;
-    writeln!(out, "    {}", crate::logging::escape(&crate::logging::without_numbers(why)))?;
-    writeln!(out, "    {}", paint(DIM, mend))
+    for line in wrap(&crate::logging::escape(&crate::logging::without_numbers(why)), width) {
+        writeln!(out, "    {line}")?;
+    }
+    for line in wrap(mend, width) {
+        writeln!(out, "    {}", paint(DIM, &line))?;
+    }
+    Ok(())
+}
+
+/// Writes a sentence, in a terminal in lines that it does not have to break.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn say(out: &mut dyn io::Write, text: &str) -> io::Result<()> {
+    let lines = wrap(text, terminal_columns().unwrap_or(usize::MAX));
+    lines.into_iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// How many things need a person: `1 thing needs you`.

@@ -128,7 +128,7 @@ pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
     let needs = summary.attention.len() + summary.conflicts;
     if !quiet && summary.pass_is_over {
         let end = if needs > 0 { format!("; {}", output::needs(needs)) } else { String::new() };
-        writeln!(out, "{}{end}", last_line(pass))?;
+        output::say(out, &format!("{}{end}", last_line(pass)))?;
     }
     for item in summary.attention.iter().filter(|_| stopped(summary).is_none()) {
         output::need(out, &item.path, &item.reason, &item.action)?;

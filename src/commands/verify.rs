@@ -25,7 +25,7 @@ pub async fn run(
     let quiet = screen.quiet;
     let pass = sync::pass(config, variable, screen, Request::Verify { deep }).await?;
     if !quiet && pass.summary.pass_is_over {
-        writeln!(out, "{}", words(&pass.summary, deep))?;
+        output::say(out, &words(&pass.summary, deep))?;
     }
     sync::conclude(&pass, true, out)
 }
