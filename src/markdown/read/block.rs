@@ -152,7 +152,9 @@ impl<'t> Reader<'t, '_> {
             Event::Start(Tag::BlockQuote(_)) => {
                 self.definitions_before(range.start);
                 self.seen = range.start;
-                self.push_frame(Frame::new(Holder::Quote, range));
+                let mut frame = Frame::new(Holder::Quote, range);
+                frame.blank = self.blank_before(frame.at.start);
+                self.frames.push(frame);
             }
             Event::End(TagEnd::BlockQuote(_)) => self.close_quote(range.end),
             Event::Start(Tag::List(_)) => self.firsts.push(true),
@@ -394,7 +396,7 @@ impl<'t> Reader<'t, '_> {
         frame.blank = self.blank_before(start);
         self.seen = self.seen.max(item.at.end);
         frame.item = Some(item);
-        self.push_frame(frame);
+        self.frames.push(frame);
     }
 
     fn close_item(&mut self, end: usize) {
@@ -417,13 +419,6 @@ impl<'t> Reader<'t, '_> {
         for (at, node) in level::quotes(nodes, self.trimmed(frame.at), self.text).into_iter().enumerate() {
             self.push_node(node, if at == 0 { frame.blank } else { 0 });
         }
-    }
-
-    fn push_frame(&mut self, mut frame: Frame) {
-        if frame.holder == Holder::Quote {
-            frame.blank = self.blank_before(frame.at.start);
-        }
-        self.frames.push(frame);
     }
 
     /// Adds a block to what is open: the first paragraph of an item is the item's own text.
@@ -459,13 +454,26 @@ impl<'t> Reader<'t, '_> {
                 frame.nodes.push(empty);
             }
         }
-        let beneath = if depth + 1 >= DEPTH_MAX { std::mem::take(&mut node.children) } else { Vec::new() };
-        frame.nodes.push(node);
-        frame.nodes.extend(beneath);
+        if depth + 1 < DEPTH_MAX {
+            return frame.nodes.push(node);
+        }
+        let beneath = std::mem::take(&mut node.children);
+        // What only holds the rest says nothing here: else so many signs in a row would make as many blocks.
+        if beneath.is_empty() || !is_mere_holder(&node) {
+            frame.nodes.push(node);
+        }
+        if frame.nodes.is_empty() {
+            frame.nodes = beneath;
+        } else {
+            frame.nodes.extend(beneath);
+        }
     }
 
-    /// Blank lines directly above the line that holds byte `at`.
+    /// Blank lines directly above the line that holds byte `at`, where something stands above it in what is open.
     fn blank_before(&self, at: usize) -> usize {
+        if self.frames.last().is_none_or(|frame| frame.nodes.is_empty()) {
+            return 0;
+        }
         let bytes = &self.text.as_bytes()[..at];
         let mut line = bytes.iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |i| i + 1);
         let mut count = 0;
@@ -525,6 +533,12 @@ impl<'t> Reader<'t, '_> {
         let end = range.start + self.text[range.clone()].trim_end_matches([' ', '\t', '\n', '\r']).len();
         range.start..end
     }
+}
+
+/// Whether a node without text is there for what is beneath it alone.
+fn is_mere_holder(node: &Node) -> bool {
+    let holds = matches!(node.kind, Kind::Quote | Kind::Bullet | Kind::Number(_) | Kind::Toggle);
+    holds && node.inline.is_empty()
 }
 
 /// A node that can also be read as the text `whole`, or that text where no block says it exactly.

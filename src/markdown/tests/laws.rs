@@ -44,3 +44,18 @@ proptest! {
         prop_assert_eq!(norm(&read(&patched, &new)), norm(&new));
     }
 }
+
+#[test]
+fn signs_without_end_are_no_blocks_without_end() {
+    for sign in ["> ", "- ", "+ ", "1. ", "> - ", "* 7) "] {
+        let text = format!("{}word\n\nafter\n", sign.repeat(20_000));
+        let blocks = read(&text, &[]);
+        let said = serde_json::to_string(&blocks).unwrap();
+        assert!(said.matches("\"children\"").count() < 120, "{sign:?}: so many blocks slow everything down");
+        assert!(said.contains("word\"") && said.contains("\"after\""), "{sign:?}");
+        assert_eq!(read(&text, &blocks), blocks, "{sign:?}");
+        let again = render(&blocks).text;
+        assert_eq!(read(&again, &blocks), blocks, "{sign:?}");
+        assert_eq!(norm(&read(&again, &[])), norm(&blocks), "{sign:?}");
+    }
+}
