@@ -211,11 +211,11 @@ fn mend(error: &ServiceError, base_url: &str) -> String {
         // Something answers there, but not the API.
         ServiceError::NotFound(_) | ServiceError::Rejected { .. } | ServiceError::Garbled(_) => {
             match base_url.split_once("/api/v1") {
-                Some((site, rest)) if !rest.is_empty() => format!("is the address {site}/api/v1?"),
+                Some((site, rest)) if !rest.is_empty() => format!("try {site}/api/v1"),
                 Some(_) => "look the address up in the app's settings".to_owned(),
                 None => {
                     let site = base_url.strip_suffix("/api").unwrap_or(base_url);
-                    format!("is the address {site}/api/v1?")
+                    format!("try {site}/api/v1")
                 }
             }
         }

@@ -119,7 +119,7 @@ fn what_cannot_be_set_up_is_said_in_a_sentence_and_nothing_is_written() {
     let (home, url) = (bench.home(), bench.base_url());
     save(&home.join("open-token"), TOKEN);
     let site = url.strip_suffix("/api/v1").unwrap().to_owned();
-    let is_it = format!("; is the address {url}?");
+    let is_it = format!("; try {url}\n");
     let closed = "http://127.0.0.1:9/api/v1";
     let open = home.join("open-token");
     let (open, root) = (open.to_str().unwrap(), home.to_str().unwrap());
