@@ -166,6 +166,19 @@ fn every_line_of_status_fits_eighty_columns_and_no_colour_is_forced() {
     assert!(!shown.contains('\x1b'), "{shown:?}");
     let longest = shown.lines().map(|line| line.trim_end().chars().count()).max();
     assert!(longest <= Some(80), "{longest:?}\n{shown}");
+    // So does what others say, but for the path of what needs the user, which stays whole.
+    let target = bench.outside("a folder for an export with a long name");
+    for (words, code, said) in [
+        (&["sync"][..], 3, "the service's version\r\n    is safe"),
+        (&["verify", "--deep"], 3, "the service's version\r\n    is safe"),
+        (&["export", target.to_str().unwrap()], 0, "checks every byte"),
+    ] {
+        let mut command = bench.espejo(words);
+        command.env("NO_COLOR", "1");
+        let mut terminal = Terminal::new(command);
+        assert_eq!(terminal.ended(), code, "{words:?}: {}", terminal.shown());
+        assert!(within(DEADLINE, &mut || terminal.shown().contains(said)), "{words:?}: {}", terminal.shown());
+    }
     // And plain where there is no terminal.
     let told = bench.tell(&["status"]);
     assert!(
