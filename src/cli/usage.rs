@@ -29,7 +29,7 @@ pub fn sentence(error: &clap::Error) -> Option<String> {
             let help = help_of(error);
             let mend = match near {
                 Some(near) => near,
-                None if help.starts_with("espejo search ") && typed.starts_with('-') => {
+                None if help.contains(" search --help") && typed.starts_with('-') => {
                     "; words to leave out come after --, as in espejo search -- plan -draft".to_owned()
                 }
                 None => format!("; {help}"),
