@@ -189,9 +189,9 @@ mod tests {
         let (checked, next, now) = (Some(Timestamp(1)), Some(Timestamp(9_000_000)), Timestamp(3_540_001));
         for (columns, start) in [
             (None, "synced       59 min ago     in 1 h  Acme/Pages/A page with a long name.md  1.2 MB"),
-            (Some(80), "synced       59 min ago     in 1 h  …/A page with a long name.md  1.2 MB"),
-            (Some(60), "synced       59 min ago  …/A page with a long name.md  1.2 MB"),
-            (Some(40), "synced      … with a long name.md  1.2 MB"),
+            (Some(80), "synced       59 min ago     in 1 h  …/Pages/A page with a long name.md  1.2 MB"),
+            (Some(60), "synced       59 min ago  …A page with a long name.md  1.2 MB"),
+            (Some(40), "synced      …with a long name.md  1.2 MB"),
         ] {
             let mut out = anstream::StripStream::new(Vec::new());
             let path = "Acme/Pages/A page with a long name.md";
