@@ -16,8 +16,21 @@ const CONFIG_BYTES_MAX: u64 = 1 << 20;
 
 /// Folders of the system, with all that is in them.
 const SYSTEM: &[&str] = &[
-    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr",
-    "/Library", "/System",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/proc",
+    "/sbin",
+    "/sys",
+    "/usr",
+    "/Library",
+    "/System",
+    "/private/etc",
 ];
 /// What is in them may well be a mirror, they themselves not.
 const AROUND: &[&str] = &[
@@ -36,7 +49,6 @@ const AROUND: &[&str] = &[
     "/Applications",
     "/Users",
     "/Volumes",
-    "/private",
     "/private/tmp",
     "/private/var",
 ];
