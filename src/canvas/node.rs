@@ -53,7 +53,8 @@ pub(super) fn has_text(kind: &str) -> bool {
 }
 
 /// An element's type.
-pub(super) fn type_of(element: &Value) -> &str {
+#[must_use]
+pub fn type_of(element: &Value) -> &str {
     element.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::check::{self, shape, shown};
 use super::colour::{Colour, STICKY};
-use super::node::{GEOMETRY, View, colour_of, rounded, type_of};
+use super::node::{GEOMETRY, View, colour_of, has_text, rounded, type_of};
 use crate::model::{Fields, Surface, id_of, is_creatable};
 
 /// The key of a node that says what JSON Canvas cannot.
@@ -18,6 +18,9 @@ pub(super) const OWN_KEY: &str = "espejo";
 
 /// For ids in a file that are not the element's own (nodes made by the user): the element's.
 pub type Aliases = BTreeMap<String, String>;
+
+/// Elements of other canvases, by id: what nodes that bear their ids are copies of.
+pub type Origins = BTreeMap<String, Value>;
 
 /// What a file says that its base does not.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,6 +35,8 @@ pub struct Local {
     pub order: Vec<String>,
     /// Changes that the API cannot make, each a sentence; the file gets its old words back.
     pub put_back: Vec<String>,
+    /// Copies of elements that the API cannot make, each a sentence; they stay in the file only.
+    pub held: Vec<String>,
     /// Groups, files, links and edges, which stay in the file only.
     pub strays: usize,
     /// Whether ids in the file wait to be replaced by the elements' own.
@@ -55,18 +60,26 @@ impl Local {
     }
 }
 
-/// Reads a file against its base.
+/// Reads a file against its base. A new node that bears the id of an element, of this canvas or of another, is a copy
+/// of that: what JSON Canvas cannot say of it is the element's.
 ///
 /// # Errors
 /// One sentence: why nothing of this file can be sent.
-pub fn read(text: &str, surface: Surface, base: &[Value], aliases: &Aliases) -> Result<Local, String> {
+pub fn read(
+    text: &str,
+    surface: Surface,
+    base: &[Value],
+    aliases: &Aliases,
+    origins: &Origins,
+) -> Result<Local, String> {
     let (nodes, edges) = parse(text)?;
     let known: BTreeMap<&str, &Value> = base.iter().map(|element| (id_of(element), element)).collect();
     let mut local = Local { strays: edges.len(), ..Local::default() };
     let mut seen = BTreeSet::new();
     let mut keys = Keys::default();
     for node in &nodes {
-        let key = keys.next(node.get("id").and_then(Value::as_str).unwrap_or_default());
+        let said = id_of(node);
+        let key = keys.next(said);
         let raw = key.as_str();
         if raw.is_empty() {
             return Err("a node has no id; give it any text of its own".to_owned());
@@ -83,7 +96,16 @@ pub fn read(text: &str, surface: Surface, base: &[Value], aliases: &Aliases) -> 
                 }
             }
             None if type_of(node) == "text" => {
-                local.new.push((raw.to_owned(), new_element(node, raw, surface)?));
+                let copied = known.get(element_id(said, &known, aliases)).copied();
+                let origin = copied.or_else(|| origins.get(said));
+                match origin.map(type_of).filter(|kind| !has_text(kind)) {
+                    Some(kind) => local.held.push(format!(
+                        "the node {} is a copy of a node of the type {kind}, which the API cannot make; it stays in \
+                         this file only",
+                        shown(said)
+                    )),
+                    None => local.new.push((raw.to_owned(), new_element(node, raw, surface, origin)?)),
+                }
             }
             None => local.strays += 1,
         }
@@ -112,6 +134,15 @@ pub fn known(text: &str, base: &[Value], remote: &[Value]) -> Vec<Value> {
         }
     }
     all
+}
+
+/// The ids of a file's nodes that no element of its base bears.
+#[must_use]
+pub fn strange_ids(text: &str, base: &[Value], aliases: &Aliases) -> BTreeSet<String> {
+    let known: BTreeMap<&str, &Value> = base.iter().map(|element| (id_of(element), element)).collect();
+    let nodes = parse(text).unwrap_or_default().0;
+    let ids = nodes.iter().filter(|node| type_of(node) == "text").map(id_of);
+    ids.filter(|id| !known.contains_key(element_id(id, &known, aliases))).map(str::to_owned).collect()
 }
 
 /// Names for a file's nodes: their ids, and the id with a number where a node was copied with its id.
@@ -284,18 +315,20 @@ fn style_of<'a>(
     }
 }
 
-/// The element that a new node shall become.
-fn new_element(node: &Value, raw: &str, surface: Surface) -> Result<Fields, String> {
+/// The element that a new node shall become: a copy of `origin`, where it is one, but for what the node says otherwise.
+fn new_element(node: &Value, raw: &str, surface: Surface, origin: Option<&Value>) -> Result<Fields, String> {
     let colour = said_colour(node, raw)?;
     let own = own_of(node, raw)?;
-    let kind = match own.and_then(|own| own.get("type")) {
-        None => match (surface, colour) {
+    let copied = origin.map(type_of).filter(|kind| is_creatable(surface, kind));
+    let kind = match (own.and_then(|own| own.get("type")), copied) {
+        (None, Some(kind)) => kind,
+        (None, None) => match (surface, colour) {
             (Surface::Board, _) => "sticky",
             (Surface::Slide, None) => "text",
             (Surface::Slide, Some(_)) => "rectangle",
         },
-        Some(Value::String(kind)) if is_creatable(surface, kind) => kind,
-        Some(other) => {
+        (Some(Value::String(kind)), _) if is_creatable(surface, kind) => kind,
+        (Some(other), _) => {
             let kind = other.as_str().map_or_else(|| shape(other).to_owned(), shown);
             let may = if surface == Surface::Board {
                 "sticky, text, rectangle or ellipse"
@@ -309,6 +342,8 @@ fn new_element(node: &Value, raw: &str, surface: Surface) -> Result<Fields, Stri
     fields.insert("type".to_owned(), json!(kind));
     for key in GEOMETRY {
         let Some(value) = node.get(key) else { return Err(format!("the node {} has no {key}", shown(raw))) };
+        let exact = origin.and_then(|origin| origin.get(key));
+        let value = exact.filter(|exact| rounded(exact) == rounded(value)).unwrap_or(value);
         check::number(raw, key, value)?;
         fields.insert(key.to_owned(), value.clone());
     }
@@ -318,16 +353,14 @@ fn new_element(node: &Value, raw: &str, surface: Surface) -> Result<Fields, Stri
         Some(other) => return Err(format!("the node {} has {} as its text", shown(raw), shape(other))),
     };
     fields.insert("content".to_owned(), json!(text));
-    let mut style = Map::new();
+    let mut style = origin.map(|origin| copied_style(origin, colour, kind)).unwrap_or_default();
     for (key, value) in own.map(|own| style_of(own, raw)).transpose()?.into_iter().flatten() {
         check::style(raw, key, value)?;
         style.insert(key.clone(), value.clone());
     }
     if let Some(colour) = colour {
-        let exact = style.get("color").and_then(Value::as_str).and_then(Colour::css);
-        // A sticky note is yellow without saying so.
-        let is_usual = exact.is_none() && kind == "sticky" && same_colour(Some(colour), Some(STICKY), "");
-        if !is_usual && !same_colour(Some(colour), exact, "") {
+        let exact = colour_of(&json!({ "type": kind, "style": &style }));
+        if !same_colour(Some(colour), exact, "") {
             style.insert("color".to_owned(), json!(colour.hex()));
         }
     }
@@ -335,4 +368,14 @@ fn new_element(node: &Value, raw: &str, surface: Surface) -> Result<Fields, Stri
         fields.insert("style".to_owned(), Value::Object(style));
     }
     Ok(fields)
+}
+
+/// The style of a copied element, as far as the service takes it, without the colour if the copy says another or none.
+fn copied_style(origin: &Value, said: Option<Colour>, kind: &str) -> Map<String, Value> {
+    let mut style = origin.get("style").and_then(Value::as_object).cloned().unwrap_or_default();
+    style.retain(|key, value| check::style("", key, value).is_ok());
+    if !same_colour(said, colour_of(origin), kind) {
+        style.retain(|key, _| key != "color" && (said.is_some() || key != "fill"));
+    }
+    style
 }

@@ -23,7 +23,7 @@ fn some() -> Elements {
 }
 
 fn local(text: &str, base: &[Value]) -> Local {
-    read(text, Surface::Board, base, &Aliases::new()).unwrap()
+    read(text, Surface::Board, base, &Aliases::new(), &Origins::new()).unwrap()
 }
 
 fn edited(edit: impl FnOnce(&mut Vec<Value>)) -> String {
@@ -89,7 +89,7 @@ fn new_nodes_are_what_they_say_and_the_rest_stays_in_the_file() {
     };
     #[track_caller]
     fn check(surface: Surface, text: &str, kind: &str, style: Option<Value>) {
-        let found = read(text, surface, &[], &Aliases::new()).unwrap();
+        let found = read(text, surface, &[], &Aliases::new(), &Origins::new()).unwrap();
         let (_, fields) = &found.new[0];
         assert_eq!((fields["type"].as_str(), fields.get("style").cloned()), (Some(kind), style), "{text}");
     }
@@ -110,7 +110,7 @@ fn new_nodes_are_what_they_say_and_the_rest_stays_in_the_file() {
         assert_eq!((found.new.len(), found.strays), (0, 1), "{kind}");
     }
     assert!(
-        read(&node(json!({ "espejo": { "type": "sticky" } })), Surface::Slide, &[], &Aliases::new()).is_err()
+        read(&node(json!({ "espejo": { "type": "sticky" } })), Surface::Slide, &[], &Aliases::new(), &Origins::new()).is_err()
     );
 }
 
@@ -127,8 +127,48 @@ fn a_node_copied_with_its_id_is_a_new_one_and_is_named_once() {
     let mut all = some();
     all.push(element("e9", "sticky", "twin"));
     let out = patch(&text, &all, &all, &names).unwrap();
-    assert!(read(&out, Surface::Board, &all, &names).unwrap().is_clean(), "{out}");
+    assert!(read(&out, Surface::Board, &all, &names, &Origins::new()).unwrap().is_clean(), "{out}");
     assert_eq!(out.matches("\"e1\"").count(), 1, "{out}");
+}
+
+#[test]
+fn a_copied_node_is_of_the_kind_and_style_that_it_was_copied_from() {
+    let mut all = some();
+    all[2]["style"]["shadow"] = json!("the service ignores it");
+    let origins: Origins = all.iter().map(|element| (id_of(element).to_owned(), element.clone())).collect();
+    let made = |text: &str, surface: Surface| read(text, surface, &[], &Aliases::new(), &origins).unwrap();
+    let found = made(&render(&all), Surface::Board);
+    assert_eq!(found.new.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["e1", "e2", "e3"]);
+    for ((_, fields), from) in found.new.iter().zip(some()) {
+        assert_eq!(*fields, creation(&from), "all of it, the fractions too");
+    }
+    assert!(found.held.len() == 1 && found.held[0].contains("of the type media"), "{:?}", found.held);
+
+    // What the copy says otherwise is its own.
+    let text = edited(|nodes| {
+        nodes[0]["x"] = json!(7);
+        nodes[1]["text"] = json!("zwei");
+        nodes[2]["color"] = json!("4");
+        nodes[2]["espejo"] = json!({ "type": "rectangle", "style": { "bold": true } });
+    });
+    let found = made(&text, Surface::Board);
+    assert_eq!((&found.new[0].1["x"], &found.new[0].1["y"]), (&json!(7), &json!(-20.5)));
+    assert_eq!((&found.new[1].1["type"], &found.new[1].1["content"]), (&json!("text"), &json!("zwei")));
+    let style = json!({ "opacity": 0.50, "bold": true, "color": "#bbf7d0" });
+    assert_eq!((&found.new[2].1["type"], &found.new[2].1["style"]), (&json!("rectangle"), &style));
+
+    // Slides have no sticky notes: what has words is what a new node is there.
+    let found = made(&render(&all), Surface::Slide);
+    let kinds: Vec<_> = found.new.iter().map(|(_, fields)| &fields["type"]).collect();
+    assert_eq!(kinds, ["rectangle", "text", "ellipse"]);
+
+    // The same within one canvas; there is still one picture.
+    let text = edited(|nodes| nodes.extend(nodes.clone()));
+    let found = local(&text, &some());
+    let kinds: Vec<_> = found.new.iter().map(|(id, fields)| (id.as_str(), &fields["type"])).collect();
+    assert_eq!(kinds, [("e1 #2", &json!("sticky")), ("e2 #2", &json!("text")), ("e3 #2", &json!("ellipse"))]);
+    assert_eq!(found.held.len(), 1);
+    assert_eq!(patch(&text, &some(), &some(), &Aliases::new()).unwrap(), text, "a held node stays in the file");
 }
 
 #[test]
@@ -377,7 +417,7 @@ proptest! {
         let names = Aliases::new();
         let text = patch(&render(&base), &base, &mine, &names).unwrap();
         let base = known(&text, &base, &remote);
-        let found = read(&text, Surface::Board, &base, &names).unwrap_or_default();
+        let found = read(&text, Surface::Board, &base, &names, &Origins::new()).unwrap_or_default();
         let merged = merge(Surface::Board, &base, &remote, &found, false);
         // The service does what it is asked, but for what it makes anew.
         let mut after = remote.clone();
@@ -397,14 +437,14 @@ proptest! {
         prop_assert_eq!(&there, &after);
         // With everything agreed on, nothing is left.
         let out = patch(&text, &base, &there, &names).unwrap();
-        let again = read(&out, Surface::Board, &there, &names).unwrap();
+        let again = read(&out, Surface::Board, &there, &names, &Origins::new()).unwrap();
         let rest = merge(Surface::Board, &there, &after, &again, false);
         prop_assert!(rest.ops.iter().all(|op| matches!(op, Op::Create { .. })), "{rest:?}");
     }
 
     #[test]
     fn nothing_panics_whatever_the_file_holds(text in "[\\[\\]{}\",:a1 nodesidxy\\-.]{0,60}", all in canvas()) {
-        let _odd = read(&text, Surface::Slide, &all, &Aliases::new());
+        let _odd = read(&text, Surface::Slide, &all, &Aliases::new(), &Origins::new());
         let _odd = patch(&text, &all, &all, &Aliases::new());
     }
 

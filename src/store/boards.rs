@@ -458,6 +458,17 @@ impl Store {
         rows.collect()
     }
 
+    /// The element of this id, if it was deleted for good.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn buried(&self, element: &str) -> Result<Option<Value>, StoreError> {
+        let sql = "SELECT json FROM board_graves WHERE element = ?1 ORDER BY at DESC LIMIT 1";
+        let text: Option<String> =
+            self.db.prepare_cached(sql)?.query_row([element], |row| row.get(0)).optional()?;
+        text.map(|text| json(&text)).transpose()
+    }
+
     /// Forgets what was deleted before a moment.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::{Engine, disk, place as pages, storage};
 use super::place::Spot;
 use super::{Held, Purpose, place};
-use crate::canvas;
+use crate::canvas::{self, Aliases, Origins};
 use crate::engine::flight::Flight;
 use crate::model::{
     CanvasFile, CanvasId, CanvasNode, ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook,
@@ -257,7 +257,7 @@ impl Engine {
                     Some(Spot::InDeck(_)) => Surface::Slide,
                     _ => Surface::Board,
                 };
-                file.problem = canvas::read(text, surface, &[], &canvas::Aliases::new()).err();
+                file.problem = canvas::read(text, surface, &[], &Aliases::new(), &Origins::new()).err();
             }
         }
         self.save_canvas_file(file)
@@ -283,7 +283,7 @@ impl Engine {
             return Ok(Some("it is empty now, and its canvas is not".to_owned()));
         }
         let names = self.boards.names.get(canvas).cloned().unwrap_or_default();
-        let local = match canvas::read(text, canvas.surface(), &base, &names) {
+        let local = match canvas::read(text, canvas.surface(), &base, &names, &Origins::new()) {
             Ok(local) => local,
             Err(why) => return Ok(Some(why)),
         };

@@ -10,6 +10,7 @@ mod disk;
 mod draw;
 mod looks;
 mod needs;
+mod origins;
 mod place;
 mod push;
 mod remove;
@@ -22,7 +23,7 @@ use serde_json::Value;
 
 use super::pace::Class;
 use super::{Engine, Way};
-use crate::canvas::{Aliases, Op};
+use crate::canvas::{Aliases, Op, Origins};
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, ContentHash, DeckId, DeckNode, Effect,
     Elements, MirrorPath, PageId, Presence, ServiceError, ServiceReply, Stamp, Timestamp, WorkspaceId,
@@ -114,6 +115,8 @@ struct Moment {
     wanted: u64,
     /// The file's text, while it says something that is not settled.
     text: Option<(ContentHash, String)>,
+    /// What nodes of the file with this content are copies of.
+    origins: Option<(ContentHash, Origins)>,
     /// When it was first found without elements although it had some.
     emptied: u64,
     failures: u32,

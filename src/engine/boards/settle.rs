@@ -4,7 +4,7 @@
 use super::super::{Engine, Way};
 use super::place::stem_of;
 use super::{Choice, Held, Purpose, Want, Wrote, on_disk};
-use crate::canvas::{self, Aliases, Local, Merged, Op};
+use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
 use crate::model::{
     CanvasAgreed, CanvasFile, CanvasId, CanvasNode, ContentHash, Effect, Elements, Expect, IntentKind,
     MirrorPath, Presence, Stamp,
@@ -155,6 +155,7 @@ impl Engine {
         self.boards.refused.retain(|(other, _), _| other != canvas);
         if let Some(moment) = self.boards.moments.get_mut(canvas) {
             moment.text = None;
+            moment.origins = None;
             moment.wanted = 0;
             moment.held = None;
         }
@@ -174,7 +175,8 @@ impl Engine {
         let base = canvas::known(&text, &base, &remote);
         let names = self.boards.names.get(&node.id).cloned().unwrap_or_default();
         let surface = node.id.surface();
-        let local = match canvas::read(&text, surface, &base, &names) {
+        let origins = self.origins_of(&node.id, &text, hash, &base, &names)?;
+        let local = match canvas::read(&text, surface, &base, &names, &origins) {
             Ok(local) => local,
             Err(why) => {
                 self.save_canvas_file(CanvasFile { problem: Some(why), ..file.clone() })?;
@@ -267,6 +269,10 @@ impl Engine {
             self.notice(file.path.as_str(), note.clone(), "nothing to do; change it in the app")?;
             self.say(Way::Aside, &file.path, note.clone());
         }
+        for why in &local.held {
+            let mend = "remove the node, or give it an id of its own to make a note of it";
+            self.notice(file.path.as_str(), why.clone(), mend)?;
+        }
         if local.strays > 0 && merged.ops.is_empty() && !local.is_clean() {
             let what =
                 format!("{} of its groups, links, files or edges stay in this file only", local.strays);
@@ -354,7 +360,7 @@ impl Engine {
         };
         let Some(elements) = node.remote else { return Ok(None) };
         let remote = self.store.elements(elements)?;
-        let clean = canvas::read(&text, node.id.surface(), &remote, &Aliases::new())
+        let clean = canvas::read(&text, node.id.surface(), &remote, &Aliases::new(), &Origins::new())
             .is_ok_and(|local| local.is_clean() && local.gone.is_empty());
         if clean {
             self.say(Way::Aside, &file.path, "found in the folder, equal to its canvas");

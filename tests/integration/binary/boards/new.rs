@@ -4,10 +4,10 @@ use std::fs;
 
 use espejo::emulator::{Fault, Matcher};
 use espejo::model::CanvasId;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::bench::{Bench, save};
-use super::{bench, deck};
+use super::{bench, deck, kick_off};
 
 fn node(id: &str, text: &str) -> serde_json::Value {
     json!({ "id": id, "type": "text", "x": 0, "y": 0, "width": 250, "height": 60, "text": text })
@@ -56,6 +56,36 @@ fn a_new_canvas_is_a_whiteboard_with_its_nodes() {
         drop(daemon);
         bench.canvases_rest();
     }
+}
+
+#[test]
+fn copies_are_of_the_kinds_and_styles_that_they_were_copied_from() {
+    let mut board = None;
+    let bench = bench(|world, space| board = Some(kick_off(world, space).0));
+    let (board, daemon) = (board.unwrap(), bench.run_canvases());
+    let path = bench.board_file("Kick-off.canvas");
+    fs::copy(&path, bench.board_file("Again.canvas")).unwrap();
+    bench.until("the copy has its elements", || {
+        board_named(&bench, "Again").first().is_some_and(|copy| bench.elements(copy).len() == 3)
+    });
+    let what = |element: &Value| {
+        let keys = ["type", "x", "y", "width", "height", "content", "style"];
+        keys.map(|key| element[key].clone())
+    };
+    let first: Vec<_> = bench.elements(&board).iter().filter(|e| e["type"] != "media").map(what).collect();
+    let copy = board_named(&bench, "Again").remove(0);
+    assert_eq!(bench.elements(&copy).iter().map(what).collect::<Vec<_>>(), first);
+    bench.until("the image is told of", || {
+        bench.attention().lines().any(|line| line.contains("Again.canvas") && line.contains("type media"))
+    });
+    bench.edit_canvas(&path, |nodes| nodes.extend(nodes.clone()));
+    bench.until("each that can be made is there twice", || bench.elements(&board).len() == 7);
+    let kinds: Vec<_> = bench.elements(&board).iter().map(|e| e["type"].clone()).collect();
+    assert_eq!(kinds.iter().filter(|kind| *kind == "media").count(), 1, "{kinds:?}");
+    assert_eq!(kinds.iter().filter(|kind| *kind == "ellipse").count(), 2, "{kinds:?}");
+    bench.until_canvases_rest();
+    drop(daemon);
+    bench.canvases_rest();
 }
 
 #[test]

@@ -1,0 +1,47 @@
+//! What the nodes of a canvas file are copies of: a file or a node that was copied keeps the ids of the elements that it
+//! was made from, and with them what JSON Canvas cannot say of those.
+
+use super::super::Engine;
+use crate::canvas::{self, Aliases, Origins};
+use crate::model::{CanvasId, ContentHash, Elements, Surface, id_of, is_creatable};
+use crate::store::StoreError;
+
+impl Engine {
+    /// The elements of other canvases whose ids nodes of this file bear. They are looked for once for each content of
+    /// the file, so that a copy stays one while the first of its nodes are made.
+    pub(super) fn origins_of(
+        &mut self,
+        canvas: &CanvasId,
+        text: &str,
+        hash: ContentHash,
+        base: &Elements,
+        names: &Aliases,
+    ) -> Result<Origins, StoreError> {
+        if let Some((_, found)) = self.moment_of(canvas).origins.as_ref().filter(|(of, _)| *of == hash) {
+            return Ok(found.clone());
+        }
+        let ids = canvas::strange_ids(text, base, names);
+        let mut found = Origins::new();
+        if !ids.is_empty() {
+            for other in self.boards.canvases.values().filter(|other| other.id != *canvas) {
+                let agreed = other.base.as_ref().map(|base| base.elements);
+                let seen = other.remote.filter(|seen| Some(*seen) != agreed);
+                for element in [agreed, seen].into_iter().flatten().map(|hash| self.store.elements(hash)) {
+                    let theirs = element?.into_iter().map(|element| (id_of(&element).to_owned(), element));
+                    found.extend(theirs.filter(|(id, _)| ids.contains(id)));
+                }
+            }
+        }
+        for id in ids {
+            // What was cut out of another file: its element may be gone already.
+            if !found.contains_key(&id)
+                && let Some(element) = self.store.buried(&id)?
+                && is_creatable(Surface::Board, canvas::type_of(&element))
+            {
+                found.insert(id, element);
+            }
+        }
+        self.moment_of(canvas).origins = Some((hash, found.clone()));
+        Ok(found)
+    }
+}
