@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::json::{self, Member};
 use super::node::{GEOMETRY, View, render, rounded, type_of};
-use super::read::{Aliases, Keys, OWN_KEY, element_id, parse, said_colour, same_colour};
+use super::read::{Aliases, Keys, MARK, OWN_KEY, element_id, is_blank, parse, said_colour, same_colour};
 use crate::model::id_of;
 
 /// A file that is valid becomes one that says `target`. `base` names the elements that were the file's before: nodes of
@@ -16,8 +16,11 @@ use crate::model::id_of;
 /// # Errors
 /// One sentence: why the text cannot be read.
 pub fn patch(text: &str, base: &[Value], target: &[Value], aliases: &Aliases) -> Result<String, String> {
-    if text.trim().is_empty() {
+    if is_blank(text) {
         return Ok(render(target));
+    }
+    if let Some(unmarked) = text.strip_prefix(MARK) {
+        return Ok(format!("{MARK}{}", patch(unmarked, base, target, aliases)?));
     }
     parse(text)?;
     let top = json::members(text, &json::whole(text));

@@ -162,11 +162,21 @@ pub(super) fn element_id<'a>(raw: &'a str, known: &BTreeMap<&str, &Value>, alias
     if known.contains_key(raw) { raw } else { aliases.get(raw).map_or(raw, String::as_str) }
 }
 
+/// The byte order mark that programs on Windows begin a text with. It says nothing, and stays where it is.
+pub(super) const MARK: char = '\u{feff}';
+
+/// Whether a file holds nothing at all.
+#[must_use]
+pub fn is_blank(text: &str) -> bool {
+    text.trim_start_matches(MARK).trim().is_empty()
+}
+
 /// The nodes and edges of a file; an empty file is an empty canvas.
 pub(super) fn parse(text: &str) -> Result<(Vec<Value>, Vec<Value>), String> {
-    if text.trim().is_empty() {
+    if is_blank(text) {
         return Ok(Default::default());
     }
+    let text = text.strip_prefix(MARK).unwrap_or(text);
     let value: Value = serde_json::from_str(text).map_err(|error| format!("it is no valid JSON: {error}"))?;
     let Value::Object(mut map) = value else {
         return Err("it is no JSON Canvas: an object with nodes is expected".to_owned());

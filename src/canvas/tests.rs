@@ -44,6 +44,16 @@ fn a_written_file_says_nothing_new() {
 }
 
 #[test]
+fn a_byte_order_mark_says_nothing_and_stays() {
+    let text = format!("\u{feff}{}", render(&some()));
+    assert!(local(&text, &some()).is_clean());
+    assert_eq!(patch(&text, &some(), &some(), &Aliases::new()).unwrap(), text);
+    let fewer = patch(&text, &some(), &some()[..2], &Aliases::new()).unwrap();
+    assert!(fewer.starts_with('\u{feff}') && local(&fewer, &some()[..2]).is_clean(), "{fewer}");
+    assert!(local("\u{feff}\r\n", &[]).is_clean() && is_blank("\u{feff}"));
+}
+
+#[test]
 fn changed_fields_are_found_and_no_others() {
     #[track_caller]
     fn check(edit: impl FnOnce(&mut Vec<Value>), id: &str, expected: Value) {

@@ -70,6 +70,15 @@ pub struct Summary {
     pub away: bool,
 }
 
+/// What mends a file that cannot be sent as it is.
+pub(super) fn unsent_mend(emptied: bool) -> &'static str {
+    if emptied {
+        "mend the file (if it shall be empty: espejo approve); the service's version is safe"
+    } else {
+        "mend the file; the service's version is safe"
+    }
+}
+
 impl Engine {
     pub(super) fn notice(&mut self, path: &str, reason: String, action: &str) -> Result<(), StoreError> {
         let notice = Attention { path: path.to_owned(), reason, action: action.to_owned() };
@@ -172,11 +181,8 @@ impl Engine {
         }
         for file in self.trees.files.values() {
             if let Some(why) = &file.problem {
-                need(
-                    file.path.as_str(),
-                    &format!("not sent: {why}"),
-                    "mend the file (if it shall be empty: espejo approve); the service's version is safe",
-                );
+                let mend = unsent_mend(why == super::disk::EMPTIED);
+                need(file.path.as_str(), &format!("not sent: {why}"), mend);
             }
         }
         for (path, refusal) in &self.refusals {

@@ -466,7 +466,8 @@ impl Engine {
             Ok(text) => match front_matter::split(text) {
                 Err(error) => file.problem = Some(error.to_string()),
                 Ok(split) => {
-                    let blank = split.front.is_none() && split.body.trim().is_empty();
+                    let body = split.body.trim_start_matches('\u{feff}');
+                    let blank = split.front.is_none() && body.trim().is_empty();
                     if let Some(front) = split.front {
                         file.claims = front.id.as_deref().and_then(|id| PageId::new(id).ok());
                         file.front_title = front.title.filter(|title| !title.is_empty());

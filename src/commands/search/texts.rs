@@ -83,7 +83,7 @@ fn of_bytes(source: &Source, bytes: Vec<u8>) -> Text {
         let body = front_matter::split(&text).map_or(text.as_str(), |split| split.body);
         return Some(of_blocks(&markdown::parse(body, &[], &Allowed::all(), &mut String::new)));
     }
-    let canvas: Value = serde_json::from_str(&text).ok()?;
+    let canvas: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()?;
     let nodes = canvas["nodes"].as_array().into_iter().flatten();
     Some(lines(nodes.filter_map(|node| node["text"].as_str())))
 }

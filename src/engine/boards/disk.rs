@@ -14,6 +14,9 @@ use crate::model::{
 };
 use crate::store::StoreError;
 
+/// Why a file that held elements and holds nothing is not sent.
+pub(super) const EMPTIED: &str = "it is empty now, and its canvas is not";
+
 impl Engine {
     /// Takes in what a scan found in our areas.
     pub(in super::super) fn boards_scanned(&mut self, scan: &Scan) -> Result<(), StoreError> {
@@ -279,8 +282,8 @@ impl Engine {
             return Ok(None);
         }
         let base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
-        if text.trim().is_empty() && !base.is_empty() && !node.approved {
-            return Ok(Some("it is empty now, and its canvas is not".to_owned()));
+        if canvas::is_blank(text) && !base.is_empty() && !node.approved {
+            return Ok(Some(EMPTIED.to_owned()));
         }
         let names = self.boards.names.get(canvas).cloned().unwrap_or_default();
         let local = match canvas::read(text, canvas.surface(), &base, &names, &Origins::new()) {

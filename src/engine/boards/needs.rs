@@ -1,6 +1,7 @@
 //! What of whiteboards and presentations needs a person, what is released, and how far everything is.
 
-use super::super::Engine;
+use super::super::{Engine, attention::unsent_mend};
+use super::disk::EMPTIED;
 use super::{Area, Want};
 use crate::model::{MirrorPath, Presence};
 use crate::store::StoreError;
@@ -51,8 +52,7 @@ impl Engine {
         }
         for file in self.boards.files.values() {
             if let Some(why) = &file.problem {
-                let mend =
-                    "mend the file (if it shall be empty: espejo approve); the service's version is safe";
+                let mend = unsent_mend(why == EMPTIED);
                 need(file.path.as_str(), &format!("not sent: {why}"), mend);
             }
         }

@@ -285,18 +285,24 @@ fn what_cannot_be_a_page_is_not_sent_and_is_told() {
     bench.forget_requests();
     save(&bench.page("Empty.md"), "");
     save_bytes(&bench.page("Binary.md"), b"\xff\xfe\x00w");
+    // A byte order mark alone is no word.
+    save(&bench.page("Sound.md"), "\u{feff}");
     save(&bench.page("Broken.md"), "---\nid: [unclosed\n---\nthe words\n");
     append(&bench.page("Fine.md"), "\nand more\n");
     bench.until("the sound one is sent", || words(&bench.content("Fine")).contains("and more"));
-    bench.until("the three are told of", || {
+    bench.until("the four are told of", || {
         let told = bench.attention();
-        ["Empty.md", "Binary.md", "Broken.md"].iter().all(|name| told.contains(name))
+        ["Empty.md", "Sound.md", "Binary.md", "Broken.md"].iter().all(|name| told.contains(name))
     });
+    for line in bench.attention().lines() {
+        let emptied = ["Empty.md", "Sound.md"].iter().any(|name| line.contains(name));
+        assert_eq!(line.contains("espejo approve"), emptied, "{line}");
+    }
     assert_eq!(bench.writes(), [format!("PATCH /pages/{}", bench.id("Fine"))]);
     let told = bench.tell(&["status"]);
     assert_eq!(told.code, 3, "{told:?}");
     // Mended, they are sent, and nothing needs the user.
-    for name in ["Empty", "Binary", "Broken"] {
+    for name in ["Empty", "Sound", "Binary", "Broken"] {
         save(&bench.page(&format!("{name}.md")), &format!("the words, mended {name}\n"));
     }
     bench.until("the mended ones are sent", || {

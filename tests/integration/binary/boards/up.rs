@@ -67,6 +67,7 @@ fn what_means_nothing_new_sends_nothing() {
         serde_json::to_string(&canvas).unwrap() + "\n\n",
         super::as_obsidian(&canvas).replace("\"x\":10,", "\"x\":10.0,").replace("#fde68a", "#FDE68A"),
         super::as_obsidian(&canvas).replace("#fde68a", "3"),
+        format!("\u{feff}{}", super::as_obsidian(&canvas)),
     ] {
         save(&path, &text);
         bench.until_canvases_rest();
@@ -174,6 +175,8 @@ fn what_the_service_would_refuse_is_told_before_any_request() {
     for text in ["", "{", "[]", "nonsense", "{\"nodes\":{}}", "{\"nodes\":[1]}"] {
         save(&path, text);
         bench.until(text, || bench.attention().contains("not sent"));
+        // What is no canvas is not made one by an approval.
+        assert_eq!(bench.attention().contains("espejo approve"), text.is_empty(), "{text}");
         assert_eq!(bench.changes(), [], "{text}");
         save(&path, &whole);
         bench.until("it is mended", || !bench.attention().contains("not sent"));
