@@ -8,6 +8,7 @@
 //! Deliberately absent: links in the store, downloads that count against the limit, and any deletion on either side that a
 //! complete look and an agreed base do not call for.
 
+mod again;
 mod decide;
 mod desk;
 mod disk;
@@ -64,6 +65,7 @@ pub(super) struct Storage {
     folders_active: bool,
     sight: local::Sight,
     candidates: BTreeMap<MirrorPath, send::Candidate>,
+    again: again::Again,
     /// A file here became nobody's, and is to be listed as such.
     strays_are_old: bool,
     /// Names that turned out to be taken by something else.
@@ -185,6 +187,7 @@ impl Storage {
             folders_active: true,
             sight: local::Sight::default(),
             candidates: BTreeMap::new(),
+            again: again::Again::default(),
             strays_are_old: false,
             occupied: BTreeSet::new(),
             under_way: Vec::new(),
@@ -227,6 +230,7 @@ impl Storage {
             walk.due = now;
         }
         self.rests = Rests::default();
+        self.again.forget();
         self.wake_all();
     }
 

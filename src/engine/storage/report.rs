@@ -108,9 +108,17 @@ impl Storage {
             && !self.strays_are_old
             && (self.mode != StorageMode::TwoWay
                 || sending_rests
-                || summary.sending == 0
+                || summary.sending == self.too_soon(now)
                 || self.no_workspace)
             && self.uploads.values().all(|upload| upload.lost_at.is_none())
+    }
+
+    /// Files that were uploaded a moment ago and have changed again: they wait for nothing but time.
+    fn too_soon(&self, now: Timestamp) -> usize {
+        let waits = |(path, candidate): (&MirrorPath, &super::send::Candidate)| {
+            candidate.refused.is_none() && self.again.due(path) > now
+        };
+        self.candidates.iter().filter(|item| waits(*item)).count()
     }
 
     /// Requests that wait: lists and links.
@@ -130,10 +138,11 @@ impl Storage {
         let retries = retries.map(|(_, moment)| moment.retry_at);
         let candidates = self
             .candidates
-            .values()
-            .filter(|candidate| self.mode == StorageMode::TwoWay && candidate.refused.is_none());
-        let candidates = candidates.map(|candidate| {
-            candidate.retry_at.max(Timestamp(candidate.stamp.modified_ns / 1_000_000).plus_ms(2_000))
+            .iter()
+            .filter(|(_, candidate)| self.mode == StorageMode::TwoWay && candidate.refused.is_none());
+        let candidates = candidates.map(|(path, candidate)| {
+            let rested = Timestamp(candidate.stamp.modified_ns / 1_000_000).plus_ms(2_000);
+            candidate.retry_at.max(self.again.due(path)).max(rested)
         });
         let suspects = self.stirring().filter_map(|(_, moment)| match moment.local {
             Local::Suspect(stamp) => {

@@ -115,6 +115,7 @@ impl Storage {
             .filter_map(|(path, candidate)| {
                 let due = candidate.refused.is_none()
                     && candidate.retry_at <= desk.now
+                    && self.again.due(path) <= desk.now
                     && candidate.stamp.rested_ms(desk.file_clock) >= Self::quiet_ms(desk, &candidate.stamp)
                     && !self.uploads.contains_key(path)
                     && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
@@ -141,11 +142,20 @@ impl Storage {
 
     /// Whether something that the service shows may turn out to be this very file: it is compared first.
     fn is_awaited(&self, path: &MirrorPath) -> bool {
+        let place = path.parent().and_then(|folder| self.folder_at(&folder));
         self.files.values().any(|node| {
+            // What was listed a moment ago has no name here yet.
+            let is_its_name = || {
+                place.as_ref() == Some(&node.remote.folder)
+                    && node.remote.filename == filenames::as_stored(path.name())
+            };
             node.seen == Seen::Listed
                 && node.base.is_none()
                 && node.replaced_by.is_none()
-                && self.wanted_file(node).as_ref() == Some(path)
+                && match &node.stem {
+                    Some(_) => self.wanted_file(node).as_ref() == Some(path),
+                    None => is_its_name(),
+                }
         })
     }
 
@@ -173,14 +183,27 @@ impl Storage {
         Ok(())
     }
 
-    /// The upload of what was just read. It is noted before it leaves.
+    /// The upload of what was just read, right behind a list of its folder: somebody else may have put the same file there
+    /// in the same seconds. It is noted before it leaves.
     pub(super) fn next_upload(&mut self, desk: &mut Desk<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
+        let place = self.ready.as_ref().and_then(|ready| ready.path.parent());
+        let place = place.and_then(|folder| self.folder_at(&folder));
+        if let Some(folder) = &place
+            && !self.was_just_listed(folder.as_ref(), desk.now)
+        {
+            let list = Self::walk(folder.clone());
+            return Ok((!self.under_way.contains(&list.1)).then_some(list));
+        }
         let Some(ready) = self.ready.take() else { return Ok(None) };
         let Some(workspace) = Self::upload_workspace(desk) else { return Ok(None) };
-        let place = ready.path.parent().and_then(|folder| self.folder_at(&folder));
         let (Some(folder), Some(candidate)) = (place, self.candidates.get(&ready.path)) else {
             return Ok(None);
         };
+        let is_current = candidate.stamp == ready.stamp
+            && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
+        if !is_current || self.is_awaited(&ready.path) {
+            return Ok(None);
+        }
         let replaced = candidate.replaces.as_ref().and_then(|id| self.files.get(id));
         // What was only shown in another way on disk keeps the name that the service knows.
         let filename = match replaced.filter(|node| node.stem.as_deref() == Some(ready.path.name())) {
@@ -287,6 +310,7 @@ impl Storage {
         desk.store.delete_upload(&upload.path)?;
         self.uploads.remove(&upload.path);
         self.candidates.remove(&upload.path);
+        self.again.sent(&upload.path, now);
         let replaced = upload.replaces.as_ref().filter(|old| {
             self.files
                 .get(*old)

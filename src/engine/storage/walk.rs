@@ -8,6 +8,9 @@ use crate::model::{
 };
 use crate::store::StoreError;
 
+/// A list older than this is too old to upload on.
+const FRESH_MS: i64 = 5_000;
+
 /// What is known of a folder's lists in this run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Walk {
@@ -18,6 +21,8 @@ pub(super) struct Walk {
     /// How it stands in the schedule that all targets share.
     pub(super) poll: PollState,
     failures: u32,
+    /// When the last list ended, well or not.
+    ended: Timestamp,
     /// Something waits for a list that is asked for after this tick, whether it has been listed in this pass or not.
     pub(super) wanted: Option<u64>,
     /// Why it cannot be listed, or entries of it.
@@ -94,6 +99,12 @@ impl Storage {
         self.walks.get(&folder.cloned()).is_some_and(|walk| walk.looked > 0)
     }
 
+    /// Whether a list of this folder is so young that an upload may rest on it, or was tried in vain just now.
+    pub(super) fn was_just_listed(&self, folder: Option<&FolderId>, now: Timestamp) -> bool {
+        let walk = self.walks.get(&folder.cloned());
+        walk.is_none_or(|walk| walk.ended.0 > 0 && now.since_ms(walk.ended) <= FRESH_MS)
+    }
+
     /// Folders that have not been listed yet since the pass began (or ever, without one).
     pub(super) fn unwalked(&self) -> usize {
         let since = self.pass.map_or(0, |pass| pass.since);
@@ -146,6 +157,7 @@ impl Storage {
             other => {
                 let walk = self.walks.entry(folder).or_default();
                 walk.failures += 1;
+                walk.ended = desk.now;
                 walk.due = desk.later(walk.failures + 3);
                 if let Some(error) = other.err().filter(|error| error.next() == crate::model::Next::Park) {
                     walk.trouble = Some(error.to_string());
@@ -157,6 +169,7 @@ impl Storage {
         let passed_over = self.pass.is_some_and(|pass| tick <= pass.since);
         let walk = self.walks.entry(folder.clone()).or_default();
         walk.failures = 0;
+        walk.ended = desk.now;
         let too_old = walk.wanted.is_some_and(|since| tick <= since);
         if !too_old {
             walk.wanted = None;

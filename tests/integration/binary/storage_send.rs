@@ -48,6 +48,39 @@ fn docs_and_three() -> Bench {
 }
 
 #[test]
+fn a_file_that_is_written_all_the_time_is_sent_now_and_then_and_in_its_last_version() {
+    let bench = docs_and_three();
+    bench.sync();
+    let _daemon = bench.run();
+    write(&bench, "app.log", b"0");
+    bench.until("it is there", || there(&bench).contains(&"app.log: 0".into()));
+    for n in 0..20 {
+        write(&bench, "app.log", format!("line {n}").as_bytes());
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
+    assert!(uploads(&bench) <= 3, "{}", bench.seen());
+    bench.until("the last version is there", || there(&bench).contains(&"app.log: line 19".into()));
+    assert!(uploads(&bench) <= 3, "{}", bench.seen());
+}
+
+#[test]
+fn a_file_that_somebody_else_put_there_in_the_same_seconds_is_not_uploaded_again() {
+    let bench = docs_and_three();
+    bench.sync();
+    let _daemon = bench.run();
+    write(&bench, "first.txt", b"it runs");
+    bench.until("it is there", || there(&bench).contains(&"first.txt: it runs".into()));
+    std::thread::sleep(std::time::Duration::from_secs(6));
+    bench.forget_requests();
+    bench.world().app_put_file(None, "twin.txt", bytes("the same words"));
+    write(&bench, "twin.txt", b"the same words");
+    bench.until("it is in step", || bench.status()["storage"]["local_only"].as_u64() == Some(0));
+    bench.sync();
+    assert_eq!(uploads(&bench), 0, "{}", bench.seen());
+    assert_eq!(there(&bench).iter().filter(|line| line.starts_with("twin")).count(), 1);
+}
+
+#[test]
 fn a_new_file_is_uploaded_once_and_a_second_sync_sends_nothing() {
     let bench = docs_and_three();
     bench.sync();

@@ -1,0 +1,63 @@
+//! How soon a file that was just uploaded is uploaded again: a log that is written all day is not to be sent all day, and
+//! its last version is all the same.
+
+use std::collections::BTreeMap;
+
+use crate::model::{MirrorPath, Timestamp};
+
+/// Uploads of one file in a row that wait for nothing: a person may save twice.
+const AT_ONCE: u32 = 2;
+/// How long the next one waits; each after it twice as long as the one before.
+const FIRST_MS: i64 = 30_000;
+const MOST_MS: i64 = 300_000;
+
+/// Uploads in a row, by file: how many, and when the last of them was.
+#[derive(Debug, Default)]
+pub(super) struct Again(BTreeMap<MirrorPath, (u32, Timestamp)>);
+
+impl Again {
+    /// A file was uploaded.
+    pub(super) fn sent(&mut self, path: &MirrorPath, now: Timestamp) {
+        // A file that rested for long begins anew.
+        self.0.retain(|_, (row, at)| now.since_ms(*at) < 2 * rest_ms(*row).max(FIRST_MS));
+        let (row, at) = self.0.entry(path.clone()).or_default();
+        (*row, *at) = (*row + 1, now);
+    }
+
+    /// When a file may be uploaded next.
+    pub(super) fn due(&self, path: &MirrorPath) -> Timestamp {
+        self.0.get(path).map_or_else(Timestamp::default, |(row, at)| at.plus_ms(rest_ms(*row)))
+    }
+
+    /// Somebody asks for everything now.
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+fn rest_ms(row: u32) -> i64 {
+    row.checked_sub(AT_ONCE).map_or(0, |more| (FIRST_MS << more.min(8)).min(MOST_MS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_all_the_time_is_sent_ever_more_seldom_and_begins_anew_after_a_rest() {
+        let path = MirrorPath::new("Storage/app.log").unwrap();
+        let mut again = Again::default();
+        let mut now = Timestamp(1_000_000);
+        assert!(again.due(&path) <= now);
+        let mut waits = Vec::new();
+        for _ in 0..7 {
+            again.sent(&path, now);
+            waits.push(again.due(&path).since_ms(now) / 1_000);
+            now = again.due(&path);
+        }
+        assert_eq!(waits, [0, 30, 60, 120, 240, 300, 300]);
+        now = now.plus_ms(600_000);
+        again.sent(&path, now);
+        assert_eq!(again.due(&path), now);
+    }
+}
