@@ -1,6 +1,8 @@
 //! `espejo why`: when a file is looked at next, and why then. It runs the schedule of the daemon ahead on what the state
 //! says, and keeps nothing.
 
+mod unmirrored;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -16,6 +18,7 @@ use crate::daemon::{self, place_in};
 use crate::engine::polling;
 use crate::model::{MirrorPath, PollState, Timestamp};
 use crate::store::{ItemRow, PolledRow, ReadOnly, StoreError};
+use unmirrored::Kind;
 
 /// A page counts as being worked at, or beside such a one, this long after the last sign of life.
 const LATELY_MS: i64 = 2 * 3_600_000;
@@ -114,7 +117,7 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
         None => None,
     };
     let (Some(row), Some(state)) = (row, &mut state) else {
-        bail!("{place} is not mirrored; espejo list shows what is");
+        bail!("{}", not_mirrored(config, &place, state.as_ref())?);
     };
     let outlook =
         row.id.as_ref().and_then(|id| outlooks(state, config, now).map(|mut all| all.remove(id)).transpose());
@@ -142,6 +145,29 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
     let next = next.map_or_else(String::new, |at| format!(", next {}", output::until(at.since_ms(now))));
     writeln!(out, "{}: {checked}{next}: {why}", crate::logging::escape(place.as_str()))?;
     Ok(Exit::Done)
+}
+
+/// One sentence: why nothing of what is at `place` is at the service, and what changes that.
+fn not_mirrored(config: &Config, place: &MirrorPath, state: Option<&ReadOnly>) -> Result<String> {
+    let shown = crate::logging::escape(place.as_str());
+    let kind =
+        match std::fs::symlink_metadata(config.root.join(place.as_str())).map(|found| found.file_type()) {
+            Err(_) => return Ok(format!("{shown} is not mirrored; espejo list shows what is")),
+            Ok(kind) if kind.is_symlink() => Kind::Link,
+            Ok(kind) if kind.is_dir() => Kind::Folder,
+            Ok(kind) if kind.is_file() => Kind::File,
+            Ok(_) => Kind::Other,
+        };
+    if let Some(state) = state {
+        if state.is_drawn(place)? {
+            return Ok(format!("{shown} is drawn by espejo from what is beside it, and is never sent"));
+        }
+        if let Some(need) = state.attention()?.into_iter().find(|need| need.path == place.as_str()) {
+            return Ok(format!("{shown} is not mirrored: {}; {}", need.reason, need.action));
+        }
+    }
+    let why = unmirrored::cause(place, kind, config.settings().storage.mode);
+    Ok(format!("{shown} is not mirrored: {why}"))
 }
 
 /// What stands at `place` in the storage; of a file, what is looked at is the list of its folder.

@@ -47,8 +47,10 @@ mod watched;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use attention::Summary;
+pub use boards::WHITEBOARDS;
 pub use history::{WENT_BACK, in_own_words};
 pub use lend::LENT_MS;
+pub use place::PAGES;
 pub use storage::StorageSummary;
 
 use crate::markdown::Allowed;

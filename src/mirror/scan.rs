@@ -17,7 +17,7 @@ use super::act::Steps;
 use super::root::{Place, Root};
 use super::{aside, errors, marker, sys};
 use crate::model::{
-    DiskError, Entry, EntryKind, MirrorPath, RootState, Scan, Timestamp, Unreadable, is_tool_folder,
+    DiskError, Entry, EntryKind, MirrorPath, NOT_UTF8, RootState, Scan, Timestamp, Unreadable, is_tool_folder,
 };
 
 /// Walks at most this often until nothing changed during one walk.
@@ -253,7 +253,7 @@ impl Walk {
             Some(path) => path,
             None => {
                 let shown = name.to_bytes().escape_ascii();
-                return self.unreadable(folder.clone(), format!("a name in it is not UTF-8: {shown}"));
+                return self.unreadable(folder.clone(), format!("{NOT_UTF8}: {shown}"));
             }
         };
         if path.name().starts_with(aside::TEMP_PREFIX)

@@ -275,6 +275,9 @@ pub enum EntryKind {
     Other,
 }
 
+/// How [`Unreadable::why`] begins for a name that cannot be a path of the mirror.
+pub const NOT_UTF8: &str = "a name in it is not UTF-8";
+
 /// Something a scan could not look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {

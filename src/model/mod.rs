@@ -30,8 +30,8 @@ pub use board::{
     is_creatable,
 };
 pub use effect::{
-    ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, Outcome, Request,
-    RootState, Scan, ServiceReply, Unreadable,
+    ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, NOT_UTF8, Outcome,
+    Request, RootState, Scan, ServiceReply, Unreadable,
 };
 pub use failure::{DiskError, Next, ServiceError};
 pub use hash::ContentHash;

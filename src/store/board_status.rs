@@ -50,6 +50,15 @@ impl ReadOnly {
         self.store().graves(path)
     }
 
+    /// Whether a file is one that espejo draws: a picture, or what shows a dashboard or a presentation.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn is_drawn(&self, path: &MirrorPath) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM board_drawn WHERE path = ?1)";
+        Ok(self.store().db.prepare_cached(sql)?.query_row([path.as_str()], |row| row.get(0))?)
+    }
+
     /// Every whiteboard, presentation and slide, in no order.
     ///
     /// # Errors

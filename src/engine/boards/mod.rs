@@ -30,6 +30,7 @@ use crate::model::{
 };
 use crate::store::{CanvasWriting, Drawn, LoadedBoards, StoreError};
 
+pub use place::WHITEBOARDS;
 pub(super) use place::is_canvas_name;
 
 pub(super) type Choice = Option<(Effect, super::Purpose)>;

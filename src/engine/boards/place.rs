@@ -8,7 +8,7 @@ use crate::model::{CanvasId, CanvasNode, DeckId, DeckNode, MirrorPath, Presence,
 use crate::plan::{ignore, naming};
 
 /// The folder of a workspace that holds its whiteboards.
-const WHITEBOARDS: &str = "Whiteboards";
+pub const WHITEBOARDS: &str = "Whiteboards";
 /// The folder at the root that holds presentations.
 const PRESENTATIONS: &str = "Presentations";
 pub(super) const ENDING: &str = ".canvas";

@@ -464,6 +464,10 @@ impl Engine {
             self.wake_deck(&deck);
         }
         self.wake_unplaced();
+        if !at_last {
+            // Aside, under a name that is nobody's, until its place is free: told when it is there.
+            return Ok(());
+        }
         if !puts_back {
             self.say(Way::Down, to, format!("renamed from {}", from.name()));
             return Ok(());

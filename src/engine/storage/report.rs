@@ -1,5 +1,7 @@
 //! What needs a person, and the numbers that say how far storage is.
 
+use std::collections::BTreeMap;
+
 use super::local::Local;
 use super::{Rests, Storage};
 use crate::model::{FileNode, MirrorPath, Seen, StorageMode, Timestamp};
@@ -243,10 +245,17 @@ impl Storage {
         for node in self.files.values() {
             self.need_of(node, tell);
         }
+        let renamed = self.refused_under_a_new_name();
         for (path, candidate) in &self.candidates {
-            if let Some((why, mend)) = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay)
-            {
-                tell(path.as_str(), &format!("not uploaded: {why}"), mend);
+            let refused = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay);
+            let Some((why, mend)) = refused else { continue };
+            match renamed.get(path) {
+                None => tell(path.as_str(), &format!("not uploaded: {why}"), mend),
+                Some(from) => tell(
+                    path.as_str(),
+                    &format!("not uploaded: {why}; the service keeps it as {}", below_storage(from)),
+                    &format!("{mend}; or put it back"),
+                ),
             }
         }
         for path in self.local_only.keys().filter(|path| filenames::is_conflict_copy(path.name())) {
@@ -260,9 +269,7 @@ impl Storage {
 
     fn need_of(&self, node: &FileNode, tell: &mut dyn FnMut(&str, &str, &str)) {
         let Some(moment) = self.moments.get(&node.remote.id) else { return };
-        let quiet = moment.trouble.is_none()
-            && !moment.hidden
-            && !matches!(moment.local, Local::Odd | Local::Missing(_));
+        let quiet = moment.trouble.is_none() && !moment.hidden && moment.local != Local::Odd;
         if quiet {
             return;
         }
@@ -285,18 +292,23 @@ impl Storage {
                 "move that away; the file is fetched again",
             );
         }
-        if let (Local::Missing(_), StorageMode::TwoWay) = (moment.local, self.mode)
-            && let Some(to) = self.renamed_to(node)
-            && let Some((why, _)) = self.candidates.get(&to).and_then(|candidate| candidate.refused.as_ref())
-        {
-            tell(
-                shown,
-                &format!(
-                    "it is {} here now, which is not uploaded ({why}): the service keeps it under its old name",
-                    to.name()
-                ),
-                "rename it in the app too, or give it its old name back",
-            );
-        }
     }
+
+    /// Files that were moved or renamed to what cannot be uploaded: where each is now, and where the service has it.
+    fn refused_under_a_new_name(&self) -> BTreeMap<MirrorPath, MirrorPath> {
+        if self.mode != StorageMode::TwoWay || self.candidates.values().all(|new| new.refused.is_none()) {
+            return BTreeMap::new();
+        }
+        let is_missing = |node: &&FileNode| {
+            let moment = self.moments.get(&node.remote.id);
+            moment.is_some_and(|moment| matches!(moment.local, Local::Missing(_)))
+        };
+        let missing = self.files.values().filter(is_missing);
+        missing.filter_map(|node| Some((self.renamed_to(node)?, node.base.as_ref()?.path.clone()))).collect()
+    }
+}
+
+/// A place in the storage, as the app shows it.
+fn below_storage(path: &MirrorPath) -> &str {
+    path.as_str().split_once('/').map_or(path.as_str(), |(_, rest)| rest)
 }

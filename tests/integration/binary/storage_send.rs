@@ -331,3 +331,20 @@ fn uploads_count_for_the_chosen_workspace() {
         assert_eq!(name, Some(expected), "{line:?}");
     }
 }
+
+#[test]
+fn a_stored_file_that_was_renamed_to_what_cannot_be_sent_is_told_of_once() {
+    let bench = docs_and_three();
+    bench.sync();
+    let _daemon = bench.run();
+    fs::rename(stored(&bench, "Docs/a.txt"), stored(&bench, "Docs/a.html")).unwrap();
+    bench.until("it is told", || bench.attention().contains("a.html"));
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let told = bench.attention();
+    let about: Vec<&str> =
+        told.lines().filter(|line| line.contains("a.html") || line.contains("a.txt")).collect();
+    assert_eq!(about.len(), 1, "{told}");
+    assert!(about[0].starts_with("Storage/Docs/a.html: not uploaded: "), "{told}");
+    assert!(about[0].contains("the service keeps it as Docs/a.txt"), "{told}");
+    assert_eq!(in_trash(&bench), 0);
+}

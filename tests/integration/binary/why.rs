@@ -1,8 +1,12 @@
 //! When a page is looked at next, as a person and a program are told.
 
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
 use serde_json::Value;
 
-use super::bench::{append, words};
+use super::bench::{Bench, append, save, words};
 use super::tree::bench;
 
 #[test]
@@ -43,4 +47,40 @@ fn why_and_list_say_when_a_page_is_looked_at_next() {
     assert!(stopped["next_check_at"].is_null() && stopped["reason"] == "stopped", "{stopped}");
     let nowhere = bench.tell(&["why", bench.page("Nowhere.md").to_str().unwrap()]);
     assert_ne!(nowhere.code, 0, "{nowhere:?}");
+}
+
+#[test]
+fn why_says_what_keeps_a_file_here_and_what_to_do() {
+    let bench =
+        Bench::with("[storage]\nmode = \"two-way\"\n[whiteboards]\nenabled = true\n", |world, space| {
+            world.app_create(space, None, "Notes", vec![]);
+        });
+    bench.sync();
+    let root = bench.root();
+    fs::create_dir_all(root.join("Equipo/Pages/Notes")).unwrap();
+    fs::create_dir_all(root.join("Storage/.git")).unwrap();
+    for place in ["Equipo/Pages/Notes/Sketch.canvas", "Storage/.env", "Storage/.git/config", "Storage/x.tmp"]
+    {
+        save(&root.join(place), "{}");
+    }
+    std::os::unix::fs::symlink(bench.page("Notes.md"), root.join("Storage/link.md")).unwrap();
+    save(&root.join("Storage").join(OsStr::from_bytes(b"caf\xe9.txt")), "words");
+    bench.tell(&["sync"]);
+    let told = bench.attention();
+    assert!(told.contains("a name in it is not UTF-8: caf\\xe9.txt"), "{told}");
+    assert!(told.contains("(rename it)") && !told.contains("make it readable"), "{told}");
+    for (place, words) in [
+        ("Equipo/Pages/Notes/Sketch.canvas", "directly in Equipo/Whiteboards; move it there"),
+        ("Storage/.env", "it is hidden"),
+        ("Storage/.git/config", ".git is a hidden folder"),
+        ("Storage/x.tmp", "a program's temporary file"),
+        ("Storage/link.md", "it is a symbolic link"),
+    ] {
+        let told = bench.tell(&["why", root.join(place).to_str().unwrap()]);
+        assert_eq!(told.code, 1, "{told:?}");
+        assert!(
+            told.err.contains(&format!("{place} is not mirrored: ")) && told.err.contains(words),
+            "{told:?}"
+        );
+    }
 }

@@ -42,7 +42,7 @@ fn a_removed_sticky_is_deleted_and_kept_and_a_removed_image_comes_back() {
     let again = all.iter().find(|element| element["content"] == "one").expect("it is back");
     assert_eq!(
         (&again["type"], &again["x"], &again["style"]),
-        (&json!("sticky"), &json!(10), &json!({ "fontSize": 18 }))
+        (&json!("sticky"), &json!(10.4), &json!({ "fontSize": 18 }))
     );
     bench.canvases_rest();
 }

@@ -286,3 +286,25 @@ fn slides_take_edits_and_put_reorderings_back() {
     drop(daemon);
     bench.canvases_rest();
 }
+
+#[test]
+fn two_slides_that_changed_places_go_back_and_are_told_by_their_own_names() {
+    let bench = bench(|world, _| drop(deck(world, "Pitch", &["first", "second"])));
+    let daemon = bench.run_canvases();
+    let [one, two, aside] = ["01.canvas", "02.canvas", "x"].map(|name| bench.deck_file("Pitch").join(name));
+    for (from, to) in [(&one, &aside), (&two, &one), (&aside, &two)] {
+        fs::rename(from, to).unwrap();
+    }
+    bench.until("they are put back", || {
+        let says =
+            |path: &std::path::Path, word| fs::read_to_string(path).is_ok_and(|text| text.contains(word));
+        says(&one, "first") && says(&two, "second") && bench.attention().contains("put back")
+    });
+    bench.until_canvases_rest();
+    assert!(!bench.attention().contains("(moving)"), "{}", bench.attention());
+    assert_eq!(bench.changes(), []);
+    // What a person has seen can go.
+    assert_eq!(bench.tell(&["approve", bench.deck_file("Pitch").to_str().unwrap()]).code, 0);
+    bench.until("nothing needs anybody", || bench.attention().is_empty());
+    drop(daemon);
+}
