@@ -78,11 +78,7 @@ fn things(attention: &[Attention], conflicts: &[Conflict]) -> BTreeMap<String, S
         (format!("{}\n{}", item.path, item.action), format!("{place}{}", item.reason))
     });
     let collided = conflicts.iter().map(|conflict| {
-        let text = format!(
-            "{}: both sides changed the same words; your version is in {}",
-            conflict.page_path,
-            conflict.path.name()
-        );
+        let text = format!("{}: {}", conflict.page_path, conflict.cause());
         (conflict.path.to_string(), text)
     });
     held.chain(collided).collect()

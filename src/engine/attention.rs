@@ -1,7 +1,7 @@
 //! What needs a person, and the numbers that say how far everything is.
 
 use super::Engine;
-use crate::model::{Node, PageId, Presence, Timestamp};
+use crate::model::{MirrorPath, NOT_UTF8, Node, PageId, Presence, Timestamp};
 use crate::store::{Attention, StoreError};
 
 /// How long something that was told once is shown.
@@ -119,6 +119,7 @@ impl Engine {
 
     fn needs(&self) -> Result<Vec<Attention>, StoreError> {
         let mut list = self.store.notices()?;
+        list.retain(|notice| self.is_where_it_was(&notice.path));
         let mut need = |path: &str, reason: &str, action: &str| {
             list.push(Attention {
                 path: path.to_owned(),
@@ -142,7 +143,11 @@ impl Engine {
             need(what, why, "nothing is lost; tell the service's operator if it stays");
         }
         for (path, why) in &self.root.unreadable {
-            need(path.as_str(), &format!("it cannot be looked at: {why}"), "make it readable");
+            if why.starts_with(NOT_UTF8) {
+                need(path.as_str(), &format!("{why}; what bears it is not mirrored"), "rename it");
+            } else {
+                need(path.as_str(), &format!("it cannot be looked at: {why}"), "make it readable");
+            }
         }
         for workspace in self.trees.workspaces.values() {
             let (id, name) = (&workspace.seen.id, workspace.seen.name.as_str());
@@ -244,6 +249,27 @@ impl Engine {
         list.sort();
         list.dedup();
         Ok(list)
+    }
+
+    /// Whether what was told of a page's or a canvas's file is still about a file: it may have been moved since.
+    fn is_where_it_was(&self, path: &str) -> bool {
+        let Ok(path) = MirrorPath::new(path) else { return true };
+        let is_canvas = || {
+            path.components().next() != Some(super::storage::FOLDER)
+                && super::boards::is_canvas_name(path.name())
+        };
+        let is_page = self.below_pages(&path).is_some() && path.page_stem().is_some();
+        !(is_page || is_canvas()) || self.trees.files.contains_key(&path) || self.has_canvas_file(&path)
+    }
+
+    /// A person has seen what was told of these paths, or of all.
+    pub(super) fn approve_notices(&mut self, named: &dyn Fn(&MirrorPath) -> bool) -> Result<(), StoreError> {
+        for notice in self.store.notices()? {
+            if MirrorPath::new(&notice.path).map_or(named(&MirrorPath::root()), |path| named(&path)) {
+                self.store.drop_notices_at(&notice.path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Once everything has been compared, files without an id are new files.

@@ -461,6 +461,7 @@ impl Engine {
             problem: None,
             racy: is_racy(&look.stamp, look.clock),
         };
+        let mut icon = None;
         match std::str::from_utf8(&look.bytes).map_err(|_| "it is not UTF-8 text".to_owned()) {
             Err(why) => file.problem = Some(why),
             Ok(text) => match front_matter::split(text) {
@@ -471,6 +472,7 @@ impl Engine {
                     if let Some(front) = split.front {
                         file.claims = front.id.as_deref().and_then(|id| PageId::new(id).ok());
                         file.front_title = front.title.filter(|title| !title.is_empty());
+                        icon = front.icon.filter(|icon| !icon.is_empty());
                     }
                     let approved = file.page.as_ref().and_then(|id| self.trees.pages.get(id));
                     if blank
@@ -486,6 +488,10 @@ impl Engine {
         if file.disowned != file.claims {
             file.disowned = None;
         }
+        if old.as_ref().is_some_and(|old| old.hash.is_some_and(|was| was != hash)) {
+            // Whoever saves it has seen what became of it.
+            self.store.drop_notices_at(look.path.as_str())?;
+        }
         let page = file.page.clone();
         let readable = file.problem.is_none();
         let new = old.is_none();
@@ -500,6 +506,7 @@ impl Engine {
         }
         self.watch.arrivals.remove(&look.path);
         self.saw_file(&file, &look.bytes, true)?;
+        self.tell_of_icon(&file, icon)?;
         self.save_file(file)?;
         if new {
             self.watch.identities_due = true;
@@ -510,19 +517,6 @@ impl Engine {
             self.wake(&page);
         }
         Ok(())
-    }
-
-    fn had_words(&self, page: Option<&PageId>) -> Result<bool, StoreError> {
-        let node = page.and_then(|id| self.trees.pages.get(id));
-        let agreed = node.and_then(|node| node.base.as_ref()).map(|base| base.body);
-        // What is on its way to the service will be agreed on in a moment.
-        let sent = page.and_then(|id| self.sent.get(id)).map(|sent| sent.local);
-        for body in [agreed, sent].into_iter().flatten() {
-            if self.store.body(body)?.is_some_and(|blocks| !blocks.is_empty()) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// A file that could not be read. Every scan tries again: permissions can change without a trace in its stamp.

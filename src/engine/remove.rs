@@ -9,7 +9,7 @@ use crate::model::{
     Effect, MirrorPath, Node, PageId, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::{self, Decision, guard};
-use crate::store::{Side, StoreError};
+use crate::store::{Conflict, Side, StoreError};
 
 /// An accident that arrives in portions is one accident.
 const RECENT_MS: i64 = 60_000;
@@ -310,7 +310,7 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let text = self.forget_file(from)?.and_then(|file| file.hash);
         self.copied_was(page, to, text.unwrap_or(crate::model::ContentHash([0; 32])))?;
-        let why = if then_gone { "the page is gone at the service" } else { "file and page differ" };
+        let why = if then_gone { Conflict::PAGE_GONE } else { Conflict::PAGE_DIFFERED };
         self.record_conflict(to, from, text.unwrap_or(crate::model::ContentHash([0; 32])), why.to_owned())?;
         if then_gone {
             self.forget_page(page)?;
@@ -348,6 +348,7 @@ impl Engine {
         let named = |path: &MirrorPath| {
             paths.is_empty() || paths.iter().any(|asked| path.is_within(asked) || covers(asked, path))
         };
+        self.approve_notices(&named)?;
         let waiting: Vec<PageId> = self
             .trees
             .pages

@@ -114,6 +114,38 @@ impl Engine {
         Ok(changed.next().is_some_and(|first| first && changed.all(|same| same)))
     }
 
+    /// Says that an icon which a person wrote stays where it is (API document, "PATCH /pages/:id": title and content).
+    pub(super) fn tell_of_icon(&mut self, file: &LocalFile, icon: Option<String>) -> Result<(), StoreError> {
+        let node = file.page.as_ref().and_then(|id| self.trees.pages.get(id));
+        let is_known = match node {
+            Some(node) => {
+                let agreed = node.base.as_ref().and_then(|base| base.icon.as_ref());
+                icon.is_none() || icon == node.remote.icon || icon.as_ref() == agreed
+            }
+            // Whose it is will be known in a moment.
+            None => icon.is_none() || self.root.adopting || file.claims.is_some(),
+        };
+        if is_known {
+            return Ok(());
+        }
+        let why = "its icon stays in this file: the API cannot set a page's icon".to_owned();
+        self.notice(file.path.as_str(), why, "set it in the app")
+    }
+
+    /// Whether the page of a file that is empty now had words.
+    pub(super) fn had_words(&self, page: Option<&PageId>) -> Result<bool, StoreError> {
+        let node = page.and_then(|id| self.trees.pages.get(id));
+        let agreed = node.and_then(|node| node.base.as_ref()).map(|base| base.body);
+        // What is on its way to the service will be agreed on in a moment.
+        let sent = page.and_then(|id| self.sent.get(id)).map(|sent| sent.local);
+        for body in [agreed, sent].into_iter().flatten() {
+            if self.store.body(body)?.is_some_and(|blocks| !blocks.is_empty()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// What may be created in a page's workspace: what the API describes, what the config names, and what is known to
     /// have been there.
     pub(super) fn allowed_in(&self, node: &Node) -> Result<Allowed, StoreError> {
@@ -222,16 +254,18 @@ impl Engine {
         }
         let path = self.belongs(&node).unwrap_or_else(|| file.path.clone());
         let front_title = wanted_front_title(&file, &path, &node.remote.title);
-        let stamped = file.claims.is_some()
-            || front_title.is_some()
-            || node.remote.icon.is_some()
-            || split.front.is_some();
+        // An icon that a person wrote stays until the app has another: it was told that it cannot be sent.
+        let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
+        let icon = own_icon.filter(|own| base.icon == node.remote.icon && base.icon.as_ref() != Some(own));
+        let icon = icon.or(node.remote.icon.as_ref());
+        let stamped =
+            file.claims.is_some() || front_title.is_some() || icon.is_some() || split.front.is_some();
         if stamped {
             match front_matter::set(
                 &out,
                 Some(page.as_str()),
                 front_title.as_deref(),
-                node.remote.icon.as_deref(),
+                icon.map(String::as_str),
             ) {
                 Ok(text) => out = text,
                 Err(error) => {

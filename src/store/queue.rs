@@ -21,6 +21,43 @@ pub struct Conflict {
     pub text: ContentHash,
 }
 
+impl Conflict {
+    /// The summary of a page's file that was edited here and whose page was deleted in the app.
+    pub const PAGE_GONE: &'static str = "the page is gone at the service";
+    /// The same of a whiteboard or a slide.
+    pub const CANVAS_GONE: &'static str = "it was removed in the app; your version is kept";
+    /// The summary of a file that differed from its page when the two were first compared.
+    pub const PAGE_DIFFERED: &'static str = "file and page differ";
+    /// The same of a whiteboard or a slide.
+    pub const CANVAS_DIFFERED: &'static str = "both sides had a version of it when they were first compared";
+
+    /// One sentence: what has made the copy, and where it is.
+    #[must_use]
+    pub fn cause(&self) -> String {
+        let cause = match self.summary.as_str() {
+            Self::PAGE_GONE | Self::CANVAS_GONE => {
+                "it was deleted in the app while it was edited here, and its file is gone too"
+            }
+            Self::PAGE_DIFFERED | Self::CANVAS_DIFFERED => {
+                "file and app differed when they were first compared"
+            }
+            _ => "both sides changed the same words",
+        };
+        format!("{cause}; your version is in {}", self.path.name())
+    }
+
+    /// What mends it.
+    #[must_use]
+    pub fn mend(&self) -> &'static str {
+        match self.summary.as_str() {
+            Self::PAGE_GONE | Self::CANVAS_GONE => {
+                "rename the copy to make it new in the app, or remove it; the app's trash has the old one"
+            }
+            _ => "espejo conflicts shows it; removing the copy settles it",
+        }
+    }
+}
+
 /// Something that needs a person.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attention {
@@ -320,6 +357,21 @@ impl Store {
             Ok(Attention { path: row.get(0)?, reason: row.get(1)?, action: row.get(2)? })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Drops what was told of a path, without writing when there is nothing.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn drop_notices_at(&mut self, path: &str) -> Result<(), StoreError> {
+        let any: bool = self
+            .db
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM notices WHERE path = ?1)")?
+            .query_row([path], |row| row.get(0))?;
+        if any {
+            self.turn()?.execute("DELETE FROM notices WHERE path = ?1", [path])?;
+        }
+        Ok(())
     }
 
     /// Drops what was told before a moment. Returns how many.

@@ -78,12 +78,7 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
         page.need(&item.path, &item.reason, &item.action);
     }
     for conflict in &view.conflicts {
-        let why = format!("both sides changed the same words; your version is in {}", conflict.path.name());
-        page.need(
-            conflict.page_path.as_str(),
-            &why,
-            "espejo conflicts shows it; removing the copy settles it",
-        );
+        page.need(conflict.page_path.as_str(), &conflict.cause(), conflict.mend());
     }
     page.lines
 }

@@ -249,6 +249,11 @@ impl Engine {
         };
         match file.canvas.clone() {
             Some(canvas) => {
+                let agreed = self.boards.canvases.get(&canvas).and_then(|node| node.base.as_ref()?.text);
+                if agreed.is_some_and(|agreed| agreed != hash) {
+                    // Whoever saves it has seen what became of it.
+                    self.store.drop_notices_at(look.path.as_str())?;
+                }
                 file.problem = self.canvas_problem(&canvas, text, hash)?;
                 if file.problem.is_none() {
                     self.moment_of(&canvas).text = Some((hash, text.to_owned()));

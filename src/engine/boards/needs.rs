@@ -93,6 +93,10 @@ impl Engine {
         }
     }
 
+    pub(in super::super) fn has_canvas_file(&self, path: &MirrorPath) -> bool {
+        self.boards.files.contains_key(path)
+    }
+
     /// Once everything has been compared, files without a canvas are new ones.
     pub(in super::super) fn end_adopting_boards(&mut self) -> Result<(), StoreError> {
         let done = self.boards.adopting

@@ -10,7 +10,7 @@ use crate::model::{
     ServiceReply,
 };
 use crate::plan::naming;
-use crate::store::StoreError;
+use crate::store::{Conflict, StoreError};
 
 impl Engine {
     /// A canvas whose file is gone and which the service still has.
@@ -221,11 +221,7 @@ impl Engine {
         self.forget_canvas_file(from)?;
         self.boards.there.remove(from);
         let gone = self.presence_of(canvas) == Some(Presence::Gone);
-        let summary = if gone {
-            "it was removed in the app; your version is kept".to_owned()
-        } else {
-            "both sides had a version of it when they were first compared".to_owned()
-        };
+        let summary = if gone { Conflict::CANVAS_GONE } else { Conflict::CANVAS_DIFFERED }.to_owned();
         self.record_conflict(to, from, hash.unwrap_or_else(|| crate::model::ContentHash::of(b"")), summary)?;
         self.edit_canvas(canvas, |node| node.file = None)?;
         if gone { self.forget_canvas(canvas) } else { Ok(()) }

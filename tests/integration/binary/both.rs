@@ -266,3 +266,24 @@ fn a_page_edited_on_both_sides_at_once_fifty_times_has_every_edit() {
     assert_eq!(copies(&bench), Vec::<String>::new());
     bench.rest(daemon);
 }
+
+#[test]
+fn an_edit_of_a_page_that_was_deleted_in_the_app_says_so() {
+    let bench = Bench::new(|world, space| {
+        for n in 0..8 {
+            world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "the words")]);
+        }
+    });
+    bench.sync();
+    append(&bench.page("Page 1.md"), "\nmine\n");
+    let id = bench.id("Page 1");
+    bench.world().app_trash(&id);
+    bench.until("it is kept beside", || {
+        bench.tell(&["sync"]);
+        bench.status()["conflicts"].as_array().is_some_and(|all| all.len() == 1)
+    });
+    let told = bench.tell(&["status"]);
+    assert!(told.out.contains("it was deleted in the app while it was edited here"), "{told:?}");
+    assert!(told.out.contains("rename the copy to make it new in the app"), "{told:?}");
+    assert!(!told.out.contains("same words"), "{told:?}");
+}

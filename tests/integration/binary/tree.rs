@@ -251,6 +251,11 @@ fn a_file_moved_to_another_folder_is_put_back_and_status_says_why() {
         "{told}"
     );
     assert_eq!(bench.tell(&["status"]).code, 3);
+    // Who edits the file where it is has seen it.
+    append(&bench.page("Plan/Other child.md"), "\nseen\n");
+    bench.until("it is told no more", || !bench.attention().contains("Other child.md"));
+    assert!(bench.attention().contains("Plan/Child.md: it was moved to"), "{}", bench.attention());
+    bench.until_in_step();
     assert!(!bench.page("Child").exists() && !bench.page("Child.md").exists(), "{}", bench.seen());
     bench.rest(daemon);
 }
