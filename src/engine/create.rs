@@ -40,7 +40,7 @@ impl Engine {
                 return Ok(None);
             }
             let is_file = place == path;
-            let title = title_for(&place, &file);
+            let title = self.title_for(&place, &file);
             let intent = Intent {
                 path: place.clone(),
                 workspace: workspace.clone(),
@@ -88,7 +88,7 @@ impl Engine {
             let folder = place.parent()?;
             match self.folder_stands_for(&folder) {
                 Place::Under(parent) => {
-                    let title = title_for(&place, file);
+                    let title = self.title_for(&place, file);
                     let usable = parent.as_ref().is_none_or(|id| self.is_there(id))
                         && !self.is_refused(&place, parent.as_ref())
                         && !self.is_like_an_intent(&title, &workspace, parent.as_ref())
@@ -101,7 +101,10 @@ impl Engine {
                         folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
                     if beside.is_some_and(|path| {
                         self.trees.files.contains_key(&path)
-                            || self.intents.values().any(|intent| asked_at(intent).as_ref() == Some(&path))
+                            || self
+                                .intents
+                                .values()
+                                .any(|intent| self.asked_at(intent).as_ref() == Some(&path))
                     }) {
                         return None;
                     }
@@ -163,9 +166,10 @@ impl Engine {
                     .children(workspace, parent.as_ref())
                     .filter_map(|id| self.trees.pages.get(id))
                     .any(|node| {
+                        let title = &node.remote.title;
                         node.file.is_none()
                             && node.base.is_none()
-                            && naming::still_says(stem, &node.remote.title)
+                            && (naming::still_says(stem, title) || file.front_title.as_ref() == Some(title))
                     }),
                 // The folder's own page, or that of one above, may not have its file yet.
                 Place::Elsewhere => {
@@ -206,8 +210,11 @@ impl Engine {
         }
         let folder = self.folder_for_children(&node.workspace, node.remote.parent.as_ref());
         let name = naming::choose(&node.remote.title, &|_| false, 252);
-        let path = folder.and_then(|folder| folder.join(&format!("{}.md", name.stem)).ok());
-        let Some(path) = path.filter(|path| self.trees.unbound.contains(path)) else { return Ok(false) };
+        let path = folder.as_ref().and_then(|folder| folder.join(&format!("{}.md", name.stem)).ok());
+        let path = path.filter(|path| self.trees.unbound.contains(path));
+        let Some(path) = path.or_else(|| self.titled_in(folder.as_ref()?, &node.remote.title)) else {
+            return Ok(false);
+        };
         let Some(file) = self.trees.files.get(&path) else { return Ok(false) };
         let is_anothers = if self.root.adopting {
             file.claims.is_some()
@@ -232,6 +239,17 @@ impl Engine {
             self.page_made(&intent, node.id.clone(), node.remote.clone(), false)?;
         }
         Ok(true)
+    }
+
+    /// While everything is compared for the first time: a file without an id whose front matter has this title.
+    fn titled_in(&self, folder: &MirrorPath, title: &str) -> Option<MirrorPath> {
+        let files = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+        let mut titled = files.filter(|file| {
+            file.claims.is_none()
+                && file.front_title.as_deref() == Some(title)
+                && file.path.parent().as_ref() == Some(folder)
+        });
+        self.root.adopting.then(|| titled.next().map(|file| file.path.clone()))?
     }
 
     /// Whether a POST in doubt may have made this page: then it waits for the verdict.
@@ -346,7 +364,7 @@ impl Engine {
                 body: empty.hash,
                 text: None,
                 front_title: file.and_then(|file| file.front_title.clone()),
-                path: asked_at(intent).unwrap_or_else(|| intent.path.clone()),
+                path: self.asked_at(intent).unwrap_or_else(|| intent.path.clone()),
                 folder_at: None,
             });
             if file.is_none() {
@@ -378,6 +396,24 @@ impl Engine {
         self.say(Way::Up, &intent.path, "new page");
         self.wake_all();
         Ok(())
+    }
+
+    /// The title for what is made at `place`: of the file itself, or of a folder above it.
+    fn title_for(&self, place: &MirrorPath, file: &LocalFile) -> String {
+        if *place == file.path { self.title_of_new(file) } else { naming::title_of(place.name()) }
+    }
+
+    /// Where the file was when its page was asked for, as its title tells: it may have been renamed since.
+    fn asked_at(&self, intent: &Intent) -> Option<MirrorPath> {
+        let said = intent.path.page_stem().is_none_or(|stem| naming::still_says(stem, &intent.title));
+        let file = self.trees.files.get(&intent.path);
+        // A title from the front matter tells nothing of the name.
+        let in_front = file.is_some_and(|file| file.front_title.as_ref() == Some(&intent.title));
+        if said || in_front || intent.stamp.is_none() {
+            return Some(intent.path.clone());
+        }
+        let stem = naming::choose(&intent.title, &|_| false, 252).stem;
+        intent.path.parent()?.join(&format!("{stem}.md")).ok()
     }
 
     /// After a page list: has a POST in doubt made a page?
@@ -437,21 +473,6 @@ impl Engine {
         }
         Ok(())
     }
-}
-
-/// The title for what is made at `place`: of the file itself, or of a folder above it.
-fn title_for(place: &MirrorPath, file: &LocalFile) -> String {
-    if *place == file.path { Engine::title_of_new(file) } else { naming::title_of(place.name()) }
-}
-
-/// Where the file was when its page was asked for, as its title tells: it may have been renamed since.
-fn asked_at(intent: &Intent) -> Option<MirrorPath> {
-    let said = intent.path.page_stem().is_none_or(|stem| naming::still_says(stem, &intent.title));
-    if said || intent.stamp.is_none() {
-        return Some(intent.path.clone());
-    }
-    let stem = naming::choose(&intent.title, &|_| false, 252).stem;
-    intent.path.parent()?.join(&format!("{stem}.md")).ok()
 }
 
 fn is_answer_to(node: &Node, intent: &Intent) -> bool {

@@ -8,7 +8,7 @@ use crate::plan::{Place, naming};
 use crate::store::StoreError;
 
 /// The folder of a workspace that holds its pages.
-pub(super) const PAGES: &str = "Pages";
+pub const PAGES: &str = "Pages";
 /// Deeper trees than this are not followed: the service has gone mad.
 const DEPTH_MAX: usize = 120;
 /// Linux refuses paths over 4,096 bytes; the root's own path and temporary names need some of that.
@@ -101,13 +101,21 @@ impl Engine {
         naming::retitled(stem, &base.title)
     }
 
-    /// The title for a file that is no page yet.
-    pub(super) fn title_of_new(file: &LocalFile) -> String {
+    /// The title for a file that is no page yet: what its front matter says, unless that came with a copy.
+    pub(super) fn title_of_new(&self, file: &LocalFile) -> String {
         let stem = file.path.page_stem().unwrap_or_default();
-        file.front_title
-            .clone()
-            .filter(|title| naming::still_says(stem, title))
+        let said = file.front_title.as_ref();
+        said.filter(|title| naming::still_says(stem, title) || !self.is_copied_title(file, title))
+            .cloned()
             .unwrap_or_else(|| naming::title_of(stem))
+    }
+
+    /// Whether a title is that of the page whose file was copied, and not its writer's for the copy.
+    fn is_copied_title(&self, file: &LocalFile, title: &str) -> bool {
+        let Some(original) = file.claims.as_ref().or(file.disowned.as_ref()) else { return false };
+        self.trees.pages.get(original).is_none_or(|node| {
+            node.remote.title == title || node.base.as_ref().is_some_and(|base| base.title == title)
+        })
     }
 
     /// The folder for the subpages of `parent`; `None` while its place is being settled.

@@ -313,3 +313,51 @@ fn what_cannot_be_a_page_is_not_sent_and_is_told() {
     bench.until("nothing needs the user", || bench.attention().is_empty());
     bench.rest(daemon);
 }
+
+#[test]
+fn the_title_and_the_icon_in_a_new_files_front_matter_are_used_or_told() {
+    let bench = Bench::new(|world, space| drop(world.app_create(space, None, "Old", vec![])));
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    let text = "---\ntitle: A grand title\nicon: 🎈\ntags: [mine]\n---\n\nthe words\n";
+    save(&bench.page("plain.md"), text);
+    bench.until("it is a page of that title", || {
+        bench.titled("A grand title").is_some_and(|id| !bench.record(&id).content.is_empty())
+    });
+    bench.until_in_step();
+    assert_eq!(
+        bench.writes(),
+        ["POST /pages".to_owned(), format!("PATCH /pages/{}", bench.id("A grand title"))]
+    );
+    let told = bench.attention();
+    assert!(told.contains("Equipo/Pages/plain.md: its icon stays in this file"), "{told}");
+    assert_eq!(std::fs::read_to_string(bench.page("plain.md")).unwrap(), text);
+    // What comes from the app leaves both lines, until the app has an icon of its own.
+    let id = bench.id("A grand title");
+    bench.world().app_edit(&id, vec![paragraph("a", "other words")]);
+    bench.tell(&["sync"]);
+    let now = std::fs::read_to_string(bench.page("plain.md")).unwrap();
+    assert!(now.contains("title: A grand title\nicon: 🎈\n") && now.contains("other words"), "{now}");
+    bench.world().app_set_icon(&id, Some("🚲"));
+    bench.tell(&["sync"]);
+    bench.until("it has the app's", || {
+        std::fs::read_to_string(bench.page("plain.md")).unwrap().contains("icon: \"🚲\"\n")
+    });
+    assert!(bench.tell(&["approve"]).code == 0);
+    bench.until("nothing needs anybody", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
+fn a_file_that_is_titled_in_its_front_matter_is_its_pages_also_without_the_state() {
+    let bench = Bench::new(|world, space| drop(world.app_create(space, None, "Old", vec![])));
+    bench.sync();
+    save(&bench.page("plain.md"), "---\ntitle: A grand title\n---\n\nthe words\n");
+    bench.sync();
+    let pages = bench.pages();
+    std::fs::remove_dir_all(bench.state()).unwrap();
+    bench.tell(&["sync"]);
+    bench.tell(&["sync"]);
+    assert_eq!(bench.pages(), pages, "{}", bench.seen());
+    assert!(!bench.page("A grand title.md").exists(), "{}", bench.seen());
+}
