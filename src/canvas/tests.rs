@@ -120,7 +120,14 @@ fn new_nodes_are_what_they_say_and_the_rest_stays_in_the_file() {
         assert_eq!((found.new.len(), found.strays), (0, 1), "{kind}");
     }
     assert!(
-        read(&node(json!({ "espejo": { "type": "sticky" } })), Surface::Slide, &[], &Aliases::new(), &Origins::new()).is_err()
+        read(
+            &node(json!({ "espejo": { "type": "sticky" } })),
+            Surface::Slide,
+            &[],
+            &Aliases::new(),
+            &Origins::new()
+        )
+        .is_err()
     );
 }
 
@@ -178,7 +185,11 @@ fn a_copied_node_is_of_the_kind_and_style_that_it_was_copied_from() {
     let kinds: Vec<_> = found.new.iter().map(|(id, fields)| (id.as_str(), &fields["type"])).collect();
     assert_eq!(kinds, [("e1 #2", &json!("sticky")), ("e2 #2", &json!("text")), ("e3 #2", &json!("ellipse"))]);
     assert_eq!(found.held.len(), 1);
-    assert_eq!(patch(&text, &some(), &some(), &Aliases::new()).unwrap(), text, "a held node stays in the file");
+    assert_eq!(
+        patch(&text, &some(), &some(), &Aliases::new()).unwrap(),
+        text,
+        "a held node stays in the file"
+    );
 }
 
 #[test]
