@@ -160,7 +160,12 @@ fn a_renamed_file_is_a_new_one_and_the_old_one_goes_after_it() {
     let told = bench.tell(&["sync"]);
     assert_eq!(told.code, 3, "{told:?}");
     assert_eq!(in_trash(&bench), 1);
-    assert!(bench.attention().contains("the service keeps it under its old name"), "{}", bench.attention());
+    let told = bench.attention();
+    assert!(
+        told.contains("Docs/b.html: not uploaded: ") && told.contains("keeps it as Docs/b.txt"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1, "one sentence for one file: {told}");
     fs::rename(stored(&bench, "Docs/b.html"), stored(&bench, "Docs/b.txt")).unwrap();
     bench.sync();
     assert_eq!(bench.attention(), "");
@@ -330,21 +335,4 @@ fn uploads_count_for_the_chosen_workspace() {
         let name = spaces.iter().find(|(_, id)| body["workspace_id"] == id.as_str()).map(|(name, _)| *name);
         assert_eq!(name, Some(expected), "{line:?}");
     }
-}
-
-#[test]
-fn a_stored_file_that_was_renamed_to_what_cannot_be_sent_is_told_of_once() {
-    let bench = docs_and_three();
-    bench.sync();
-    let _daemon = bench.run();
-    fs::rename(stored(&bench, "Docs/a.txt"), stored(&bench, "Docs/a.html")).unwrap();
-    bench.until("it is told", || bench.attention().contains("a.html"));
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    let told = bench.attention();
-    let about: Vec<&str> =
-        told.lines().filter(|line| line.contains("a.html") || line.contains("a.txt")).collect();
-    assert_eq!(about.len(), 1, "{told}");
-    assert!(about[0].starts_with("Storage/Docs/a.html: not uploaded: "), "{told}");
-    assert!(about[0].contains("the service keeps it as Docs/a.txt"), "{told}");
-    assert_eq!(in_trash(&bench), 0);
 }
