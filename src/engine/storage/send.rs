@@ -39,9 +39,9 @@ pub(super) struct Candidate {
 /// A file that was read and goes next.
 #[derive(Debug)]
 pub(super) struct Ready {
-    path: MirrorPath,
-    stamp: Stamp,
-    bytes: Vec<u8>,
+    pub(super) path: MirrorPath,
+    pub(super) stamp: Stamp,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Candidate {
@@ -141,7 +141,7 @@ impl Storage {
     }
 
     /// Whether something that the service shows may turn out to be this very file: it is compared first.
-    fn is_awaited(&self, path: &MirrorPath) -> bool {
+    pub(super) fn is_awaited(&self, path: &MirrorPath) -> bool {
         let place = path.parent().and_then(|folder| self.folder_at(&folder));
         self.files.values().any(|node| {
             // What was listed a moment ago has no name here yet.

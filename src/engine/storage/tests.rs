@@ -330,3 +330,20 @@ fn a_file_that_becomes_nobodys_is_listed_without_another_scan() {
     check(StorageMode::Backup, &renewed[1..], true, ("a.txt", false));
     check(StorageMode::TwoWay, &renewed[1..], true, ("a.txt", true));
 }
+
+#[test]
+fn an_upload_goes_right_behind_a_list_and_not_when_that_shows_the_same_name() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    let new = path("Storage/new.txt");
+    play.storage.candidates.insert(new.clone(), send::Candidate::new(AS_AGREED, None));
+    let ready = send::Ready { path: new.clone(), stamp: AS_AGREED, bytes: b"first".to_vec() };
+    play.storage.ready = Some(ready);
+    let first = play.with(|storage, desk| storage.next_upload(desk)).unwrap().map(|(_, task)| task);
+    assert_eq!(first, Some(Task::Walk(None)));
+    let list = play.ask(Task::Walk(None));
+    assert!(play.with(|storage, desk| storage.next_upload(desk)).unwrap().is_none(), "it waits for the list");
+    play.end(list, listing(&[shown("a", "one"), shown("b", "one"), shown("new", "theirs")]));
+    assert!(play.storage.is_awaited(&new), "it is compared first");
+    assert!(play.with(|storage, desk| storage.next_upload(desk)).unwrap().is_none());
+    assert!(play.storage.uploads.is_empty() && play.storage.ready.is_none());
+}
