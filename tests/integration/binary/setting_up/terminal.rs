@@ -169,8 +169,8 @@ fn every_line_of_status_fits_eighty_columns_and_no_colour_is_forced() {
     // So does what others say, but for the path of what needs the user, which stays whole.
     let target = bench.outside("a folder for an export with a long name");
     for (words, code, said) in [
-        (&["sync"][..], 3, "the service's version\r\n    is safe"),
-        (&["verify", "--deep"], 3, "the service's version\r\n    is safe"),
+        (&["sync"][..], 3, "while parsing a flow\r\n    sequence"),
+        (&["verify", "--deep"], 3, "while parsing a flow\r\n    sequence"),
         (&["export", target.to_str().unwrap()], 0, "checks every byte"),
     ] {
         let mut command = bench.espejo(words);
