@@ -40,7 +40,7 @@ impl Engine {
                 return Ok(None);
             }
             let is_file = place == path;
-            let title = self.title_for(&place, &file);
+            let title = title_for(&place, &file);
             let intent = Intent {
                 path: place.clone(),
                 workspace: workspace.clone(),
@@ -88,7 +88,7 @@ impl Engine {
             let folder = place.parent()?;
             match self.folder_stands_for(&folder) {
                 Place::Under(parent) => {
-                    let title = self.title_for(&place, file);
+                    let title = title_for(&place, file);
                     let usable = parent.as_ref().is_none_or(|id| self.is_there(id))
                         && !self.is_refused(&place, parent.as_ref())
                         && !self.is_like_an_intent(&title, &workspace, parent.as_ref())
@@ -398,11 +398,6 @@ impl Engine {
         Ok(())
     }
 
-    /// The title for what is made at `place`: of the file itself, or of a folder above it.
-    fn title_for(&self, place: &MirrorPath, file: &LocalFile) -> String {
-        if *place == file.path { self.title_of_new(file) } else { naming::title_of(place.name()) }
-    }
-
     /// Where the file was when its page was asked for, as its title tells: it may have been renamed since.
     fn asked_at(&self, intent: &Intent) -> Option<MirrorPath> {
         let said = intent.path.page_stem().is_none_or(|stem| naming::still_says(stem, &intent.title));
@@ -473,6 +468,11 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// The title for what is made at `place`: of the file itself, or of a folder above it.
+fn title_for(place: &MirrorPath, file: &LocalFile) -> String {
+    if *place == file.path { Engine::title_of_new(file) } else { naming::title_of(place.name()) }
 }
 
 fn is_answer_to(node: &Node, intent: &Intent) -> bool {

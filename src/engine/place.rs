@@ -102,20 +102,13 @@ impl Engine {
     }
 
     /// The title for a file that is no page yet: what its front matter says, unless that came with a copy.
-    pub(super) fn title_of_new(&self, file: &LocalFile) -> String {
+    pub(super) fn title_of_new(file: &LocalFile) -> String {
         let stem = file.path.page_stem().unwrap_or_default();
-        let said = file.front_title.as_ref();
-        said.filter(|title| naming::still_says(stem, title) || !self.is_copied_title(file, title))
-            .cloned()
+        // With the id of a page its title came too, maybe an older one.
+        let is_copied = file.claims.is_some() || file.disowned.is_some();
+        let said = file.front_title.clone();
+        said.filter(|title| naming::still_says(stem, title) || !is_copied)
             .unwrap_or_else(|| naming::title_of(stem))
-    }
-
-    /// Whether a title is that of the page whose file was copied, and not its writer's for the copy.
-    fn is_copied_title(&self, file: &LocalFile, title: &str) -> bool {
-        let Some(original) = file.claims.as_ref().or(file.disowned.as_ref()) else { return false };
-        self.trees.pages.get(original).is_none_or(|node| {
-            node.remote.title == title || node.base.as_ref().is_some_and(|base| base.title == title)
-        })
     }
 
     /// The folder for the subpages of `parent`; `None` while its place is being settled.
