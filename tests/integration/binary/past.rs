@@ -386,9 +386,11 @@ fn undo_takes_back_what_was_sent_and_what_came_and_twice_brings_it_again() {
     undo("an edit of yours was sent");
     bench.until("it is there again", in_blue);
     bench.until_in_step();
-    // What was changed since stays.
+    // What was changed since stays; it is not sent before the undo.
+    assert_eq!(bench.tell(&["pause"]).code, 0);
     append(&bench.page("Coloured.md"), "\nwritten since\n");
     undo("an edit of yours was sent");
+    assert_eq!(bench.tell(&["resume"]).code, 0);
     bench.until("the newer words stay", || {
         words(&bench.content("Coloured")) == "plain\nin red\n\nend\nwritten since\n"
     });
