@@ -27,7 +27,7 @@ const APPLICATION_ID: i64 = 0x6573_7066;
 const VERSION: i64 = 3;
 const FILE: &str = "search.sqlite3";
 /// Of the texts that match, the best by a first, rough order are ranked exactly.
-const RANKED_MAX: usize = 80;
+const RANKED_MAX: usize = 64;
 /// What is longer than this many bytes is indexed so far: no page's words are looked for beyond a million letters.
 const TEXT_MAX: usize = 1 << 20;
 
@@ -295,12 +295,20 @@ impl Index {
         let mut ids = Vec::new();
         let expression = expression(&query);
         if !expression.is_empty() {
-            // Where every kind is wanted, none is looked up for the thousands that are not shown.
-            let mut found = self.db.prepare_cached(if kinds.is_empty() {
-                "SELECT rowid, '' FROM stems WHERE stems MATCH ?1 AND rank MATCH 'bm25(8.0, 1.0)' ORDER BY rank"
-            } else {
-                "SELECT d.id, d.kind FROM stems JOIN documents d ON d.id = stems.rowid
-                 WHERE stems MATCH ?1 ORDER BY bm25(stems, 8.0, 1.0)"
+            // Where every kind is wanted, none is looked up for the thousands that are not shown; and where all have the
+            // words, none is the better for them.
+            let mut found = self.db.prepare_cached(match (kinds.is_empty(), query.says_nothing()) {
+                (true, true) => "SELECT rowid, '' FROM stems WHERE stems MATCH ?1",
+                (true, false) => {
+                    "SELECT rowid, '' FROM stems WHERE stems MATCH ?1 AND rank MATCH 'bm25(8.0, 1.0)' ORDER BY rank"
+                }
+                (false, true) => {
+                    "SELECT d.id, d.kind FROM stems JOIN documents d ON d.id = stems.rowid WHERE stems MATCH ?1"
+                }
+                (false, false) => {
+                    "SELECT d.id, d.kind FROM stems JOIN documents d ON d.id = stems.rowid
+                     WHERE stems MATCH ?1 ORDER BY bm25(stems, 8.0, 1.0)"
+                }
             })?;
             let mut rows = found.query([expression])?;
             while let Some(row) = rows.next()? {

@@ -213,3 +213,13 @@ fn it_says_what_it_is_as_of_once_it_holds_every_text() {
     let (as_of, found) = index.search_as_it_is(&query, &[], 20).unwrap();
     assert_eq!((as_of.as_deref(), found.to_come, found.matches.len()), (Some("thursday"), 1, 1));
 }
+
+#[test]
+fn words_that_nearly_all_texts_have_are_found_all_the_same() {
+    let mut index = Index::in_memory().unwrap();
+    fill(&mut index, &[page("Uno", "la casa de la obra que"), page("De la que", ""), page("Dos", "la casa")]);
+    assert_eq!(titles(&index, "de la que"), ["De la que", "Uno"]);
+    let kinds = ["page".to_owned()];
+    let found = index.search(&Query::new("de la que").unwrap(), &kinds, 20).unwrap();
+    assert_eq!(found.matches.len(), 2);
+}

@@ -104,6 +104,12 @@ impl Query {
         wanted.flat_map(|term| term.ways.iter().flatten()).map(String::as_str)
     }
 
+    /// Whether only words are wanted that nearly every text has: which has them says nothing of what it is about.
+    pub(super) fn says_nothing(&self) -> bool {
+        let mut wanted = self.choices.iter().flat_map(|choice| &choice.wanted);
+        wanted.all(Term::says_nothing)
+    }
+
     /// Whether words in a row are wanted.
     pub(super) fn has_rows(&self) -> bool {
         self.choices.iter().flat_map(|choice| &choice.wanted).any(|term| term.words.len() > 1)
@@ -118,9 +124,8 @@ impl Query {
 impl Choice {
     /// Beside a word that says something, one that says nothing need not be there.
     fn let_go_of_common_words(&mut self) {
-        let says_nothing = |term: &Term| matches!(term.words.as_slice(), [word] if is_common(word));
-        if !self.wanted.iter().all(says_nothing) {
-            self.wanted.retain(|term| !says_nothing(term));
+        if !self.wanted.iter().all(Term::says_nothing) {
+            self.wanted.retain(|term| !term.says_nothing());
         }
     }
 }
@@ -139,6 +144,10 @@ impl Term {
             ways.push(bare);
         }
         Self { words, ways }
+    }
+
+    fn says_nothing(&self) -> bool {
+        matches!(self.words.as_slice(), [word] if is_common(word))
     }
 
     /// The single word may have this stem too.
