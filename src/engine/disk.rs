@@ -251,11 +251,16 @@ impl Engine {
         self.watch.identities_due = true;
         self.watch.outdated = self.doubt_renames();
         self.identify_if_ready()?;
+        self.after_telling(scan, flight.sent_at)
+    }
+
+    /// Takes in what a scan says of everything but pages, once its page files have been told.
+    pub(super) fn scan_told(&mut self, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
         self.wake_settling();
         self.watch.scan_by(self.next_grace_end());
-        self.boards_scanned(&scan)?;
-        self.storage.take_scan(&mut super::desk!(self), &scan, flight.sent_at)?;
-        self.drop_settled_conflicts(&scan)
+        self.boards_scanned(scan)?;
+        self.storage.take_scan(&mut super::desk!(self), scan, sent_at)?;
+        self.drop_settled_conflicts(scan)
     }
 
     /// The root is the one it should be: what is missing in it from now on was deleted.

@@ -1,11 +1,11 @@
 //! Which file is which page: what vanished, what appeared and what moved, told together after a complete look.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::Engine;
 use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
-use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Stamp, folder_of, planted};
-use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
+use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Stamp, folder_of};
+use crate::plan::identity::{self, KnownFile, SeenFile, is_same_file};
 use crate::store::{LastSight, StoreError};
 
 impl Engine {
@@ -77,9 +77,8 @@ impl Engine {
             }
             self.save_file(file)?;
         }
-        self.apply_identities(&seen, identities)?;
-        self.lists.last_seen = seen_now;
-        Ok(())
+        self.begin_telling(seen, identities, seen_now);
+        self.tell_on()
     }
 
     /// What a look that found `file` at `path` says of it.
@@ -163,55 +162,6 @@ impl Engine {
             || self.intents.values().any(|intent| intent.stamp.is_none() && path.is_within(&intent.path))
     }
 
-    fn apply_identities(
-        &mut self,
-        seen: &[SeenFile],
-        identities: identity::Identities,
-    ) -> Result<(), StoreError> {
-        // All old bindings go first: files may have changed places with each other.
-        for (file, verdict) in seen.iter().zip(&identities.verdicts) {
-            match verdict {
-                Verdict::Moved { from, .. } => {
-                    self.follow_intent(from, &file.path)?;
-                    self.follow_folder(from, &file.path)?;
-                    self.follow_folder_intents(from, &file.path)?;
-                }
-                Verdict::New { from: Some(from), .. } | Verdict::Copy { from: Some(from), .. } => {
-                    self.follow_intent(from, &file.path)?;
-                    self.follow_folder_intents(from, &file.path)?;
-                }
-                _ => {}
-            }
-        }
-        for (page, path) in &identities.vanished {
-            if !self.watch.missing.contains_key(page) {
-                self.file_vanished(page, path)?;
-            }
-        }
-        let absent = Absent::of(self.trees.pages.values());
-        for (file, verdict) in seen.iter().zip(&identities.verdicts) {
-            match verdict {
-                Verdict::Same(page) => self.bind(&file.path, page, false)?,
-                Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
-                // A copy of another page's file, put where this page's file was, is what this page says now.
-                Verdict::Copy { of, .. } if planted("copy-is-owner") => self.bind(&file.path, of, true)?,
-                Verdict::Copy { of, .. } => match self.missing_from(&absent, &file.path) {
-                    Some(page) => self.bind(&file.path, &page, true)?,
-                    None => self.unbind(&file.path, Some(of.clone()))?,
-                },
-                Verdict::New { claims, .. } => self.new_file(&absent, &file.path, claims.as_ref())?,
-            }
-        }
-        let seen_paths: BTreeSet<&MirrorPath> = seen.iter().map(|file| &file.path).collect();
-        let gone: Vec<MirrorPath> =
-            self.trees.files.keys().filter(|path| !seen_paths.contains(path)).cloned().collect();
-        for path in gone {
-            self.forget_file(&path)?;
-            self.wake_all();
-        }
-        Ok(())
-    }
-
     /// A file that shall become a page has another path: so has what was asked for it.
     pub(super) fn follow_intent(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         if let Some(mut intent) = self.intents.remove(from) {
@@ -227,7 +177,7 @@ impl Engine {
     }
 
     /// Folders that shall become pages, and were moved with what is in them.
-    fn follow_folder_intents(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+    pub(super) fn follow_folder_intents(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         let moved: Vec<(MirrorPath, MirrorPath)> = self
             .intents
             .values()
@@ -243,7 +193,7 @@ impl Engine {
     }
 
     /// A file that moved together with the folder of its subpages: they are where they were, in it.
-    fn follow_folder(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+    pub(super) fn follow_folder(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         let (Some(old), Some(new)) = (folder_of(from), folder_of(to)) else { return Ok(()) };
         if !self.trees.folders.contains(&old) && self.trees.folders.contains(&new) {
             self.follow_intent(&old, &new)?;
@@ -252,7 +202,7 @@ impl Engine {
         Ok(())
     }
 
-    fn file_vanished(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
+    pub(super) fn file_vanished(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
         let (now, tick) = (self.now, self.tick);
         if let Some(file) = self.trees.files.get(path) {
             let (stamp, hash) = (file.stamp, file.hash);
@@ -289,17 +239,25 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether `path` is the file of `page` already, and nothing is to be put right.
+    pub(super) fn is_bound(&self, path: &MirrorPath, page: &PageId) -> bool {
+        let file = self.trees.files.get(path);
+        let node = self.trees.pages.get(page);
+        node.is_some_and(|node| node.file.as_ref() == Some(path) && node.missing_since.is_none())
+            && file.is_some_and(|file| file.page.as_ref() == Some(page))
+    }
+
     /// `path` is the file of `page`.
     pub(super) fn bind(&mut self, path: &MirrorPath, page: &PageId, moved: bool) -> Result<(), StoreError> {
-        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
-        self.claim_past(path, page)?;
-        let Some(node) = self.trees.pages.get(page) else { return self.unbind(path, None) };
-        if node.file.as_ref() == Some(path)
-            && file.page.as_ref() == Some(page)
-            && node.missing_since.is_none()
-        {
+        if !self.trees.files.contains_key(path) {
             return Ok(());
         }
+        self.claim_past(path, page)?;
+        if self.is_bound(path, page) {
+            return Ok(());
+        }
+        let Some(node) = self.trees.pages.get(page) else { return self.unbind(path, None) };
+        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
         let came_back = node.missing_since.is_some();
         if file.page.as_ref() != Some(page) {
             forgive_emptiness(&mut file);
@@ -351,7 +309,7 @@ impl Engine {
 
     /// A file that no known file explains. It may be a page's all the same: after the state was lost, or when a
     /// deleted file is put back much later.
-    fn new_file(
+    pub(super) fn new_file(
         &mut self,
         absent: &Absent,
         path: &MirrorPath,
@@ -385,7 +343,7 @@ impl Engine {
 
     /// The page whose file was at `path` and is missing. A save by renaming can take a file away for a moment; what is
     /// at its place then is the page's again.
-    fn missing_from(&self, absent: &Absent, path: &MirrorPath) -> Option<PageId> {
+    pub(super) fn missing_from(&self, absent: &Absent, path: &MirrorPath) -> Option<PageId> {
         // A file that is being made a page of its own is its old page's no more, nor any other's.
         let disowned = self.trees.files.get(path).and_then(|file| file.disowned.as_ref());
         if disowned.is_some_and(|id| self.trees.pages.get(id).is_none_or(|node| node.file.is_none())) {
@@ -410,7 +368,7 @@ fn is_missing(node: &Node) -> bool {
 
 /// Pages whose files are missing, by the places they had.
 #[derive(Debug, Default)]
-struct Absent {
+pub(super) struct Absent {
     /// By where the file was last seen.
     last: BTreeMap<MirrorPath, Vec<PageId>>,
     /// By where the file was when both sides agreed.
@@ -418,7 +376,7 @@ struct Absent {
 }
 
 impl Absent {
-    fn of<'a>(pages: impl Iterator<Item = &'a Node>) -> Self {
+    pub(super) fn of<'a>(pages: impl Iterator<Item = &'a Node>) -> Self {
         let mut absent = Self::default();
         for node in pages.filter(|node| is_missing(node)) {
             // A page whose file became another page misses none.

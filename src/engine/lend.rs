@@ -26,7 +26,7 @@ impl Engine {
             self.store.note_request(self.last_effect, self.now)?;
             self.store.note_answer(self.last_effect, back, self.now.plus_ms(-2 * WINDOW_MS))?;
         }
-        self.store.commit()?;
+        self.commit()?;
         Ok(None)
     }
 }

@@ -38,6 +38,7 @@ mod service;
 mod shared;
 mod storage;
 mod targets;
+mod telling;
 mod text;
 mod trees;
 mod wants;
@@ -83,6 +84,7 @@ pub struct Engine {
     // The folder.
     root: disk::Root,
     watch: disk::Watching,
+    told: telling::Told,
     /// A write whose bytes were just made from a fresh read: goes next.
     ready: Option<(Effect, Purpose)>,
 
@@ -267,6 +269,7 @@ impl Engine {
             last_effect: 0,
             root: disk::Root::new(root_identity, adopting),
             watch,
+            told: telling::Told::default(),
             ready: None,
             pace,
             service: service::Health::default(),
@@ -311,6 +314,18 @@ impl Engine {
     /// [`StoreError`] when what was seen could not be recorded; the driver must stop and start again.
     pub fn handle(&mut self, event: Event, now: Timestamp) -> Result<(), StoreError> {
         self.advance(now);
+        if self.told.is_under_way() {
+            if !matches!(event, Event::Asked(_)) {
+                self.told.put_by(event);
+                return Ok(());
+            }
+            // Whoever asks is answered.
+            self.tell_all()?;
+        }
+        self.take(event)
+    }
+
+    fn take(&mut self, event: Event) -> Result<(), StoreError> {
         let is_asked = matches!(event, Event::Asked(_));
         match event {
             Event::Hint(path) => self.hinted(path),
@@ -328,7 +343,7 @@ impl Engine {
             Event::Asked(Request::Put(put)) => self.put(*put),
             Event::Asked(Request::Pause) => self.pause(true)?,
             Event::Asked(Request::Resume) => self.pause(false)?,
-            Event::Asked(Request::Lend(slots)) => drop(self.lend(slots, now)?),
+            Event::Asked(Request::Lend(slots)) => drop(self.lend(slots, self.now)?),
             Event::Asked(Request::Search(search)) => self.search(*search),
             Event::Done { id, outcome } => self.done(id, outcome)?,
             Event::Storage(event) => {
@@ -349,6 +364,13 @@ impl Engine {
     /// [`StoreError`] as [`Engine::handle`].
     pub fn next_effect(&mut self, now: Timestamp) -> Result<Option<(EffectId, Effect)>, StoreError> {
         self.advance(now);
+        if self.told.is_under_way() {
+            self.tell_on()?;
+        }
+        if self.told.is_under_way() || self.is_far_behind() {
+            self.write_rows()?;
+            return Ok(None);
+        }
         let choice = match self.next_disk_effect()? {
             Some(choice) => Some(choice),
             None if !self.rounds.is_over() => None,
@@ -391,7 +413,7 @@ impl Engine {
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.now);
         let round_goes_on = !self.rounds.is_over() && !self.is_at_the_disk();
-        if round_goes_on || !self.positions_are_saved() {
+        if round_goes_on || !self.positions_are_saved() || self.is_far_behind() || self.told.is_under_way() {
             return Some(now.plus_ms(1));
         }
         let request = self.may_ask_more().then(|| self.next_request_due(now));
@@ -415,6 +437,8 @@ impl Engine {
     pub fn commit(&mut self) -> Result<(), StoreError> {
         self.looks_held = 0;
         self.more_held = false;
+        self.tell_all()?;
+        self.write_all_rows()?;
         self.store.commit()
     }
 

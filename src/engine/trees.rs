@@ -22,6 +22,8 @@ pub(super) struct Trees {
     /// The pages whose bodies have never been seen, in the order in which they are looked at; `None` when it must be worked
     /// out anew. In a first mirror that is all of them, and each look asks for the next.
     pub(super) unseen: Option<VecDeque<PageId>>,
+    /// What changed since it was last written down.
+    unsaved: Unsaved,
     /// Counts what a list of pages could gainsay: whatever was changed of a page that such a list tells.
     pub(super) told: u64,
     /// The service's tree: children by parent.
@@ -29,6 +31,18 @@ pub(super) struct Trees {
     /// Whose subpages are agreed to be in a folder.
     agreed_folders: BTreeMap<MirrorPath, PageId>,
 }
+
+/// Pages and files whose rows are behind. Thousands may change at one event; they are written down in portions, all of
+/// them before the commit that an effect rests on, and each once however often it changed.
+#[derive(Debug, Default)]
+struct Unsaved {
+    pages: BTreeSet<PageId>,
+    files: BTreeSet<MirrorPath>,
+}
+
+/// So many rows are written in one turn of the loop, which takes some twenty milliseconds. Few in debug builds, so that
+/// tests of small folders see portions.
+const ROWS_AT_ONCE: usize = if cfg!(debug_assertions) { 20 } else { 1_000 };
 
 impl Trees {
     pub(super) fn new(loaded: Loaded) -> Self {
@@ -166,11 +180,45 @@ fn agreed_folders(node: &Node) -> impl Iterator<Item = MirrorPath> {
 }
 
 impl Engine {
+    /// Whether more rows are behind than go with a commit.
+    pub(super) fn is_far_behind(&self) -> bool {
+        self.trees.unsaved.pages.len() + self.trees.unsaved.files.len() > ROWS_AT_ONCE
+    }
+
+    /// Writes some of the rows that are behind.
+    pub(super) fn write_rows(&mut self) -> Result<(), StoreError> {
+        for _ in 0..ROWS_AT_ONCE {
+            // A row goes from the list when it is written: if SQLite refuses, it is still behind.
+            if let Some(id) = self.trees.unsaved.pages.first() {
+                if let Some(node) = self.trees.pages.get(id) {
+                    self.store.save_page(node)?;
+                }
+                self.trees.unsaved.pages.pop_first();
+            } else if let Some(path) = self.trees.unsaved.files.first() {
+                if let Some(file) = self.trees.files.get(path) {
+                    self.store.save_file(file)?;
+                }
+                self.trees.unsaved.files.pop_first();
+            } else {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all of them, before a commit.
+    pub(super) fn write_all_rows(&mut self) -> Result<(), StoreError> {
+        while !self.trees.unsaved.pages.is_empty() || !self.trees.unsaved.files.is_empty() {
+            self.write_rows()?;
+        }
+        Ok(())
+    }
+
     pub(super) fn save_page(&mut self, node: Node) -> Result<(), StoreError> {
         if self.trees.pages.get(&node.id) == Some(&node) {
             return Ok(());
         }
-        self.store.save_page(&node)?;
+        self.trees.unsaved.pages.insert(node.id.clone());
         self.drawings_are_due();
         self.active.insert(node.id.clone());
         self.trees.put(node);
@@ -190,6 +238,7 @@ impl Engine {
 
     pub(super) fn forget_page(&mut self, id: &PageId) -> Result<(), StoreError> {
         self.trees.take(id);
+        self.trees.unsaved.pages.remove(id);
         self.service.wants.remove(id);
         self.store.delete_page(id)?;
         self.board_saw_page(id, None)?;
@@ -209,7 +258,7 @@ impl Engine {
         if self.trees.files.get(&file.path) == Some(&file) {
             return Ok(());
         }
-        self.store.save_file(&file)?;
+        self.trees.unsaved.files.insert(file.path.clone());
         if let Some(page) = &file.page {
             self.active.insert(page.clone());
             self.trees.unbound.remove(&file.path);
@@ -225,6 +274,7 @@ impl Engine {
         self.lists.last_seen.remove(path);
         self.trees.unbound.remove(path);
         let file = self.trees.files.remove(path);
+        self.trees.unsaved.files.remove(path);
         if file.is_some() {
             self.store.delete_file(path)?;
         }

@@ -1,0 +1,187 @@
+//! What a complete look told of files and pages, put into force in portions: half of a large tree may have come, gone or moved
+//! at one blow, and a turn of the loop is to be short.
+//!
+//! To everything else it happens at one moment: nothing is decided, asked for or committed before the last portion, and
+//! events that come meanwhile are put by. A kill in between is a kill before the look.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::Engine;
+use super::identities::Absent;
+use crate::model::{Event, MirrorPath, Scan, Stamp, Timestamp, planted};
+use crate::plan::identity::{Identities, SeenFile, Verdict};
+use crate::store::StoreError;
+
+/// So many changes are put into force in one turn, which takes some twenty milliseconds. Few in debug builds, so that
+/// tests of small folders see portions.
+const TOLD_AT_ONCE: usize = if cfg!(debug_assertions) { 5 } else { 500 };
+
+/// Verdicts on their way into the trees.
+#[derive(Debug)]
+pub(super) struct Telling {
+    seen: Vec<SeenFile>,
+    identities: Identities,
+    seen_now: BTreeMap<MirrorPath, Stamp>,
+    step: Step,
+    /// The next of what the step goes through.
+    at: usize,
+    /// The scan that the look ended with, and when it began: it is taken in further afterwards.
+    scan: Option<(Box<Scan>, Timestamp)>,
+}
+
+/// All old bindings go before any new one comes: files may have changed places with each other.
+#[derive(Debug)]
+enum Step {
+    Follow,
+    Vanish,
+    Bind(Absent),
+    Forget(Vec<MirrorPath>),
+}
+
+/// What is on its way, and what came meanwhile.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    now: Option<Box<Telling>>,
+    put_by: VecDeque<Event>,
+}
+
+impl Told {
+    pub(super) fn is_under_way(&self) -> bool {
+        self.now.is_some()
+    }
+
+    /// Keeps an event for afterwards.
+    pub(super) fn put_by(&mut self, event: Event) {
+        self.put_by.push_back(event);
+    }
+}
+
+impl Engine {
+    pub(super) fn begin_telling(
+        &mut self,
+        seen: Vec<SeenFile>,
+        identities: Identities,
+        seen_now: BTreeMap<MirrorPath, Stamp>,
+    ) {
+        let step = Step::Follow;
+        self.told.now = Some(Box::new(Telling { seen, identities, seen_now, step, at: 0, scan: None }));
+    }
+
+    /// What else a scan says is taken in when its files have been told: now, mostly.
+    pub(super) fn after_telling(&mut self, scan: Scan, sent_at: Timestamp) -> Result<(), StoreError> {
+        match &mut self.told.now {
+            Some(telling) => telling.scan = Some((Box::new(scan), sent_at)),
+            None => self.scan_told(&scan, sent_at)?,
+        }
+        Ok(())
+    }
+
+    /// Puts all of it into force, for somebody who cannot wait.
+    pub(super) fn tell_all(&mut self) -> Result<(), StoreError> {
+        while self.told.is_under_way() {
+            self.tell_on()?;
+        }
+        Ok(())
+    }
+
+    /// Puts one portion into force; after the last one, what was put by has its turn.
+    pub(super) fn tell_on(&mut self) -> Result<(), StoreError> {
+        let Some(mut telling) = self.told.now.take() else { return Ok(()) };
+        let mut left = TOLD_AT_ONCE;
+        while left > 0 {
+            if self.tell_one(&mut telling, &mut left)? {
+                continue;
+            }
+            telling.at = 0;
+            telling.step = match telling.step {
+                Step::Follow => Step::Vanish,
+                Step::Vanish => Step::Bind(Absent::of(self.trees.pages.values())),
+                Step::Bind(_) => {
+                    let seen: BTreeSet<&MirrorPath> = telling.seen.iter().map(|file| &file.path).collect();
+                    let all = self.trees.files.keys();
+                    Step::Forget(all.filter(|path| !seen.contains(path)).cloned().collect())
+                }
+                Step::Forget(_) => {
+                    self.lists.last_seen = telling.seen_now;
+                    if let Some((scan, sent_at)) = telling.scan {
+                        self.scan_told(&scan, sent_at)?;
+                    }
+                    while !self.told.is_under_way()
+                        && let Some(event) = self.told.put_by.pop_front()
+                    {
+                        self.take(event)?;
+                    }
+                    return Ok(());
+                }
+            };
+        }
+        self.told.now = Some(telling);
+        Ok(())
+    }
+
+    /// Puts the next verdict of a step into force, and takes it from what is left to this turn if it changes anything.
+    /// `false`: the step is over.
+    fn tell_one(&mut self, telling: &mut Telling, left: &mut usize) -> Result<bool, StoreError> {
+        let Telling { seen, identities, step, at, .. } = telling;
+        let next = *at;
+        *at += 1;
+        match step {
+            Step::Follow => {
+                let (Some(file), Some(verdict)) = (seen.get(next), identities.verdicts.get(next)) else {
+                    return Ok(false);
+                };
+                match verdict {
+                    Verdict::Moved { from, .. } => {
+                        self.follow_intent(from, &file.path)?;
+                        self.follow_folder(from, &file.path)?;
+                        self.follow_folder_intents(from, &file.path)?;
+                        *left -= 1;
+                    }
+                    Verdict::New { from: Some(from), .. } | Verdict::Copy { from: Some(from), .. } => {
+                        self.follow_intent(from, &file.path)?;
+                        self.follow_folder_intents(from, &file.path)?;
+                        *left -= 1;
+                    }
+                    _ => {}
+                }
+            }
+            Step::Vanish => {
+                let Some((page, path)) = identities.vanished.get(next) else { return Ok(false) };
+                if !self.watch.missing.contains_key(page) {
+                    self.file_vanished(page, path)?;
+                    *left -= 1;
+                }
+            }
+            Step::Bind(absent) => {
+                let (Some(file), Some(verdict)) = (seen.get(next), identities.verdicts.get(next)) else {
+                    return Ok(false);
+                };
+                match verdict {
+                    Verdict::Same(page) if self.is_bound(&file.path, page) => {
+                        self.claim_past(&file.path, page)?;
+                        return Ok(true);
+                    }
+                    Verdict::Same(page) => self.bind(&file.path, page, false)?,
+                    Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
+                    // A copy of another page's file, put where this page's file was, is what this page says now.
+                    Verdict::Copy { of, .. } if planted("copy-is-owner") => {
+                        self.bind(&file.path, of, true)?;
+                    }
+                    Verdict::Copy { of, .. } => match self.missing_from(absent, &file.path) {
+                        Some(page) => self.bind(&file.path, &page, true)?,
+                        None => self.unbind(&file.path, Some(of.clone()))?,
+                    },
+                    Verdict::New { claims, .. } => self.new_file(absent, &file.path, claims.as_ref())?,
+                }
+                *left -= 1;
+            }
+            Step::Forget(gone) => {
+                let Some(path) = gone.get(next) else { return Ok(false) };
+                self.forget_file(path)?;
+                self.wake_all();
+                *left -= 1;
+            }
+        }
+        Ok(true)
+    }
+}
