@@ -177,7 +177,11 @@ impl Engine {
     }
 
     /// Folders that shall become pages, and were moved with what is in them.
-    pub(super) fn follow_folder_intents(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+    pub(super) fn follow_folder_intents(
+        &mut self,
+        from: &MirrorPath,
+        to: &MirrorPath,
+    ) -> Result<(), StoreError> {
         let moved: Vec<(MirrorPath, MirrorPath)> = self
             .intents
             .values()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use espejo::model::{Event, MirrorPath, PageId, Request, RootState, ServiceError};
+use espejo::model::{EntryKind, Event, MirrorPath, PageId, Request, RootState, ServiceError};
 
 use crate::blocks::all_words;
 use crate::checks::Failure;
@@ -47,6 +47,7 @@ impl Run {
         let on_disk = matches!(
             act,
             Deed::Write(..)
+                | Deed::WriteOn(..)
                 | Deed::WriteBack(..)
                 | Deed::WriteLate(..)
                 | Deed::WriteQuietly(..)
@@ -88,6 +89,15 @@ impl Run {
             let files = self.folder.within(from).into_iter().filter_map(|path| self.folder.file(&path));
             handled.extend(files.flat_map(|file| file.words.iter().copied()));
         }
+        let act = match act {
+            Deed::WriteOn(open, path, bytes) => {
+                let is_it =
+                    |thing: &&Thing| thing.kind == EntryKind::File && thing.stamp.object() == open.object();
+                let at = self.folder.things.iter().find(|(_, thing)| is_it(thing));
+                Deed::Write(at.map_or(path, |(at, _)| at.clone()), bytes)
+            }
+            act => act,
+        };
         let is_late = matches!(act, Deed::WriteLate(..));
         self.trace.text(act.held());
         let (done, line) = match act {

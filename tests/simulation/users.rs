@@ -1,7 +1,7 @@
 //! People: one who works on files, one who works in the app. An act is a list of deeds with pauses between them, made
 //! from what can be seen at its beginning; the run carries the deeds out and notes which words they took away.
 
-use espejo::model::{Blocks, EntryKind, MirrorPath, PageId};
+use espejo::model::{Blocks, EntryKind, MirrorPath, PageId, Stamp};
 
 use crate::blocks;
 use crate::folder::Folder;
@@ -15,6 +15,8 @@ use crate::words::{Ledger, words_in};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Deed {
     Write(MirrorPath, Vec<u8>),
+    /// A write by a program that has the file with this stamp open: it gets it wherever the file is by now.
+    WriteOn(Stamp, MirrorPath, Vec<u8>),
     /// A write to a place that was there when the program began: no folder is made for it.
     WriteBack(MirrorPath, Vec<u8>),
     /// A file comes back when everybody may have given it up: its page may have gone, or have its file again.
@@ -43,6 +45,7 @@ impl Deed {
     pub(crate) fn held(&self) -> &[u8] {
         match self {
             Self::Write(_, bytes)
+            | Self::WriteOn(_, _, bytes)
             | Self::WriteBack(_, bytes)
             | Self::WriteLate(_, bytes)
             | Self::WriteQuietly(_, bytes)
@@ -122,7 +125,10 @@ pub(crate) fn edit(
     Some(match save {
         Save::InPlace => vec![(0, Deed::Write(path, after))],
         Save::Stale => vec![(luck.between(500, 30_000), Deed::WriteBack(path, after))],
-        Save::Truncate => vec![(0, Deed::Write(path.clone(), Vec::new())), (pause, Deed::Write(path, after))],
+        Save::Truncate => {
+            let open = folder.file(&path)?.stamp;
+            vec![(0, Deed::Write(path.clone(), Vec::new())), (pause, Deed::WriteOn(open, path, after))]
+        }
         Save::Replace => vec![(0, Deed::Replace(path, after))],
         Save::OldTime => vec![(0, Deed::WriteQuietly(path, after))],
         Save::Sed => {
