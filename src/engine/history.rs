@@ -112,12 +112,12 @@ impl Engine {
     }
 
     /// A look showed this body.
-    pub(super) fn saw_body(&mut self, node: &Node, body: &Body) -> Result<(), StoreError> {
-        if self.store.last_body(&node.id)? == Some(body.hash) {
+    pub(super) fn saw_body(&mut self, node: &Node, hash: ContentHash, json: &str) -> Result<(), StoreError> {
+        if self.store.last_body(&node.id)? == Some(hash) {
             return Ok(());
         }
-        let version = self.version(node, Side::Service, Some(body.hash), None);
-        self.store.add_version(&version, Some(Body::json(&body.blocks).as_bytes()), None)
+        let version = self.version(node, Side::Service, Some(hash), None);
+        self.store.add_version(&version, Some(json.as_bytes()), None)
     }
 
     /// A file was read. `is_sure`: it is the file of the page that it is bound to, if it is bound to one.
@@ -200,7 +200,7 @@ impl Engine {
     /// What was sent has arrived. `node` is as it was before.
     pub(super) fn sent_was(&mut self, node: &Node, sent: &Sent) -> Result<(), StoreError> {
         if sent.body != sent.before {
-            let blocks = self.store.body(sent.body)?.unwrap_or_default();
+            let blocks = self.store.named_body(sent.body)?;
             let json = Body::json(&blocks);
             let is_marked =
                 sent.body == sent.local && self.store.mark_sent(&node.id, sent.text, json.as_bytes())?;
@@ -342,7 +342,7 @@ impl Engine {
         if remote == base.body {
             return Ok(blocks);
         }
-        let theirs = self.store.body(remote)?.unwrap_or_default();
+        let theirs = self.store.named_body(remote)?;
         let ids = &mut self.ids;
         let read = markdown::parse(text, &theirs, allowed, &mut || ids.next());
         Ok(if semantically_equal(&read, &theirs) { theirs } else { blocks })
@@ -374,6 +374,8 @@ impl Engine {
         // What is under way may name a body that no row names.
         if !more && self.flights.is_empty() && self.ready.is_none() && self.keeping.bodies_due <= self.now {
             self.keeping.bodies_due = self.now.plus_ms(BODIES_EVERY_MS);
+            // What a row that is behind names would be taken for unused.
+            self.write_all_rows()?;
             self.store.drop_unused_bodies()?;
             self.store.drop_unused_contents()?;
         }

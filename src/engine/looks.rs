@@ -152,11 +152,15 @@ impl Engine {
             moment.retry_at = Timestamp::default();
         }
         self.board_saw_page(&node.id, seen.nevera)?;
-        let body = Body::of(seen.content);
-        self.store.keep_body(&body)?;
-        self.learn(&node, &body)?;
+        let json = Body::json(&seen.content);
+        let body = Body { hash: ContentHash::of(json.as_bytes()), blocks: seen.content };
         let before = node.remote.clone();
         let is_new = before.body != Some(body.hash);
+        if is_new {
+            // Any other is kept already, for a row names it.
+            self.store.keep_body_as(body.hash, &json)?;
+        }
+        self.learn(&node, &body)?;
         node.remote.title = seen.meta.title;
         node.remote.parent = seen.meta.parent;
         node.remote.icon = seen.meta.icon;
@@ -185,7 +189,7 @@ impl Engine {
             node.parked = None;
         }
         if is_new {
-            self.saw_body(&node, &body)?;
+            self.saw_body(&node, body.hash, &json)?;
             self.read_beside(&node);
         }
         self.settle_sent(&mut node)?;
@@ -227,7 +231,7 @@ impl Engine {
         if let Some(base) = &mut node.base {
             // What was pushed is taken out of what was agreed on, and only that: the file may not have everything yet
             // that went up with it.
-            let body = |hash| Ok::<_, StoreError>(self.store.body(hash)?.unwrap_or_default());
+            let body = |hash| Ok::<_, StoreError>(self.store.named_body(hash)?);
             let (after, put_back, agreed) = (body(push.after)?, body(push.before)?, body(base.body)?);
             let agreed = Body::of(merge::merge(&after, &put_back, &agreed).blocks);
             self.store.keep_body(&agreed)?;
@@ -267,9 +271,13 @@ impl Engine {
 
     /// What a workspace's pages show may be created in it, and what files show as stand-ins is kept.
     fn learn(&mut self, node: &Node, body: &Body) -> Result<(), StoreError> {
-        let mut allowed = self.allowed_in(node)?;
-        allowed.learn(&body.blocks);
-        self.allowed.insert(node.workspace.clone(), allowed);
+        if !self.allowed.contains_key(&node.workspace) {
+            let allowed = self.allowed_in(node)?;
+            self.allowed.insert(node.workspace.clone(), allowed);
+        }
+        if let Some(allowed) = self.allowed.get_mut(&node.workspace) {
+            allowed.learn(&body.blocks);
+        }
         if node.remote.body != Some(body.hash) {
             self.keep_stand_ins(&node.workspace, &body.blocks, &[])?;
         }

@@ -78,15 +78,15 @@ impl Engine {
             Some(body) => body,
             // Only the title differs: the file stands for what was agreed on.
             None if base.text == file.hash => {
-                Body { hash: base.body, blocks: self.store.body(base.body)?.unwrap_or_default() }
+                Body { hash: base.body, blocks: self.store.named_body(base.body)? }
             }
             None => {
                 self.wake(page);
                 return Ok(None);
             }
         };
-        let base_blocks = self.store.body(base.body)?.unwrap_or_default();
-        let remote = self.store.body(remote_hash)?.unwrap_or_default();
+        let base_blocks = self.store.named_body(base.body)?;
+        let remote = self.store.named_body(remote_hash)?;
         let merged = merge::merge(&base_blocks, &remote, &local.blocks);
         let text = file.hash.unwrap_or(local.hash);
         if let Some(first) = merged.collisions.first()
@@ -270,7 +270,7 @@ impl Engine {
         }
         self.sent.remove(page);
         self.store.delete_sent(page)?;
-        let blocks = self.store.body(sent.local)?.unwrap_or_default();
+        let blocks = self.store.named_body(sent.local)?;
         let local = Body { hash: sent.local, blocks };
         if let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) {
             let what = match (&sent.title, sent.body == sent.before) {
@@ -292,9 +292,9 @@ impl Engine {
     pub(super) fn settle_sent(&mut self, node: &mut Node) -> Result<(), StoreError> {
         let Some(sent) = self.sent.get(&node.id).cloned() else { return Ok(()) };
         let Some(seen_hash) = node.remote.body else { return Ok(()) };
-        let seen = self.store.body(seen_hash)?.unwrap_or_default();
-        let body = self.store.body(sent.body)?.unwrap_or_default();
-        let before = self.store.body(sent.before)?.unwrap_or_default();
+        let seen = self.store.named_body(seen_hash)?;
+        let body = self.store.named_body(sent.body)?;
+        let before = self.store.named_body(sent.before)?;
         let retitled = sent.title.as_ref().is_some_and(|title| node.remote.title == *title);
         let is_in = if semantically_equal(&seen, &body) {
             sent.body != sent.before || retitled

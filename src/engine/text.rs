@@ -60,7 +60,7 @@ impl Engine {
             (None, None) => node.remote.body,
         };
         let Some(base_hash) = identity else { return Ok(()) };
-        let mut base = self.store.body(base_hash)?.unwrap_or_default();
+        let mut base = self.store.named_body(base_hash)?;
         let allowed = self.allowed_in(&node)?;
         let same_as_sent = self.sent.get(page).is_some_and(|sent| sent.text == text_hash);
         let copied = file.disowned.as_ref().filter(|_| base.is_empty());
@@ -70,7 +70,7 @@ impl Engine {
             copied.and_then(|id| self.trees.pages.get(id)).and_then(|n| n.base.clone())
         {
             // The original may have other blocks by now, and the copy its former ones.
-            let mut original = self.store.body(original.body)?.unwrap_or_default();
+            let mut original = self.store.named_body(original.body)?;
             original.extend(self.stand_ins_from_elsewhere(&node.workspace, split.body, &original)?);
             let ids = &mut self.ids;
             let parsed = markdown::parse_taking(split.body, original, &allowed, &mut || ids.next());
@@ -89,7 +89,7 @@ impl Engine {
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
         let mut body = Body::of(blocks);
         for known in [node.base.as_ref().map(|base| base.body), node.remote.body].into_iter().flatten() {
-            let blocks = self.store.body(known)?.unwrap_or_default();
+            let blocks = self.store.named_body(known)?;
             if crate::model::semantically_equal(&blocks, &body.blocks) {
                 body = Body { hash: known, blocks };
                 break;
@@ -103,7 +103,7 @@ impl Engine {
     /// Whether a text is one that was written but not noted, and edited since: it has every word that the write brought,
     /// and none that it took away, so that no word is taken for a person's that was the service's, nor for deleted.
     fn rests_on(&self, writing: &Writing, base: ContentHash, text: &str) -> Result<bool, StoreError> {
-        let lines = |body| Ok::<_, StoreError>(lines(&self.store.body(body)?.unwrap_or_default()));
+        let lines = |body| Ok::<_, StoreError>(lines(&self.store.named_body(body)?));
         let (before, after) = (lines(base)?, lines(writing.body)?);
         let (before, after, now) = (counted(&before), counted(&after), counted(text));
         let count = |words: &BTreeMap<&str, usize>, word| words.get(word).copied().unwrap_or(0);
@@ -197,7 +197,7 @@ impl Engine {
             return Ok(None);
         };
         let Some(body) = node.remote.body else { return Ok(None) };
-        let blocks = self.store.body(body)?.unwrap_or_default();
+        let blocks = self.store.named_body(body)?;
         // The file may have been there before: then it comes back as its owner wrote it.
         let own = in_own_words(&self.store, &node.id, &blocks)?;
         let text = own.unwrap_or_else(|| markdown::render(&blocks).text);
@@ -242,8 +242,8 @@ impl Engine {
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
         let Ok(split) = front_matter::split(text) else { return Ok(None) };
         let body = node.remote.body.unwrap_or(base.body);
-        let old = self.store.body(base.body)?.unwrap_or_default();
-        let new = self.store.body(body)?.unwrap_or_default();
+        let old = self.store.named_body(base.body)?;
+        let new = self.store.named_body(body)?;
         let mut out = text[..split.body_start].to_owned();
         let is_copy = file.claims.is_some() && file.claims == file.disowned;
         if is_copy && !undescribed(&new).is_empty() {

@@ -113,9 +113,8 @@ impl Engine {
     pub(super) fn watch_looked(&mut self, page: &PageId, changed: Option<&Blocks>, sent: Timestamp) {
         self.watched.watch.looked(page, changed.is_some(), sent, self.now);
         let Some(blocks) = changed.filter(|_| self.watched.tried.contains(page)) else { return };
-        let words = words::words(blocks);
-        if self.watched.watch.word(page).is_none_or(|word| !words.contains(word)) {
-            self.watch_by_one_of(page, &words);
+        if self.watched.watch.word(page).is_none_or(|word| !words::has(blocks, word)) {
+            self.watch_by_one_of(page, &words::words(blocks));
         }
     }
 

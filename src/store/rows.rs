@@ -169,9 +169,17 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn keep_body(&mut self, body: &Body) -> Result<(), StoreError> {
+        self.keep_body_as(body.hash, &Body::json(&body.blocks))
+    }
+
+    /// Keeps a body whose JSON is at hand already.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn keep_body_as(&mut self, hash: ContentHash, json: &str) -> Result<(), StoreError> {
         self.turn()?
             .prepare_cached("INSERT OR IGNORE INTO bodies VALUES (?1, ?2)")?
-            .execute(params![body.hash.0, Body::json(&body.blocks)])?;
+            .execute(params![hash.0, json])?;
         Ok(())
     }
 
@@ -186,6 +194,31 @@ impl Store {
             .query_row([hash.0], |row| row.get(0))
             .optional()?;
         json.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Row("body"))).transpose()
+    }
+
+    /// The blocks of a body that a row names. Nothing stands for what is not there: taken for empty, a page would be emptied.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses, or the body cannot be read or is not there.
+    pub fn named_body(&self, hash: ContentHash) -> Result<Blocks, StoreError> {
+        match self.body(hash)? {
+            Some(blocks) => Ok(blocks),
+            None if hash == Body::of(Vec::new()).hash => Ok(Vec::new()),
+            None => Err(StoreError::Row("page's body")),
+        }
+    }
+
+    /// Whether every body that a row names is there.
+    pub(super) fn check_bodies(&self) -> Result<(), StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM (
+            SELECT remote_body AS hash FROM pages WHERE remote_body IS NOT NULL
+            UNION ALL SELECT base_body FROM pages WHERE base_body IS NOT NULL
+            UNION ALL SELECT push_before FROM pages WHERE push_before IS NOT NULL
+            UNION ALL SELECT local FROM sent UNION ALL SELECT before FROM sent UNION ALL SELECT body FROM sent
+            UNION ALL SELECT body FROM writing)
+            WHERE hash <> ?1 AND hash NOT IN (SELECT hash FROM bodies))";
+        let missing: bool = self.db.query_row(sql, [Body::of(Vec::new()).hash.0], |row| row.get(0))?;
+        if missing { Err(StoreError::Row("page's body")) } else { Ok(()) }
     }
 
     /// Keeps a block that files show as a stand-in.

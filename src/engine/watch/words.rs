@@ -50,7 +50,15 @@ fn cell(word: &str) -> usize {
 
 /// The words of blocks that any search takes for one word each, in lower case: between spaces, and of letters and digits.
 pub(crate) fn words(blocks: &[Value]) -> BTreeSet<String> {
-    let lines = lines(blocks);
+    words_of(&lines(blocks)).collect()
+}
+
+/// Whether this is one of the [`words`].
+pub(crate) fn has(blocks: &[Value], word: &str) -> bool {
+    words_of(&lines(blocks)).any(|one| one == word)
+}
+
+fn words_of(lines: &str) -> impl Iterator<Item = String> {
     let bare = lines.split_whitespace().map(|word| word.trim_matches(|c| ",.;:!?¡¿()\"'«»".contains(c)));
     let fits = |word: &&str| {
         let long = word.chars().count();
@@ -58,7 +66,7 @@ pub(crate) fn words(blocks: &[Value]) -> BTreeSet<String> {
             && (LETTERS.contains(&long)
                 || (word.bytes().all(|b| b.is_ascii_digit()) && DIGITS.contains(&long)))
     };
-    bare.filter(fits).map(str::to_lowercase).collect()
+    bare.filter(fits).map(str::to_lowercase)
 }
 
 /// What blocks say, a line for each.
