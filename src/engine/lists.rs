@@ -354,14 +354,14 @@ impl Engine {
             self.lists.in_doubt.insert(meta.workspace);
             return Ok(());
         }
-        let moved_among_siblings =
-            Node { remote: RemotePage { position: meta.position, ..node.remote.clone() }, ..node.clone() };
-        if is_known(&moved_among_siblings, &meta) {
+        let was = std::mem::replace(&mut node.remote.position, meta.position);
+        if is_known(&node, &meta) {
             // One page that is moved can shift all: no sign that somebody works in them, and nothing hangs on it here.
-            self.trees.put(moved_among_siblings);
+            self.trees.set_position(&meta.id, meta.position);
             self.lists.positions.insert(meta.id);
             return Ok(());
         }
+        node.remote.position = was;
         let before = (node.remote.clone(), node.workspace.clone());
         node.workspace = meta.workspace;
         node.remote.parent = meta.parent;

@@ -66,6 +66,16 @@ impl Trees {
         self.pages.insert(node.id.clone(), node);
     }
 
+    /// Changes the place of a page among its siblings, which no index here knows of.
+    pub(super) fn set_position(&mut self, id: &PageId, position: f64) {
+        let Some(node) = self.pages.get_mut(id) else { return };
+        node.remote.position = position;
+        self.told += 1;
+        if node.remote.body.is_none() {
+            self.unseen = None;
+        }
+    }
+
     fn index(&mut self, node: &Node) {
         let key = (node.workspace.clone(), node.remote.parent.clone());
         self.children.entry(key).or_default().insert(node.id.clone());
