@@ -231,7 +231,7 @@ impl Engine {
         if let Some(base) = &mut node.base {
             // What was pushed is taken out of what was agreed on, and only that: the file may not have everything yet
             // that went up with it.
-            let body = |hash| Ok::<_, StoreError>(self.store.named_body(hash)?);
+            let body = |hash| self.store.named_body(hash);
             let (after, put_back, agreed) = (body(push.after)?, body(push.before)?, body(base.body)?);
             let agreed = Body::of(merge::merge(&after, &put_back, &agreed).blocks);
             self.store.keep_body(&agreed)?;

@@ -27,44 +27,70 @@ pub fn next<'a, T>(
 where
     T: Copy,
 {
-    let mut oldest: Option<(Timestamp, T)> = None;
-    let mut hottest: Option<(i64, T)> = None;
-    let mut best: Option<(f64, T)> = None;
-    for (target, poll) in targets {
-        if oldest.is_none_or(|(last, _)| poll.last < last) {
-            oldest = Some((poll.last, target));
-        }
-        if poll.gap_ms > 0 {
-            let overdue = now.since_ms(poll.last) - poll.gap_ms;
-            if overdue >= 0 && hottest.is_none_or(|(most, _)| overdue > most) {
-                hottest = Some((overdue, target));
+    Survey::of(targets, now).choose(slot, eager)
+}
+
+/// What one walk over all targets says: there may be tens of thousands, and each slot asks.
+#[derive(Debug)]
+pub(super) struct Survey<T> {
+    now: Timestamp,
+    oldest: Option<(Timestamp, T)>,
+    hottest: Option<(i64, T)>,
+    best: Option<(f64, T)>,
+    count: i64,
+    life: Timestamp,
+}
+
+impl<T: Copy> Survey<T> {
+    pub(super) fn of<'a>(targets: impl Iterator<Item = (T, &'a PollState)>, now: Timestamp) -> Self {
+        let life = Timestamp::default();
+        let mut all = Self { now, oldest: None, hottest: None, best: None, count: 0, life };
+        for (target, poll) in targets {
+            all.count += 1;
+            all.life = all.life.max(poll.life);
+            if all.oldest.is_none_or(|(last, _)| poll.last < last) {
+                all.oldest = Some((poll.last, target));
+            }
+            if poll.gap_ms > 0 {
+                let overdue = now.since_ms(poll.last) - poll.gap_ms;
+                if overdue >= 0 && all.hottest.is_none_or(|(most, _)| overdue > most) {
+                    all.hottest = Some((overdue, target));
+                }
+            }
+            let score = score(poll, now);
+            if all.best.is_none_or(|(most, _)| score > most) {
+                all.best = Some((score, target));
             }
         }
-        let score = score(poll, now);
-        if best.is_none_or(|(most, _)| score > most) {
-            best = Some((score, target));
+        all
+    }
+
+    /// As [`next`].
+    pub(super) fn choose(&self, slot: u64, eager: bool) -> Option<T> {
+        let old = self
+            .oldest
+            .filter(|(last, _)| eager || self.now.since_ms(*last) >= OLD_ENOUGH_MS)
+            .map(|(_, target)| target);
+        let scored = self.best.filter(|(score, _)| eager || *score >= PRICE).map(|(_, target)| target);
+        let hot = self.hottest.map(|(_, target)| target);
+        match slot % 4 {
+            0 => old.or(hot).or(scored),
+            1 | 2 => hot.or(scored).or(old),
+            _ => scored.or(hot).or(old),
         }
     }
-    let old =
-        oldest.filter(|(last, _)| eager || now.since_ms(*last) >= OLD_ENOUGH_MS).map(|(_, target)| target);
-    let scored = best.filter(|(score, _)| eager || *score >= PRICE).map(|(_, target)| target);
-    let hot = hottest.map(|(_, target)| target);
-    match slot % 4 {
-        0 => old.or(hot).or(scored),
-        1 | 2 => hot.or(scored).or(old),
-        _ => scored.or(hot).or(old),
+
+    /// As [`rests`].
+    pub(super) fn rests(&self, every_ms: i64) -> bool {
+        let oldest = self.oldest.map_or(self.now, |(last, _)| last.min(self.now));
+        self.now.since_ms(self.life) > QUIET_MS
+            && self.now.since_ms(oldest) < OLD_ENOUGH_MS + every_ms * self.count * 3 / 2
     }
 }
 
 /// Whether nothing has shown life for so long that half the looks will do. What is guaranteed of the oldest look stays.
 pub fn rests<'a>(polls: impl Iterator<Item = &'a PollState>, every_ms: i64, now: Timestamp) -> bool {
-    let (mut count, mut oldest, mut life) = (0, now, Timestamp::default());
-    for poll in polls {
-        count += 1;
-        oldest = oldest.min(poll.last);
-        life = life.max(poll.life);
-    }
-    now.since_ms(life) > QUIET_MS && now.since_ms(oldest) < OLD_ENOUGH_MS + every_ms * count * 3 / 2
+    Survey::of(polls.map(|poll| ((), poll)), now).rests(every_ms)
 }
 
 /// The earliest moment at which [`next`] may have something, for a driver that sleeps: a coarse bound.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::flight::Purpose;
 use super::pace::Class;
+use super::poll::Survey;
 use super::{Engine, poll};
 use crate::model::{CanvasId, Effect, FolderId, PageId, PollState, Timestamp};
 
@@ -36,11 +37,13 @@ impl Engine {
         if self.full_pass.is_some() || !self.pace.allows(Class::Background, 1, false, self.now) {
             return None;
         }
-        let (effect, purpose) = self.next_slot()?;
-        // Half the looks will do where nothing has moved for hours.
-        let every_ms = self.pace.background_every_ms();
-        let is_quiet =
-            !self.settings.eager && poll::rests(self.targets().map(|(_, poll)| poll), every_ms, self.now);
+        let (eager, every_ms) = (self.settings.eager, self.pace.background_every_ms());
+        // One walk says what each of the slots would get, and whether half the looks will do: where nothing has moved for
+        // hours.
+        let survey = Survey::of(self.targets(), self.now);
+        let is_quiet = !eager && survey.rests(every_ms);
+        let by_slot = [0, 1, 2, 3].map(|slot| survey.choose(slot, eager).map(Target::look));
+        let (effect, purpose) = self.next_slot(by_slot)?;
         self.pace.rest(is_quiet);
         if let Purpose::Storage(task) = &purpose {
             self.storage.is_sent(task.clone());
@@ -49,13 +52,13 @@ impl Engine {
     }
 
     /// What the next slot is spent on. Where the schedule has nothing, a slot for the watch still comes.
-    fn next_slot(&mut self) -> Option<(Effect, Purpose)> {
+    fn next_slot(&mut self, mut by_slot: [Option<(Effect, Purpose)>; 4]) -> Option<(Effect, Purpose)> {
         let mut scheduled = true;
         for slot in self.poll_slot + 1..=self.poll_slot + 4 {
             let next = match self.next_watch(slot) {
                 Ok(choice) => Some(choice),
                 Err(slot) if scheduled => {
-                    poll::next(self.targets(), slot, self.settings.eager, self.now).map(Target::look)
+                    usize::try_from(slot % 4).ok().and_then(|slot| by_slot.get_mut(slot)?.take())
                 }
                 Err(_) => None,
             };
