@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use super::permits::Purse;
 use super::progress::Progress;
@@ -44,7 +44,13 @@ pub async fn run(
     if let Some(state) = ReadOnly::open(&config.state_dir)? {
         state.copy_to(&copy.0)?;
     }
-    let mut store = Store::open(&copy.0)?.store;
+    let opened = Store::open(&copy.0)?;
+    if opened.set_aside.is_some() {
+        // What a sync would do hangs on what can only be compared by one.
+        let state = config.state_dir.display();
+        bail!("the state in {state} is damaged; espejo sync sets it aside and compares everything anew");
+    }
+    let mut store = opened.store;
     let known = store.meta("mirror_id")?;
     let text = std::fs::read_to_string(config.root.join(marker::FOLDER).join(marker::FILE)).ok();
     let id = known.or_else(|| text.as_deref().and_then(marker::id).map(ToOwned::to_owned));

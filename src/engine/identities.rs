@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Engine;
 use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
-use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Stamp, folder_of};
+use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Stamp, Timestamp, folder_of};
 use crate::plan::identity::{self, KnownFile, SeenFile, is_same_file};
 use crate::store::{LastSight, StoreError};
 
@@ -206,8 +206,13 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn file_vanished(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
-        let (now, tick) = (self.now, self.tick);
+    pub(super) fn file_vanished(
+        &mut self,
+        page: &PageId,
+        path: &MirrorPath,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let tick = self.tick;
         if let Some(file) = self.trees.files.get(path) {
             let (stamp, hash) = (file.stamp, file.hash);
             self.store.save_missing(page, path, LastSight { stamp, hash })?;

@@ -22,6 +22,8 @@ pub(super) struct Telling {
     seen: Vec<SeenFile>,
     identities: Identities,
     seen_now: BTreeMap<MirrorPath, Stamp>,
+    /// When it was told: what vanished together has one time, so that one scan at the end of the grace time is enough.
+    at_once: Timestamp,
     step: Step,
     /// The next of what the step goes through.
     at: usize,
@@ -63,8 +65,9 @@ impl Engine {
         identities: Identities,
         seen_now: BTreeMap<MirrorPath, Stamp>,
     ) {
-        let step = Step::Follow;
-        self.told.now = Some(Box::new(Telling { seen, identities, seen_now, step, at: 0, scan: None }));
+        let (step, at_once) = (Step::Follow, self.now);
+        let telling = Telling { seen, identities, seen_now, at_once, step, at: 0, scan: None };
+        self.told.now = Some(Box::new(telling));
     }
 
     /// What else a scan says is taken in when its files have been told: now, mostly.
@@ -122,7 +125,7 @@ impl Engine {
     /// Puts the next verdict of a step into force, and takes it from what is left to this turn if it changes anything.
     /// `false`: the step is over.
     fn tell_one(&mut self, telling: &mut Telling, left: &mut usize) -> Result<bool, StoreError> {
-        let Telling { seen, identities, step, at, .. } = telling;
+        let Telling { seen, identities, at_once, step, at, .. } = telling;
         let next = *at;
         *at += 1;
         match step {
@@ -148,7 +151,7 @@ impl Engine {
             Step::Vanish => {
                 let Some((page, path)) = identities.vanished.get(next) else { return Ok(false) };
                 if !self.watch.missing.contains_key(page) {
-                    self.file_vanished(page, path)?;
+                    self.file_vanished(page, path, *at_once)?;
                     *left -= 1;
                 }
             }

@@ -139,7 +139,7 @@ impl Engine {
         // What is on its way to the service will be agreed on in a moment.
         let sent = page.and_then(|id| self.sent.get(id)).map(|sent| sent.local);
         for body in [agreed, sent].into_iter().flatten() {
-            if self.store.body(body)?.is_some_and(|blocks| !blocks.is_empty()) {
+            if !self.store.named_body(body)?.is_empty() {
                 return Ok(true);
             }
         }

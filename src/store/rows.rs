@@ -208,12 +208,11 @@ impl Store {
         }
     }
 
-    /// Whether every body that a row names is there.
+    /// Whether every body that a row names is there; but for what a push was made on, which only a look brings back.
     pub(super) fn check_bodies(&self) -> Result<(), StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM (
             SELECT remote_body AS hash FROM pages WHERE remote_body IS NOT NULL
             UNION ALL SELECT base_body FROM pages WHERE base_body IS NOT NULL
-            UNION ALL SELECT push_before FROM pages WHERE push_before IS NOT NULL
             UNION ALL SELECT local FROM sent UNION ALL SELECT before FROM sent UNION ALL SELECT body FROM sent
             UNION ALL SELECT body FROM writing)
             WHERE hash <> ?1 AND hash NOT IN (SELECT hash FROM bodies))";

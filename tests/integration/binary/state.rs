@@ -44,7 +44,9 @@ fn bench() -> Bench {
 /// A way to harm the state.
 type Harm = fn(&Bench);
 
-const HARMS: [(&str, Harm); 6] = [
+const BODILESS: &str = "sound to SQLite, and without its bodies";
+
+const HARMS: [(&str, Harm); 7] = [
     ("deleted", |bench| fs::remove_dir_all(bench.state()).unwrap()),
     ("the database deleted, its log left", |bench| {
         fs::remove_file(bench.state().join("espejo.sqlite3")).unwrap()
@@ -54,6 +56,10 @@ const HARMS: [(&str, Harm); 6] = [
         let path = bench.state().join("espejo.sqlite3");
         let bytes = fs::read(&path).unwrap();
         save_bytes(&path, &bytes[..bytes.len() / 2]);
+    }),
+    (BODILESS, |bench| {
+        let db = rusqlite::Connection::open(bench.state().join("espejo.sqlite3")).unwrap();
+        db.execute("DELETE FROM bodies", []).unwrap();
     }),
     ("noise", |bench| {
         let noise: Vec<u8> = (0..40_960_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
@@ -83,6 +89,10 @@ fn a_state_that_is_lost_or_damaged_is_built_anew_and_nothing_is_doubled() {
         let (files, pages) = (bench.files(), bench.pages());
         bench.forget_requests();
         harm(&bench);
+        if how == BODILESS {
+            let told = bench.tell(&["sync", "--dry-run"]);
+            assert!(told.code == 1 && told.err.contains(" is damaged; espejo sync "), "{told:?}");
+        }
         let told = bench.tell(&["sync"]);
         assert_eq!(told.code, 0, "{how}: {told:?}\n{}", bench.seen());
         assert_eq!(bench.writes(), Vec::<String>::new(), "{how}");
