@@ -24,6 +24,12 @@ pub struct Loaded {
     pub files: BTreeMap<MirrorPath, LocalFile>,
 }
 
+/// The bodies that rows name and that must be there. What a push was made on is kept beside them, and may be missing.
+const NAMED_BODIES: &str = "SELECT remote_body AS hash FROM pages WHERE remote_body IS NOT NULL
+    UNION ALL SELECT base_body FROM pages WHERE base_body IS NOT NULL AND base_body IS NOT remote_body
+    UNION ALL SELECT local FROM sent UNION ALL SELECT before FROM sent UNION ALL SELECT body FROM sent
+    UNION ALL SELECT body FROM writing";
+
 impl Store {
     /// Reads all three trees.
     ///
@@ -208,15 +214,15 @@ impl Store {
         }
     }
 
-    /// Whether every body that a row names is there; but for what a push was made on, which only a look brings back.
+    /// Whether every body that must be there is.
     pub(super) fn check_bodies(&self) -> Result<(), StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM (
-            SELECT remote_body AS hash FROM pages WHERE remote_body IS NOT NULL
-            UNION ALL SELECT base_body FROM pages WHERE base_body IS NOT NULL
-            UNION ALL SELECT local FROM sent UNION ALL SELECT before FROM sent UNION ALL SELECT body FROM sent
-            UNION ALL SELECT body FROM writing)
-            WHERE hash <> ?1 AND hash NOT IN (SELECT hash FROM bodies))";
-        let missing: bool = self.db.query_row(sql, [Body::of(Vec::new()).hash.0], |row| row.get(0))?;
+        // Each start waits for this. Two sorted lists are compared in a tenth of the time that looking up each name takes: rows
+        // as long as bodies make a deep tree.
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM (SELECT hash FROM ({NAMED_BODIES}) EXCEPT SELECT hash FROM bodies)
+             WHERE hash <> ?1)"
+        );
+        let missing: bool = self.db.query_row(&sql, [Body::of(Vec::new()).hash.0], |row| row.get(0))?;
         if missing { Err(StoreError::Row("page's body")) } else { Ok(()) }
     }
 
@@ -265,13 +271,11 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn drop_unused_bodies(&mut self) -> Result<usize, StoreError> {
-        let sql = "DELETE FROM bodies WHERE hash NOT IN (
-            SELECT remote_body FROM pages WHERE remote_body IS NOT NULL
-            UNION SELECT base_body FROM pages WHERE base_body IS NOT NULL
-            UNION SELECT push_before FROM pages WHERE push_before IS NOT NULL
-            UNION SELECT local FROM sent UNION SELECT before FROM sent UNION SELECT body FROM sent
-            UNION SELECT body FROM writing)";
-        Ok(self.turn()?.execute(sql, [])?)
+        let sql = format!(
+            "DELETE FROM bodies WHERE hash NOT IN ({NAMED_BODIES}
+             UNION ALL SELECT push_before FROM pages WHERE push_before IS NOT NULL)"
+        );
+        Ok(self.turn()?.execute(&sql, [])?)
     }
 }
 
