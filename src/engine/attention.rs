@@ -330,7 +330,7 @@ impl Engine {
             && !self.trees.workspaces.is_empty();
         let unseen = live().filter(|node| node.remote.body.is_none() && node.parked.is_none()).count();
         let is_settled = self.flights.is_empty()
-            && !self.told.is_under_way()
+            && !self.telling.is_under_way()
             && self.ready.is_none()
             && pending == 0
             && unseen == 0

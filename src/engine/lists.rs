@@ -45,9 +45,12 @@ pub(super) struct Lists {
 
 /// Whether a list's entry says of a page what is known of it: taking it in would change nothing.
 fn is_known(node: &Node, meta: &PageMeta) -> bool {
+    node.remote.position == meta.position && is_known_but_for_position(node, meta)
+}
+
+fn is_known_but_for_position(node: &Node, meta: &PageMeta) -> bool {
     let remote = &node.remote;
     remote.presence == Presence::Listed
-        && remote.position == meta.position
         && remote.parent == meta.parent
         && remote.title == meta.title
         && remote.icon == meta.icon
@@ -354,14 +357,12 @@ impl Engine {
             self.lists.in_doubt.insert(meta.workspace);
             return Ok(());
         }
-        let was = std::mem::replace(&mut node.remote.position, meta.position);
-        if is_known(&node, &meta) {
+        if is_known_but_for_position(&node, &meta) {
             // One page that is moved can shift all: no sign that somebody works in them, and nothing hangs on it here.
             self.trees.set_position(&meta.id, meta.position);
             self.lists.positions.insert(meta.id);
             return Ok(());
         }
-        node.remote.position = was;
         let before = (node.remote.clone(), node.workspace.clone());
         node.workspace = meta.workspace;
         node.remote.parent = meta.parent;

@@ -84,7 +84,7 @@ pub struct Engine {
     // The folder.
     root: disk::Root,
     watch: disk::Watching,
-    told: telling::Told,
+    telling: telling::Told,
     /// A write whose bytes were just made from a fresh read: goes next.
     ready: Option<(Effect, Purpose)>,
 
@@ -269,7 +269,7 @@ impl Engine {
             last_effect: 0,
             root: disk::Root::new(root_identity, adopting),
             watch,
-            told: telling::Told::default(),
+            telling: telling::Told::default(),
             ready: None,
             pace,
             service: service::Health::default(),
@@ -314,9 +314,9 @@ impl Engine {
     /// [`StoreError`] when what was seen could not be recorded; the driver must stop and start again.
     pub fn handle(&mut self, event: Event, now: Timestamp) -> Result<(), StoreError> {
         self.advance(now);
-        if self.told.is_under_way() {
+        if self.telling.is_under_way() {
             if !matches!(event, Event::Asked(_)) {
-                self.told.put_by(event);
+                self.telling.put_by(event);
                 return Ok(());
             }
             // Whoever asks is answered.
@@ -364,10 +364,10 @@ impl Engine {
     /// [`StoreError`] as [`Engine::handle`].
     pub fn next_effect(&mut self, now: Timestamp) -> Result<Option<(EffectId, Effect)>, StoreError> {
         self.advance(now);
-        if self.told.is_under_way() {
+        if self.telling.is_under_way() {
             self.tell_on()?;
         }
-        if self.told.is_under_way() || self.is_far_behind() {
+        if self.telling.is_under_way() || self.is_far_behind() {
             self.write_rows()?;
             return Ok(None);
         }
@@ -413,7 +413,8 @@ impl Engine {
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.now);
         let round_goes_on = !self.rounds.is_over() && !self.is_at_the_disk();
-        if round_goes_on || !self.positions_are_saved() || self.is_far_behind() || self.told.is_under_way() {
+        if round_goes_on || !self.positions_are_saved() || self.is_far_behind() || self.telling.is_under_way()
+        {
             return Some(now.plus_ms(1));
         }
         let request = self.may_ask_more().then(|| self.next_request_due(now));

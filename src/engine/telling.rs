@@ -67,12 +67,12 @@ impl Engine {
     ) {
         let (step, at_once) = (Step::Follow, self.now);
         let telling = Telling { seen, identities, seen_now, at_once, step, at: 0, scan: None };
-        self.told.now = Some(Box::new(telling));
+        self.telling.now = Some(Box::new(telling));
     }
 
     /// What else a scan says is taken in when its files have been told: now, mostly.
     pub(super) fn after_telling(&mut self, scan: Scan, sent_at: Timestamp) -> Result<(), StoreError> {
-        match &mut self.told.now {
+        match &mut self.telling.now {
             Some(telling) => telling.scan = Some((Box::new(scan), sent_at)),
             None => self.scan_told(&scan, sent_at)?,
         }
@@ -81,7 +81,7 @@ impl Engine {
 
     /// Puts all of it into force, for somebody who cannot wait.
     pub(super) fn tell_all(&mut self) -> Result<(), StoreError> {
-        while self.told.is_under_way() {
+        while self.telling.is_under_way() {
             self.tell_on()?;
         }
         Ok(())
@@ -89,7 +89,7 @@ impl Engine {
 
     /// Puts one portion into force; after the last one, what was put by has its turn.
     pub(super) fn tell_on(&mut self) -> Result<(), StoreError> {
-        let Some(mut telling) = self.told.now.take() else { return Ok(()) };
+        let Some(mut telling) = self.telling.now.take() else { return Ok(()) };
         let mut left = TOLD_AT_ONCE;
         while left > 0 {
             if self.tell_one(&mut telling, &mut left)? {
@@ -109,8 +109,8 @@ impl Engine {
                     if let Some((scan, sent_at)) = telling.scan {
                         self.scan_told(&scan, sent_at)?;
                     }
-                    while !self.told.is_under_way()
-                        && let Some(event) = self.told.put_by.pop_front()
+                    while !self.telling.is_under_way()
+                        && let Some(event) = self.telling.put_by.pop_front()
                     {
                         self.take(event)?;
                     }
@@ -118,7 +118,7 @@ impl Engine {
                 }
             };
         }
-        self.told.now = Some(telling);
+        self.telling.now = Some(telling);
         Ok(())
     }
 
@@ -160,11 +160,13 @@ impl Engine {
                     return Ok(false);
                 };
                 match verdict {
-                    Verdict::Same(page) if self.is_bound(&file.path, page) => {
-                        self.claim_past(&file.path, page)?;
-                        return Ok(true);
+                    Verdict::Same(page) => {
+                        let is_as_it_was = self.is_bound(&file.path, page);
+                        self.bind(&file.path, page, false)?;
+                        if is_as_it_was {
+                            return Ok(true);
+                        }
                     }
-                    Verdict::Same(page) => self.bind(&file.path, page, false)?,
                     Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
                     // A copy of another page's file, put where this page's file was, is what this page says now.
                     Verdict::Copy { of, .. } if planted("copy-is-owner") => {
