@@ -105,6 +105,14 @@ impl Run {
             Deed::Write(path, _) if !self.folder.has_way(&path) => (false, format!("writes {path}")),
             Deed::Write(path, bytes) => {
                 takes(self, &path);
+                let is_elsewhere = |thing: &Thing| {
+                    held.iter().any(|word| matches!(word, Word::Text(_)) && thing.words.contains(word))
+                };
+                if self.folder.file(&path).is_none() && self.folder.things.values().any(is_elsewhere) {
+                    // Who had read a file writes it anew where it was, and it has been moved meanwhile: now there are two.
+                    held.iter().for_each(|word| self.ledger.copy(*word));
+                    self.checks.lose_track();
+                }
                 self.moved_and_replaced(&path, &held);
                 self.written_over(&path, &held);
                 (self.folder.write(&path, &bytes), format!("writes {path}"))
@@ -260,10 +268,11 @@ impl Run {
     fn edited_and_renamed(&mut self, from: &MirrorPath) {
         let births = self.scene.births == 1;
         let known: BTreeSet<Word> = if births { self.service.words().collect() } else { BTreeSet::new() };
-        let now_ns = self.now_ms * 1_000_000;
+        // By the machine's clock as it is set now, or as it was before somebody set it right.
+        let clocks = [self.now_ms, self.folder.clock().0];
         let is_recent = |file: &Thing| {
             let since = if births { file.stamp.born_ns } else { file.stamp.changed_ns };
-            now_ns - since < LOOKED_BY_THEN_MS * 1_000_000
+            clocks.iter().any(|clock| clock * 1_000_000 - since < LOOKED_BY_THEN_MS * 1_000_000)
         };
         let files = self.folder.within(from).into_iter().filter_map(|path| self.folder.file(&path));
         let words: Vec<Word> = files
