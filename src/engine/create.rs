@@ -158,8 +158,7 @@ impl Engine {
     /// While everything is compared for the first time: a listed page may belong to this file.
     fn may_be_adopted(&self, workspace: &WorkspaceId, file: &LocalFile) -> bool {
         let Some(stem) = file.path.page_stem() else { return false };
-        let claims = file.claims.as_ref().filter(|id| file.disowned.as_ref() != Some(id));
-        claims.is_some_and(|id| self.is_there(id))
+        file.claim().is_some_and(|id| self.is_there(id))
             || match self.place_of(&file.path) {
                 Place::Under(parent) => self
                     .trees

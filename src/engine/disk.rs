@@ -490,9 +490,7 @@ impl Engine {
                 }
             },
         }
-        if file.disowned != file.claims {
-            file.disowned = None;
-        }
+        file.keep_parted(old.as_ref());
         if old.as_ref().is_some_and(|old| old.hash.is_some_and(|was| was != hash)) {
             // Whoever saves it has seen what became of it.
             self.store.drop_notices_at(look.path.as_str())?;

@@ -113,7 +113,7 @@ impl Engine {
 
     /// What a look that found `file` at `path` says of it.
     fn seen(&self, file: &LocalFile, path: &MirrorPath, stamp: Stamp) -> SeenFile {
-        let claims = file.claims.clone().filter(|_| file.claims != file.disowned);
+        let claims = file.claim().cloned();
         let is_awaited = claims.as_ref().is_some_and(|page| self.is_awaited(path, page));
         SeenFile { path: path.clone(), stamp, claims, is_awaited, hash: file.hash }
     }

@@ -105,7 +105,7 @@ pub struct LocalFile {
     pub hash: Option<ContentHash>,
     /// The id in its front matter.
     pub claims: Option<PageId>,
-    /// An id in its front matter that is known to be another page's (the file is a copy).
+    /// The page that it is a copy of, or whose file it was before it was to become a page of its own.
     pub disowned: Option<PageId>,
     /// The title in its front matter.
     pub front_title: Option<String>,
@@ -113,6 +113,26 @@ pub struct LocalFile {
     pub problem: Option<String>,
     /// Whether it was modified so shortly before it was read that an equal stamp proves nothing.
     pub racy: bool,
+}
+
+impl LocalFile {
+    /// The page that its front matter speaks for: none, once it is known to be a copy of that page's file, or on the way
+    /// to become a page of its own.
+    #[must_use]
+    pub fn claim(&self) -> Option<&PageId> {
+        let is_parted = self.page.is_none() && self.disowned.is_some() || self.claims == self.disowned;
+        self.claims.as_ref().filter(|_| !is_parted)
+    }
+
+    /// The file was read anew: a copy is one as long as it names the same page, and so is what is on the way to become a
+    /// page of its own, whatever it names.
+    pub fn keep_parted(&mut self, was: Option<&LocalFile>) {
+        let stays =
+            self.page.is_none() && self.claims.is_some() && was.is_some_and(|was| was.claims == self.claims);
+        if self.disowned != self.claims && !stays {
+            self.disowned = None;
+        }
+    }
 }
 
 /// What the poll schedule keeps of a page (see `engine::poll`).

@@ -217,7 +217,7 @@ impl Mirror {
                     new
                 }
             };
-            let claims = new.claims.filter(|claims| Some(claims) != new.disowned.as_ref());
+            let claims = new.claim().cloned();
             seen.push(SeenFile { path: path.clone(), stamp, claims, is_awaited: false, hash: new.hash });
         }
         let told = identity::identify(&known, &seen);
@@ -257,18 +257,19 @@ impl Mirror {
             () => None,
         };
         let claims = text.claims.clone().filter(|_| !text.broken);
-        let disowned = old.and_then(|old| old.disowned.clone()).filter(|id| Some(id) == claims.as_ref());
-        LocalFile {
+        let mut file = LocalFile {
             path: path.clone(),
             page,
             stamp,
             hash: Some(hash_of(text)),
             claims,
-            disowned,
+            disowned: old.and_then(|old| old.disowned.clone()),
             front_title: text.title.clone().filter(|_| !text.broken),
             problem,
             racy: false,
-        }
+        };
+        file.keep_parted(old);
+        file
     }
 
     /// One file is read; something else in its place is told apart by a look at everything.
