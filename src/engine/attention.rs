@@ -1,7 +1,9 @@
 //! What needs a person, and the numbers that say how far everything is.
 
+use std::collections::BTreeSet;
+
 use super::Engine;
-use crate::model::{MirrorPath, NOT_UTF8, Node, PageId, Presence, Timestamp};
+use crate::model::{MirrorPath, NOT_UTF8, PageId, Presence, Timestamp, WorkspaceId};
 use crate::store::{Attention, StoreError};
 
 /// How long something that was told once is shown.
@@ -29,6 +31,16 @@ impl Board {
     pub(super) fn stir(&mut self) {
         self.stirred = true;
     }
+}
+
+/// How many pages there are: those of [`Summary`], and those that are listed and were never looked at.
+#[derive(Default)]
+struct Counts {
+    listed: usize,
+    looked: usize,
+    unseen: usize,
+    mirrored: usize,
+    held: usize,
 }
 
 /// Where everything stands.
@@ -289,15 +301,37 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a page that was mirrored waits for a person, or for what one side does not allow now.
-    fn is_held(&self, node: &Node) -> bool {
-        let is_held_back = |moment: &super::Moment| moment.held.is_some();
-        node.base.is_some()
-            && (node.file.is_none()
-                || node.parked.is_some()
-                || node.remote.presence != Presence::Listed
-                || self.trees.file_of(node).is_some_and(|file| file.problem.is_some())
-                || self.moments.get(&node.id).is_some_and(is_held_back))
+    /// Counts the pages, in one walk over them: this is asked for every few seconds.
+    fn count_pages(&self) -> Counts {
+        let held_back: BTreeSet<&PageId> =
+            self.moments.iter().filter(|(_, moment)| moment.held.is_some()).map(|(id, _)| id).collect();
+        let files = self.trees.files.values();
+        let troubled: BTreeSet<&MirrorPath> =
+            files.filter(|file| file.problem.is_some()).map(|file| &file.path).collect();
+        let workspaces = self.trees.workspaces.keys();
+        let live: BTreeSet<&WorkspaceId> = workspaces.filter(|workspace| self.is_live(workspace)).collect();
+        let mut counts = Counts::default();
+        for node in self.trees.pages.values() {
+            let is_listed = matches!(node.remote.presence, Presence::Listed | Presence::Hidden);
+            if is_listed && live.contains(&node.workspace) {
+                counts.listed += 1;
+                let is_looked_at = match self.full_pass {
+                    Some(_) => !self.pass_wants(&node.id),
+                    None => node.remote.body.is_some(),
+                };
+                counts.looked += usize::from(is_looked_at);
+                counts.unseen += usize::from(node.remote.body.is_none() && node.parked.is_none());
+            }
+            if node.base.is_some() {
+                counts.mirrored += 1;
+                let waits = node.parked.is_some()
+                    || node.remote.presence != Presence::Listed
+                    || node.file.as_ref().is_none_or(|file| troubled.contains(file))
+                    || held_back.contains(&node.id);
+                counts.held += usize::from(waits);
+            }
+        }
+        counts
     }
 
     /// Where everything stands now.
@@ -305,19 +339,7 @@ impl Engine {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub fn summary(&self, now: Timestamp) -> Result<Summary, StoreError> {
-        let live = || {
-            let there = |presence| matches!(presence, Presence::Listed | Presence::Hidden);
-            self.trees
-                .pages
-                .values()
-                .filter(move |node| self.is_live(&node.workspace) && there(node.remote.presence))
-        };
-        let listed = live().count();
-        let looked = if self.full_pass.is_some() {
-            live().filter(|node| !self.pass_wants(&node.id)).count()
-        } else {
-            live().filter(|node| node.remote.body.is_some()).count()
-        };
+        let Counts { listed, looked, unseen, mirrored, held } = self.count_pages();
         let waits_for_time =
             |id: &PageId| self.moments.get(id).is_some_and(|m: &super::Moment| m.held.is_some());
         let wanted = self.service.wants.pages().filter(|id| !waits_for_time(id)).count();
@@ -328,7 +350,6 @@ impl Engine {
             + self.active.union(&self.settling).filter(|id| !waits_for_time(id)).count();
         let lists_done = self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
             && !self.trees.workspaces.is_empty();
-        let unseen = live().filter(|node| node.remote.body.is_none() && node.parked.is_none()).count();
         let is_settled = self.flights.is_empty()
             && !self.telling.is_under_way()
             && self.ready.is_none()
@@ -344,8 +365,8 @@ impl Engine {
         let left = listed - looked + boards.listed - boards.looked;
         let left = i64::try_from(left).unwrap_or(0);
         Ok(Summary {
-            mirrored: self.trees.mirrored(),
-            held: self.trees.pages.values().filter(|node| self.is_held(node)).count(),
+            mirrored,
+            held,
             listed,
             looked,
             pending: pending + boards.pending,

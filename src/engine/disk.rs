@@ -6,11 +6,10 @@ use super::flight::{Flight, Purpose};
 use super::{Engine, Way};
 use crate::markdown::front_matter;
 use crate::model::{
-    Body, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileLook, LocalFile, MirrorPath, Node,
+    Body, ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook, LocalFile, MirrorPath, Node,
     PageId, RootState, Scan, Stamp, Timestamp, planted,
 };
 use crate::plan::identity::KnownFile;
-use crate::plan::ignore;
 use crate::store::{LastSight, Store, StoreError};
 
 /// A whole look even when nothing hinted at a change.
@@ -242,12 +241,13 @@ impl Engine {
         }
         self.root.unreadable =
             scan.unreadable.iter().map(|item| (item.path.clone(), item.why.clone())).collect();
-        self.take_in_names(&scan);
+        let page_files = self.take_in_names(&scan);
         // Less is how long the scan waited for its turn.
         let ahead_ms = scan.clock.since_ms(flight.sent_at);
         self.watch.clock_ahead_ms = if ahead_ms.abs() < CLOCK_STEP_MS { 0 } else { ahead_ms };
         self.take_in_signs_of_life()?;
-        self.take_in_stamps(&scan);
+        self.take_in_stamps(&page_files, scan.clock);
+        drop(page_files);
         self.watch.identities_due = true;
         self.watch.outdated = self.doubt_renames();
         self.identify_if_ready()?;
@@ -282,36 +282,39 @@ impl Engine {
         Ok(())
     }
 
-    fn take_in_names(&mut self, scan: &Scan) {
-        self.trees.folders.clear();
-        self.trees.occupied.clear();
+    /// Takes in what is there, by its name alone. Returns the page files.
+    fn take_in_names<'a>(&mut self, scan: &'a Scan) -> Vec<&'a Entry> {
+        let (mut folders, mut occupied, mut page_files) = (Vec::new(), Vec::new(), Vec::new());
         for entry in &scan.entries {
             match entry.kind {
-                EntryKind::Folder => {
-                    self.trees.folders.insert(entry.path.clone());
+                EntryKind::Folder => folders.push(entry.path.clone()),
+                EntryKind::File if self.is_page_file(&entry.path) => {
+                    page_files.push(entry);
+                    continue;
                 }
-                EntryKind::File if self.is_page_file(&entry.path) => continue,
                 EntryKind::File | EntryKind::Other => {}
             }
             if entry.path.page_stem().is_some() {
-                self.trees.occupied.insert(entry.path.clone());
+                occupied.push(entry.path.clone());
             }
         }
+        self.trees.folders = folders.into_iter().collect();
+        self.trees.occupied = occupied.into_iter().collect();
+        page_files
     }
 
     /// Files whose stamp is new are to be read once they have settled; what no entry names is missing.
-    fn take_in_stamps(&mut self, scan: &Scan) {
-        let looked_at = scan.clock;
+    fn take_in_stamps(&mut self, page_files: &[&Entry], looked_at: Timestamp) {
         let settle_ms = self.settings.pages.settle_ms;
-        let mut seen = BTreeMap::new();
-        for entry in &scan.entries {
-            if entry.kind != EntryKind::File || !self.is_page_file(&entry.path) {
-                continue;
-            }
-            let known = self.trees.files.get(&entry.path);
+        let mut seen = Vec::with_capacity(page_files.len());
+        // Both come in the order of their paths: one walk over both finds what is known of each.
+        let mut files = self.trees.files.values().peekable();
+        for entry in page_files {
+            while files.next_if(|file| file.path < entry.path).is_some() {}
+            let known = files.next_if(|file| file.path == entry.path);
             // The same path once in memory, however often it is scanned.
             let path = known.map_or(&entry.path, |file| &file.path);
-            seen.insert(path.clone(), entry.stamp);
+            seen.push((path.clone(), entry.stamp));
             let verify = known.is_some_and(|file| file.racy && !is_racy(&file.stamp, looked_at));
             if known.is_some_and(|file| file.stamp == entry.stamp && file.hash.is_some()) && !verify {
                 self.watch.touched.remove(&entry.path);
@@ -332,6 +335,7 @@ impl Engine {
             };
             self.watch.unread.insert(entry.path.clone(), due);
         }
+        let seen: BTreeMap<MirrorPath, Stamp> = seen.into_iter().collect();
         // What is still to be read, a scan has seen now.
         self.watch.peeks.clear();
         self.watch.unread.retain(|path, _| seen.contains_key(path));
@@ -359,17 +363,6 @@ impl Engine {
             self.watch.scan_by(self.now);
         }
         is_doubtful
-    }
-
-    /// Whether a path is, by its place and name, a page's file.
-    fn is_page_file(&self, path: &MirrorPath) -> bool {
-        // Asked of every file in each scan: nothing is made for the answer.
-        let Some((folders, name)) =
-            self.below_pages(path).map(|rest| rest.rsplit_once('/').unwrap_or(("", rest)))
-        else {
-            return false;
-        };
-        ignore::is_page_file(name) && !folders.split('/').any(ignore::is_ignored_folder)
     }
 
     pub(super) fn read_done(
@@ -535,13 +528,15 @@ impl Engine {
 
     /// Drops conflicts whose copies a person has removed.
     fn drop_settled_conflicts(&mut self, scan: &Scan) -> Result<(), StoreError> {
-        let there: BTreeSet<&MirrorPath> = scan.entries.iter().map(|entry| &entry.path).collect();
+        // They come in the order of their paths.
+        let is_there =
+            |path: &MirrorPath| scan.entries.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
         for conflict in self.store.conflicts()? {
             let hidden = self.root.unreadable.iter().any(|(path, _)| conflict.path.is_within(path));
             // The page's file still holds what was kept in the copy: it is needed once more (`splice`).
             let file = self.trees.files.get(&conflict.page_path);
             let hidden = hidden || file.is_some_and(|file| file.hash == Some(conflict.text));
-            if !there.contains(&conflict.path) && !hidden {
+            if !is_there(&conflict.path) && !hidden {
                 self.store.delete_conflict(&conflict.path)?;
                 self.say(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Engine;
 use crate::model::{LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, folder_of};
-use crate::plan::{Place, naming};
+use crate::plan::{Place, ignore, naming};
 use crate::store::StoreError;
 
 /// The folder of a workspace that holds its pages.
@@ -36,6 +36,17 @@ impl Engine {
         let (top, rest) = path.as_str().split_once('/')?;
         let below = rest.strip_prefix(PAGES)?.strip_prefix('/')?;
         self.trees.workspaces.values().any(|node| node.folder == top).then_some(below)
+    }
+
+    /// Whether a path is, by its place and name, a page's file.
+    pub(super) fn is_page_file(&self, path: &MirrorPath) -> bool {
+        // Asked of every file in each scan: nothing is made for the answer.
+        let Some((folders, name)) =
+            self.below_pages(path).map(|rest| rest.rsplit_once('/').unwrap_or(("", rest)))
+        else {
+            return false;
+        };
+        ignore::is_page_file(name) && !folders.split('/').any(ignore::is_ignored_folder)
     }
 
     /// Which parent the folder of a file stands for.

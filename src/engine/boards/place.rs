@@ -65,8 +65,14 @@ impl Engine {
     }
 
     pub(super) fn spot_of(&self, path: &MirrorPath, is_folder: bool) -> Option<Spot> {
-        let parts: Vec<&str> = path.components().collect();
-        match parts.as_slice() {
+        // Asked of every file in each scan: nothing is made for the answer.
+        let mut rest = path.components();
+        let (first, second, third) = (rest.next()?, rest.next()?, rest.next());
+        let parts = [first, second, third.unwrap_or_default()];
+        if rest.next().is_some() {
+            return None;
+        }
+        match &parts[..2 + usize::from(third.is_some())] {
             [PRESENTATIONS, name] if is_folder && self.settings.boards.presentations => {
                 (!ignore::is_ignored_folder(name)).then_some(Spot::DeckFolder)
             }

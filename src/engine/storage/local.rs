@@ -8,7 +8,7 @@ use super::send::Candidate;
 use super::{Desk, Moment, Storage, Task, effect};
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath, Scan,
-    Stamp, StorageEffect, StorageMode, StoredReply, Timestamp,
+    Seen, Stamp, StorageEffect, StorageMode, StoredReply, Timestamp,
 };
 use crate::plan::filenames;
 use crate::store::StoreError;
@@ -83,13 +83,15 @@ impl Storage {
         self.occupied.retain(|path| {
             self.sight.files.contains_key(path) || self.sight.folders.contains(path) || odd.contains(path)
         });
-        let known: Vec<(FileId, Local)> = self
-            .files
-            .values()
-            .filter(|node| node.base.is_some())
-            .map(|node| (node.remote.id.clone(), self.local_now(node, &odd, desk.now)))
-            .collect();
-        for (id, now) in known {
+        let mut changed: Vec<(FileId, Local)> = Vec::new();
+        for node in self.files.values().filter(|node| node.base.is_some()) {
+            let before = self.moments.get(&node.remote.id).map(|moment| moment.local).unwrap_or_default();
+            let now = self.local_now(node, before, &odd, desk.now);
+            if now != before || now == Local::Same && is_approved_in_vain(node) {
+                changed.push((node.remote.id.clone(), now));
+            }
+        }
+        for (id, now) in changed {
             let before = self.moments.get(&id).map(|moment| moment.local).unwrap_or_default();
             if before != now {
                 let moment = self.moment(&id);
@@ -100,14 +102,13 @@ impl Storage {
                 self.active.insert(id.clone());
             }
             if now == Local::Same {
-                self.edit_file(desk, &id, |node| node.approved &= node.seen != crate::model::Seen::Listed)?;
+                self.edit_file(desk, &id, |node| node.approved &= !is_approved_in_vain(node))?;
             }
         }
         self.take_in_strays(desk)
     }
 
-    fn local_now(&self, node: &FileNode, odd: &BTreeSet<MirrorPath>, now: Timestamp) -> Local {
-        let before = self.moments.get(&node.remote.id).map(|moment| moment.local).unwrap_or_default();
+    fn local_now(&self, node: &FileNode, before: Local, odd: &BTreeSet<MirrorPath>, now: Timestamp) -> Local {
         let Some(base) = &node.base else { return Local::Unknown };
         match self.sight.files.get(&base.path) {
             Some(stamp) if *stamp == base.stamp => Local::Same,
@@ -153,21 +154,29 @@ impl Storage {
 
     /// Files that are none of the service's: listed as local only, and sent where both ways are wanted.
     pub(super) fn take_in_strays(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
-        let ours: BTreeMap<&MirrorPath, &FileNode> =
+        let mut ours: Vec<(&MirrorPath, &FileNode)> =
             self.files.values().filter_map(|node| Some((&node.base.as_ref()?.path, node))).collect();
+        ours.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let mut ours = ours.into_iter().peekable();
         let mut strays: BTreeMap<MirrorPath, (Stamp, Option<FileId>)> = BTreeMap::new();
         for (path, stamp) in &self.sight.files {
-            match ours.get(path) {
+            while ours.next_if(|(other, _)| *other < path).is_some() {}
+            let mut its = None;
+            while let Some((_, node)) = ours.next_if(|(other, _)| *other == path) {
+                its = Some(&node.remote.id);
+            }
+            let is_changed = |id| {
+                let local = self.moments.get(id).map(|moment| moment.local).unwrap_or_default();
+                matches!(local, Local::Changed(_))
+            };
+            match its {
                 None => {
                     strays.insert(path.clone(), (*stamp, None));
                 }
-                Some(node) => {
-                    let id = &node.remote.id;
-                    let local = self.moments.get(id).map(|moment| moment.local).unwrap_or_default();
-                    if matches!(local, Local::Changed(_)) && self.mode == StorageMode::TwoWay {
-                        strays.insert(path.clone(), (*stamp, Some(id.clone())));
-                    }
+                Some(id) if self.mode == StorageMode::TwoWay && is_changed(id) => {
+                    strays.insert(path.clone(), (*stamp, Some(id.clone())));
                 }
+                Some(_) => {}
             }
         }
         let mut candidates = BTreeMap::new();
@@ -293,4 +302,9 @@ impl Storage {
         let settle = desk.settings.pages.settle_ms;
         if stamp.size == 0 { settle.max(NEW_EMPTY_MS) } else { settle }
     }
+}
+
+/// Whether somebody's word that this file may go is void, as it is there again on both sides.
+fn is_approved_in_vain(node: &FileNode) -> bool {
+    node.approved && node.seen == Seen::Listed
 }

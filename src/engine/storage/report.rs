@@ -56,7 +56,7 @@ impl Storage {
             }
             if let Some(base) = &node.base {
                 let current = base.attachment == node.remote.attachment && base.size == node.remote.size;
-                let is_here = !self.is_missing_here(&node.remote.id);
+                let is_here = !moment.is_some_and(|moment| matches!(moment.local, Local::Missing(_)));
                 summary.held += usize::from(self.is_leaving(node) || !is_here);
                 if current && node.seen == Seen::Listed && is_here {
                     summary.files += 1;
