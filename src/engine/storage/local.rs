@@ -156,7 +156,7 @@ impl Storage {
     pub(super) fn take_in_strays(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
         let mut ours: Vec<(&MirrorPath, &FileNode)> =
             self.files.values().filter_map(|node| Some((&node.base.as_ref()?.path, node))).collect();
-        ours.sort_by(|(a, _), (b, _)| a.cmp(b));
+        ours.sort_by_key(|(path, _)| *path);
         let mut ours = ours.into_iter().peekable();
         let mut strays: BTreeMap<MirrorPath, (Stamp, Option<FileId>)> = BTreeMap::new();
         for (path, stamp) in &self.sight.files {
