@@ -200,8 +200,10 @@ impl Engine {
     /// What was sent has arrived. `node` is as it was before.
     pub(super) fn sent_was(&mut self, node: &Node, sent: &Sent) -> Result<(), StoreError> {
         if sent.body != sent.before {
-            let blocks = self.store.named_body(sent.body)?;
-            let json = Body::json(&blocks);
+            let json = match self.store.body_json(sent.body)? {
+                Some(json) => json,
+                None => Body::json(&self.store.named_body(sent.body)?),
+            };
             let is_marked =
                 sent.body == sent.local && self.store.mark_sent(&node.id, sent.text, json.as_bytes())?;
             if !is_marked {
@@ -237,7 +239,7 @@ impl Engine {
         let body = node.remote.body.or(node.base.as_ref().map(|base| base.body));
         let text = self.trees.file_of(&node).and_then(|file| file.hash);
         let json = match body {
-            Some(hash) => self.store.body(hash)?.map(|blocks| Body::json(&blocks)),
+            Some(hash) => self.store.body_json(hash)?,
             None => None,
         };
         let version = self.version(&node, side, body, text);

@@ -86,8 +86,10 @@ impl Engine {
             }
         };
         let base_blocks = self.store.named_body(base.body)?;
-        let remote = self.store.named_body(remote_hash)?;
-        let merged = merge::merge(&base_blocks, &remote, &local.blocks);
+        // Mostly nobody has changed it there: then it is the base, and thousands of blocks are read once.
+        let changed = if remote_hash == base.body { None } else { Some(self.store.named_body(remote_hash)?) };
+        let remote = changed.as_deref().unwrap_or(&base_blocks);
+        let merged = merge::merge(&base_blocks, remote, &local.blocks);
         let text = file.hash.unwrap_or(local.hash);
         if let Some(first) = merged.collisions.first()
             && !planted("collision-without-copy")
@@ -104,11 +106,11 @@ impl Engine {
             true => merged,
             false => merge::Merge { blocks: local.blocks.clone(), ..merged },
         };
-        let content = (!semantically_equal(&merged.blocks, &remote)).then_some(merged.blocks);
+        let content = (!semantically_equal(&merged.blocks, remote)).then_some(merged.blocks);
         if let Some(body) = &content {
-            let mut known = remote.clone();
-            known.extend(base_blocks.iter().cloned());
-            if let Err(why) = markdown::check_loadable(body, &known, &self.allowed_in(node)?) {
+            let both = changed.as_ref().map(|changed| [changed.as_slice(), base_blocks.as_slice()].concat());
+            let known = both.as_deref().unwrap_or(&base_blocks);
+            if let Err(why) = markdown::check_loadable(body, known, &self.allowed_in(node)?) {
                 self.park(page, format!("it would not load in the app: {why}"))?;
                 return Ok(None);
             }
@@ -116,7 +118,7 @@ impl Engine {
         self.store.keep_body(&local)?;
         if content.is_none() && title.is_none() {
             // The service has it all: the file's changes are agreed on, the rest comes down.
-            self.agree_on_local(page, &local, text, None)?;
+            self.agree_on_local(page, local.hash, text, None)?;
             return Ok(None);
         }
         self.drop_reservation_only(page);
@@ -125,16 +127,22 @@ impl Engine {
         }
         if let Some(body) = &content {
             // A stand-in that came with a copy has an id of its own now, which no look will show as new.
-            self.keep_stand_ins(&node.workspace, body, &remote)?;
+            self.keep_stand_ins(&node.workspace, body, remote)?;
         }
-        let body = Body::of(content.clone().unwrap_or(remote));
-        self.store.keep_body(&body)?;
+        let (body, content) = match content {
+            Some(blocks) => {
+                let body = Body::of(blocks);
+                self.store.keep_body(&body)?;
+                (body.hash, Some(body.blocks))
+            }
+            None => (remote_hash, None),
+        };
         let sent = Sent {
             page: page.clone(),
             text,
             local: local.hash,
             before: remote_hash,
-            body: body.hash,
+            body,
             title: title.clone(),
         };
         if !planted("write-not-noted") {
@@ -143,7 +151,7 @@ impl Engine {
         self.sent.insert(page.clone(), sent);
         self.service.wants.remove(page);
         if planted("base-before-answer") {
-            self.agree_on_local(page, &local, text, title.clone())?;
+            self.agree_on_local(page, local.hash, text, title.clone())?;
         }
         Ok(Some((
             Effect::UpdatePage { id: page.clone(), title, content },
@@ -156,7 +164,7 @@ impl Engine {
     fn agree_on_local(
         &mut self,
         page: &PageId,
-        local: &Body,
+        local: ContentHash,
         text: ContentHash,
         title: Option<String>,
     ) -> Result<(), StoreError> {
@@ -164,7 +172,7 @@ impl Engine {
         self.edit_page(page, |node| {
             node.approved = false;
             if let Some(base) = &mut node.base {
-                base.body = local.hash;
+                base.body = local;
                 base.text = Some(text);
                 if let Some(title) = title {
                     base.title = title;
@@ -270,8 +278,6 @@ impl Engine {
         }
         self.sent.remove(page);
         self.store.delete_sent(page)?;
-        let blocks = self.store.named_body(sent.local)?;
-        let local = Body { hash: sent.local, blocks };
         if let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) {
             let what = match (&sent.title, sent.body == sent.before) {
                 (Some(title), true) => format!("renamed to {title}"),
@@ -281,7 +287,7 @@ impl Engine {
             self.say(Way::Up, &path, what);
         }
         let title = sent.title.clone();
-        self.agree_on_local(page, &local, sent.text, title)?;
+        self.agree_on_local(page, sent.local, sent.text, title)?;
         if sent.title.is_some() {
             self.wake_all();
         }

@@ -87,16 +87,21 @@ impl Engine {
             blocks.retain(|block| undescribed(std::slice::from_ref(block)).is_empty());
         }
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
-        let mut body = Body::of(blocks);
-        for known in [node.base.as_ref().map(|base| base.body), node.remote.body].into_iter().flatten() {
-            let blocks = self.store.named_body(known)?;
-            if crate::model::semantically_equal(&blocks, &body.blocks) {
-                body = Body { hash: known, blocks };
+        let mut json = Body::json(&blocks);
+        let mut hash = ContentHash::of(json.as_bytes());
+        let agreed = node.base.as_ref().map(|base| base.body);
+        for known in agreed.into_iter().chain(node.remote.body.filter(|body| Some(*body) != agreed)) {
+            if known == hash {
+                break;
+            }
+            let there = self.store.named_body(known)?;
+            if crate::model::semantically_equal(&there, &blocks) {
+                (hash, json) = (known, Body::json(&there));
                 break;
             }
         }
-        let json = Body::json(&body.blocks).into();
-        self.moment(page).reading = Some(Box::new(Reading { text: text_hash, body: body.hash, json }));
+        self.moment(page).reading =
+            Some(Box::new(Reading { text: text_hash, body: hash, json: json.into() }));
         Ok(())
     }
 

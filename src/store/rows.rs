@@ -194,12 +194,20 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses or the row is not an array.
     pub fn body(&self, hash: ContentHash) -> Result<Option<Blocks>, StoreError> {
-        let json: Option<String> = self
+        let json = self.body_json(hash)?;
+        json.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Row("body"))).transpose()
+    }
+
+    /// The JSON of a body that was kept, as it was kept; `None` when it was not.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn body_json(&self, hash: ContentHash) -> Result<Option<String>, StoreError> {
+        Ok(self
             .db
             .prepare_cached("SELECT json FROM bodies WHERE hash = ?1")?
             .query_row([hash.0], |row| row.get(0))
-            .optional()?;
-        json.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Row("body"))).transpose()
+            .optional()?)
     }
 
     /// The blocks of a body that a row names. Nothing stands for what is not there: taken for empty, a page would be emptied.
