@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Engine;
 use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
 use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Stamp, Timestamp, folder_of};
-use crate::plan::identity::{self, Identities, KnownFile, SeenFile, TRIVIAL_BYTES, Verdict, is_same_file};
+use crate::plan::identity::{self, KnownFile, SeenFile, is_same_file};
 use crate::store::{LastSight, StoreError};
 
 impl Engine {
@@ -70,8 +70,7 @@ impl Engine {
                 seen.push(self.seen(file, &file.path, file.stamp));
             }
         }
-        let mut identities = identity::identify(&known, &seen);
-        self.recognise_versions(&seen, &mut identities)?;
+        let identities = identity::identify(&known, &seen);
         for (_, file) in std::mem::take(&mut self.watch.arrivals) {
             if let Some(page) = &file.page {
                 self.moment(&page.clone()).reading = None;
@@ -80,35 +79,6 @@ impl Engine {
         }
         self.begin_telling(seen, identities, seen_now);
         self.tell_on()
-    }
-
-    /// A new file that holds what a page held once, whose own file is nowhere, is that page's, if nothing else could be:
-    /// an older version was checked out at another place. Only those are asked about that nothing else explains.
-    fn recognise_versions(&self, seen: &[SeenFile], said: &mut Identities) -> Result<(), StoreError> {
-        let gone: BTreeMap<PageId, MirrorPath> = said.vanished.iter().cloned().collect();
-        if gone.is_empty() {
-            return Ok(());
-        }
-        let mut found: BTreeMap<PageId, Vec<usize>> = BTreeMap::new();
-        for (at, file) in seen.iter().enumerate() {
-            let Verdict::New { claims: None, from: None } = said.verdicts[at] else { continue };
-            let Some(hash) = file.hash.filter(|_| file.stamp.size > 0) else { continue };
-            let held = self.store.pages_that_held(hash)?;
-            let mut those = held.into_iter().filter(|page| {
-                let had = gone.get(page);
-                had.is_some_and(|had| file.stamp.size >= TRIVIAL_BYTES || had.name() == file.path.name())
-            });
-            if let (Some(page), None) = (those.next(), those.next()) {
-                found.entry(page).or_default().push(at);
-            }
-        }
-        for (page, files) in found {
-            if let [at] = *files {
-                said.verdicts[at] = Verdict::Moved { from: gone[&page].clone(), page: page.clone() };
-                said.vanished.retain(|(other, _)| *other != page);
-            }
-        }
-        Ok(())
     }
 
     /// What a look that found `file` at `path` says of it.

@@ -80,7 +80,7 @@ pub struct Identities {
 
 /// Files smaller than this may well be equal without being the same, unless they have the same name: a line of a
 /// template.
-pub const TRIVIAL_BYTES: u64 = 32;
+const TRIVIAL_BYTES: u64 = 32;
 
 /// Tells which of the `seen` files is which of the `known` ones. Both may come in any order; what is said of a file does
 /// not depend on it. Known files that the look could not reach must be among the seen ones, as they were.

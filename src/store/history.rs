@@ -114,23 +114,6 @@ impl Store {
         .collect()
     }
 
-    /// The pages whose file held exactly these bytes at some time, as far as the history reaches.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn pages_that_held(&self, text: ContentHash) -> Result<BTreeSet<PageId>, StoreError> {
-        let Some(text) = self.content_id(text)? else { return Ok(BTreeSet::new()) };
-        let mut query = self
-            .db
-            .prepare_cached("SELECT DISTINCT page FROM history_versions WHERE text = ?1 AND page NOT NULL")?;
-        let mut rows = query.query([text])?;
-        let mut pages = BTreeSet::new();
-        while let Some(row) = rows.next()? {
-            pages.extend(optional_page(row, 0)?);
-        }
-        Ok(pages)
-    }
-
     pub(super) fn content_id(&self, hash: ContentHash) -> Result<Option<i64>, StoreError> {
         Ok(self
             .db

@@ -48,6 +48,7 @@ impl Run {
             act,
             Deed::Write(..)
                 | Deed::WriteOn(..)
+                | Deed::WriteAnew(..)
                 | Deed::WriteBack(..)
                 | Deed::WriteLate(..)
                 | Deed::WriteQuietly(..)
@@ -96,6 +97,10 @@ impl Run {
                 let at = self.folder.things.iter().find(|(_, thing)| is_it(thing));
                 Deed::Write(at.map_or(path, |(at, _)| at.clone()), bytes)
             }
+            Deed::WriteAnew(path, bytes) => {
+                self.written_where_it_was(&path, &held);
+                Deed::Write(path, bytes)
+            }
             act => act,
         };
         let is_late = matches!(act, Deed::WriteLate(..));
@@ -105,14 +110,6 @@ impl Run {
             Deed::Write(path, _) if !self.folder.has_way(&path) => (false, format!("writes {path}")),
             Deed::Write(path, bytes) => {
                 takes(self, &path);
-                let is_elsewhere = |thing: &Thing| {
-                    held.iter().any(|word| matches!(word, Word::Text(_)) && thing.words.contains(word))
-                };
-                if self.folder.file(&path).is_none() && self.folder.things.values().any(is_elsewhere) {
-                    // Who had read a file writes it anew where it was, and it has been moved meanwhile: now there are two.
-                    held.iter().for_each(|word| self.ledger.copy(*word));
-                    self.checks.lose_track();
-                }
                 self.moved_and_replaced(&path, &held);
                 self.written_over(&path, &held);
                 (self.folder.write(&path, &bytes), format!("writes {path}"))
@@ -246,6 +243,20 @@ impl Run {
         // Where births are not kept, the inode and a content that was never seen tell nothing either.
         if was_renamed && (self.scene.births == 0 || self.folder.file(path).is_none()) {
             held.iter().for_each(|word| self.ledger.copy(*word));
+            self.checks.lose_track();
+        }
+    }
+
+    /// A file is written anew where it was, and has been moved meanwhile: now there are two.
+    fn written_where_it_was(&mut self, path: &MirrorPath, held: &[Word]) {
+        if self.folder.file(path).is_some() {
+            return;
+        }
+        let files = self.folder.things.iter().filter(|(other, _)| is_page_file(other));
+        let there: BTreeSet<Word> = files.flat_map(|(_, thing)| thing.words.iter().copied()).collect();
+        let twice: Vec<Word> = held.iter().filter(|word| there.contains(word)).copied().collect();
+        if !twice.is_empty() {
+            twice.into_iter().for_each(|word| self.ledger.copy(word));
             self.checks.lose_track();
         }
     }

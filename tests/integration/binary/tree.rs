@@ -261,33 +261,6 @@ fn a_file_moved_to_another_folder_is_put_back_and_status_says_why() {
 }
 
 #[test]
-fn an_older_version_that_is_written_anew_under_another_name_is_its_page_renamed() {
-    let bench = bench("");
-    let (old, renamed) = (bench.page("Journal.md"), bench.page("Diary.md"));
-    let daemon = bench.run_in_step();
-    let first = "what the journal said at first, before anything was added\n";
-    save(&old, first);
-    bench.until("it has its words", || {
-        bench.titled("Journal").is_some() && words(&bench.content("Journal")).contains("at first")
-    });
-    bench.until_in_step();
-    let id = bench.id("Journal");
-    append(&old, "\nadded later\n");
-    bench.until("the edit is sent", || words(&bench.content("Journal")).contains("later"));
-    bench.until_in_step();
-    daemon.stop();
-    // As a checkout of another branch does it: nothing in the file tells whose it is.
-    fs::remove_file(&old).unwrap();
-    save(&renamed, first);
-    let daemon = bench.run_in_step();
-    bench.until("the page is renamed", || bench.titled("Diary").is_some_and(|diary| diary == id));
-    bench.until_in_step();
-    assert_eq!(words(&bench.content("Diary")), "what the journal said at first, before anything was added\n");
-    assert_eq!((bench.count("Journal"), bench.count("Diary"), bench.is_trashed(&id)), (0, 1, false));
-    bench.rest(daemon);
-}
-
-#[test]
 fn a_folder_that_is_renamed_without_its_page_goes_back() {
     let bench = bench("");
     let daemon = bench.run_in_step();
