@@ -168,10 +168,12 @@ impl Run {
                     let words = self.folder.file(&path).map(|file| file.words.clone()).unwrap_or_default();
                     words.into_iter().for_each(|word| self.ledger.forget(word));
                 }
+                self.removed_beside_a_copy(&path);
                 (self.folder.unlink(&path), format!("removes {path}"))
             }
             Deed::RemoveTree(path) => {
                 takes(self, &path);
+                self.removed_beside_a_copy(&path);
                 (self.folder.remove_tree(&path), format!("removes {path} and all in it"))
             }
             Deed::Rename(from, to) => {
@@ -259,6 +261,21 @@ impl Run {
             twice.into_iter().for_each(|word| self.ledger.copy(word));
             self.checks.lose_track();
         }
+    }
+
+    /// A file goes, and a copy of it stays elsewhere: that is the page's file, moved. Where a file that moves makes a new
+    /// page, the old one is kept for what the app did to it.
+    fn removed_beside_a_copy(&mut self, path: &MirrorPath) {
+        if self.scene.recreate == 0 {
+            return;
+        }
+        let files = self.folder.things.iter().filter(|(other, _)| is_page_file(other));
+        let (gone, left): (Vec<_>, Vec<_>) = files.partition(|(other, _)| other.is_within(path));
+        let words = |files: Vec<(&MirrorPath, &Thing)>| -> BTreeSet<Word> {
+            files.into_iter().flat_map(|(_, thing)| thing.words.iter().copied()).collect()
+        };
+        let (gone, left) = (words(gone), words(left));
+        self.recreated |= gone.iter().any(|word| matches!(word, Word::Text(_)) && left.contains(word));
     }
 
     /// A whole text comes back over what another hand has written meanwhile. What it brings back was gone for those who
