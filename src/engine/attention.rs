@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
-use crate::model::{MirrorPath, NOT_UTF8, PageId, Presence, Timestamp, WorkspaceId};
+use crate::model::{MirrorPath, NOT_UTF8, PageId, Presence, Timestamp};
 use crate::store::{Attention, StoreError};
 
 /// How long something that was told once is shown.
@@ -308,12 +308,11 @@ impl Engine {
         let files = self.trees.files.values();
         let troubled: BTreeSet<&MirrorPath> =
             files.filter(|file| file.problem.is_some()).map(|file| &file.path).collect();
-        let workspaces = self.trees.workspaces.keys();
-        let live: BTreeSet<&WorkspaceId> = workspaces.filter(|workspace| self.is_live(workspace)).collect();
+        let live = self.live_workspaces();
         let mut counts = Counts::default();
         for node in self.trees.pages.values() {
             let is_listed = matches!(node.remote.presence, Presence::Listed | Presence::Hidden);
-            if is_listed && live.contains(&node.workspace) {
+            if is_listed && live.contains(&&node.workspace) {
                 counts.listed += 1;
                 let is_looked_at = match self.full_pass {
                     Some(_) => !self.pass_wants(&node.id),

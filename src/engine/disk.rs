@@ -247,7 +247,6 @@ impl Engine {
         self.watch.clock_ahead_ms = if ahead_ms.abs() < CLOCK_STEP_MS { 0 } else { ahead_ms };
         self.take_in_signs_of_life()?;
         self.take_in_stamps(&page_files, scan.clock);
-        drop(page_files);
         self.watch.identities_due = true;
         self.watch.outdated = self.doubt_renames();
         self.identify_if_ready()?;

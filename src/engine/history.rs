@@ -7,7 +7,7 @@ use super::Engine;
 use super::flight::Written;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Blocks, Body, ContentHash, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp, semantically_equal,
+    Blocks, ContentHash, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp, semantically_equal,
     undescribed,
 };
 use crate::store::{Act, ActKind, Side, Store, StoreError, Version};
@@ -200,10 +200,7 @@ impl Engine {
     /// What was sent has arrived. `node` is as it was before.
     pub(super) fn sent_was(&mut self, node: &Node, sent: &Sent) -> Result<(), StoreError> {
         if sent.body != sent.before {
-            let json = match self.store.body_json(sent.body)? {
-                Some(json) => json,
-                None => Body::json(&self.store.named_body(sent.body)?),
-            };
+            let json = self.store.named_json(sent.body)?;
             let is_marked =
                 sent.body == sent.local && self.store.mark_sent(&node.id, sent.text, json.as_bytes())?;
             if !is_marked {

@@ -249,7 +249,7 @@ impl Engine {
     }
 
     /// Whether `path` is the file of `page` already, and nothing is to be put right.
-    pub(super) fn is_bound(&self, path: &MirrorPath, page: &PageId) -> bool {
+    fn is_bound(&self, path: &MirrorPath, page: &PageId) -> bool {
         let file = self.trees.files.get(path);
         let node = self.trees.pages.get(page);
         node.is_some_and(|node| node.file.as_ref() == Some(path) && node.missing_since.is_none())
@@ -258,15 +258,25 @@ impl Engine {
 
     /// `path` is the file of `page`.
     pub(super) fn bind(&mut self, path: &MirrorPath, page: &PageId, moved: bool) -> Result<(), StoreError> {
+        self.bind_anew(path, page, moved).map(|_| ())
+    }
+
+    /// As [`Engine::bind`]. Returns whether that was anything new.
+    pub(super) fn bind_anew(
+        &mut self,
+        path: &MirrorPath,
+        page: &PageId,
+        moved: bool,
+    ) -> Result<bool, StoreError> {
         if !self.trees.files.contains_key(path) {
-            return Ok(());
+            return Ok(false);
         }
         self.claim_past(path, page)?;
         if self.is_bound(path, page) {
-            return Ok(());
+            return Ok(false);
         }
-        let Some(node) = self.trees.pages.get(page) else { return self.unbind(path, None) };
-        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
+        let Some(node) = self.trees.pages.get(page) else { return self.unbind(path, None).map(|()| true) };
+        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(false) };
         let came_back = node.missing_since.is_some();
         if file.page.as_ref() != Some(page) {
             forgive_emptiness(&mut file);
@@ -294,7 +304,7 @@ impl Engine {
         if moved || came_back {
             self.wake_all();
         }
-        Ok(())
+        Ok(true)
     }
 
     /// `path` is no page's file.

@@ -83,10 +83,8 @@ impl Engine {
     }
 
     pub(super) fn polled(&self) -> impl Iterator<Item = &Node> {
-        // Asked of all pages again and again: which workspaces are live is asked once.
-        let live: Vec<&WorkspaceId> =
-            self.trees.workspaces.keys().filter(|workspace| self.is_live(workspace)).collect();
-        let in_one = move |node: &&Node| live.iter().any(|workspace| **workspace == node.workspace);
+        let live = self.live_workspaces();
+        let in_one = move |node: &&Node| live.contains(&&node.workspace);
         self.trees.pages.values().filter(|node| is_shown(node)).filter(in_one)
     }
 

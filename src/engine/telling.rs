@@ -161,9 +161,7 @@ impl Engine {
                 };
                 match verdict {
                     Verdict::Same(page) => {
-                        let is_as_it_was = self.is_bound(&file.path, page);
-                        self.bind(&file.path, page, false)?;
-                        if is_as_it_was {
+                        if !self.bind_anew(&file.path, page, false)? {
                             return Ok(true);
                         }
                     }

@@ -372,6 +372,11 @@ impl Engine {
         self.trees.workspaces.get(workspace).is_some_and(|node| node.present && node.listed_at.0 > 0)
     }
 
+    /// The workspaces that are live, for who asks of all pages: there are few.
+    pub(super) fn live_workspaces(&self) -> Vec<&WorkspaceId> {
+        self.trees.workspaces.keys().filter(|workspace| self.is_live(workspace)).collect()
+    }
+
     /// Why nothing may be written to the service's side of a workspace, if so.
     pub(super) fn read_only(&self, workspace: &WorkspaceId) -> Option<String> {
         let node = self.trees.workspaces.get(workspace)?;

@@ -194,8 +194,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses or the row is not an array.
     pub fn body(&self, hash: ContentHash) -> Result<Option<Blocks>, StoreError> {
-        let json = self.body_json(hash)?;
-        json.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Row("body"))).transpose()
+        self.body_json(hash)?.as_deref().map(blocks).transpose()
     }
 
     /// The JSON of a body that was kept, as it was kept; `None` when it was not.
@@ -215,9 +214,17 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses, or the body cannot be read or is not there.
     pub fn named_body(&self, hash: ContentHash) -> Result<Blocks, StoreError> {
-        match self.body(hash)? {
-            Some(blocks) => Ok(blocks),
-            None if hash == Body::of(Vec::new()).hash => Ok(Vec::new()),
+        blocks(&self.named_json(hash)?)
+    }
+
+    /// The JSON of a body that a row names, as [`Store::named_body`].
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses, or the body is not there.
+    pub fn named_json(&self, hash: ContentHash) -> Result<String, StoreError> {
+        match self.body_json(hash)? {
+            Some(json) => Ok(json),
+            None if hash == Body::of(Vec::new()).hash => Ok(Body::json(&[])),
             None => Err(StoreError::Row("page's body")),
         }
     }
@@ -525,6 +532,10 @@ pub(super) fn workspace_id(text: &str) -> Result<WorkspaceId, StoreError> {
 
 pub(super) fn path(text: &str) -> Result<MirrorPath, StoreError> {
     MirrorPath::new(text).map_err(|_| StoreError::Row("path"))
+}
+
+fn blocks(json: &str) -> Result<Blocks, StoreError> {
+    serde_json::from_str(json).map_err(|_| StoreError::Row("body"))
 }
 
 pub(super) fn optional_page(row: &Row<'_>, column: impl RowIndex) -> Result<Option<PageId>, StoreError> {

@@ -67,21 +67,20 @@ impl Engine {
     pub(super) fn spot_of(&self, path: &MirrorPath, is_folder: bool) -> Option<Spot> {
         // Asked of every file in each scan: nothing is made for the answer.
         let mut rest = path.components();
-        let (first, second, third) = (rest.next()?, rest.next()?, rest.next());
-        let parts = [first, second, third.unwrap_or_default()];
+        let spot = (rest.next()?, rest.next()?, rest.next());
         if rest.next().is_some() {
             return None;
         }
-        match &parts[..2 + usize::from(third.is_some())] {
-            [PRESENTATIONS, name] if is_folder && self.settings.boards.presentations => {
+        match spot {
+            (PRESENTATIONS, name, None) if is_folder && self.settings.boards.presentations => {
                 (!ignore::is_ignored_folder(name)).then_some(Spot::DeckFolder)
             }
-            [PRESENTATIONS, folder, name] if !is_folder && self.settings.boards.presentations => {
+            (PRESENTATIONS, folder, Some(name)) if !is_folder && self.settings.boards.presentations => {
                 let ours = !ignore::is_ignored_folder(folder) && is_canvas_name(name);
                 ours.then(|| path.parent().map(Spot::InDeck)).flatten()
             }
-            [space, WHITEBOARDS, name] if !is_folder && self.settings.boards.whiteboards => {
-                let space = self.trees.workspaces.values().find(|node| node.folder == **space)?;
+            (space, WHITEBOARDS, Some(name)) if !is_folder && self.settings.boards.whiteboards => {
+                let space = self.trees.workspaces.values().find(|node| node.folder == space)?;
                 is_canvas_name(name).then(|| Spot::Board(space.seen.id.clone()))
             }
             _ => None,

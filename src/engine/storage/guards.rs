@@ -90,7 +90,7 @@ impl Storage {
     }
 
     pub(super) fn is_missing_here(&self, file: &FileId) -> bool {
-        self.moments.get(file).is_some_and(|moment| matches!(moment.local, Local::Missing(_)))
+        self.moments.get(file).is_some_and(|moment| moment.local.is_missing())
     }
 
     /// Whether a file that left here stays at the service: a guard holds it, or it has another name here and is not there

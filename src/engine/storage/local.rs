@@ -48,7 +48,17 @@ pub(super) enum Local {
     Odd,
 }
 
+impl Local {
+    pub(super) fn is_missing(self) -> bool {
+        matches!(self, Self::Missing(_))
+    }
+}
+
 impl Storage {
+    fn local_of(&self, file: &FileId) -> Local {
+        self.moments.get(file).map(|moment| moment.local).unwrap_or_default()
+    }
+
     pub(in crate::engine) fn take_scan(
         &mut self,
         desk: &mut Desk<'_>,
@@ -85,14 +95,14 @@ impl Storage {
         });
         let mut changed: Vec<(FileId, Local)> = Vec::new();
         for node in self.files.values().filter(|node| node.base.is_some()) {
-            let before = self.moments.get(&node.remote.id).map(|moment| moment.local).unwrap_or_default();
+            let before = self.local_of(&node.remote.id);
             let now = self.local_now(node, before, &odd, desk.now);
             if now != before || now == Local::Same && is_approved_in_vain(node) {
                 changed.push((node.remote.id.clone(), now));
             }
         }
         for (id, now) in changed {
-            let before = self.moments.get(&id).map(|moment| moment.local).unwrap_or_default();
+            let before = self.local_of(&id);
             if before != now {
                 let moment = self.moment(&id);
                 moment.local = now;
@@ -165,10 +175,7 @@ impl Storage {
             while let Some((_, node)) = ours.next_if(|(other, _)| *other == path) {
                 its = Some(&node.remote.id);
             }
-            let is_changed = |id| {
-                let local = self.moments.get(id).map(|moment| moment.local).unwrap_or_default();
-                matches!(local, Local::Changed(_))
-            };
+            let is_changed = |id| matches!(self.local_of(id), Local::Changed(_));
             match its {
                 None => {
                     strays.insert(path.clone(), (*stamp, None));

@@ -56,7 +56,7 @@ impl Storage {
             }
             if let Some(base) = &node.base {
                 let current = base.attachment == node.remote.attachment && base.size == node.remote.size;
-                let is_here = !moment.is_some_and(|moment| matches!(moment.local, Local::Missing(_)));
+                let is_here = !moment.is_some_and(|moment| moment.local.is_missing());
                 summary.held += usize::from(self.is_leaving(node) || !is_here);
                 if current && node.seen == Seen::Listed && is_here {
                     summary.files += 1;
@@ -301,7 +301,7 @@ impl Storage {
         }
         let is_missing = |node: &&FileNode| {
             let moment = self.moments.get(&node.remote.id);
-            moment.is_some_and(|moment| matches!(moment.local, Local::Missing(_)))
+            moment.is_some_and(|moment| moment.local.is_missing())
         };
         let missing = self.files.values().filter(is_missing);
         missing.filter_map(|node| Some((self.renamed_to(node)?, node.base.as_ref()?.path.clone()))).collect()
