@@ -92,7 +92,8 @@ impl Engine {
                     let usable = parent.as_ref().is_none_or(|id| self.is_there(id))
                         && !self.is_refused(&place, parent.as_ref())
                         && !self.is_like_an_intent(&title, &workspace, parent.as_ref())
-                        && !self.may_be_its_page(file, &title, &workspace, parent.as_ref());
+                        && !self.may_be_its_page(file, &title, &workspace, parent.as_ref())
+                        && !self.awaits_its_page(&place, &workspace, parent.as_ref());
                     return usable.then_some((place, workspace, parent));
                 }
                 Place::Elsewhere => {
@@ -144,6 +145,21 @@ impl Engine {
         self.is_beside_its_folder(&file.path)
             && !self.names_another(file)
             && self.trees.children(workspace, parent).filter_map(|id| self.trees.pages.get(id)).any(is_it)
+    }
+
+    /// Whether a page's file is about to be put beside the folder `place`: the folder of its parent has another name now,
+    /// and it was written into the old one. The folder is that page's then.
+    fn awaits_its_page(&self, place: &MirrorPath, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
+        let comes = |node: &Node| {
+            node.base.as_ref().is_some_and(|base| {
+                node.file.as_ref() == Some(&base.path)
+                    && base.parent == node.remote.parent
+                    && base.path.parent() != place.parent()
+                    && !self.is_beside_its_folder(&base.path)
+            }) && self.belongs(node).and_then(|path| folder_of(&path)).as_ref() == Some(place)
+        };
+        self.trees.folders.contains(place)
+            && self.trees.children(workspace, parent).filter_map(|id| self.trees.pages.get(id)).any(comes)
     }
 
     fn is_beside_its_folder(&self, path: &MirrorPath) -> bool {
