@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
+use super::tally::Tally;
 use crate::model::{MirrorPath, NOT_UTF8, PageId, Presence, Timestamp};
 use crate::store::{Attention, StoreError};
 
@@ -196,7 +197,7 @@ impl Engine {
                 "bring the files back, or run espejo approve",
             );
         }
-        for file in self.trees.files.values() {
+        for file in self.trees.tally.problems.iter().filter_map(|path| self.trees.files.get(path)) {
             if let Some(why) = &file.problem {
                 let mend = unsent_mend(why == super::disk::EMPTIED);
                 need(file.path.as_str(), &format!("not sent: {why}"), mend);
@@ -219,7 +220,7 @@ impl Engine {
                 "run espejo approve to make new pages of them",
             );
         }
-        for node in self.trees.pages.values() {
+        for node in self.trees.tally.told_of.iter().filter_map(|id| self.trees.pages.get(id)) {
             let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
             let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
             if let Some(parked) = &node.parked {
@@ -301,35 +302,29 @@ impl Engine {
         Ok(())
     }
 
-    /// Counts the pages, in one walk over them: this is asked for every few seconds.
+    /// Counts the pages: this is asked for every few seconds, and walks over all of them during a full pass only.
     fn count_pages(&self) -> Counts {
-        let held_back: BTreeSet<&PageId> =
-            self.moments.iter().filter(|(_, moment)| moment.held.is_some()).map(|(id, _)| id).collect();
-        let files = self.trees.files.values();
-        let troubled: BTreeSet<&MirrorPath> =
-            files.filter(|file| file.problem.is_some()).map(|file| &file.path).collect();
-        let live = self.live_workspaces();
-        let mut counts = Counts::default();
-        for node in self.trees.pages.values() {
-            let is_listed = matches!(node.remote.presence, Presence::Listed | Presence::Hidden);
-            if is_listed && live.contains(&&node.workspace) {
-                counts.listed += 1;
-                let is_looked_at = match self.full_pass {
-                    Some(_) => !self.pass_wants(&node.id),
-                    None => node.remote.body.is_some(),
-                };
-                counts.looked += usize::from(is_looked_at);
-                counts.unseen += usize::from(node.remote.body.is_none() && node.parked.is_none());
-            }
-            if node.base.is_some() {
-                counts.mirrored += 1;
-                let waits = node.parked.is_some()
-                    || node.remote.presence != Presence::Listed
-                    || node.file.as_ref().is_none_or(|file| troubled.contains(file))
-                    || held_back.contains(&node.id);
-                counts.held += usize::from(waits);
-            }
+        let tally = &self.trees.tally;
+        debug_assert_eq!(
+            *tally,
+            Tally::anew(self.trees.pages.values(), self.trees.files.values(), tally.arrivals),
+            "the numbers have not followed the pages and files"
+        );
+        let mut counts = Counts { mirrored: tally.mirrored(), ..Counts::default() };
+        for share in self.live_workspaces().into_iter().map(|workspace| tally.of(workspace)) {
+            counts.listed += share.shown;
+            counts.looked += share.looked;
+            counts.unseen += share.unseen;
         }
+        if self.full_pass.is_some() {
+            counts.looked = counts.listed - self.pass_left();
+        }
+        let in_trouble = tally.problems.iter().filter_map(|path| self.trees.files.get(path)?.page.as_ref());
+        let held_back = self.moments.iter().filter(|(_, moment)| moment.held.is_some()).map(|(id, _)| id);
+        let is_agreed = |id: &&PageId| self.trees.pages.get(*id).is_some_and(|node| node.base.is_some());
+        let waiting: BTreeSet<&PageId> = in_trouble.chain(held_back).filter(is_agreed).collect();
+        let others = waiting.into_iter().filter(|id| !tally.out_of_step.contains(*id)).count();
+        counts.held = tally.out_of_step.len() + others;
         counts
     }
 

@@ -93,7 +93,7 @@ impl Engine {
         is_shown(node) && self.is_live(&node.workspace)
     }
 
-    fn pass_left(&self) -> usize {
+    pub(super) fn pass_left(&self) -> usize {
         self.polled().filter(|node| self.pass_wants(&node.id)).count()
     }
 

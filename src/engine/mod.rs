@@ -37,6 +37,7 @@ mod searching;
 mod service;
 mod shared;
 mod storage;
+mod tally;
 mod targets;
 mod telling;
 mod text;

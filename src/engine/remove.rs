@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::flight::Purpose;
 use super::pace::Class;
+use super::tally::Share;
 use super::{Engine, Way};
 use crate::model::{
     Effect, MirrorPath, Node, PageId, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
@@ -181,10 +182,7 @@ impl Engine {
 
     /// Why deletions in the folder are not carried to the service now, if so.
     pub(super) fn local_deletions_held(&self) -> Option<String> {
-        let gone = |node: &&Node| {
-            node.base.is_some() && node.file.is_none() && node.missing_since.is_some() && !node.approved
-        };
-        let count = self.trees.pages.values().filter(gone).count();
+        let count = self.trees.tally.gone_here;
         if count > 0 && self.root.changed {
             return Some(format!(
                 "the mirror's folder is not the same as before, and {count} files are missing in it"
@@ -194,18 +192,12 @@ impl Engine {
         if planted("guard-off") {
             return None;
         }
-        guard::mass_deletion(count, recent, self.trees.mirrored(), self.settings.pages.max_deletes)
+        guard::mass_deletion(count, recent, self.trees.tally.mirrored(), self.settings.pages.max_deletes)
     }
 
     /// Why pages that left a workspace's list stay on disk, if so.
     pub(super) fn vanishing_held(&self, workspace: &WorkspaceId) -> Option<String> {
-        let mine =
-            || self.trees.pages.values().filter(|node| node.workspace == *workspace && node.base.is_some());
-        let left = |node: &&Node| {
-            matches!(node.remote.presence, Presence::Unlisted | Presence::Gone) && !node.approved
-        };
-        let missing = mine().filter(left).count();
-        let before = mine().count();
+        let Share { mirrored: before, left: missing, .. } = self.trees.tally.of(workspace);
         let name = self.trees.workspaces.get(workspace).map_or("", |node| node.seen.name.as_str());
         if missing > 0 && self.trees.workspaces.get(workspace).is_some_and(|node| node.empty_list) {
             return Some(format!("the service's page list of {name} is suddenly empty"));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Engine;
+use super::tally::Tally;
 use crate::model::{
     LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, WorkspaceNode, folder_of,
 };
@@ -24,6 +25,8 @@ pub(super) struct Trees {
     pub(super) unseen: Option<VecDeque<PageId>>,
     /// What changed since it was last written down.
     unsaved: Unsaved,
+    /// What is asked of all pages and files.
+    pub(super) tally: Tally,
     /// Counts what a list of pages could gainsay: whatever was changed of a page that such a list tells.
     pub(super) told: u64,
     /// The service's tree: children by parent.
@@ -50,6 +53,9 @@ impl Trees {
         for node in loaded.pages.values() {
             trees.index(node);
         }
+        for file in trees.files.values() {
+            trees.tally.add_file(file);
+        }
         trees.pages = loaded.pages;
         trees.unbound =
             trees.files.values().filter(|file| file.page.is_none()).map(|file| file.path.clone()).collect();
@@ -60,6 +66,9 @@ impl Trees {
         self.follow_unseen(&node);
         if !self.pages.get(&node.id).is_some_and(|before| is_told_alike(before, &node)) {
             self.told += 1;
+        }
+        if !self.pages.get(&node.id).is_some_and(|before| is_known_alike(before, &node)) {
+            self.tally.arrivals += 1;
         }
         self.unindex(&node.id.clone());
         self.index(&node);
@@ -79,6 +88,7 @@ impl Trees {
     fn index(&mut self, node: &Node) {
         let key = (node.workspace.clone(), node.remote.parent.clone());
         self.children.entry(key).or_default().insert(node.id.clone());
+        self.tally.add(node);
         for folder in agreed_folders(node) {
             self.agreed_folders.insert(folder, node.id.clone());
         }
@@ -116,6 +126,7 @@ impl Trees {
 
     fn unindex(&mut self, id: &PageId) {
         let Some(node) = self.pages.get(id) else { return };
+        self.tally.remove(node);
         let key = (node.workspace.clone(), node.remote.parent.clone());
         if let Some(siblings) = self.children.get_mut(&key) {
             siblings.remove(id);
@@ -159,11 +170,6 @@ impl Trees {
 
     pub(super) fn file_of(&self, node: &Node) -> Option<&LocalFile> {
         node.file.as_ref().and_then(|path| self.files.get(path))
-    }
-
-    /// How many pages have a file and have been agreed on.
-    pub(super) fn mirrored(&self) -> usize {
-        self.pages.values().filter(|node| node.base.is_some()).count()
     }
 
     /// Everything at or beneath a folder moved with it.
@@ -275,6 +281,7 @@ impl Engine {
         } else {
             self.trees.unbound.insert(file.path.clone());
         }
+        self.trees.tally.add_file(&file);
         self.trees.files.insert(file.path.clone(), file);
         Ok(())
     }
@@ -283,6 +290,7 @@ impl Engine {
         self.watch.forget(path);
         self.lists.last_seen.remove(path);
         self.trees.unbound.remove(path);
+        self.trees.tally.problems.remove(path);
         let file = self.trees.files.remove(path);
         self.trees.unsaved.files.remove(path);
         if file.is_some() {
@@ -310,6 +318,7 @@ impl Engine {
             let was_live = self.is_live(&id);
             self.trees.workspaces.insert(id.clone(), node);
             if self.is_live(&id) && !was_live {
+                self.trees.tally.arrivals += 1;
                 // What came to rest because its workspace was away has its turn again; lists wake the pages.
                 self.wake_boards();
             }
@@ -392,6 +401,12 @@ impl Engine {
             .get(page)
             .is_some_and(|node| matches!(node.remote.presence, Presence::Listed | Presence::Hidden))
     }
+}
+
+/// Whether both are listed with a body that is known, or neither.
+fn is_known_alike(one: &Node, other: &Node) -> bool {
+    let is_known = |node: &Node| node.remote.body.is_some() && node.remote.presence == Presence::Listed;
+    one.workspace == other.workspace && is_known(one) == is_known(other)
 }
 
 /// Whether a list of pages says the same of both.

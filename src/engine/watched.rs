@@ -8,7 +8,7 @@ use super::watch::words::{self, Counts};
 use super::watch::{Belief, Turn, Watch};
 use super::{Engine, StoreError};
 use crate::model::{
-    Blocks, ContentHash, Effect, Found, HITS_MAX, PageId, Presence, Search, ServiceError, ServiceReply,
+    Blocks, ContentHash, Effect, Found, HITS_MAX, Node, PageId, Presence, Search, ServiceError, ServiceReply,
     Timestamp, WorkspaceId,
 };
 
@@ -26,6 +26,8 @@ pub(super) struct Watched {
     counted: BTreeSet<PageId>,
     /// Pages that have been given a word, or have none to give.
     tried: BTreeSet<PageId>,
+    /// As of how many arrivals all pages have been counted and tried.
+    read_all: Option<u64>,
     read_at: Timestamp,
     kept: Belief,
 }
@@ -38,6 +40,7 @@ impl Watched {
             counts: Counts::default(),
             counted: BTreeSet::new(),
             tried: BTreeSet::new(),
+            read_all: None,
             read_at: Timestamp::default(),
             kept,
         }
@@ -67,9 +70,11 @@ impl Engine {
             // Its word is no word to the service; another one is tried when its text has changed.
             tracing::debug!(%page, "a search does not find it");
         }
-        if self.polled().filter(|node| node.remote.body.is_some()).count() < self.settings.watch_from
-            || self.full_pass.is_some()
-        {
+        let arrivals = self.trees.tally.arrivals;
+        if self.watched.read_all == Some(arrivals) || self.full_pass.is_some() {
+            return Ok(());
+        }
+        if self.polled().filter(|node| node.remote.body.is_some()).count() < self.settings.watch_from {
             return Ok(());
         }
         let uncounted = self.unread_words(&self.watched.counted);
@@ -79,7 +84,11 @@ impl Engine {
             self.watched.counted.insert(page.clone());
         }
         if uncounted.is_empty() {
-            for page in self.unread_words(&self.watched.tried) {
+            let untried = self.unread_words(&self.watched.tried);
+            if untried.is_empty() {
+                self.watched.read_all = Some(arrivals);
+            }
+            for page in untried {
                 let words = self.words_of(&page)?;
                 self.watch_by_one_of(&page, &words);
             }
@@ -88,8 +97,8 @@ impl Engine {
     }
 
     fn unread_words(&self, done: &BTreeSet<PageId>) -> Vec<PageId> {
-        let known = self.polled().filter(|node| node.remote.body.is_some());
-        known.map(|node| &node.id).filter(|id| !done.contains(*id)).take(READ_AT_ONCE).cloned().collect()
+        let pages = self.trees.pages.values().filter(|node| self.may_be_watched(node));
+        pages.map(|node| &node.id).filter(|id| !done.contains(*id)).take(READ_AT_ONCE).cloned().collect()
     }
 
     fn words_of(&self, page: &PageId) -> Result<BTreeSet<String>, StoreError> {
@@ -159,11 +168,13 @@ impl Engine {
     }
 
     fn is_watched(&self, page: &PageId) -> bool {
-        self.trees.pages.get(page).is_some_and(|node| {
-            node.remote.presence == Presence::Listed
-                && node.remote.body.is_some()
-                && self.is_live(&node.workspace)
-        })
+        self.trees.pages.get(page).is_some_and(|node| self.may_be_watched(node))
+    }
+
+    fn may_be_watched(&self, node: &Node) -> bool {
+        node.remote.presence == Presence::Listed
+            && node.remote.body.is_some()
+            && self.is_live(&node.workspace)
     }
 
     /// Takes in the answer to a search of the watch.

@@ -1,0 +1,138 @@
+//! What guards, numbers and lists ask of all pages and files again and again, kept with each change: none of them walks
+//! over everything to learn that nothing is wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{LocalFile, MirrorPath, Node, PageId, Presence, WorkspaceId};
+
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Tally {
+    /// Pages whose file is gone from the disk, which nobody has approved.
+    pub(super) gone_here: usize,
+    /// Pages that a person is told of: parked, or hidden while their file is here.
+    pub(super) told_of: BTreeSet<PageId>,
+    /// Pages that have been agreed on and are not in step, by what is known of the page alone.
+    pub(super) out_of_step: BTreeSet<PageId>,
+    /// Page files that cannot be sent as they are.
+    pub(super) problems: BTreeSet<MirrorPath>,
+    workspaces: BTreeMap<WorkspaceId, Share>,
+    /// Counts whatever could make a page one that is listed and whose text is known.
+    pub(super) arrivals: u64,
+}
+
+/// A workspace's share.
+#[derive(Debug, Default, PartialEq, Clone, Copy)]
+pub(super) struct Share {
+    /// Pages that have been agreed on.
+    pub(super) mirrored: usize,
+    /// Of these, pages that left the service's list, whose removal nobody has approved.
+    pub(super) left: usize,
+    /// Pages that the service shows.
+    pub(super) shown: usize,
+    /// Of these, pages whose body has been looked at.
+    pub(super) looked: usize,
+    /// Of those shown, pages whose body has not been looked at and is not known to be unreadable.
+    pub(super) unseen: usize,
+}
+
+impl Tally {
+    /// Everything counted anew, but for the arrivals.
+    pub(super) fn anew<'a>(
+        pages: impl Iterator<Item = &'a Node>,
+        files: impl Iterator<Item = &'a LocalFile>,
+        arrivals: u64,
+    ) -> Self {
+        let mut tally = Self { arrivals, ..Self::default() };
+        pages.for_each(|node| tally.add(node));
+        files.for_each(|file| tally.add_file(file));
+        tally
+    }
+
+    pub(super) fn add(&mut self, node: &Node) {
+        self.gone_here += usize::from(is_gone_here(node));
+        if is_told_of(node) {
+            self.told_of.insert(node.id.clone());
+        }
+        if is_out_of_step(node) {
+            self.out_of_step.insert(node.id.clone());
+        }
+        let all = self.workspaces.entry(node.workspace.clone()).or_default();
+        let its = Share::of(node);
+        *all = Share {
+            mirrored: all.mirrored + its.mirrored,
+            left: all.left + its.left,
+            shown: all.shown + its.shown,
+            looked: all.looked + its.looked,
+            unseen: all.unseen + its.unseen,
+        };
+    }
+
+    /// Takes back what [`Tally::add`] counted of the same node.
+    pub(super) fn remove(&mut self, node: &Node) {
+        self.gone_here -= usize::from(is_gone_here(node));
+        if is_told_of(node) {
+            self.told_of.remove(&node.id);
+        }
+        if is_out_of_step(node) {
+            self.out_of_step.remove(&node.id);
+        }
+        let Some(all) = self.workspaces.get_mut(&node.workspace) else { return };
+        let its = Share::of(node);
+        *all = Share {
+            mirrored: all.mirrored - its.mirrored,
+            left: all.left - its.left,
+            shown: all.shown - its.shown,
+            looked: all.looked - its.looked,
+            unseen: all.unseen - its.unseen,
+        };
+        if *all == Share::default() {
+            self.workspaces.remove(&node.workspace);
+        }
+    }
+
+    pub(super) fn add_file(&mut self, file: &LocalFile) {
+        if file.problem.is_some() {
+            self.problems.insert(file.path.clone());
+        } else {
+            self.problems.remove(&file.path);
+        }
+    }
+
+    pub(super) fn of(&self, workspace: &WorkspaceId) -> Share {
+        self.workspaces.get(workspace).copied().unwrap_or_default()
+    }
+
+    /// How many pages have been agreed on, in all workspaces.
+    pub(super) fn mirrored(&self) -> usize {
+        self.workspaces.values().map(|share| share.mirrored).sum()
+    }
+}
+
+impl Share {
+    fn of(node: &Node) -> Self {
+        let is_mirrored = node.base.is_some();
+        let is_unlisted = matches!(node.remote.presence, Presence::Unlisted | Presence::Gone);
+        let is_shown = !is_unlisted;
+        let is_seen = node.remote.body.is_some();
+        Self {
+            mirrored: usize::from(is_mirrored),
+            left: usize::from(is_mirrored && is_unlisted && !node.approved),
+            shown: usize::from(is_shown),
+            looked: usize::from(is_shown && is_seen),
+            unseen: usize::from(is_shown && !is_seen && node.parked.is_none()),
+        }
+    }
+}
+
+fn is_gone_here(node: &Node) -> bool {
+    node.base.is_some() && node.file.is_none() && node.missing_since.is_some() && !node.approved
+}
+
+fn is_told_of(node: &Node) -> bool {
+    node.parked.is_some() || node.remote.presence == Presence::Hidden && node.base.is_some()
+}
+
+fn is_out_of_step(node: &Node) -> bool {
+    node.base.is_some()
+        && (node.parked.is_some() || node.remote.presence != Presence::Listed || node.file.is_none())
+}
