@@ -49,6 +49,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const SEEDS: u64 = 200;
 /// Steps of each.
 const STEPS: u64 = 60;
+/// Every such seed is played twice; `ESPEJO_TWICE=1` for each of them.
+const TWICE: u64 = 8;
 /// As many failing seeds are shown before a run of many stops; `ESPEJO_SHOWN` for another number.
 const SHOWN: u64 = 5;
 
@@ -72,11 +74,12 @@ fn every_seed_keeps_the_promises() {
         return watch(seed, steps);
     }
     let seeds = number("ESPEJO_SEEDS").unwrap_or(SEEDS);
+    let twice = number("ESPEJO_TWICE").unwrap_or(TWICE).max(1);
     let next = AtomicU64::new(number("ESPEJO_FROM").unwrap_or(0));
     let end = next.load(Ordering::Relaxed) + seeds;
     let shown = usize::try_from(number("ESPEJO_SHOWN").unwrap_or(SHOWN)).unwrap();
     let failed: Mutex<Vec<(u64, Box<Broken>)>> = Mutex::new(Vec::new());
-    let totals: Mutex<(u64, u64, i64)> = Mutex::default();
+    let totals: Mutex<(u64, u64, i64, u64)> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -88,7 +91,7 @@ fn every_seed_keeps_the_promises() {
                     let script = drawn(seed, steps);
                     match play(&script, false) {
                         Ok(played) => {
-                            if seed.is_multiple_of(8) {
+                            if seed.is_multiple_of(twice) {
                                 assert_eq!(
                                     play(&script, false).ok(),
                                     Some(played),
@@ -99,6 +102,8 @@ fn every_seed_keeps_the_promises() {
                             totals.0 += u64::from(played.writes);
                             totals.1 += u64::from(played.slipped_between);
                             totals.2 = totals.2.max(played.settled_s);
+                            // Whichever ends first: the sum is the same.
+                            totals.3 = totals.3.wrapping_add(played.digest.0);
                         }
                         Err(broken) => {
                             // At once: a run of many seeds takes long.
@@ -110,9 +115,9 @@ fn every_seed_keeps_the_promises() {
             });
         }
     });
-    let (writes, slipped, slowest) = *totals.lock().unwrap();
+    let (writes, slipped, slowest, traces) = *totals.lock().unwrap();
     println!(
-        "{seeds} seeds of {steps} steps: {writes} writes, {slipped} words slipped between look and write, settled within {slowest} s"
+        "{seeds} seeds of {steps} steps: {writes} writes, {slipped} words slipped between look and write, settled within {slowest} s, traces {traces:016x}"
     );
     let mut failed = failed.into_inner().unwrap();
     failed.sort_by_key(|(seed, _)| *seed);
