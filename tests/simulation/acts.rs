@@ -218,7 +218,7 @@ impl Run {
         if done {
             let handled = handled.into_iter().chain(taken.iter().copied());
             let is = self.words_of_pages();
-            let told = self.scene.hints_lost == 0;
+            let told = self.scene.hints_lost == 0 && self.engine.is_some();
             self.checks.hands.did(handled, (&was, &is), told, self.now_ms);
         }
         // What stands in no file any more was taken away, unless somebody still holds it in hand.

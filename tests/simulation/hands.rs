@@ -17,6 +17,8 @@ pub(crate) struct Hands {
     touched: BTreeMap<Word, i64>,
     /// Since when a person's doing has left a word in no page's file.
     gone: BTreeMap<Word, Absence>,
+    /// Absences that ended, as the watcher has said, and that no look at the folder may have seen ended.
+    ended: BTreeMap<Word, Absence>,
     /// When the last PATCH of a page's content that was carried out had been asked for.
     pushed: BTreeMap<PageId, i64>,
     /// Pages in which somebody put old text back: what is restored there was typed long before.
@@ -46,7 +48,9 @@ impl Hands {
         for (_, absence) in self.gone.iter_mut().filter(|(word, _)| is.contains(word)) {
             absence.back.get_or_insert(0);
         }
-        self.gone.retain(|_, absence| absence.back.is_none() || !told);
+        if told {
+            self.ended.extend(self.gone.extract_if(.., |_, absence| absence.back.is_some()));
+        }
         for word in was.difference(is) {
             self.gone.entry(*word).or_insert(Absence { since_ms: now_ms, back: None }).back = None;
         }
@@ -54,10 +58,19 @@ impl Hands {
 
     /// A look at the folder has ended. The second one since a word came back had begun when it was back already.
     pub(crate) fn scanned(&mut self) {
-        for looks in self.gone.values_mut().filter_map(|absence| absence.back.as_mut()) {
-            *looks += 1;
+        for absences in [&mut self.gone, &mut self.ended] {
+            for looks in absences.values_mut().filter_map(|absence| absence.back.as_mut()) {
+                *looks += 1;
+            }
+            absences.retain(|_, absence| absence.back.is_none_or(|looks| looks < 2));
         }
-        self.gone.retain(|_, absence| absence.back.is_none_or(|looks| looks < 2));
+    }
+
+    /// The process died, and what the watcher had said to it is not known any more.
+    pub(crate) fn died(&mut self) {
+        for (word, before) in std::mem::take(&mut self.ended) {
+            self.gone.entry(word).and_modify(|absence| absence.since_ms = before.since_ms).or_insert(before);
+        }
     }
 
     /// The machine slept: nobody could look.

@@ -442,6 +442,7 @@ impl Run {
         let Some(engine) = self.engine.take() else { return };
         self.note(format_args!("! the process dies"));
         self.checks.fates.forget_failures();
+        self.checks.hands.died();
         self.store = Some(engine.into_store());
         self.passing = false;
         self.crashes += 1;
