@@ -22,11 +22,21 @@ impl Process {
 
     /// Of all threads that ever were, in steps of 10 ms.
     pub(crate) fn cpu_ms(self) -> f64 {
+        // utime and stime are the 14th and 15th field of the whole line.
+        self.ticks_ms(14)
+    }
+
+    /// Of all its children that ended and were waited for, in steps of 10 ms.
+    pub(crate) fn children_cpu_ms(self) -> f64 {
+        self.ticks_ms(16)
+    }
+
+    fn ticks_ms(self, field: usize) -> f64 {
         let stat = self.text("stat");
-        // The name in parentheses may hold anything; utime and stime are the 14th and 15th field of the whole line.
+        // The name in parentheses may hold anything; what follows is the third field.
         let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
-        after.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>()
-            * TICK_MS
+        let both = after.split_whitespace().skip(field - 3).take(2);
+        both.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() * TICK_MS
     }
 
     /// Of the threads that live, to the nanosecond.
