@@ -121,10 +121,8 @@ impl Engine {
             }
             match decision {
                 Decision::Rest | Decision::Wait => {
-                    if decision == Decision::Rest
-                        && let Some(moment) = self.moments.get_mut(page)
-                    {
-                        moment.held = None;
+                    if decision == Decision::Rest {
+                        self.held.remove(page);
                     }
                     self.active.remove(page);
                     if node.missing_since.is_some() && node.base.is_some() {

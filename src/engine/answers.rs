@@ -20,7 +20,7 @@ impl Engine {
                 moment.acted = tick;
                 if result.is_ok() {
                     moment.failures = 0;
-                    moment.held = None;
+                    self.held.remove(&page);
                 }
             }
         }
@@ -100,12 +100,11 @@ impl Engine {
         };
         let wait = (base_ms << failures.min(8)).min(300_000);
         self.put_off(&page, self.now.plus_ms(wait));
-        let moment = self.moment(&page);
         if matches!(
             error,
             DiskError::Denied(..) | DiskError::Full(..) | DiskError::NotOrdinary(_) | DiskError::Io(..)
         ) {
-            moment.held = Some(error.to_string());
+            self.hold(&page, Some(error.to_string()));
         }
         Ok(())
     }

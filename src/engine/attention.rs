@@ -233,8 +233,7 @@ impl Engine {
                 );
             }
         }
-        // Few are held: those are gone through, not all pages.
-        for (id, why) in self.moments.iter().filter_map(|(id, moment)| Some((id, moment.held.as_ref()?))) {
+        for (id, why) in &self.held {
             if let Some(node) = self.trees.pages.get(id)
                 && node.parked.is_none()
                 && node.base.is_some()
@@ -320,9 +319,8 @@ impl Engine {
             counts.looked = counts.listed - self.pass_left();
         }
         let in_trouble = tally.problems.iter().filter_map(|path| self.trees.files.get(path)?.page.as_ref());
-        let held_back = self.moments.iter().filter(|(_, moment)| moment.held.is_some()).map(|(id, _)| id);
         let is_agreed = |id: &&PageId| self.trees.pages.get(*id).is_some_and(|node| node.base.is_some());
-        let waiting: BTreeSet<&PageId> = in_trouble.chain(held_back).filter(is_agreed).collect();
+        let waiting: BTreeSet<&PageId> = in_trouble.chain(self.held.keys()).filter(is_agreed).collect();
         let others = waiting.into_iter().filter(|id| !tally.out_of_step.contains(*id)).count();
         counts.held = tally.out_of_step.len() + others;
         counts
@@ -334,8 +332,7 @@ impl Engine {
     /// [`StoreError`] when the store cannot be read.
     pub fn summary(&self, now: Timestamp) -> Result<Summary, StoreError> {
         let Counts { listed, looked, unseen, mirrored, held } = self.count_pages();
-        let waits_for_time =
-            |id: &PageId| self.moments.get(id).is_some_and(|m: &super::Moment| m.held.is_some());
+        let waits_for_time = |id: &PageId| self.held.contains_key(id);
         let wanted = self.service.wants.pages().filter(|id| !waits_for_time(id)).count();
         let pending = wanted
             + self.sent.len()

@@ -116,6 +116,8 @@ pub struct Engine {
     rounds: act::Rounds,
     /// What is known of pages in this run only.
     moments: BTreeMap<PageId, Moment>,
+    /// Why pages wait although there is something to do: few, and asked for again and again.
+    held: BTreeMap<PageId, String>,
     /// No page waits for a time after this one: most of the time none waits, and none is looked through.
     retries_until: Timestamp,
     /// Recent removals, for the guards: when, and whether a file was removed (or a page).
@@ -181,8 +183,6 @@ struct Moment {
     reserved: bool,
     /// The file content whose conflict copy has been made.
     copied: Option<ContentHash>,
-    /// Why it waits although there is something to do.
-    held: Option<String>,
 }
 
 /// What a file stood for when it held `text`.
@@ -288,6 +288,7 @@ impl Engine {
             all_woken: false,
             rounds: act::Rounds::default(),
             moments: BTreeMap::new(),
+            held: BTreeMap::new(),
             retries_until: Timestamp::default(),
             removals: Vec::new(),
             full_pass: None,
@@ -507,6 +508,14 @@ impl Engine {
 
     fn moment(&mut self, page: &PageId) -> &mut Moment {
         self.moments.entry(page.clone()).or_default()
+    }
+
+    /// Notes why a page waits, or that it does not.
+    fn hold(&mut self, page: &PageId, why: Option<String>) {
+        match why {
+            Some(why) => drop(self.held.insert(page.clone(), why)),
+            None => drop(self.held.remove(page)),
+        }
     }
 
     /// Nothing is done for this page before `until`.

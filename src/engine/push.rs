@@ -59,7 +59,7 @@ impl Engine {
             .map(|p| p.why.clone());
         let why = parked.or_else(|| self.read_only(&node.workspace));
         let waits = why.is_some();
-        self.moment(&node.id).held = why;
+        self.hold(&node.id, why);
         waits
     }
 
@@ -216,9 +216,8 @@ impl Engine {
                     node.poll.last = now;
                 })?;
                 self.watch_pushed(page);
-                let moment = self.moment(page);
-                moment.failures = 0;
-                moment.held = None;
+                self.moment(page).failures = 0;
+                self.held.remove(page);
                 self.sent_is_in(page, &sent)
             }
             Ok(_) => self.lose_sent(page, "an answer that fits no update"),

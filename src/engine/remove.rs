@@ -42,7 +42,7 @@ impl Engine {
         let held = read_only.as_deref().or(guarded).filter(|_| !node.approved).map(ToOwned::to_owned);
         let waits = held.is_some();
         let node = if waits { None } else { Some(node.clone()) };
-        self.moment(page).held = held;
+        self.hold(page, held);
         let Some(node) = node else { return Ok(None) };
         let topmost = node
             .remote
@@ -58,7 +58,7 @@ impl Engine {
         if let Some(path) = subtree.iter().find_map(|id| to_be_made.get(id)) {
             // Its words are in a file that no page has yet; until one has, this is their only copy at the service.
             let why = format!("it waits until {path}, which is made from it, is a page of its own");
-            self.moment(page).held = Some(why);
+            self.hold(page, Some(why));
             return Ok(None);
         }
         let missed =
@@ -259,7 +259,7 @@ impl Engine {
     pub(super) fn file_follows(&mut self, node: &Node, decision: Decision) -> Result<Choice, StoreError> {
         let held = self.vanishing_held(&node.workspace).filter(|_| !node.approved);
         let waits = held.is_some();
-        self.moment(&node.id).held = held;
+        self.hold(&node.id, held);
         let (Some(path), false) = (node.file.clone(), waits) else {
             self.active.remove(&node.id);
             return Ok(None);

@@ -205,7 +205,8 @@ impl Engine {
         self.service.wants.pressing().iter().any(|(page, decision)| {
             matches!(decision, Decision::Push { .. })
                 && !self.is_busy(page)
-                && !self.moments.get(page).is_some_and(|m| m.retry_at > self.now || m.held.is_some())
+                && !self.held.contains_key(page)
+                && !self.moments.get(page).is_some_and(|m| m.retry_at > self.now)
         })
     }
 

@@ -262,6 +262,7 @@ impl Engine {
             self.store.delete_sent(id)?;
         }
         self.end_writing(id)?;
+        self.held.remove(id);
         if self.moments.remove(id).is_some_and(|moment| moment.reserved) {
             self.pace.release();
         }
