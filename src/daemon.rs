@@ -155,26 +155,34 @@ impl Daemon {
         trash.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         tokio::pin!(shutdown);
         let mut woken = Instant::now();
+        let mut passed_over = false;
         let ended = loop {
-            while let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
+            // A step that took long ends the turn: whatever came meanwhile is heard before the next step.
+            let mut goes_on = woken.elapsed() >= LONG_TURN && !passed_over;
+            passed_over = goes_on;
+            while !goes_on && let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
                 begun.begin(id);
                 self.begin(under_way, &news, id, effect);
+                goes_on = woken.elapsed() >= LONG_TURN;
             }
-            let now = (self.clock)();
-            for told in self.engine.take_told() {
-                // In the order in which they were asked for; whoever asked may have gone already.
-                drop(putting.pop_front().map(|news| news.send(News::Told(told))));
+            let mut sleep = Duration::ZERO;
+            if !goes_on {
+                let now = (self.clock)();
+                for told in self.engine.take_told() {
+                    // In the order in which they were asked for; whoever asked may have gone already.
+                    drop(putting.pop_front().map(|news| news.send(News::Told(told))));
+                }
+                for found in self.engine.take_found() {
+                    drop(searching.pop_front().map(|news| news.send(News::Found(found))));
+                }
+                let happened = self.engine.take_happenings();
+                self.follow_pass(&mut asked, &happened, now)?;
+                observer.silence(begun.silence());
+                if !observer.turn(&self.engine, &happened, now)? {
+                    break Ended::Satisfied;
+                }
+                sleep = self.sleep(now, asked.is_some(), observer);
             }
-            for found in self.engine.take_found() {
-                drop(searching.pop_front().map(|news| news.send(News::Found(found))));
-            }
-            let happened = self.engine.take_happenings();
-            self.follow_pass(&mut asked, &happened, now)?;
-            observer.silence(begun.silence());
-            if !observer.turn(&self.engine, &happened, now)? {
-                break Ended::Satisfied;
-            }
-            let sleep = self.sleep(now, asked.is_some(), observer);
             if woken.elapsed() >= LONG_TURN {
                 tracing::debug!("a turn of the loop took {} ms", woken.elapsed().as_millis());
             }

@@ -115,7 +115,11 @@ impl Engine {
                 return Ok(None);
             }
         }
-        self.store.keep_body(&local)?;
+        // What was agreed on is kept already; what was read is printed already.
+        let reading = self.moments.get(page).and_then(|moment| moment.reading.as_ref());
+        if let Some(reading) = reading.filter(|reading| reading.body == local.hash) {
+            self.store.keep_body_as(local.hash, &reading.json)?;
+        }
         if content.is_none() && title.is_none() {
             // The service has it all: the file's changes are agreed on, the rest comes down.
             self.agree_on_local(page, local.hash, text, None)?;
