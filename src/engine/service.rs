@@ -206,7 +206,7 @@ impl Engine {
             matches!(decision, Decision::Push { .. })
                 && !self.is_busy(page)
                 && !self.held.contains_key(page)
-                && !self.moments.get(page).is_some_and(|m| m.retry_at > self.now)
+                && self.moments.get(page).is_none_or(|m| m.retry_at <= self.now)
         })
     }
 
