@@ -165,8 +165,9 @@ impl Daemon {
                 self.begin(under_way, &news, id, effect);
                 goes_on = woken.elapsed() >= LONG_TURN;
             }
-            let mut sleep = Duration::ZERO;
-            if !goes_on {
+            let sleep = if goes_on {
+                Duration::ZERO
+            } else {
                 let now = (self.clock)();
                 for told in self.engine.take_told() {
                     // In the order in which they were asked for; whoever asked may have gone already.
@@ -181,8 +182,8 @@ impl Daemon {
                 if !observer.turn(&self.engine, &happened, now)? {
                     break Ended::Satisfied;
                 }
-                sleep = self.sleep(now, asked.is_some(), observer);
-            }
+                self.sleep(now, asked.is_some(), observer)
+            };
             if woken.elapsed() >= LONG_TURN {
                 tracing::debug!("a turn of the loop took {} ms", woken.elapsed().as_millis());
             }

@@ -144,7 +144,7 @@ impl Engine {
         };
         self.is_beside_its_folder(&file.path)
             && !self.names_another(file)
-            && self.trees.children(workspace, parent).filter_map(|id| self.trees.pages.get(id)).any(is_it)
+            && self.trees.child_nodes(workspace, parent).any(is_it)
     }
 
     /// Whether a page's file is about to be put beside the folder `place`: the folder of its parent has another name now,
@@ -158,8 +158,7 @@ impl Engine {
                     && !self.is_beside_its_folder(&base.path)
             }) && self.belongs(node).and_then(|path| folder_of(&path)).as_ref() == Some(place)
         };
-        self.trees.folders.contains(place)
-            && self.trees.children(workspace, parent).filter_map(|id| self.trees.pages.get(id)).any(comes)
+        self.trees.folders.contains(place) && self.trees.child_nodes(workspace, parent).any(comes)
     }
 
     fn is_beside_its_folder(&self, path: &MirrorPath) -> bool {
@@ -176,16 +175,12 @@ impl Engine {
         let Some(stem) = file.path.page_stem() else { return false };
         file.claim().is_some_and(|id| self.is_there(id))
             || match self.place_of(&file.path) {
-                Place::Under(parent) => self
-                    .trees
-                    .children(workspace, parent.as_ref())
-                    .filter_map(|id| self.trees.pages.get(id))
-                    .any(|node| {
-                        let title = &node.remote.title;
-                        node.file.is_none()
-                            && node.base.is_none()
-                            && (naming::still_says(stem, title) || file.front_title.as_ref() == Some(title))
-                    }),
+                Place::Under(parent) => self.trees.child_nodes(workspace, parent.as_ref()).any(|node| {
+                    let title = &node.remote.title;
+                    node.file.is_none()
+                        && node.base.is_none()
+                        && (naming::still_says(stem, title) || file.front_title.as_ref() == Some(title))
+                }),
                 // The folder's own page, or that of one above, may not have its file yet.
                 Place::Elsewhere => {
                     let above = std::iter::successors(file.path.parent(), MirrorPath::parent);

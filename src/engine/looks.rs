@@ -85,12 +85,12 @@ impl Engine {
     pub(super) fn polled(&self) -> impl Iterator<Item = &Node> {
         let live = self.live_workspaces();
         let in_one = move |node: &&Node| live.contains(&&node.workspace);
-        self.trees.pages.values().filter(|node| is_shown(node)).filter(in_one)
+        self.trees.pages.values().filter(|node| node.remote.presence.is_shown()).filter(in_one)
     }
 
     /// Whether a page is looked at now and then.
     pub(super) fn is_polled(&self, node: &Node) -> bool {
-        is_shown(node) && self.is_live(&node.workspace)
+        node.remote.presence.is_shown() && self.is_live(&node.workspace)
     }
 
     pub(super) fn pass_left(&self) -> usize {
@@ -296,8 +296,4 @@ impl Engine {
         }
         Ok(())
     }
-}
-
-fn is_shown(node: &Node) -> bool {
-    matches!(node.remote.presence, Presence::Listed | Presence::Hidden)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
-use crate::model::{LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, folder_of};
+use crate::model::{LocalFile, MirrorPath, Node, PageId, Timestamp, WorkspaceId, folder_of};
 use crate::plan::{Place, ignore, naming};
 use crate::store::StoreError;
 
@@ -74,8 +74,7 @@ impl Engine {
     fn page_waiting_for(&self, workspace: &WorkspaceId, folder: &MirrorPath) -> Option<PageId> {
         let Place::Under(parent) = self.folder_stands_for(&folder.parent()?) else { return None };
         self.trees
-            .children(workspace, parent.as_ref())
-            .filter_map(|id| self.trees.pages.get(id))
+            .child_nodes(workspace, parent.as_ref())
             .find(|node| {
                 node.file.is_none() && node.base.is_none() && node.stem.as_deref() == Some(folder.name())
             })
@@ -149,9 +148,7 @@ impl Engine {
             // become of the file must be known first.
             (Some(base), None) => folder_of(&base.path)
                 .filter(|folder| self.trees.folders.contains(folder) && !self.is_anothers(folder, &node.id)),
-            (None, None) if !matches!(node.remote.presence, Presence::Listed | Presence::Hidden) => {
-                self.pages_root(workspace)
-            }
+            (None, None) if !node.remote.presence.is_shown() => self.pages_root(workspace),
             (None, None) => {
                 let up = self.folder_at_depth(workspace, self.parent_of(node), depth + 1)?;
                 up.join(node.stem.as_deref()?).ok()
@@ -231,8 +228,7 @@ impl Engine {
             }
         }
         let parent = node.remote.parent.as_ref();
-        for sibling in self.trees.children(&node.workspace, parent).filter_map(|id| self.trees.pages.get(id))
-        {
+        for sibling in self.trees.child_nodes(&node.workspace, parent) {
             if sibling.id == node.id || sibling.file.is_some() {
                 continue;
             }

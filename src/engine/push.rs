@@ -186,6 +186,10 @@ impl Engine {
                 }
             }
         })?;
+        // What the text stands for is the base now.
+        if let Some(moment) = self.moments.get_mut(page) {
+            moment.reading = moment.reading.take().filter(|reading| reading.text != text);
+        }
         self.drop_reservation(page);
         self.wake(page);
         Ok(())

@@ -2,6 +2,7 @@
 //! over everything to learn that nothing is wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Add, Sub};
 
 use crate::model::{LocalFile, MirrorPath, Node, PageId, Presence, WorkspaceId};
 
@@ -57,34 +58,16 @@ impl Tally {
             self.out_of_step.insert(node.id.clone());
         }
         let all = self.workspaces.entry(node.workspace.clone()).or_default();
-        let its = Share::of(node);
-        *all = Share {
-            mirrored: all.mirrored + its.mirrored,
-            left: all.left + its.left,
-            shown: all.shown + its.shown,
-            looked: all.looked + its.looked,
-            unseen: all.unseen + its.unseen,
-        };
+        *all = all.with(Share::of(node), usize::add);
     }
 
     /// Takes back what [`Tally::add`] counted of the same node.
     pub(super) fn remove(&mut self, node: &Node) {
         self.gone_here -= usize::from(is_gone_here(node));
-        if is_told_of(node) {
-            self.told_of.remove(&node.id);
-        }
-        if is_out_of_step(node) {
-            self.out_of_step.remove(&node.id);
-        }
+        self.told_of.remove(&node.id);
+        self.out_of_step.remove(&node.id);
         let Some(all) = self.workspaces.get_mut(&node.workspace) else { return };
-        let its = Share::of(node);
-        *all = Share {
-            mirrored: all.mirrored - its.mirrored,
-            left: all.left - its.left,
-            shown: all.shown - its.shown,
-            looked: all.looked - its.looked,
-            unseen: all.unseen - its.unseen,
-        };
+        *all = all.with(Share::of(node), usize::sub);
         if *all == Share::default() {
             self.workspaces.remove(&node.workspace);
         }
@@ -109,14 +92,23 @@ impl Tally {
 }
 
 impl Share {
+    fn with(self, other: Self, change: fn(usize, usize) -> usize) -> Self {
+        Self {
+            mirrored: change(self.mirrored, other.mirrored),
+            left: change(self.left, other.left),
+            shown: change(self.shown, other.shown),
+            looked: change(self.looked, other.looked),
+            unseen: change(self.unseen, other.unseen),
+        }
+    }
+
     fn of(node: &Node) -> Self {
         let is_mirrored = node.base.is_some();
-        let is_unlisted = matches!(node.remote.presence, Presence::Unlisted | Presence::Gone);
-        let is_shown = !is_unlisted;
+        let is_shown = node.remote.presence.is_shown();
         let is_seen = node.remote.body.is_some();
         Self {
             mirrored: usize::from(is_mirrored),
-            left: usize::from(is_mirrored && is_unlisted && !node.approved),
+            left: usize::from(is_mirrored && !is_shown && !node.approved),
             shown: usize::from(is_shown),
             looked: usize::from(is_shown && is_seen),
             unseen: usize::from(is_shown && !is_seen && node.parked.is_none()),

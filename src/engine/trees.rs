@@ -149,6 +149,14 @@ impl Trees {
         self.children.get(&(workspace.clone(), parent.cloned())).into_iter().flatten()
     }
 
+    pub(super) fn child_nodes(
+        &self,
+        workspace: &WorkspaceId,
+        parent: Option<&PageId>,
+    ) -> impl Iterator<Item = &Node> {
+        self.children(workspace, parent).filter_map(|id| self.pages.get(id))
+    }
+
     /// Every page beneath `page` at the service, itself first. A parent's loop is walked once.
     pub(super) fn subtree(&self, page: &PageId) -> Vec<PageId> {
         let mut all = vec![page.clone()];
@@ -397,16 +405,17 @@ impl Engine {
     }
 
     pub(super) fn is_there(&self, page: &PageId) -> bool {
-        self.trees
-            .pages
-            .get(page)
-            .is_some_and(|node| matches!(node.remote.presence, Presence::Listed | Presence::Hidden))
+        self.trees.pages.get(page).is_some_and(|node| node.remote.presence.is_shown())
     }
 }
 
-/// Whether both are listed with a body that is known, or neither.
+/// Whether a page is listed and its text is known.
+pub(super) fn is_known(node: &Node) -> bool {
+    node.remote.body.is_some() && node.remote.presence == Presence::Listed
+}
+
+/// Whether both are known, or neither.
 fn is_known_alike(one: &Node, other: &Node) -> bool {
-    let is_known = |node: &Node| node.remote.body.is_some() && node.remote.presence == Presence::Listed;
     one.workspace == other.workspace && is_known(one) == is_known(other)
 }
 

@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::flight::{Flight, Purpose};
+use super::trees::is_known;
 use super::watch::words::{self, Counts};
 use super::watch::{Belief, Turn, Watch};
 use super::{Engine, StoreError};
 use crate::model::{
-    Blocks, ContentHash, Effect, Found, HITS_MAX, Node, PageId, Presence, Search, ServiceError, ServiceReply,
+    Blocks, ContentHash, Effect, Found, HITS_MAX, Node, PageId, Search, ServiceError, ServiceReply,
     Timestamp, WorkspaceId,
 };
 
@@ -70,11 +71,13 @@ impl Engine {
             // Its word is no word to the service; another one is tried when its text has changed.
             tracing::debug!(%page, "a search does not find it");
         }
-        let arrivals = self.trees.tally.arrivals;
+        let tally = &self.trees.tally;
+        let arrivals = tally.arrivals;
         if self.watched.read_all == Some(arrivals) || self.full_pass.is_some() {
             return Ok(());
         }
-        if self.polled().filter(|node| node.remote.body.is_some()).count() < self.settings.watch_from {
+        let looked = self.live_workspaces().into_iter().map(|workspace| tally.of(workspace).looked);
+        if looked.sum::<usize>() < self.settings.watch_from {
             return Ok(());
         }
         let uncounted = self.unread_words(&self.watched.counted);
@@ -172,9 +175,7 @@ impl Engine {
     }
 
     fn may_be_watched(&self, node: &Node) -> bool {
-        node.remote.presence == Presence::Listed
-            && node.remote.body.is_some()
-            && self.is_live(&node.workspace)
+        is_known(node) && self.is_live(&node.workspace)
     }
 
     /// Takes in the answer to a search of the watch.

@@ -65,6 +65,14 @@ pub enum Presence {
     Gone,
 }
 
+impl Presence {
+    /// Whether the service shows it, in a list or when asked for it.
+    #[must_use]
+    pub fn is_shown(self) -> bool {
+        matches!(self, Self::Listed | Self::Hidden)
+    }
+}
+
 /// What both sides last agreed on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreed {
