@@ -104,12 +104,14 @@ impl<'a> Upheaval<'a> {
             log.get(self.log..).unwrap_or("").lines().filter_map(|line| {
                 line.split_once(LONG_TURN)?.1.split_whitespace().next()?.parse::<f64>().ok()
             });
-        let longest = turns.fold(0.0, f64::max);
+        let turns: Vec<f64> = turns.collect();
+        let longest = turns.iter().copied().fold(0.0, f64::max);
         let quiet_after = begin.elapsed().saturating_sub(acted).saturating_sub(quiet);
         println!(" {what}");
         tell("  until all is quiet", quiet_after.as_secs_f64(), "s", None);
         tell("  CPU", self.process.cpu_ms() - self.cpu, "ms", None);
         tell("  longest turn of the loop (0: under 50)", longest, "ms", Some(100.0));
+        println!("    those of 50 and more: {turns:?}");
         tell("  peak of memory, of that at rest", self.process.peak_mb() / self.rest_mb, "times", Some(2.0));
     }
 }

@@ -236,8 +236,7 @@ impl Engine {
         {
             return Some(base.body);
         }
-        let reading = self.moments.get(&node.id)?.reading.as_ref()?;
-        (Some(reading.text) == file.hash).then_some(reading.body)
+        self.meaning(&node.id, file).map(|reading| reading.content.hash())
     }
 
     fn adopt(&mut self, node: &Node) -> Result<(), StoreError> {

@@ -6,7 +6,7 @@ use super::flight::{Flight, Purpose};
 use super::{Engine, Way};
 use crate::markdown::front_matter;
 use crate::model::{
-    Body, ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook, LocalFile, MirrorPath, Node,
+    ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook, LocalFile, MirrorPath, Node,
     PageId, RootState, Scan, Stamp, Timestamp, planted,
 };
 use crate::plan::identity::KnownFile;
@@ -543,11 +543,10 @@ impl Engine {
         Ok(())
     }
 
-    /// The body a file stands for, by its last reading.
-    pub(super) fn meaning(&self, page: &PageId, file: &LocalFile) -> Option<Body> {
+    /// What a file stands for, by its last reading.
+    pub(super) fn meaning(&self, page: &PageId, file: &LocalFile) -> Option<&super::Reading> {
         let reading = self.moments.get(page)?.reading.as_ref()?;
-        let blocks = || serde_json::from_str(&reading.json).ok();
-        (Some(reading.text) == file.hash).then(blocks)?.map(|blocks| Body { hash: reading.body, blocks })
+        (Some(reading.text) == file.hash).then_some(&**reading)
     }
 
     pub(super) fn disk_failed(&mut self, path: &MirrorPath, error: &DiskError) {

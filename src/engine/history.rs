@@ -7,7 +7,7 @@ use super::Engine;
 use super::flight::Written;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Blocks, ContentHash, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp, semantically_equal,
+    Blocks, BodyJson, ContentHash, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp, semantically_equal,
     undescribed,
 };
 use crate::store::{Act, ActKind, Side, Store, StoreError, Version};
@@ -112,12 +112,13 @@ impl Engine {
     }
 
     /// A look showed this body.
-    pub(super) fn saw_body(&mut self, node: &Node, hash: ContentHash, json: &str) -> Result<(), StoreError> {
-        if self.store.last_body(&node.id)? == Some(hash) {
+    pub(super) fn saw_body(&mut self, node: &Node, content: &BodyJson) -> Result<(), StoreError> {
+        let hash = Some(content.hash());
+        if self.store.last_body(&node.id)? == hash {
             return Ok(());
         }
-        let version = self.version(node, Side::Service, Some(hash), None);
-        self.store.add_version(&version, Some(json.as_bytes()), None)
+        let version = self.version(node, Side::Service, hash, None);
+        self.store.add_version(&version, Some(content.as_str().as_bytes()), None)
     }
 
     /// A file was read. `is_sure`: it is the file of the page that it is bound to, if it is bound to one.

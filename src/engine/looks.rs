@@ -150,13 +150,12 @@ impl Engine {
             moment.retry_at = Timestamp::default();
         }
         self.board_saw_page(&node.id, seen.nevera)?;
-        let json = Body::json(&seen.content);
-        let body = Body { hash: ContentHash::of(json.as_bytes()), blocks: seen.content };
+        let body = Body { hash: seen.json.hash(), blocks: seen.content };
         let before = node.remote.clone();
         let is_new = before.body != Some(body.hash);
         if is_new {
             // Any other is kept already, for a row names it.
-            self.store.keep_body_as(body.hash, &json)?;
+            self.store.keep_body_json(&seen.json)?;
         }
         self.learn(&node, &body)?;
         node.remote.title = seen.meta.title;
@@ -187,7 +186,7 @@ impl Engine {
             node.parked = None;
         }
         if is_new {
-            self.saw_body(&node, body.hash, &json)?;
+            self.saw_body(&node, &seen.json)?;
             self.read_beside(&node);
         }
         self.settle_sent(&mut node)?;

@@ -57,8 +57,8 @@ pub use storage::StorageSummary;
 
 use crate::markdown::Allowed;
 use crate::model::{
-    ContentHash, Effect, EffectId, Event, Intent, MirrorPath, Outcome, PageId, Request, Sent, Settings,
-    Timestamp, WorkspaceId, folder_of,
+    BodyJson, ContentHash, Effect, EffectId, Event, Intent, MirrorPath, Outcome, PageId, Request, Sent,
+    Settings, Timestamp, WorkspaceId, folder_of,
 };
 use crate::store::{Store, StoreError, Writing};
 use flight::{Flight, Purpose};
@@ -189,9 +189,8 @@ struct Moment {
 #[derive(Debug, Clone)]
 struct Reading {
     text: ContentHash,
-    body: ContentHash,
-    /// The blocks as compact JSON, a tenth of what they take as values: thousands of edits can wait at once.
-    json: Box<str>,
+    /// Not as values: thousands of edits can wait at once.
+    content: BodyJson,
 }
 
 /// One line for a person: something changed on one side because of the other.

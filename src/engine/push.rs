@@ -6,9 +6,10 @@ use super::pace::Class;
 use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
-    Body, ContentHash, Effect, LastPush, Node, PageId, Parked, Sent, ServiceError, ServiceReply, planted,
-    semantically_equal,
+    Agreed, Blocks, BodyJson, ContentHash, Effect, LastPush, LocalFile, Node, PageId, Parked, Sent,
+    ServiceError, ServiceReply, planted, semantically_equal,
 };
+use crate::plan::apart::Apart;
 use crate::plan::{evidence, merge};
 use crate::store::StoreError;
 
@@ -16,6 +17,25 @@ use crate::store::StoreError;
 pub(super) const NOT_EDITABLE: &str = "the service does not let you edit it";
 /// A look older than this is too old to write on.
 const FRESH_MS: i64 = 5_000;
+
+/// What becomes of a file's changes.
+enum Planned {
+    /// Something else must be done or known first.
+    Waits,
+    /// The service has it all.
+    Nothing,
+    /// They are sent.
+    Edit(Edit),
+}
+
+/// A new content for a page.
+struct Edit {
+    /// Its blocks, and those which the page has, perhaps without some that both have.
+    after: Blocks,
+    before: Blocks,
+    /// It as a whole, if it is at hand.
+    printed: Option<BodyJson>,
+}
 
 impl Engine {
     /// The next request for a page whose file has changes: a fresh look, then the write planned on it.
@@ -74,93 +94,124 @@ impl Engine {
             return Ok(None);
         };
         let Some(remote_hash) = node.remote.body else { return Ok(None) };
-        let local = match self.meaning(page, &file) {
-            Some(body) => body,
+        let says = match self.meaning(page, &file) {
+            Some(reading) => reading.content.clone(),
             // Only the title differs: the file stands for what was agreed on.
-            None if base.text == file.hash => {
-                Body { hash: base.body, blocks: self.store.named_body(base.body)? }
-            }
+            None if base.text == file.hash => BodyJson::known(base.body, self.store.named_json(base.body)?),
             None => {
                 self.wake(page);
                 return Ok(None);
             }
         };
-        let base_blocks = self.store.named_body(base.body)?;
-        // Mostly nobody has changed it there: then it is the base, and thousands of blocks are read once.
-        let changed = if remote_hash == base.body { None } else { Some(self.store.named_body(remote_hash)?) };
-        let remote = changed.as_deref().unwrap_or(&base_blocks);
-        let merged = merge::merge(&base_blocks, remote, &local.blocks);
-        let text = file.hash.unwrap_or(local.hash);
-        if let Some(first) = merged.collisions.first()
-            && !planted("collision-without-copy")
-            && self.moment(page).copied != Some(text)
-            && !self.store.conflicts()?.iter().any(|conflict| conflict.text == text)
-        {
-            let summary = merge::collision_summary(first);
-            let read = Effect::ReadFile(file.path.clone());
-            self.ready =
-                Some((read, Purpose::ReadToCopy { page: page.clone(), path: file.path.clone(), summary }));
-            return Ok(None);
-        }
-        let merged = match merged.collisions.is_empty() || !planted("collision-keeps-local") {
-            true => merged,
-            false => merge::Merge { blocks: local.blocks.clone(), ..merged },
+        let local = says.hash();
+        let text = file.hash.unwrap_or(local);
+        let plain = if remote_hash == base.body { self.plain_edit(node, &base, &says)? } else { None };
+        let planned = match plain {
+            Some(planned) => planned,
+            None => self.merged_edit(node, &base, &file, &says)?,
         };
-        let content = (!semantically_equal(&merged.blocks, remote)).then_some(merged.blocks);
-        if let Some(body) = &content {
-            let both = changed.as_ref().map(|changed| [changed.as_slice(), base_blocks.as_slice()].concat());
-            let known = both.as_deref().unwrap_or(&base_blocks);
-            if let Err(why) = markdown::check_loadable(body, known, &self.allowed_in(node)?) {
-                self.park(page, format!("it would not load in the app: {why}"))?;
-                return Ok(None);
-            }
+        let edit = match planned {
+            Planned::Waits => return Ok(None),
+            Planned::Nothing => None,
+            Planned::Edit(edit) => Some(edit),
+        };
+        if local != base.body {
+            self.store.keep_body_json(&says)?;
         }
-        // What was agreed on is kept already; what was read is printed already.
-        let reading = self.moments.get(page).and_then(|moment| moment.reading.as_ref());
-        if let Some(reading) = reading.filter(|reading| reading.body == local.hash) {
-            self.store.keep_body_as(local.hash, &reading.json)?;
-        }
-        if content.is_none() && title.is_none() {
+        if edit.is_none() && title.is_none() {
             // The service has it all: the file's changes are agreed on, the rest comes down.
-            self.agree_on_local(page, local.hash, text, None)?;
+            self.agree_on_local(page, local, text, None)?;
             return Ok(None);
         }
         self.drop_reservation_only(page);
         if !self.pace.allows(Class::Edit, 1, false, self.now) {
             return Ok(None);
         }
-        if let Some(body) = &content {
-            // A stand-in that came with a copy has an id of its own now, which no look will show as new.
-            self.keep_stand_ins(&node.workspace, body, remote)?;
-        }
-        let (body, content) = match content {
-            Some(blocks) => {
-                let body = Body::of(blocks);
-                self.store.keep_body(&body)?;
-                (body.hash, Some(body.blocks))
+        let (body, content) = match edit {
+            Some(edit) => {
+                // A stand-in that came with a copy has an id of its own now, which no look will show as new.
+                self.keep_stand_ins(&node.workspace, &edit.after, &edit.before)?;
+                let content = edit.printed.unwrap_or_else(|| BodyJson::of(&edit.after));
+                if content.hash() != local {
+                    self.store.keep_body_json(&content)?;
+                }
+                (content.hash(), Some(content))
             }
             None => (remote_hash, None),
         };
-        let sent = Sent {
-            page: page.clone(),
-            text,
-            local: local.hash,
-            before: remote_hash,
-            body,
-            title: title.clone(),
-        };
+        let sent = Sent { page: page.clone(), text, local, before: remote_hash, body, title: title.clone() };
         if !planted("write-not-noted") {
             self.store.save_sent(&sent)?;
         }
         self.sent.insert(page.clone(), sent);
         self.service.wants.remove(page);
         if planted("base-before-answer") {
-            self.agree_on_local(page, local.hash, text, title.clone())?;
+            self.agree_on_local(page, local, text, title.clone())?;
         }
         Ok(Some((
             Effect::UpdatePage { id: page.clone(), title, content },
             Purpose::Update { page: page.clone() },
         )))
+    }
+
+    /// What is to be sent when nobody has changed the page there: what the file says, which is read where it differs from what
+    /// was agreed on. `None` when it has to be read as a whole.
+    fn plain_edit(&self, node: &Node, base: &Agreed, says: &BodyJson) -> Result<Option<Planned>, StoreError> {
+        if says.hash() == base.body {
+            return Ok(Some(Planned::Nothing));
+        }
+        let agreed = self.store.named_json(base.body)?;
+        let Some(apart) = Apart::of(&agreed, says.as_str()) else { return Ok(None) };
+        if apart.is_equal() {
+            return Ok(Some(Planned::Nothing));
+        }
+        // What is refused here may be known from the rest of the page.
+        let loads = markdown::check_loadable(&apart.after, &apart.before, &self.allowed_in(node)?).is_ok();
+        Ok((loads && !apart.may_double_an_id()).then(|| {
+            Planned::Edit(Edit { after: apart.after, before: apart.before, printed: Some(says.clone()) })
+        }))
+    }
+
+    /// Merges what the file says with what the service has.
+    fn merged_edit(
+        &mut self,
+        node: &Node,
+        base: &Agreed,
+        file: &LocalFile,
+        says: &BodyJson,
+    ) -> Result<Planned, StoreError> {
+        let page = &node.id;
+        let Some(remote_hash) = node.remote.body else { return Ok(Planned::Waits) };
+        let base_blocks = self.store.named_body(base.body)?;
+        let changed = if remote_hash == base.body { None } else { Some(self.store.named_body(remote_hash)?) };
+        let remote = changed.as_deref().unwrap_or(&base_blocks);
+        let local = says.blocks().map_err(|_| StoreError::Row("body"))?;
+        let merged = merge::merge(&base_blocks, remote, &local);
+        if let Some(first) = merged.collisions.first()
+            && !planted("collision-without-copy")
+            && self.moment(page).copied != file.hash
+            && !self.store.conflicts()?.iter().any(|conflict| Some(conflict.text) == file.hash)
+        {
+            let summary = merge::collision_summary(first);
+            let read = Effect::ReadFile(file.path.clone());
+            self.ready =
+                Some((read, Purpose::ReadToCopy { page: page.clone(), path: file.path.clone(), summary }));
+            return Ok(Planned::Waits);
+        }
+        let blocks = match merged.collisions.is_empty() || !planted("collision-keeps-local") {
+            true => merged.blocks,
+            false => local,
+        };
+        if semantically_equal(&blocks, remote) {
+            return Ok(Planned::Nothing);
+        }
+        let both = changed.as_ref().map(|changed| [changed.as_slice(), base_blocks.as_slice()].concat());
+        let known = both.as_deref().unwrap_or(&base_blocks);
+        if let Err(why) = markdown::check_loadable(&blocks, known, &self.allowed_in(node)?) {
+            self.park(page, format!("it would not load in the app: {why}"))?;
+            return Ok(Planned::Waits);
+        }
+        Ok(Planned::Edit(Edit { after: blocks, before: changed.unwrap_or(base_blocks), printed: None }))
     }
 
     /// Everything that the file says has reached the service (or was there already): that is the new base. What the

@@ -8,9 +8,10 @@ use super::watch::words::lines;
 use super::{Engine, Reading, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Agreed, Blocks, Body, ContentHash, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId, Stamp,
-    WorkspaceId, planted, undescribed,
+    Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId,
+    Stamp, WorkspaceId, planted, semantically_equal, undescribed,
 };
+use crate::plan::apart::Apart;
 use crate::store::{StoreError, Writing};
 
 type Choice = Option<(Effect, Purpose)>;
@@ -87,21 +88,23 @@ impl Engine {
             blocks.retain(|block| undescribed(std::slice::from_ref(block)).is_empty());
         }
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
-        let mut json = Body::json(&blocks);
-        let mut hash = ContentHash::of(json.as_bytes());
+        let mut content = BodyJson::of(&blocks);
         let agreed = node.base.as_ref().map(|base| base.body);
         for known in agreed.into_iter().chain(node.remote.body.filter(|body| Some(*body) != agreed)) {
-            if known == hash {
+            if known == content.hash() {
                 break;
             }
-            let there = self.store.named_body(known)?;
-            if crate::model::semantically_equal(&there, &blocks) {
-                (hash, json) = (known, Body::json(&there));
+            let there = self.store.named_json(known)?;
+            let is_equal = match Apart::of(&there, content.as_str()) {
+                Some(apart) => apart.is_equal(),
+                None => semantically_equal(&self.store.named_body(known)?, &blocks),
+            };
+            if is_equal {
+                content = BodyJson::known(known, there);
                 break;
             }
         }
-        self.moment(page).reading =
-            Some(Box::new(Reading { text: text_hash, body: hash, json: json.into() }));
+        self.moment(page).reading = Some(Box::new(Reading { text: text_hash, content }));
         Ok(())
     }
 

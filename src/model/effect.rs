@@ -5,7 +5,7 @@
 //! no longer holds.
 
 use super::{
-    Blocks, BoardEffect, BoardReply, ContentHash, DiskError, DownloadError, Downloaded, Found, MirrorPath,
+    BoardEffect, BoardReply, BodyJson, ContentHash, DiskError, DownloadError, Downloaded, Found, MirrorPath,
     Page, PageId, PageMeta, Put, Search, ServiceError, Stamp, StorageEffect, StorageEvent, StorageReply,
     StoredReply, Timestamp, Workspace, WorkspaceId,
 };
@@ -48,7 +48,7 @@ pub enum Effect {
         /// The new title.
         title: Option<String>,
         /// The whole new body.
-        content: Option<Blocks>,
+        content: Option<BodyJson>,
     },
     /// `DELETE /pages/:id`: to the service's trash, with all its subpages.
     TrashPage(PageId),

@@ -9,6 +9,7 @@ mod failure;
 mod hash;
 mod id;
 mod page;
+pub mod parts;
 mod path;
 mod planted;
 mod put;
@@ -23,7 +24,7 @@ mod time;
 mod tools;
 mod trees;
 
-pub use block::{Blocks, DOCUMENTED, semantically_equal, undescribed};
+pub use block::{Blocks, BodyJson, DOCUMENTED, semantically_equal, undescribed};
 pub use board::{
     BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Deck, DeckNode,
     Elements, Fields, IntentKind, Slide, Surface, Whiteboard, elements_hash, elements_json, id_of,

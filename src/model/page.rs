@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Blocks, PageId, Rest, WorkspaceId};
+use super::{Blocks, BodyJson, PageId, Rest, WorkspaceId};
 
 /// A workspace as `GET /workspaces` lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,16 @@ pub struct Page {
     pub meta: PageMeta,
     /// Its blocks, exactly as sent.
     pub content: Blocks,
+    /// The same, printed: whoever read the blocks does that too, so that the engine need not.
+    pub json: BodyJson,
     /// A dashboard's magnets, as sent; `None` on a regular page.
     pub nevera: Option<Value>,
+}
+
+impl Page {
+    /// A page of these blocks.
+    #[must_use]
+    pub fn new(meta: PageMeta, content: Blocks, nevera: Option<Value>) -> Self {
+        Self { meta, json: BodyJson::of(&content), content, nevera }
+    }
 }

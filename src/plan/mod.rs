@@ -4,6 +4,7 @@
 //! not change yields, equal is equal, and the rest has a stated policy. [`decide`] gives the *next* act only: after it
 //! the world is looked at and decided on again, so no decision rests on one that has not happened yet.
 
+pub mod apart;
 pub mod evidence;
 pub mod filenames;
 pub mod guard;

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::parts;
 use super::text::words;
 use crate::model::{
-    ContentHash, Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace, WorkspaceId,
+    ContentHash, Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace, WorkspaceId, parts,
 };
 
 /// Why a thing cannot be used, as the end of a sentence that begins with the thing.
@@ -82,7 +81,7 @@ pub(super) fn page(data: &[u8], id: &PageId) -> Result<Page, ServiceError> {
     };
     let nevera = map.shift_remove("nevera").filter(|nevera| !nevera.is_null());
     let meta = meta(&map).and_then(|meta| same(meta, id)).map_err(complain)?;
-    Ok(Page { meta, content, nevera })
+    Ok(Page::new(meta, content, nevera))
 }
 
 /// To `PATCH /pages/:id`.

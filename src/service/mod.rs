@@ -13,7 +13,6 @@ mod client;
 mod download;
 mod entry;
 mod glimpse;
-mod parts;
 mod search;
 mod storage;
 mod text;

@@ -6,11 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::entry::{Why, garbled, kind, object, optional, text};
-use super::parts;
 use super::wire::WireRequest;
 use crate::model::{
     AttachmentId, FileId, FolderId, Link, Rest, ServiceError, ServiceReply, StorageEffect, StorageFile,
-    StorageFolder, StorageListing, StorageReply,
+    StorageFolder, StorageListing, StorageReply, parts,
 };
 
 /// What a link is good for when the answer does not say (API document, "Limits").

@@ -9,8 +9,8 @@
 use serde_json::{Value, json};
 
 use super::text::{excerpt, words};
-use super::{boards, entry, parts, search, storage};
-use crate::model::{Effect, ServiceError, ServiceReply, StorageEffect, Timestamp};
+use super::{boards, entry, search, storage};
+use crate::model::{BodyJson, Effect, ServiceError, ServiceReply, StorageEffect, Timestamp, parts};
 
 /// A request, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,14 +81,12 @@ pub fn request_of(effect: &Effect) -> Option<WireRequest> {
             request("POST", "/pages".to_owned(), Some(body))
         }
         Effect::UpdatePage { id, title, content } => {
-            let mut body = json!({});
-            if let Some(title) = title {
-                body["title"] = json!(title);
-            }
-            if let Some(content) = content {
-                body["content"] = Value::Array(content.clone());
-            }
-            request("PATCH", format!("/pages/{id}"), Some(body))
+            let title = title.as_ref().map(|title| json!(title).to_string());
+            let members = [("title", title.as_deref()), ("content", content.as_ref().map(BodyJson::as_str))];
+            let members = members.into_iter().filter_map(|(key, json)| Some(format!("\"{key}\":") + json?));
+            let body = format!("{{{}}}", members.collect::<Vec<_>>().join(",")).into_bytes();
+            let path = format!("/pages/{id}");
+            Some(WireRequest { method: "PATCH", path, query: String::new(), body: Some(body) })
         }
         Effect::TrashPage(id) => request("DELETE", format!("/pages/{id}"), None),
         Effect::Board(effect) => {

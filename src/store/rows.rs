@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::{Store, StoreError};
 use crate::model::{
-    Agreed, Blocks, Body, ContentHash, LastPush, LocalFile, MirrorPath, Node, PageId, Parked, PollState,
-    Presence, RemotePage, Rest, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
+    Agreed, Blocks, Body, BodyJson, ContentHash, LastPush, LocalFile, MirrorPath, Node, PageId, Parked,
+    PollState, Presence, RemotePage, Rest, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
 };
 
 /// The trees as they were when last committed.
@@ -175,14 +175,18 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn keep_body(&mut self, body: &Body) -> Result<(), StoreError> {
-        self.keep_body_as(body.hash, &Body::json(&body.blocks))
+        self.keep_json(body.hash, &Body::json(&body.blocks))
     }
 
-    /// Keeps a body whose JSON is at hand already.
+    /// Keeps a body that is printed already.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
-    pub fn keep_body_as(&mut self, hash: ContentHash, json: &str) -> Result<(), StoreError> {
+    pub fn keep_body_json(&mut self, body: &BodyJson) -> Result<(), StoreError> {
+        self.keep_json(body.hash(), body.as_str())
+    }
+
+    fn keep_json(&mut self, hash: ContentHash, json: &str) -> Result<(), StoreError> {
         self.turn()?
             .prepare_cached("INSERT OR IGNORE INTO bodies VALUES (?1, ?2)")?
             .execute(params![hash.0, json])?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use espejo::emulator::{Fault, Matcher, Server, Window, World};
-use espejo::model::{Effect, Next, PageId, ServiceError, ServiceReply, WorkspaceId};
+use espejo::model::{BodyJson, Effect, Next, PageId, ServiceError, ServiceReply, WorkspaceId};
 use espejo::service::{Client, ClientError, Timeouts};
 use secrecy::SecretString;
 use serde_json::json;
@@ -85,7 +85,7 @@ async fn the_six_requests() {
     let update = Effect::UpdatePage {
         id: new.id.clone(),
         title: Some("B".to_owned()),
-        content: Some(content.clone()),
+        content: Some(BodyJson::of(&content)),
     };
     let Ok(ServiceReply::Meta(updated)) = pair.client.perform(&update).await else { panic!() };
     assert_eq!((updated.id.clone(), updated.title.as_str()), (new.id.clone(), "B"));

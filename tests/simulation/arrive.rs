@@ -4,7 +4,7 @@ use espejo::model::{
     Blocks, Effect, EffectId, MirrorPath, Outcome, PageId, PageSettings, ServiceReply, Timestamp,
 };
 
-use crate::blocks::all_words;
+use crate::blocks::{all_words, sent};
 use crate::checks::{Failure, broken, only_reads};
 use crate::run::{Due, Run};
 
@@ -37,7 +37,7 @@ impl Run {
         if answered.applied {
             match effect {
                 Effect::UpdatePage { id, content: Some(after), .. } => {
-                    let before = before.unwrap_or_default();
+                    let (before, after) = (before.unwrap_or_default(), &sent(after));
                     self.checks.replaces(id, (&before, after), asked_ms, &mut self.ledger)?;
                     let filed = self.words_of_pages();
                     let words = all_words(&before).into_iter().chain(all_words(after));

@@ -1,12 +1,17 @@
 //! Blocks as the app's editor makes and changes them.
 
-use espejo::model::Blocks;
+use espejo::model::{Blocks, BodyJson};
 use serde_json::{Value, json};
 
 use crate::luck::Luck;
 use crate::script::App;
 use crate::text::sentence;
 use crate::words::{Ledger, Word, words_in};
+
+/// The blocks of a request.
+pub(crate) fn sent(content: &BodyJson) -> Blocks {
+    content.blocks().expect("espejo sends JSON")
+}
 
 /// A page's first content: what a team's page looks like, with a few blocks that the API document does not describe.
 pub(crate) fn first_content(luck: &mut Luck, ledger: &mut Ledger) -> Blocks {

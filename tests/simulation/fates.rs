@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::model::{Blocks, Effect, PageId, ServiceError};
 
-use crate::blocks::all_words;
+use crate::blocks::{all_words, sent};
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
 use crate::service::Service;
@@ -103,6 +103,7 @@ impl Fates {
             );
         }
         if let Effect::UpdatePage { id, content: Some(content), .. } = effect {
+            let content = &sent(content);
             let there = service.world.page(id).map_or(&[][..], |page| &page.content);
             let is_ours = |id: &&str| ids_of(there).iter().filter(|known| *known == id).count() < 2;
             let mut seen = BTreeSet::new();

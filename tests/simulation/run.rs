@@ -357,6 +357,7 @@ impl Run {
             self.trace.text(bytes);
         }
         if let Effect::UpdatePage { content: Some(content), .. } = &effect {
+            let content = blocks::sent(content);
             self.trace
                 .text(content.iter().map(|block| format!("{}\n", block)).collect::<String>().as_bytes());
         }
@@ -525,7 +526,8 @@ impl Run {
                 format!("POST {title:?} under {}", parent.as_ref().map_or("the top".to_owned(), page))
             }
             Effect::UpdatePage { id, title, content } => {
-                let words = content.as_ref().map(|content| listed(&blocks::all_words(content)));
+                let words =
+                    content.as_ref().map(|content| listed(&blocks::all_words(&blocks::sent(content))));
                 format!("PATCH {} title {title:?} content {words:?}", page(id))
             }
             Effect::TrashPage(id) => format!("DELETE {}", page(id)),

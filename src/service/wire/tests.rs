@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{ContentHash, Next, Page, PageId, PageMeta, Rest, Workspace, WorkspaceId};
+use crate::model::{BodyJson, ContentHash, Next, Page, PageId, PageMeta, Rest, Workspace, WorkspaceId};
 
 const PAGE: &str = "00000000-0000-4000-8000-000000000001";
 const SPACE: &str = "00000000-0000-4000-8000-00000000000a";
@@ -29,7 +29,7 @@ fn create() -> Effect {
 }
 
 fn update() -> Effect {
-    Effect::UpdatePage { id: page_id(), title: None, content: Some(vec![json!({})]) }
+    Effect::UpdatePage { id: page_id(), title: None, content: Some(BodyJson::of(&[json!({})])) }
 }
 
 fn trash() -> Effect {
@@ -95,7 +95,8 @@ fn effects_become_requests() {
         Effect::CreatePage { workspace: space(), parent: Some(page_id()), title: "a/\"b\"".to_owned() };
     let body = format!(r#"{{"workspace_id":"{SPACE}","title":"a/\"b\"","parent_page_id":"{PAGE}"}}"#);
     check(child, "POST", "/pages", "", Some(&body));
-    let both = Effect::UpdatePage { id: page_id(), title: Some("N".to_owned()), content: Some(vec![]) };
+    let both =
+        Effect::UpdatePage { id: page_id(), title: Some("N".to_owned()), content: Some(BodyJson::of(&[])) };
     check(both, "PATCH", &one, "", Some(r#"{"title":"N","content":[]}"#));
     let title = Effect::UpdatePage { id: page_id(), title: Some(String::new()), content: None };
     check(title, "PATCH", &one, "", Some(r#"{"title":""}"#));
@@ -110,7 +111,7 @@ fn content_goes_back_as_it_came() {
     let body =
         format!(r#"{{"data":{{"content":{blocks},"id":"{PAGE}","workspace_id":"{SPACE}","title":"T"}}}}"#);
     let Ok(ServiceReply::Page(page)) = read(&fetch(), 200, &body) else { panic!("no page") };
-    let effect = Effect::UpdatePage { id: page_id(), title: None, content: Some(page.content) };
+    let effect = Effect::UpdatePage { id: page_id(), title: None, content: Some(page.json) };
     let sent = String::from_utf8(request_of(&effect).unwrap().body.unwrap()).unwrap();
     // Only the escapes are spelt out; the text is the same.
     let expected = blocks.replace(r"\u00e9\ud83d\ude00", "é😀").replace("1E5", "1E+5");
@@ -129,7 +130,7 @@ fn good_answers_are_read() {
             );
         }
     }
-    let page = |meta, content, nevera| ServiceReply::Page(Box::new(Page { meta, content, nevera }));
+    let page = |meta, content, nevera| ServiceReply::Page(Box::new(Page::new(meta, content, nevera)));
 
     check(&Effect::ListWorkspaces, "[]", ServiceReply::Workspaces(vec![]));
     let full = Workspace {

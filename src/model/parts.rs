@@ -1,4 +1,4 @@
-//! Where the parts of a JSON answer lie, without reading them: so that one entry that cannot be read (nested too
+//! Where the parts of a JSON text lie, without reading them: so that one entry that cannot be read (nested too
 //! deep, half a character, a number out of range) does not take its neighbours with it.
 //!
 //! The scan is `serde_json`'s own, over a type that ignores what it sees; it does not recurse, whatever the depth.
@@ -12,7 +12,7 @@ type Member<'a> = (String, &'a [u8]);
 ///
 /// # Errors
 /// What is wrong with the array itself; `None` when these bytes are no array.
-pub(super) fn elements(bytes: &[u8]) -> Option<serde_json::Result<Vec<&[u8]>>> {
+pub fn elements(bytes: &[u8]) -> Option<serde_json::Result<Vec<&[u8]>>> {
     let inside = open(bytes, b'[')?;
     Some(scan(inside, b']', |rest| {
         let (part, rest) = value(rest)?;
@@ -24,7 +24,7 @@ pub(super) fn elements(bytes: &[u8]) -> Option<serde_json::Result<Vec<&[u8]>>> {
 ///
 /// # Errors
 /// What is wrong with the object itself; `None` when these bytes are no object.
-pub(super) fn members(bytes: &[u8]) -> Option<serde_json::Result<Vec<Member<'_>>>> {
+pub fn members(bytes: &[u8]) -> Option<serde_json::Result<Vec<Member<'_>>>> {
     let inside = open(bytes, b'{')?;
     Some(scan(inside, b'}', |rest| {
         let (key, rest) = value(rest)?;
@@ -68,7 +68,10 @@ fn scan<'a, T>(
 }
 
 /// The first value of `bytes`, and what follows it.
-fn value(bytes: &[u8]) -> serde_json::Result<(&[u8], &[u8])> {
+///
+/// # Errors
+/// What is wrong with it.
+pub fn value(bytes: &[u8]) -> serde_json::Result<(&[u8], &[u8])> {
     let bytes = blank(bytes);
     let mut stream = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
     match stream.next() {
