@@ -33,6 +33,8 @@ const WATCH_CHECK: Duration = Duration::from_secs(10);
 const TRASH_CHECK: Duration = Duration::from_secs(3_600);
 /// A turn of the loop that takes longer keeps everything else waiting, and is told of.
 const LONG_TURN: Duration = Duration::from_millis(50);
+/// A body of so many bytes takes some ten milliseconds to read.
+const LONG_BODY: usize = 1 << 19;
 /// How often somebody who waits for a pass is told how far it is.
 const NEWS_EVERY_MS: i64 = 100;
 const DAY_MS: i64 = 86_400_000;
@@ -125,6 +127,7 @@ impl Daemon {
         observer: &mut impl Observer,
     ) -> Result<Ended, StoreError> {
         let mut under_way = JoinSet::new();
+        self.engine.work_beside(LONG_BODY);
         let ended = self.turn(&mut under_way, wishes, shutdown, observer).await;
         match &ended {
             Ok(_) => self.finish(&mut under_way).await?,
@@ -316,6 +319,8 @@ impl Daemon {
             };
             let order = download::Order { id, link, part, size };
             under_way.spawn(async move { (id, Outcome::Download(download::fetch(tools, order).await)) });
+        } else if let Effect::Work(job) = effect {
+            under_way.spawn_blocking(move || (id, Outcome::Work(job.run())));
         } else if effect.is_request() {
             let client = Arc::clone(&self.client);
             under_way.spawn(async move { (id, Outcome::Service(client.perform(&effect).await)) });

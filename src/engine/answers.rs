@@ -39,7 +39,9 @@ impl Engine {
             }
             (Purpose::Read { path }, Err(error)) => self.read_done(&path, Err(error), flight.sent_at),
             (Purpose::ReadToSplice { page, .. }, Ok(DiskReply::File(look))) => {
-                self.ready = self.splice(&page, &look)?;
+                // The file may have another text by now, which may be asked about already.
+                let choice = self.splice(&page, &look)?;
+                self.ready = choice.or(self.ready.take());
                 Ok(())
             }
             (Purpose::ReadToCopy { page, path, summary }, Ok(DiskReply::File(look))) => {

@@ -1,5 +1,6 @@
 //! What an effect under way was issued for.
 
+use super::beside::Question;
 use super::pace::Class;
 use super::storage::Task;
 use crate::model::{ANSWER_MAX_MS, ContentHash, Effect, MirrorPath, PageId, Timestamp, WorkspaceId};
@@ -106,6 +107,12 @@ pub(super) enum Purpose {
 
     /// Anything of personal storage.
     Storage(Task),
+
+    /// Something long for a page.
+    Work {
+        page: PageId,
+        question: Question,
+    },
 }
 
 /// What a page's file says once it is written.
@@ -170,7 +177,8 @@ impl Purpose {
             | Self::SetAside { page, .. }
             | Self::Relocate { page, .. }
             | Self::MoveFolder { page, .. }
-            | Self::TrashFile { page, .. } => Some(page),
+            | Self::TrashFile { page, .. }
+            | Self::Work { page, .. } => Some(page),
             _ => None,
         }
     }
@@ -213,5 +221,6 @@ pub(super) fn name_of(effect: &Effect) -> &'static str {
         Effect::TrashFile { .. } => "trash file",
         Effect::RemoveFolder(_) => "remove folder",
         Effect::Storage(effect) => effect.name(),
+        Effect::Work(_) => "work",
     }
 }

@@ -6,7 +6,7 @@ use crate::model::planted;
 
 /// UUIDs in the form of version 4, from a secret seed and a counter: as unpredictable as the seed, and the same for
 /// the same seed, so that the simulation repeats.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Ids {
     seed: [u8; 32],
     count: u64,
@@ -15,6 +15,14 @@ pub(super) struct Ids {
 impl Ids {
     pub(super) fn new(seed: [u8; 32]) -> Self {
         Self { seed, count: 0 }
+    }
+
+    /// Others, which these will not give.
+    pub(super) fn fork(&mut self) -> Self {
+        let mut seed = [0; 32];
+        seed[..16].copy_from_slice(&self.bytes());
+        seed[16..].copy_from_slice(&self.bytes());
+        Self::new(seed)
     }
 
     pub(super) fn next(&mut self) -> String {

@@ -13,6 +13,7 @@ mod act;
 mod answers;
 mod asked;
 mod attention;
+mod beside;
 mod boards;
 mod create;
 mod disk;
@@ -136,6 +137,7 @@ pub struct Engine {
     keeping: history::Keeping,
     /// Personal storage, a state machine of its own.
     storage: storage::Storage,
+    beside: beside::Beside,
 }
 
 /// What personal storage is lent for one turn: parts of the engine that it does not own.
@@ -302,6 +304,7 @@ impl Engine {
             watched,
             keeping,
             storage: stored,
+            beside: beside::Beside::default(),
         };
         engine.service.paused = engine.store.paused_since()?;
         engine.clamp_times(now)?;
@@ -381,6 +384,7 @@ impl Engine {
             },
         };
         let Some((effect, purpose)) = choice else {
+            self.forget_worked();
             self.tend_history()?;
             self.tend_watch()?;
             self.save_positions()?;
@@ -491,6 +495,10 @@ impl Engine {
                 self.store.note_answer(id.0, self.now, self.now.plus_ms(-2 * pace::WINDOW_MS))?;
                 self.service_done(flight, result)
             }
+            Outcome::Work(worked) => match flight.purpose {
+                Purpose::Work { page, question } => self.worked(page, question, worked),
+                _ => Ok(()),
+            },
             Outcome::Download(_) => Ok(()),
         }
     }

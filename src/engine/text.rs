@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::beside::{self, Patch, Printing, Question};
 use super::flight::{Purpose, Written};
 use super::history::in_own_words;
 use super::watch::words::lines;
@@ -9,12 +10,25 @@ use super::{Engine, Reading, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId,
-    Stamp, WorkspaceId, planted, semantically_equal, undescribed,
+    Stamp, Worked, WorkspaceId, planted, semantically_equal, undescribed,
 };
 use crate::plan::apart::Apart;
 use crate::store::{StoreError, Writing};
 
 type Choice = Option<(Effect, Purpose)>;
+
+/// About how much longer a content is than its text.
+const JSON_OF_TEXT: usize = 4;
+
+/// What becomes of a text that may be long.
+enum Long {
+    /// It is not, or must be read here.
+    No,
+    /// It is being read.
+    Asked,
+    /// It was.
+    Found(BodyJson),
+}
 
 impl Engine {
     /// What a file stands for, given what it stood for before.
@@ -61,8 +75,68 @@ impl Engine {
             (None, None) => node.remote.body,
         };
         let Some(base_hash) = identity else { return Ok(()) };
-        let mut base = self.store.named_body(base_hash)?;
-        let allowed = self.allowed_in(&node)?;
+        let content = match self.read_long(&node, &file, (text_hash, split.body), base_hash)? {
+            Long::Asked => {
+                // A person saves a text again that was not read yet: what it stood for is out of date.
+                self.moment(page).reading = None;
+                return Ok(());
+            }
+            Long::Found(content) => content,
+            Long::No => self.read_text(&node, &file, (text_hash, split.body), base_hash)?,
+        };
+        // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
+        let content = self.as_known(&node, content)?;
+        self.moment(page).reading = Some(Box::new(Reading { text: text_hash, content }));
+        Ok(())
+    }
+
+    /// Has a long text read beside, where nothing but its page's own blocks has a say in what it stands for.
+    fn read_long(
+        &mut self,
+        node: &Node,
+        file: &LocalFile,
+        (hash, text): (ContentHash, &str),
+        before: ContentHash,
+    ) -> Result<Long, StoreError> {
+        let page = &node.id;
+        let (agreed, remote) = (node.base.as_ref().map(|base| base.body), node.remote.body);
+        if !self.is_long(text.len() * JSON_OF_TEXT)
+            || self.sent.get(page).is_some_and(|sent| sent.text == hash)
+            || file.disowned.is_some()
+            || agreed.is_some() && remote.is_some() && agreed != remote
+            || self.meaning_put_back(hash)?.is_some()
+        {
+            return Ok(Long::No);
+        }
+        let question = Question::Reading { text: hash, before };
+        if let Some(Worked::Body(content)) = self.worked_out(page, &question) {
+            return Ok(Long::Found(content));
+        }
+        if self.ready.is_some() {
+            return Ok(Long::No);
+        }
+        let work = beside::Reading {
+            text: text.to_owned(),
+            before: BodyJson::known(before, self.store.named_json(before)?),
+            stand_ins: self.stand_ins_from_elsewhere(&node.workspace, text, &[])?,
+            allowed: self.allowed_in(node)?,
+            ids: self.ids.fork(),
+        };
+        self.ready = Some(beside::ask(page, question, work));
+        Ok(Long::Asked)
+    }
+
+    /// What a text stands for, given what it stood for before.
+    fn read_text(
+        &mut self,
+        node: &Node,
+        file: &LocalFile,
+        (text_hash, text): (ContentHash, &str),
+        before: ContentHash,
+    ) -> Result<BodyJson, StoreError> {
+        let page = &node.id;
+        let mut base = self.store.named_body(before)?;
+        let allowed = self.allowed_in(node)?;
         let same_as_sent = self.sent.get(page).is_some_and(|sent| sent.text == text_hash);
         let copied = file.disowned.as_ref().filter(|_| base.is_empty());
         let blocks = if same_as_sent {
@@ -72,23 +146,26 @@ impl Engine {
         {
             // The original may have other blocks by now, and the copy its former ones.
             let mut original = self.store.named_body(original.body)?;
-            original.extend(self.stand_ins_from_elsewhere(&node.workspace, split.body, &original)?);
+            original.extend(self.stand_ins_from_elsewhere(&node.workspace, text, &original)?);
             let ids = &mut self.ids;
-            let parsed = markdown::parse_taking(split.body, original, &allowed, &mut || ids.next());
+            let parsed = markdown::parse_taking(text, original, &allowed, &mut || ids.next());
             markdown::with_new_ids(&parsed, &mut || ids.next())
         } else if let Some(blocks) = self.meaning_put_back(text_hash)? {
             blocks
         } else {
-            base.extend(self.stand_ins_from_elsewhere(&node.workspace, split.body, &base)?);
+            base.extend(self.stand_ins_from_elsewhere(&node.workspace, text, &base)?);
             let ids = &mut self.ids;
-            markdown::parse_taking(split.body, base, &allowed, &mut || ids.next())
+            markdown::parse_taking(text, base, &allowed, &mut || ids.next())
         };
-        let mut blocks = self.or_as_the_page(&node, split.body, &allowed, blocks)?;
+        let mut blocks = self.or_as_the_page(node, text, &allowed, blocks)?;
         if planted("unknown-blocks-dropped") {
             blocks.retain(|block| undescribed(std::slice::from_ref(block)).is_empty());
         }
-        // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
-        let mut content = BodyJson::of(&blocks);
+        Ok(BodyJson::of(&blocks))
+    }
+
+    /// A content as it is known already, if it means the same.
+    fn as_known(&self, node: &Node, content: BodyJson) -> Result<BodyJson, StoreError> {
         let agreed = node.base.as_ref().map(|base| base.body);
         for known in agreed.into_iter().chain(node.remote.body.filter(|body| Some(*body) != agreed)) {
             if known == content.hash() {
@@ -97,15 +174,16 @@ impl Engine {
             let there = self.store.named_json(known)?;
             let is_equal = match Apart::of(&there, content.as_str()) {
                 Some(apart) => apart.is_equal(),
-                None => semantically_equal(&self.store.named_body(known)?, &blocks),
+                None => {
+                    let said = content.blocks().map_err(|_| StoreError::Row("body"))?;
+                    semantically_equal(&self.store.named_body(known)?, &said)
+                }
             };
             if is_equal {
-                content = BodyJson::known(known, there);
-                break;
+                return Ok(BodyJson::known(known, there));
             }
         }
-        self.moment(page).reading = Some(Box::new(Reading { text: text_hash, content }));
-        Ok(())
+        Ok(content)
     }
 
     /// Whether a text is one that was written but not noted, and edited since: it has every word that the write brought,
@@ -205,10 +283,19 @@ impl Engine {
             return Ok(None);
         };
         let Some(body) = node.remote.body else { return Ok(None) };
-        let blocks = self.store.named_body(body)?;
-        // The file may have been there before: then it comes back as its owner wrote it.
-        let own = in_own_words(&self.store, &node.id, &blocks)?;
-        let text = own.unwrap_or_else(|| markdown::render(&blocks).text);
+        let json = self.store.named_json(body)?;
+        let text = if self.is_long(json.len()) && self.store.last_sent(&node.id)?.is_none() {
+            let question = Question::Printing { body };
+            let Some(Worked::Text(text)) = self.worked_out(&node.id, &question) else {
+                return Ok(Some(beside::ask(&node.id, question, Printing(BodyJson::known(body, json)))));
+            };
+            text
+        } else {
+            let blocks = BodyJson::known(body, json).blocks().map_err(|_| StoreError::Row("body"))?;
+            // The file may have been there before: then it comes back as its owner wrote it.
+            let own = in_own_words(&self.store, &node.id, &blocks)?;
+            own.unwrap_or_else(|| markdown::render(&blocks).text)
+        };
         let front_title = Self::front_title_for(&path, &node.remote.title).or_else(|| {
             let front = front_matter::split(&text).ok()?.front?;
             front.title.filter(|written| *written == node.remote.title)
@@ -250,15 +337,27 @@ impl Engine {
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
         let Ok(split) = front_matter::split(text) else { return Ok(None) };
         let body = node.remote.body.unwrap_or(base.body);
-        let old = self.store.named_body(base.body)?;
-        let new = self.store.named_body(body)?;
+        let [old, new] =
+            [base.body, body].map(|hash| self.store.named_json(hash).map(|json| BodyJson::known(hash, json)));
+        let (old, new) = (old?, new?);
         let mut out = text[..split.body_start].to_owned();
         let is_copy = file.claims.is_some() && file.claims == file.disowned;
-        if is_copy && !undescribed(&new).is_empty() {
-            // The copy's stand-ins still name the original's blocks.
-            out.push_str(&markdown::render(&new).text);
+        if !is_copy && self.is_long(old.as_str().len() + new.as_str().len()) {
+            let question = Question::Patch { text: hash, from: base.body, to: body };
+            let Some(Worked::Text(patched)) = self.worked_out(page, &question) else {
+                let work = Patch { text: split.body.to_owned(), from: old, to: new };
+                return Ok(Some(beside::ask(page, question, work)));
+            };
+            out.push_str(&patched);
         } else {
-            out.push_str(&markdown::patch(split.body, &old, &new));
+            let [old, new] = [old, new].map(|body| body.blocks().map_err(|_| StoreError::Row("body")));
+            let (old, new) = (old?, new?);
+            if is_copy && !undescribed(&new).is_empty() {
+                // The copy's stand-ins still name the original's blocks.
+                out.push_str(&markdown::render(&new).text);
+            } else {
+                out.push_str(&markdown::patch(split.body, &old, &new));
+            }
         }
         let path = self.belongs(&node).unwrap_or_else(|| file.path.clone());
         let front_title = wanted_front_title(&file, &path, &node.remote.title);

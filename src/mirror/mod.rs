@@ -143,7 +143,8 @@ impl Mirror {
             | Effect::UpdatePage { .. }
             | Effect::TrashPage(_)
             | Effect::Board(_)
-            | Effect::Search(_) => {
+            | Effect::Search(_)
+            | Effect::Work(_) => {
                 Err(DiskError::Io(MirrorPath::root(), "this effect is not one for the disk".to_owned()))
             }
         }

@@ -5,9 +5,9 @@
 //! no longer holds.
 
 use super::{
-    BoardEffect, BoardReply, BodyJson, ContentHash, DiskError, DownloadError, Downloaded, Found, MirrorPath,
-    Page, PageId, PageMeta, Put, Search, ServiceError, Stamp, StorageEffect, StorageEvent, StorageReply,
-    StoredReply, Timestamp, Workspace, WorkspaceId,
+    BoardEffect, BoardReply, BodyJson, ContentHash, DiskError, DownloadError, Downloaded, Found, Job,
+    MirrorPath, Page, PageId, PageMeta, Put, Search, ServiceError, Stamp, StorageEffect, StorageEvent,
+    StorageReply, StoredReply, Timestamp, Worked, Workspace, WorkspaceId,
 };
 
 /// Names one effect from its issue to its answer; never reused within a run.
@@ -89,6 +89,9 @@ pub enum Effect {
 
     /// Anything about personal storage.
     Storage(StorageEffect),
+
+    /// Work something out; asked for only where [`crate::model::Job`]s are carried out.
+    Work(Job),
 }
 
 impl Effect {
@@ -175,6 +178,8 @@ pub enum Outcome {
     Disk(Result<DiskReply, DiskError>),
     /// A download.
     Download(Result<Downloaded, DownloadError>),
+    /// A job.
+    Work(Option<Worked>),
 }
 
 /// What the service answered.

@@ -23,6 +23,7 @@ pub(crate) mod tests;
 mod time;
 mod tools;
 mod trees;
+mod work;
 
 pub use block::{Blocks, BodyJson, DOCUMENTED, semantically_equal, undescribed};
 pub use board::{
@@ -59,3 +60,4 @@ pub use trees::{
     Agreed, Body, Intent, LastPush, LocalFile, Node, Parked, PollState, Presence, RemotePage, Sent,
     WorkspaceNode, folder_of,
 };
+pub use work::{Job, Work, Worked};

@@ -101,7 +101,8 @@ pub fn request_of(effect: &Effect) -> Option<WireRequest> {
         | Effect::WriteFile { .. }
         | Effect::Rename { .. }
         | Effect::TrashFile { .. }
-        | Effect::RemoveFolder(_) => None,
+        | Effect::RemoveFolder(_)
+        | Effect::Work(_) => None,
     }
 }
 

@@ -49,6 +49,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const SEEDS: u64 = 200;
 /// Steps of each.
 const STEPS: u64 = 60;
+/// Seeds of a plain `cargo test` with long work done beside; `ESPEJO_BESIDE=1` does it with those of the other run.
+const BESIDE: u64 = 40;
 /// Every such seed is played twice; `ESPEJO_TWICE=1` for each of them.
 const TWICE: u64 = 8;
 /// As many failing seeds are shown before a run of many stops; `ESPEJO_SHOWN` for another number.
@@ -57,6 +59,7 @@ const SHOWN: u64 = 5;
 /// The script of a seed; with `ESPEJO_ONLY=edit,app` only the steps of those (also `tree` and `fault`).
 fn drawn(seed: u64, steps: usize) -> Script {
     let mut script = Script::draw(seed, steps);
+    script.scene.beside = u32::from(number("ESPEJO_BESIDE") == Some(1));
     if let Ok(only) = std::env::var("ESPEJO_ONLY") {
         script.steps.retain(|step| only.split(',').any(|who| step.act.who() == who));
     }
@@ -134,6 +137,19 @@ fn every_seed_keeps_the_promises() {
         writeln!(report, "\nseed {seed}, shrunk: {}\n\n{tail}\n\n{smallest}", again.failure).unwrap();
     }
     assert!(failed.is_empty(), "{report}");
+}
+
+/// As [`every_seed_keeps_the_promises`], where each text is worked out beside the engine and the world goes on meanwhile.
+#[test]
+fn what_is_worked_out_beside_keeps_the_promises() {
+    for seed in 0..BESIDE {
+        let mut script = drawn(seed, 60);
+        script.scene.beside = 1;
+        if let Err(broken) = play(&script, false) {
+            let tail = broken.tail.join("\n");
+            panic!("seed {seed}, step {}: {}\n{tail}\n{script}", broken.step, broken.failure);
+        }
+    }
 }
 
 /// Plays one seed aloud, or a script from a file named by `ESPEJO_SCRIPT`.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use espejo::engine::{Engine, Summary};
 use espejo::model::{
     DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request, RootState,
-    ServiceReply, Settings, Timestamp,
+    Settings, Timestamp,
 };
 use espejo::plan::ignore::is_ignored;
 use espejo::store::Store;
@@ -23,7 +23,7 @@ use crate::luck::Luck;
 use crate::quiet;
 use crate::script::Scene;
 use crate::service::{Service, Weather};
-use crate::trace::Trace;
+use crate::trace::{Trace, brief_outcome};
 use crate::users::Deed;
 use crate::words::{Ledger, Word, words_in};
 
@@ -337,8 +337,9 @@ impl Run {
     fn wakes_for_hints(&self, now: Timestamp) -> Result<(), Failure> {
         let Some(engine) = self.engine.as_ref().filter(|_| self.hinted == Some(now)) else { return Ok(()) };
         let settled = now.plus_ms(PageSettings::default().settle_ms);
-        // What comes back from the disk is acted upon when it is there.
-        let on_its_way = |due: &Due| matches!(due, Due::Answer { outcome: Outcome::Disk(_), .. });
+        // What comes back from the disk is acted upon when it is there; long work has its turn in the same line.
+        let on_its_way =
+            |due: &Due| matches!(due, Due::Answer { outcome: Outcome::Disk(_) | Outcome::Work(_), .. });
         let looks = !self.disk.is_empty() || self.queue.values().any(on_its_way);
         // A root that is not there is looked for at its own pace.
         let looks = looks || self.folder.root != RootState::Ready;
@@ -372,6 +373,10 @@ impl Run {
                 if self.luck.chance(5) { self.luck.between(0, 900) } else { self.luck.between(2, 120) };
             let asked_ms = self.now_ms;
             self.later(travel, Due::Arrive { life, id, effect, asked_ms });
+        } else if let Effect::Work(job) = &effect {
+            let outcome = Outcome::Work(job.run());
+            let takes = self.luck.between(0, 3_000);
+            self.later(takes, Due::Answer { life, id, outcome, looked: None, asked: None });
         } else {
             self.disk.push_back((id, Job::begin(effect)));
             if self.disk.len() == 1 {
@@ -495,8 +500,12 @@ impl Run {
             self.checks.fates.leapt(&mut self.ledger);
         }
         self.engine_ms = self.clock_ms;
-        let engine = Engine::open(store, settings, self.luck.bytes(), self.engine_now())
+        let mut engine = Engine::open(store, settings, self.luck.bytes(), self.engine_now())
             .map_err(|error| stopped("open", &error))?;
+        if self.scene.beside == 1 {
+            // However short a text is.
+            engine.work_beside(0);
+        }
         self.engine = Some(engine);
         self.listen()?;
         self.pump()
@@ -543,6 +552,7 @@ impl Run {
             Effect::RemoveFolder(path) => format!("remove folder {path}"),
             Effect::ListWorkspaces => "list workspaces".to_owned(),
             Effect::Storage(effect) => effect.name().to_owned(),
+            Effect::Work(_) => "work".to_owned(),
         }
     }
 }
@@ -550,42 +560,6 @@ impl Run {
 /// Words on one line.
 pub(crate) fn listed(words: &[Word]) -> String {
     words.iter().map(Word::to_string).collect::<Vec<_>>().join(" ")
-}
-
-fn brief_outcome(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Service(Ok(ServiceReply::Pages { pages, skipped, .. })) => {
-            format!("lists {} pages, {} skipped", pages.len(), skipped.len())
-        }
-        Outcome::Service(Ok(ServiceReply::PagesAsKnown)) => "lists what it listed before".to_owned(),
-        Outcome::Service(Ok(ServiceReply::Page(page))) => {
-            format!("shows {:?} [{}]", page.meta.title, listed(&blocks::all_words(&page.content)))
-        }
-        Outcome::Service(Ok(ServiceReply::Meta(meta))) => format!("gives {:?} {}", meta.title, meta.id),
-        Outcome::Service(Ok(ServiceReply::Workspaces(all))) => format!("lists {} workspaces", all.len()),
-        Outcome::Service(Ok(ServiceReply::Trashed)) => "trashed".to_owned(),
-        Outcome::Service(Ok(ServiceReply::Board(reply))) => format!("{reply:?}"),
-        Outcome::Service(Ok(ServiceReply::Found(found))) => format!("finds {}", found.hits.len()),
-        Outcome::Service(Err(error)) => format!("fails: {error}"),
-        Outcome::Disk(Ok(DiskReply::Scan(scan))) => {
-            format!(
-                "scans {:?}: {} entries, {} unreadable",
-                scan.root,
-                scan.entries.len(),
-                scan.unreadable.len()
-            )
-        }
-        Outcome::Disk(Ok(DiskReply::File(look))) => {
-            format!("reads {} [{}]", look.path, listed(&words_in(&look.bytes)))
-        }
-        Outcome::Disk(Ok(DiskReply::Written(_))) => "written".to_owned(),
-        Outcome::Disk(Ok(DiskReply::Finished)) => "finished".to_owned(),
-        Outcome::Disk(Err(error)) => format!("fails: {error}"),
-        // Storage is switched off here: it has its own tests.
-        Outcome::Service(Ok(ServiceReply::Storage(_)))
-        | Outcome::Disk(Ok(DiskReply::Storage(_)))
-        | Outcome::Download(_) => "storage".to_owned(),
-    }
 }
 
 /// The engine gave up.

@@ -276,10 +276,12 @@ pub(crate) struct Scene {
     pub(crate) rest_ms: u32,
     /// 1 when the end asks for a full pass; 0 leaves the engine to its own pace.
     pub(crate) pass: u32,
+    /// 1 when what a text stands for, and the text of a page, is worked out beside the engine.
+    pub(crate) beside: u32,
 }
 
 impl Scene {
-    const KEYS: [&str; 11] = [
+    const KEYS: [&str; 12] = [
         "seed",
         "pages",
         "budget",
@@ -291,9 +293,10 @@ impl Scene {
         "recreate",
         "rest_ms",
         "pass",
+        "beside",
     ];
 
-    fn values(&self) -> [u64; 11] {
+    fn values(&self) -> [u64; 12] {
         [
             self.seed,
             u64::from(self.pages),
@@ -306,6 +309,7 @@ impl Scene {
             u64::from(self.recreate),
             u64::from(self.rest_ms),
             u64::from(self.pass),
+            u64::from(self.beside),
         ]
     }
 
@@ -328,6 +332,7 @@ impl Scene {
             recreate: *luck.pick(&[0, 0, 1]),
             rest_ms: *luck.pick(&[0, 500, 30_000, 120_000, 120_000]),
             pass: *luck.pick(&[0, 1, 1]),
+            beside: 0,
         }
     }
 }
@@ -424,7 +429,9 @@ impl FromStr for Script {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let head = lines.next().ok_or("an empty script")?;
-        let mut values = [None; 11];
+        let mut values = [None; 12];
+        // Older scripts do not say it.
+        values[11] = Some(0);
         for pair in head.split_whitespace() {
             let (key, value) = pair.split_once('=').ok_or_else(|| format!("no value: {pair:?}"))?;
             let place = Scene::KEYS
@@ -450,6 +457,7 @@ impl FromStr for Script {
             recreate: small("recreate")?,
             rest_ms: small("rest_ms")?,
             pass: small("pass")?,
+            beside: small("beside")?,
         };
         Ok(Self { scene, steps: lines.map(str::parse).collect::<Result<_, _>>()? })
     }

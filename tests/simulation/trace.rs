@@ -3,6 +3,12 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use espejo::model::{DiskReply, Outcome, ServiceReply};
+
+use crate::blocks::all_words;
+use crate::run::listed;
+use crate::words::words_in;
+
 /// The record of a run.
 #[derive(Debug)]
 pub(crate) struct Trace {
@@ -79,4 +85,42 @@ fn keep(lines: &mut VecDeque<(u64, String)>, line: (u64, String), most: usize) {
         lines.pop_front();
     }
     lines.push_back(line);
+}
+
+/// An outcome in a few words.
+pub(crate) fn brief_outcome(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Service(Ok(ServiceReply::Pages { pages, skipped, .. })) => {
+            format!("lists {} pages, {} skipped", pages.len(), skipped.len())
+        }
+        Outcome::Service(Ok(ServiceReply::PagesAsKnown)) => "lists what it listed before".to_owned(),
+        Outcome::Service(Ok(ServiceReply::Page(page))) => {
+            format!("shows {:?} [{}]", page.meta.title, listed(&all_words(&page.content)))
+        }
+        Outcome::Service(Ok(ServiceReply::Meta(meta))) => format!("gives {:?} {}", meta.title, meta.id),
+        Outcome::Service(Ok(ServiceReply::Workspaces(all))) => format!("lists {} workspaces", all.len()),
+        Outcome::Service(Ok(ServiceReply::Trashed)) => "trashed".to_owned(),
+        Outcome::Service(Ok(ServiceReply::Board(reply))) => format!("{reply:?}"),
+        Outcome::Service(Ok(ServiceReply::Found(found))) => format!("finds {}", found.hits.len()),
+        Outcome::Service(Err(error)) => format!("fails: {error}"),
+        Outcome::Disk(Ok(DiskReply::Scan(scan))) => {
+            format!(
+                "scans {:?}: {} entries, {} unreadable",
+                scan.root,
+                scan.entries.len(),
+                scan.unreadable.len()
+            )
+        }
+        Outcome::Disk(Ok(DiskReply::File(look))) => {
+            format!("reads {} [{}]", look.path, listed(&words_in(&look.bytes)))
+        }
+        Outcome::Disk(Ok(DiskReply::Written(_))) => "written".to_owned(),
+        Outcome::Disk(Ok(DiskReply::Finished)) => "finished".to_owned(),
+        Outcome::Disk(Err(error)) => format!("fails: {error}"),
+        // Storage is switched off here: it has its own tests.
+        Outcome::Service(Ok(ServiceReply::Storage(_)))
+        | Outcome::Disk(Ok(DiskReply::Storage(_)))
+        | Outcome::Download(_) => "storage".to_owned(),
+        Outcome::Work(_) => "worked out".to_owned(),
+    }
 }

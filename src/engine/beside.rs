@@ -1,0 +1,135 @@
+//! Long work beside the engine: a page of thousands of blocks is read and printed while others have their turn.
+//!
+//! Nothing waits for it by name. Whoever lacks an answer has the question worked out, and is decided on anew when it is
+//! there; an answer is good for exactly what was asked, by its hashes, so that whatever changes meanwhile cannot be
+//! given a stale one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Engine;
+use super::flight::Purpose;
+use super::ids::Ids;
+use crate::markdown::{self, Allowed};
+use crate::model::{Blocks, BodyJson, ContentHash, Effect, Job, PageId, Work, Worked, undescribed};
+use crate::store::StoreError;
+
+/// What is worked out for a page.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Question {
+    /// What a file's text stands for, given what it stood for before.
+    Reading { text: ContentHash, before: ContentHash },
+    /// The text for a body.
+    Printing { body: ContentHash },
+    /// The text that stands for `to`, made of one that stands for `from`.
+    Patch { text: ContentHash, from: ContentHash, to: ContentHash },
+}
+
+/// What is worked out beside the engine.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// From how many bytes of JSON on; `None` when nobody carries jobs out.
+    from: Option<usize>,
+    /// What was worked out and not used yet.
+    found: BTreeMap<PageId, (Question, Worked)>,
+}
+
+impl Engine {
+    /// Has what concerns bodies from so many bytes of JSON on worked out beside: whoever drives the engine carries
+    /// [`Effect::Work`] out.
+    pub fn work_beside(&mut self, from: usize) {
+        self.beside.from = Some(from);
+    }
+
+    pub(super) fn is_long(&self, json: usize) -> bool {
+        self.beside.from.is_some_and(|from| json >= from)
+    }
+
+    /// The answer to a question, once.
+    pub(super) fn worked_out(&mut self, page: &PageId, question: &Question) -> Option<Worked> {
+        let (asked, worked) = self.beside.found.remove(page)?;
+        (asked == *question).then_some(worked)
+    }
+
+    /// The answer of a job: its page is decided on anew.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a body that is kept cannot be read.
+    pub(super) fn worked(
+        &mut self,
+        page: PageId,
+        question: Question,
+        worked: Option<Worked>,
+    ) -> Result<(), StoreError> {
+        let Some(worked) = worked else { return Err(StoreError::Row("page's body")) };
+        if let Question::Reading { .. } = question
+            && self.ready.is_none()
+            && let Some(path) = self.trees.pages.get(&page).and_then(|node| node.file.clone())
+        {
+            // Before other files are read: what each stands for would be held for long.
+            self.ready = Some((Effect::ReadFile(path.clone()), Purpose::Read { path }));
+        }
+        self.wake(&page);
+        self.beside.found.insert(page, (question, worked));
+        Ok(())
+    }
+
+    /// Nothing is left to do: what nobody came for is of no use.
+    pub(super) fn forget_worked(&mut self) {
+        if self.flights.is_empty() && self.ready.is_none() {
+            self.beside.found.clear();
+        }
+    }
+}
+
+/// The effect that has a question worked out.
+pub(super) fn ask(page: &PageId, question: Question, work: impl Work + 'static) -> (Effect, Purpose) {
+    (Effect::Work(Job::new(work)), Purpose::Work { page: page.clone(), question })
+}
+
+/// See [`Question::Reading`].
+#[derive(Debug)]
+pub(super) struct Reading {
+    pub(super) text: String,
+    pub(super) before: BodyJson,
+    /// What stand-ins of the text stand for, of this page or another.
+    pub(super) stand_ins: Blocks,
+    pub(super) allowed: Allowed,
+    pub(super) ids: Ids,
+}
+
+impl Work for Reading {
+    fn run(&self) -> Option<Worked> {
+        let mut before = self.before.blocks().ok()?;
+        let own: BTreeSet<String> = undescribed(&before).into_iter().map(|(id, _)| id.to_owned()).collect();
+        let is_own = |block: &serde_json::Value| block["id"].as_str().is_some_and(|id| own.contains(id));
+        before.extend(self.stand_ins.iter().filter(|block| !is_own(block)).cloned());
+        let mut ids = self.ids.clone();
+        let blocks = markdown::parse_taking(&self.text, before, &self.allowed, &mut || ids.next());
+        Some(Worked::Body(BodyJson::of(&blocks)))
+    }
+}
+
+/// See [`Question::Printing`].
+#[derive(Debug)]
+pub(super) struct Printing(pub(super) BodyJson);
+
+impl Work for Printing {
+    fn run(&self) -> Option<Worked> {
+        Some(Worked::Text(markdown::render(&self.0.blocks().ok()?).text))
+    }
+}
+
+/// See [`Question::Patch`].
+#[derive(Debug)]
+pub(super) struct Patch {
+    pub(super) text: String,
+    pub(super) from: BodyJson,
+    pub(super) to: BodyJson,
+}
+
+impl Work for Patch {
+    fn run(&self) -> Option<Worked> {
+        let (from, to) = (self.from.blocks().ok()?, self.to.blocks().ok()?);
+        Some(Worked::Text(markdown::patch(&self.text, &from, &to)))
+    }
+}
