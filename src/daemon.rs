@@ -21,7 +21,9 @@ use under_way::UnderWay;
 use crate::engine::{Engine, Happening};
 use crate::mirror::Mirror;
 use crate::mirror::watch::Watcher;
-use crate::model::{Effect, EffectId, Event, Found, MirrorPath, Outcome, Request, StorageEffect, Timestamp};
+use crate::model::{
+    Effect, EffectId, Event, Found, LONG_BODY, MirrorPath, Outcome, Request, StorageEffect, Timestamp,
+};
 use crate::service::{Client, Downloader};
 use crate::store::StoreError;
 
@@ -33,8 +35,6 @@ const WATCH_CHECK: Duration = Duration::from_secs(10);
 const TRASH_CHECK: Duration = Duration::from_secs(3_600);
 /// A turn of the loop that takes longer keeps everything else waiting, and is told of.
 const LONG_TURN: Duration = Duration::from_millis(50);
-/// A body of so many bytes takes some ten milliseconds to read.
-const LONG_BODY: usize = 1 << 19;
 /// How often somebody who waits for a pass is told how far it is.
 const NEWS_EVERY_MS: i64 = 100;
 const DAY_MS: i64 = 86_400_000;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Body, ContentHash};
+use super::{Body, ContentHash, parts};
 
 /// A page's content, or the children of a block: an array of blocks (API document, "Block").
 pub type Blocks = Vec<Value>;
@@ -18,14 +18,16 @@ pub type Blocks = Vec<Value>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BodyJson {
     hash: ContentHash,
-    json: Arc<str>,
+    // Not an `Arc<str>`: megabytes would be copied.
+    json: Arc<String>,
 }
 
 impl BodyJson {
     /// The content of these blocks.
     #[must_use]
     pub fn of(blocks: &[Value]) -> Self {
-        let json = Body::json(blocks);
+        let mut json = Body::json(blocks);
+        json.shrink_to_fit();
         Self { hash: ContentHash::of(json.as_bytes()), json: json.into() }
     }
 
@@ -52,8 +54,50 @@ impl BodyJson {
     /// # Errors
     /// What is wrong with the JSON, if it was not printed by [`BodyJson::of`] or [`Body::json`].
     pub fn blocks(&self) -> serde_json::Result<Blocks> {
-        serde_json::from_str(&self.json)
+        match read_closely(self.json.as_bytes()) {
+            Some(blocks) => Ok(blocks),
+            None => serde_json::from_str(&self.json),
+        }
     }
+}
+
+/// A content of so many bytes of JSON takes some ten milliseconds to read, and as many megabytes: it is handled with care.
+pub const LONG_BODY: usize = 1 << 19;
+/// Nested deeper than this, `serde_json` may refuse the whole where it reads the parts.
+const DEEP: usize = 100;
+
+/// The blocks of a long content without the room that maps and lists are given to grow, which is a third of them; block
+/// by block, so that it is not taken even for a moment. `None` when it is short, or unusual in any way.
+#[must_use]
+pub fn read_closely(json: &[u8]) -> Option<Blocks> {
+    if json.len() < LONG_BODY {
+        return None;
+    }
+    let block = |part| pack(serde_json::from_slice(part).ok()?, DEEP);
+    parts::elements(json)?.ok()?.into_iter().map(block).collect()
+}
+
+/// The same value, in no more memory than it takes.
+fn pack(value: Value, deep: usize) -> Option<Value> {
+    let deep = deep.checked_sub(1)?;
+    Some(match value {
+        // The size is known before: each is given that much.
+        Value::Array(items) => {
+            let mut packed = Vec::with_capacity(items.len());
+            for item in items {
+                packed.push(pack(item, deep)?);
+            }
+            Value::Array(packed)
+        }
+        Value::Object(map) => {
+            let mut packed = serde_json::Map::with_capacity(map.len());
+            for (key, value) in map {
+                packed.insert(key, pack(value, deep)?);
+            }
+            Value::Object(packed)
+        }
+        other => other,
+    })
 }
 
 /// Whether two contents mean the same to the editor: key order aside, everything else alike.
@@ -89,4 +133,36 @@ pub fn undescribed(blocks: &[Value]) -> Vec<(&str, &Value)> {
         left.extend(block.get("children").and_then(Value::as_array).into_iter().flatten().rev());
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_content_reads_as_any_other() {
+        let block = r#"{"z":1.0,"id":"b\u00e9","n":-0.00e5,"props":{"b":[],"a":null},"content":[{"text":"ñ]","styles":{}}],"children":[{"id":"c"}]}"#;
+        let json = format!("[{}]", vec![block; LONG_BODY / block.len() + 1].join(","));
+        let blocks: Blocks = serde_json::from_str(&json).unwrap();
+        let closely = read_closely(json.as_bytes()).unwrap();
+        assert_eq!(Body::json(&closely), Body::json(&blocks));
+        assert_eq!(BodyJson::of(&blocks).blocks().unwrap(), blocks);
+    }
+
+    #[test]
+    fn what_is_short_deep_or_broken_is_left_to_the_usual_reader() {
+        let long = |item: &str| format!("[{item},\"{}\"]", "a".repeat(LONG_BODY));
+        assert!(read_closely(long("1").as_bytes()).is_some());
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(read_closely(long(&nested(DEEP)).as_bytes()).is_some());
+        for json in [
+            "[]".to_owned(),
+            long(&nested(DEEP + 1)),
+            long("tru"),
+            long("{}") + "]",
+            format!("{{\"a\":{}}}", long("1")),
+        ] {
+            assert_eq!(read_closely(json.as_bytes()), None);
+        }
+    }
 }

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::text::words;
 use crate::model::{
-    ContentHash, Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace, WorkspaceId, parts,
+    Blocks, ContentHash, LONG_BODY, Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace,
+    WorkspaceId, parts, read_closely,
 };
 
 /// Why a thing cannot be used, as the end of a sentence that begins with the thing.
@@ -71,6 +72,9 @@ pub(super) fn page(data: &[u8], id: &PageId) -> Result<Page, ServiceError> {
             "has a key that espejo cannot keep as it is ($serde_json::private::Number)".to_owned(),
         ));
     }
+    if let Some((map, content)) = long_page(data) {
+        return page_of(map, content, id).map_err(complain);
+    }
     let mut map = object(data).map_err(complain)?;
     let content = match map.shift_remove("content") {
         Some(Value::Array(blocks)) => blocks,
@@ -79,14 +83,45 @@ pub(super) fn page(data: &[u8], id: &PageId) -> Result<Page, ServiceError> {
         }
         None => return Err(complain("came without its content".to_owned())),
     };
+    page_of(map, content, id).map_err(complain)
+}
+
+/// A page whose content is long, and what else it has; `None` when it is read like any other.
+fn long_page(data: &[u8]) -> Option<(Map<String, Value>, Blocks)> {
+    let (map, content) = long_object(data)?;
+    Some((map, read_closely(content?)?))
+}
+
+/// An object, and the bytes of its content, if it has one.
+type Contained<'a> = (Map<String, Value>, Option<&'a [u8]>);
+
+/// The members of a long answer, and its content, which is not read.
+fn long_object(data: &[u8]) -> Option<Contained<'_>> {
+    if data.len() < LONG_BODY {
+        return None;
+    }
+    let mut content = None;
+    let mut map = Map::new();
+    for (key, part) in parts::members(data)?.ok()? {
+        if key == "content" {
+            content = Some(part);
+        } else {
+            map.insert(key, serde_json::from_slice(part).ok()?);
+        }
+    }
+    Some((map, content))
+}
+
+fn page_of(mut map: Map<String, Value>, content: Blocks, id: &PageId) -> Result<Page, Why> {
     let nevera = map.shift_remove("nevera").filter(|nevera| !nevera.is_null());
-    let meta = meta(&map).and_then(|meta| same(meta, id)).map_err(complain)?;
+    let meta = meta(&map).and_then(|meta| same(meta, id))?;
     Ok(Page::new(meta, content, nevera))
 }
 
 /// To `PATCH /pages/:id`.
 pub(super) fn updated(data: &[u8], id: &PageId) -> Result<PageMeta, ServiceError> {
-    object(data)
+    long_object(data)
+        .map_or_else(|| object(data), |(map, _)| Ok(map))
         .and_then(|map| meta(&map))
         .and_then(|meta| same(meta, id))
         .map_err(|why| garbled(format!("the updated page {id} {why}")))

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{BodyJson, ContentHash, Next, Page, PageId, PageMeta, Rest, Workspace, WorkspaceId};
+use crate::model::{
+    BodyJson, ContentHash, LONG_BODY, Next, Page, PageId, PageMeta, Rest, Workspace, WorkspaceId,
+};
 
 const PAGE: &str = "00000000-0000-4000-8000-000000000001";
 const SPACE: &str = "00000000-0000-4000-8000-00000000000a";
@@ -450,4 +452,32 @@ fn messages_stay_short() {
     assert_eq!(message.chars().count(), 301);
     let Err(error) = read(&fetch(), 200, &"x".repeat(100_000)) else { panic!() };
     assert!(error.to_string().chars().count() < 300, "{error}");
+}
+
+#[test]
+fn a_long_page_is_read_like_any_other() {
+    let block = r#"{"zeta":1.0,"id":"b","content":[{"text":"words"}]}"#;
+    let content = format!("[{}]", vec![block; LONG_BODY / block.len() + 1].join(","));
+    let body = |content: &str, title: &str| {
+        let others = format!(r#""id":"{PAGE}","workspace_id":"{SPACE}","title":{title},"nevera":{{"a":1}}"#);
+        format!(r#"{{"data":{{"content":{content},{others}}}}}"#)
+    };
+    let Ok(ServiceReply::Page(long)) = read(&fetch(), 200, &body(&content, "\"T\"")) else {
+        panic!("no page")
+    };
+    let short = format!("[{block}]");
+    let Ok(ServiceReply::Page(short)) = read(&fetch(), 200, &body(&short, "\"T\"")) else {
+        panic!("no page")
+    };
+    assert_eq!((&long.meta, &long.nevera), (&short.meta, &short.nevera));
+    assert_eq!(long.json.as_str(), content);
+    assert_eq!(long.content[7], short.content[0]);
+    let updated = read(&update(), 200, &body(&content, "\"T\""));
+    assert_eq!(updated, Ok(ServiceReply::Meta(long.meta)));
+    // Long or not, the complaint is the same.
+    let wrong = |content: &str| read(&fetch(), 200, &body(content, "7")).unwrap_err().to_string();
+    assert_eq!(wrong(&content), wrong("[]"));
+    let no_list = format!(r#"{{"a":"{}"}}"#, "a".repeat(LONG_BODY));
+    let no_list = read(&fetch(), 200, &body(&no_list, "\"T\"")).unwrap_err().to_string();
+    assert!(no_list.contains("where its content should be an array"), "{no_list}");
 }
