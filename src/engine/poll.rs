@@ -98,6 +98,18 @@ pub(super) fn next_check(now: Timestamp) -> Timestamp {
     now.plus_ms(5_000)
 }
 
+/// Before this moment a target in this state is not worth a look, unless the schedule is eager; [`next`] says whether it is
+/// then.
+pub(super) fn due(poll: &PollState) -> Timestamp {
+    // Its life is at least as long ago as it was at the last look, and what is longer ago counts for less.
+    let age = poll.last.since_ms(poll.life).max(0) as f64 / 1_000.0;
+    let scored = (PRICE * (age + 600.0).sqrt() / (1.0 + poll.changes)).sqrt();
+    // A millisecond early, as numbers are rounded.
+    let scored = (scored * 1_000.0) as i64 - 1;
+    let hot = if poll.gap_ms > 0 { poll.gap_ms } else { i64::MAX };
+    poll.last.plus_ms(scored.min(hot).min(OLD_ENOUGH_MS))
+}
+
 /// What a look at a target that was left in this state is worth.
 #[must_use]
 pub fn score(poll: &PollState, now: Timestamp) -> f64 {

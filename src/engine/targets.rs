@@ -38,12 +38,24 @@ impl Engine {
             return None;
         }
         let (eager, every_ms) = (self.settings.eager, self.pace.background_every_ms());
+        // This is asked after each event, mostly when no page is worth a look.
+        let any_page = eager || self.now >= self.trees.due;
         // One walk says what each of the slots would get, and whether half the looks will do: where nothing has moved for
         // hours.
-        let survey = Survey::of(self.targets(), self.now);
-        let is_quiet = !eager && survey.rests(every_ms);
+        let survey = Survey::of(self.targets(any_page), self.now);
+        debug_assert!(
+            any_page
+                || (0..4).all(|slot| poll::next(self.targets(true), slot, false, self.now).is_none()
+                    || survey.choose(slot, false).is_some()),
+            "a page was due"
+        );
+        let is_quiet = any_page.then(|| !eager && survey.rests(every_ms));
         let by_slot = [0, 1, 2, 3].map(|slot| survey.choose(slot, eager).map(Target::look));
+        if any_page && by_slot.iter().all(Option::is_none) {
+            self.trees.find_due();
+        }
         let (effect, purpose) = self.next_slot(by_slot)?;
+        let is_quiet = is_quiet.unwrap_or_else(|| Survey::of(self.targets(true), self.now).rests(every_ms));
         self.pace.rest(is_quiet);
         if let Purpose::Storage(task) = &purpose {
             self.storage.is_sent(task.clone());
@@ -75,8 +87,8 @@ impl Engine {
         Target::Page(page).look()
     }
 
-    /// All that may be looked at now.
-    fn targets(&self) -> impl Iterator<Item = (Target<'_>, &PollState)> {
+    /// All that may be looked at now, or all but the pages.
+    fn targets(&self, with_pages: bool) -> impl Iterator<Item = (Target<'_>, &PollState)> {
         // The few that may not be, once for all pages: as in `may_be_looked_at`.
         let busy = self.flights.values().filter_map(|flight| flight.purpose.page());
         let ready = self.ready.iter().filter_map(|(_, purpose)| purpose.page());
@@ -84,8 +96,9 @@ impl Engine {
         let moments = waits.then_some(&self.moments).into_iter().flatten();
         let put_off = moments.filter(|(_, moment)| moment.retry_at > self.now);
         let away: BTreeSet<&PageId> = busy.chain(ready).chain(put_off.map(|(id, _)| id)).collect();
-        let pages = self.polled().filter(move |node| !away.contains(&node.id));
+        let pages = with_pages.then(|| self.polled()).into_iter().flatten();
         pages
+            .filter(move |node| !away.contains(&node.id))
             .map(|node| (Target::Page(&node.id), &node.poll))
             .chain(self.canvas_targets().map(|(canvas, poll)| (Target::Canvas(canvas), poll)))
             .chain(self.storage_targets().map(|(folder, poll)| (Target::Folder(folder), poll)))

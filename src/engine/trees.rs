@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::Engine;
 use super::tally::Tally;
+use super::{Engine, poll};
 use crate::model::{
     LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, WorkspaceNode, folder_of,
 };
@@ -27,6 +27,8 @@ pub(super) struct Trees {
     unsaved: Unsaved,
     /// What is asked of all pages and files.
     pub(super) tally: Tally,
+    /// Before this moment no page is worth a look of the schedule, unless it is eager.
+    pub(super) due: Timestamp,
     /// Counts what a list of pages could gainsay: whatever was changed of a page that such a list tells.
     pub(super) told: u64,
     /// The service's tree: children by parent.
@@ -75,6 +77,18 @@ impl Trees {
         self.pages.insert(node.id.clone(), node);
     }
 
+    fn follow_due(&mut self, node: &Node) {
+        if node.remote.presence.is_shown() {
+            self.due = self.due.min(poll::due(&node.poll));
+        }
+    }
+
+    /// Finds anew when a page may next be worth a look: those whose time it was have had one, or may not have one now.
+    pub(super) fn find_due(&mut self) {
+        let shown = self.pages.values().filter(|node| node.remote.presence.is_shown());
+        self.due = shown.map(|node| poll::due(&node.poll)).min().unwrap_or(Timestamp(i64::MAX));
+    }
+
     /// Changes the place of a page among its siblings, which no index here knows of.
     pub(super) fn set_position(&mut self, id: &PageId, position: f64) {
         let Some(node) = self.pages.get_mut(id) else { return };
@@ -89,6 +103,7 @@ impl Trees {
         let key = (node.workspace.clone(), node.remote.parent.clone());
         self.children.entry(key).or_default().insert(node.id.clone());
         self.tally.add(node);
+        self.follow_due(node);
         for folder in agreed_folders(node) {
             self.agreed_folders.insert(folder, node.id.clone());
         }
