@@ -61,6 +61,11 @@ impl Engine {
 
     /// Pages whose bodies have never been seen: those in a folder that somebody has listed first, then shallow ones.
     fn unseen(&self) -> Vec<PageId> {
+        // Asked after each event while somebody looks into a folder, mostly when all are seen.
+        let mut shares = self.live_workspaces().into_iter().map(|workspace| self.trees.tally.of(workspace));
+        if shares.all(|share| share.shown == share.looked) {
+            return Vec::new();
+        }
         let mut pages: Vec<((bool, usize), &Node)> = self
             .polled()
             .filter(|node| node.remote.body.is_none())

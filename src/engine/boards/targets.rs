@@ -154,20 +154,23 @@ impl Engine {
     }
 
     fn polled_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
-        self.boards
-            .canvases
-            .values()
-            .filter(|node| node.presence == Presence::Listed && self.is_canvas_live(node))
+        self.boards.canvases.values().filter(|node| self.is_polled_canvas(node))
+    }
+
+    fn is_polled_canvas(&self, node: &CanvasNode) -> bool {
+        node.presence == Presence::Listed && self.is_canvas_live(node)
     }
 
     /// Looks that are still to be made: first ones, and those of a pass.
     pub(super) fn canvases_left(&self) -> usize {
         let left = |node: &&CanvasNode| node.remote.is_none() || self.pass_wants_canvas(&node.id);
-        self.polled_canvases().filter(left).count()
+        self.boards.canvases.values().filter(left).filter(|node| self.is_polled_canvas(node)).count()
     }
 
     fn pass_wants_canvas(&self, canvas: &CanvasId) -> bool {
-        self.precedes_pass(self.boards.moments.get(canvas).map_or(0, |moment| moment.looked))
+        // Asked of each canvas after each event, mostly without a pass.
+        self.full_pass.is_some()
+            && self.precedes_pass(self.boards.moments.get(canvas).map_or(0, |moment| moment.looked))
     }
 
     /// A pass over everything begins: every list is due.

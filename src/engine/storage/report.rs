@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::local::Local;
-use super::{Rests, Storage};
+use super::{Moment, Rests, Storage};
 use crate::model::{FileNode, MirrorPath, Seen, StorageMode, Timestamp};
 use crate::plan::filenames;
 
@@ -242,8 +242,11 @@ impl Storage {
                 );
             }
         }
-        for node in self.files.values() {
-            self.need_of(node, tell);
+        for (id, moment) in &self.moments {
+            let is_quiet = moment.trouble.is_none() && !moment.hidden && moment.local != Local::Odd;
+            if !is_quiet && let Some(node) = self.files.get(id) {
+                self.need_of(node, moment, tell);
+            }
         }
         let renamed = self.refused_under_a_new_name();
         for (path, candidate) in &self.candidates {
@@ -267,12 +270,7 @@ impl Storage {
         }
     }
 
-    fn need_of(&self, node: &FileNode, tell: &mut dyn FnMut(&str, &str, &str)) {
-        let Some(moment) = self.moments.get(&node.remote.id) else { return };
-        let quiet = moment.trouble.is_none() && !moment.hidden && moment.local != Local::Odd;
-        if quiet {
-            return;
-        }
+    fn need_of(&self, node: &FileNode, moment: &Moment, tell: &mut dyn FnMut(&str, &str, &str)) {
         let path = node.base.as_ref().map(|base| base.path.clone()).or_else(|| self.wanted_file(node));
         let shown = path.as_ref().map_or(node.remote.filename.as_str(), MirrorPath::as_str);
         if let Some(why) = &moment.trouble {
