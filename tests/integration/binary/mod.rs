@@ -12,6 +12,7 @@ mod edits;
 mod export;
 mod guards;
 mod kills;
+mod long;
 mod machines;
 mod passes;
 mod past;
