@@ -219,7 +219,8 @@ impl Engine {
     pub(super) fn scan_done(&mut self, flight: &Flight, scan: Scan) -> Result<(), StoreError> {
         self.watch.scan_due = self.now.plus_ms(SCAN_EVERY_MS);
         self.watch.hinted_since = None;
-        if self.watch.asked > flight.sent_at {
+        // In the same millisecond too: the hint may have come after the scan had left.
+        if self.watch.asked >= flight.sent_at {
             self.watch.scan_due = self.now.plus_ms(self.settings.pages.settle_ms);
         }
         if scan.root != RootState::Ready {
