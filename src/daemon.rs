@@ -320,7 +320,10 @@ impl Daemon {
             let order = download::Order { id, link, part, size };
             under_way.spawn(async move { (id, Outcome::Download(download::fetch(tools, order).await)) });
         } else if let Effect::Work(job) = effect {
-            under_way.spawn_blocking(move || (id, Outcome::Work(job.run())));
+            // Whoever asked works it out in its own place then, where a failure ends the run.
+            let run =
+                move || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run())).ok().flatten();
+            under_way.spawn_blocking(move || (id, Outcome::Work(run())));
         } else if effect.is_request() {
             let client = Arc::clone(&self.client);
             under_way.spawn(async move { (id, Outcome::Service(client.perform(&effect).await)) });

@@ -11,7 +11,6 @@ use super::flight::Purpose;
 use super::ids::Ids;
 use crate::markdown::{self, Allowed};
 use crate::model::{Blocks, BodyJson, ContentHash, Effect, Job, PageId, Work, Worked, undescribed};
-use crate::store::StoreError;
 
 /// What is worked out for a page.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +29,7 @@ pub(super) struct Beside {
     /// From how many bytes of JSON on; `None` when nobody carries jobs out.
     from: Option<usize>,
     /// What was worked out and not used yet.
-    found: BTreeMap<PageId, (Question, Worked)>,
+    found: BTreeMap<PageId, (Question, Option<Worked>)>,
 }
 
 impl Engine {
@@ -44,40 +43,37 @@ impl Engine {
         self.beside.from.is_some_and(|from| json >= from)
     }
 
-    /// The answer to a question, once.
-    pub(super) fn worked_out(&mut self, page: &PageId, question: &Question) -> Option<Worked> {
+    /// The answer to a question, once; `Some(None)` when none was found, and it is worked out here, whatever comes of it.
+    pub(super) fn worked_out(&mut self, page: &PageId, question: &Question) -> Option<Option<Worked>> {
         let (asked, worked) = self.beside.found.remove(page)?;
         (asked == *question).then_some(worked)
     }
 
     /// The answer of a job: its page is decided on anew.
-    ///
-    /// # Errors
-    /// [`StoreError`] when a body that is kept cannot be read.
-    pub(super) fn worked(
-        &mut self,
-        page: PageId,
-        question: Question,
-        worked: Option<Worked>,
-    ) -> Result<(), StoreError> {
-        let Some(worked) = worked else { return Err(StoreError::Row("page's body")) };
+    pub(super) fn worked(&mut self, page: PageId, question: Question, worked: Option<Worked>) {
         if let Question::Reading { .. } = question
             && self.ready.is_none()
             && let Some(path) = self.trees.pages.get(&page).and_then(|node| node.file.clone())
+            && !self.watch.is_unread(&path)
         {
             // Before other files are read: what each stands for would be held for long.
             self.ready = Some((Effect::ReadFile(path.clone()), Purpose::Read { path }));
         }
         self.wake(&page);
         self.beside.found.insert(page, (question, worked));
-        Ok(())
     }
 
-    /// Nothing is left to do: what nobody came for is of no use.
+    /// Lets go of what nobody will come for: its page is not to be decided on, and its file not to be read.
     pub(super) fn forget_worked(&mut self) {
-        if self.flights.is_empty() && self.ready.is_none() {
-            self.beside.found.clear();
+        if self.beside.found.is_empty() {
+            return;
         }
+        let Self { beside, active, trees, watch, .. } = self;
+        let is_unread = |page: &PageId| {
+            let file = trees.pages.get(page).and_then(|node| node.file.as_ref());
+            file.is_some_and(|path| watch.is_unread(path))
+        };
+        beside.found.retain(|page, _| active.contains(page) || is_unread(page));
     }
 }
 

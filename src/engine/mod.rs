@@ -496,7 +496,10 @@ impl Engine {
                 self.service_done(flight, result)
             }
             Outcome::Work(worked) => match flight.purpose {
-                Purpose::Work { page, question } => self.worked(page, question, worked),
+                Purpose::Work { page, question } => {
+                    self.worked(page, question, worked);
+                    Ok(())
+                }
                 _ => Ok(()),
             },
             Outcome::Download(_) => Ok(()),

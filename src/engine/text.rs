@@ -109,11 +109,10 @@ impl Engine {
             return Ok(Long::No);
         }
         let question = Question::Reading { text: hash, before };
-        if let Some(Worked::Body(content)) = self.worked_out(page, &question) {
-            return Ok(Long::Found(content));
-        }
-        if self.ready.is_some() {
-            return Ok(Long::No);
+        match self.worked_out(page, &question) {
+            Some(Some(Worked::Body(content))) => return Ok(Long::Found(content)),
+            None if self.ready.is_none() => {}
+            _ => return Ok(Long::No),
         }
         let work = beside::Reading {
             text: text.to_owned(),
@@ -284,11 +283,15 @@ impl Engine {
         };
         let Some(body) = node.remote.body else { return Ok(None) };
         let json = self.store.named_json(body)?;
-        let text = if self.is_long(json.len()) && self.store.last_sent(&node.id)?.is_none() {
+        let mut printed = None;
+        if self.is_long(json.len()) && self.store.last_sent(&node.id)?.is_none() {
             let question = Question::Printing { body };
-            let Some(Worked::Text(text)) = self.worked_out(&node.id, &question) else {
+            let Some(answer) = self.worked_out(&node.id, &question) else {
                 return Ok(Some(beside::ask(&node.id, question, Printing(BodyJson::known(body, json)))));
             };
+            printed = answer;
+        }
+        let text = if let Some(Worked::Text(text)) = printed {
             text
         } else {
             let blocks = BodyJson::known(body, json).blocks().map_err(|_| StoreError::Row("body"))?;
@@ -342,12 +345,16 @@ impl Engine {
         let (old, new) = (old?, new?);
         let mut out = text[..split.body_start].to_owned();
         let is_copy = file.claims.is_some() && file.claims == file.disowned;
+        let mut patched = None;
         if !is_copy && self.is_long(old.as_str().len() + new.as_str().len()) {
             let question = Question::Patch { text: hash, from: base.body, to: body };
-            let Some(Worked::Text(patched)) = self.worked_out(page, &question) else {
+            let Some(answer) = self.worked_out(page, &question) else {
                 let work = Patch { text: split.body.to_owned(), from: old, to: new };
                 return Ok(Some(beside::ask(page, question, work)));
             };
+            patched = answer;
+        }
+        if let Some(Worked::Text(patched)) = patched {
             out.push_str(&patched);
         } else {
             let [old, new] = [old, new].map(|body| body.blocks().map_err(|_| StoreError::Row("body")));

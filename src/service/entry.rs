@@ -104,7 +104,10 @@ fn long_object(data: &[u8]) -> Option<Contained<'_>> {
     let mut map = Map::new();
     for (key, part) in parts::members(data)?.ok()? {
         if key == "content" {
-            content = Some(part);
+            if content.replace(part).is_some() {
+                // Which of the two counts is the usual reader's business.
+                return None;
+            }
         } else {
             map.insert(key, serde_json::from_slice(part).ok()?);
         }

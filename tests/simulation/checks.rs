@@ -47,6 +47,8 @@ struct Look {
 pub(crate) struct Checks {
     looks: BTreeMap<PageId, Vec<(u64, Look)>>,
     posted: Vec<(PageId, Option<PageId>, String)>,
+    /// What bore a title when a page of it was last asked for.
+    made_for: BTreeMap<String, BTreeMap<MirrorPath, u64>>,
     /// Pages that somebody in the app worked on: whether they were made for a file can no longer be told.
     pub(crate) worked_on: BTreeSet<PageId>,
     /// Words that the service lost because somebody wrote between a look and the write that rested on it.
@@ -176,6 +178,11 @@ impl Checks {
         self.posted.retain(|(posted, ..)| posted != id);
     }
 
+    /// A page of this title is asked for.
+    pub(crate) fn makes(&mut self, title: &str, folder: &Folder) {
+        self.made_for.insert(title.to_owned(), bearers(folder, title));
+    }
+
     /// A POST was carried out: was it the first for its file? Where a file that moves makes a new page, the old one is
     /// there for a while longer, and an inode that is given to another file says too much (`doubtful`): only the end can tell.
     pub(crate) fn created(
@@ -186,15 +193,16 @@ impl Checks {
         doubtful: bool,
     ) -> Result<(), Failure> {
         let Some(page) = service.world.page(id) else { return Ok(()) };
-        let named = |path: &&MirrorPath| {
-            let rest = path.page_stem().unwrap_or(path.name()).strip_prefix(page.title.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
-        };
         let stem = |path: &MirrorPath| path.page_stem().unwrap_or(path.name()).to_owned();
+        let bearers = bearers(folder, &page.title);
         let places: BTreeSet<(Option<MirrorPath>, String)> =
-            folder.things.keys().filter(named).map(|path| (path.parent(), stem(path))).collect();
+            bearers.keys().map(|path| (path.parent(), stem(path))).collect();
         if places.len() > 1 {
             // Files or folders of one name in several places, of which one is moved or was put back: each may get its page.
+            return Ok(());
+        }
+        if self.made_for.get(&page.title).is_some_and(|before| *before != bearers) {
+            // Its file has another name by now, and what has this one may get a page of its own.
             return Ok(());
         }
         self.posted.push((id.clone(), page.parent.clone(), page.title.clone()));
@@ -255,4 +263,14 @@ pub(crate) fn only_reads(effect: &Effect) -> bool {
         effect,
         Effect::ListPages { .. } | Effect::ListWorkspaces | Effect::FetchPage(_) | Effect::Search(_)
     )
+}
+
+/// What bears a title in the folder, perhaps with a number, by its object.
+fn bearers(folder: &Folder, title: &str) -> BTreeMap<MirrorPath, u64> {
+    let bears = |path: &MirrorPath| {
+        let rest = path.page_stem().unwrap_or(path.name()).strip_prefix(title);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
+    };
+    let all = folder.things.iter().filter(|(path, _)| bears(path));
+    all.map(|(path, thing)| (path.clone(), thing.stamp.inode)).collect()
 }

@@ -363,6 +363,9 @@ impl Run {
                 .text(content.iter().map(|block| format!("{}\n", block)).collect::<String>().as_bytes());
         }
         self.checks.asked(&effect)?;
+        if let Effect::CreatePage { title, .. } = &effect {
+            self.checks.makes(title, &self.folder);
+        }
         self.checks.fates.asked(&effect, &self.folder, &self.service, &self.ledger, self.now_ms)?;
         if let Effect::WriteFile { bytes, .. } = &effect {
             self.checks.fates.filed(&words_in(bytes));
@@ -375,7 +378,7 @@ impl Run {
             self.later(travel, Due::Arrive { life, id, effect, asked_ms });
         } else if let Effect::Work(job) = &effect {
             let outcome = Outcome::Work(job.run());
-            let takes = self.luck.between(0, 3_000);
+            let takes = self.luck.between(0, 400);
             self.later(takes, Due::Answer { life, id, outcome, looked: None, asked: None });
         } else {
             self.disk.push_back((id, Job::begin(effect)));
