@@ -87,7 +87,15 @@ impl Engine {
 
     pub(super) fn disk_act_failed(&mut self, purpose: &Purpose, error: &DiskError) -> Result<(), StoreError> {
         let Some(page) = purpose.page().cloned() else { return Ok(()) };
-        if matches!(error, DiskError::Changed(_) | DiskError::Missing(_) | DiskError::Exists(_)) {
+        if matches!(
+            error,
+            DiskError::Changed(_)
+                | DiskError::Missing(_)
+                | DiskError::Exists(_)
+                | DiskError::Denied(..)
+                | DiskError::Full(..)
+        ) {
+            // Nothing was written: a later reading of the file must not take this text for what it rests on.
             self.end_writing(&page)?;
         }
         self.disk_failed(&MirrorPath::root(), error);
