@@ -202,11 +202,11 @@ impl Engine {
     pub(super) fn sent_was(&mut self, node: &Node, sent: &Sent) -> Result<(), StoreError> {
         if sent.body != sent.before {
             let json = self.store.named_json(sent.body)?;
-            let is_marked =
-                sent.body == sent.local && self.store.mark_sent(&node.id, sent.text, json.as_bytes())?;
+            let is_marked = sent.body == sent.local
+                && self.store.mark_sent(&node.id, sent.text, json.as_str().as_bytes())?;
             if !is_marked {
                 let version = self.version(node, Side::Merged, Some(sent.body), None);
-                self.store.add_version(&version, Some(json.as_bytes()), None)?;
+                self.store.add_version(&version, Some(json.as_str().as_bytes()), None)?;
             }
             let bodies = (Some(sent.before), Some(sent.body));
             self.did(node, ActKind::Sent, Detail { bodies, ..Detail::default() })?;

@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::plan::apart::Apart;
 use crate::plan::{evidence, merge};
-use crate::store::StoreError;
+use crate::store::{StoreError, blocks_of};
 
 /// Why a page is parked that can be seen and not be edited.
 pub(super) const NOT_EDITABLE: &str = "the service does not let you edit it";
@@ -97,7 +97,7 @@ impl Engine {
         let says = match self.meaning(page, &file) {
             Some(reading) => reading.content.clone(),
             // Only the title differs: the file stands for what was agreed on.
-            None if base.text == file.hash => BodyJson::known(base.body, self.store.named_json(base.body)?),
+            None if base.text == file.hash => self.store.named_json(base.body)?,
             None => {
                 self.wake(page);
                 return Ok(None);
@@ -161,7 +161,7 @@ impl Engine {
             return Ok(Some(Planned::Nothing));
         }
         let agreed = self.store.named_json(base.body)?;
-        let Some(apart) = Apart::of(&agreed, says.as_str()) else { return Ok(None) };
+        let Some(apart) = Apart::of(agreed.as_str(), says.as_str()) else { return Ok(None) };
         if apart.is_equal() {
             return Ok(Some(Planned::Nothing));
         }
@@ -185,7 +185,7 @@ impl Engine {
         let base_blocks = self.store.named_body(base.body)?;
         let changed = if remote_hash == base.body { None } else { Some(self.store.named_body(remote_hash)?) };
         let remote = changed.as_deref().unwrap_or(&base_blocks);
-        let local = says.blocks().map_err(|_| StoreError::Row("body"))?;
+        let local = blocks_of(says)?;
         let merged = merge::merge(&base_blocks, remote, &local);
         if let Some(first) = merged.collisions.first()
             && !planted("collision-without-copy")

@@ -10,10 +10,10 @@ use super::{Engine, Reading, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId,
-    Stamp, Worked, WorkspaceId, planted, semantically_equal, undescribed,
+    Stamp, Work, Worked, WorkspaceId, planted, semantically_equal, undescribed,
 };
 use crate::plan::apart::Apart;
-use crate::store::{StoreError, Writing};
+use crate::store::{StoreError, Writing, blocks_of};
 
 type Choice = Option<(Effect, Purpose)>;
 
@@ -21,13 +21,13 @@ type Choice = Option<(Effect, Purpose)>;
 const JSON_OF_TEXT: usize = 4;
 
 /// What becomes of a text that may be long.
-enum Long {
-    /// It is not, or must be read here.
+enum Long<T> {
+    /// It is not, or must be worked out here.
     No,
-    /// It is being read.
-    Asked,
-    /// It was.
-    Found(BodyJson),
+    /// This is to be done, and nothing else till its answer is there.
+    Asked(Box<(Effect, Purpose)>),
+    /// It was worked out.
+    Found(T),
 }
 
 impl Engine {
@@ -76,7 +76,8 @@ impl Engine {
         };
         let Some(base_hash) = identity else { return Ok(()) };
         let content = match self.read_long(&node, &file, (text_hash, split.body), base_hash)? {
-            Long::Asked => {
+            Long::Asked(first) => {
+                self.ready = Some(*first);
                 // A person saves a text again that was not read yet: what it stood for is out of date.
                 self.moment(page).reading = None;
                 return Ok(());
@@ -97,7 +98,7 @@ impl Engine {
         file: &LocalFile,
         (hash, text): (ContentHash, &str),
         before: ContentHash,
-    ) -> Result<Long, StoreError> {
+    ) -> Result<Long<BodyJson>, StoreError> {
         let page = &node.id;
         let (agreed, remote) = (node.base.as_ref().map(|base| base.body), node.remote.body);
         if !self.is_long(text.len() * JSON_OF_TEXT)
@@ -116,13 +117,27 @@ impl Engine {
         }
         let work = beside::Reading {
             text: text.to_owned(),
-            before: BodyJson::known(before, self.store.named_json(before)?),
+            before: self.store.named_json(before)?,
             stand_ins: self.stand_ins_from_elsewhere(&node.workspace, text, &[])?,
             allowed: self.allowed_in(node)?,
             ids: self.ids.fork(),
         };
-        self.ready = Some(beside::ask(page, question, work));
-        Ok(Long::Asked)
+        Ok(Long::Asked(Box::new(beside::ask(page, question, work))))
+    }
+
+    /// A text that is worked out beside when it is long: then `work` is there.
+    fn text_beside(
+        &mut self,
+        page: &PageId,
+        question: Question,
+        work: Option<impl Work + 'static>,
+    ) -> Long<String> {
+        let Some(work) = work else { return Long::No };
+        match self.worked_out(page, &question) {
+            Some(Some(Worked::Text(text))) => Long::Found(text),
+            Some(_) => Long::No,
+            None => Long::Asked(Box::new(beside::ask(page, question, work))),
+        }
     }
 
     /// What a text stands for, given what it stood for before.
@@ -171,15 +186,12 @@ impl Engine {
                 break;
             }
             let there = self.store.named_json(known)?;
-            let is_equal = match Apart::of(&there, content.as_str()) {
+            let is_equal = match Apart::of(there.as_str(), content.as_str()) {
                 Some(apart) => apart.is_equal(),
-                None => {
-                    let said = content.blocks().map_err(|_| StoreError::Row("body"))?;
-                    semantically_equal(&self.store.named_body(known)?, &said)
-                }
+                None => semantically_equal(&blocks_of(&there)?, &blocks_of(&content)?),
             };
             if is_equal {
-                return Ok(BodyJson::known(known, there));
+                return Ok(there);
             }
         }
         Ok(content)
@@ -282,22 +294,18 @@ impl Engine {
             return Ok(None);
         };
         let Some(body) = node.remote.body else { return Ok(None) };
-        let json = self.store.named_json(body)?;
-        let mut printed = None;
-        if self.is_long(json.len()) && self.store.last_sent(&node.id)?.is_none() {
-            let question = Question::Printing { body };
-            let Some(answer) = self.worked_out(&node.id, &question) else {
-                return Ok(Some(beside::ask(&node.id, question, Printing(BodyJson::known(body, json)))));
-            };
-            printed = answer;
-        }
-        let text = if let Some(Worked::Text(text)) = printed {
-            text
-        } else {
-            let blocks = BodyJson::known(body, json).blocks().map_err(|_| StoreError::Row("body"))?;
-            // The file may have been there before: then it comes back as its owner wrote it.
-            let own = in_own_words(&self.store, &node.id, &blocks)?;
-            own.unwrap_or_else(|| markdown::render(&blocks).text)
+        let content = self.store.named_json(body)?;
+        let is_long = self.is_long(content.as_str().len()) && self.store.last_sent(&node.id)?.is_none();
+        let printing = is_long.then(|| Printing(content.clone()));
+        let text = match self.text_beside(&node.id, Question::Printing { body }, printing) {
+            Long::Asked(first) => return Ok(Some(*first)),
+            Long::Found(text) => text,
+            Long::No => {
+                // The file may have been there before: then it comes back as its owner wrote it.
+                let blocks = blocks_of(&content)?;
+                let own = in_own_words(&self.store, &node.id, &blocks)?;
+                own.unwrap_or_else(|| markdown::render(&blocks).text)
+            }
         };
         let front_title = Self::front_title_for(&path, &node.remote.title).or_else(|| {
             let front = front_matter::split(&text).ok()?.front?;
@@ -340,30 +348,22 @@ impl Engine {
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
         let Ok(split) = front_matter::split(text) else { return Ok(None) };
         let body = node.remote.body.unwrap_or(base.body);
-        let [old, new] =
-            [base.body, body].map(|hash| self.store.named_json(hash).map(|json| BodyJson::known(hash, json)));
-        let (old, new) = (old?, new?);
+        let (from, to) = (self.store.named_json(base.body)?, self.store.named_json(body)?);
         let mut out = text[..split.body_start].to_owned();
         let is_copy = file.claims.is_some() && file.claims == file.disowned;
-        let mut patched = None;
-        if !is_copy && self.is_long(old.as_str().len() + new.as_str().len()) {
-            let question = Question::Patch { text: hash, from: base.body, to: body };
-            let Some(answer) = self.worked_out(page, &question) else {
-                let work = Patch { text: split.body.to_owned(), from: old, to: new };
-                return Ok(Some(beside::ask(page, question, work)));
-            };
-            patched = answer;
-        }
-        if let Some(Worked::Text(patched)) = patched {
-            out.push_str(&patched);
-        } else {
-            let [old, new] = [old, new].map(|body| body.blocks().map_err(|_| StoreError::Row("body")));
-            let (old, new) = (old?, new?);
-            if is_copy && !undescribed(&new).is_empty() {
-                // The copy's stand-ins still name the original's blocks.
-                out.push_str(&markdown::render(&new).text);
-            } else {
-                out.push_str(&markdown::patch(split.body, &old, &new));
+        let is_long = !is_copy && self.is_long(from.as_str().len() + to.as_str().len());
+        let work = is_long.then(|| Patch { text: split.body.to_owned(), from: from.clone(), to: to.clone() });
+        match self.text_beside(page, Question::Patch { text: hash, from: base.body, to: body }, work) {
+            Long::Asked(first) => return Ok(Some(*first)),
+            Long::Found(patched) => out.push_str(&patched),
+            Long::No => {
+                let (old, new) = (blocks_of(&from)?, blocks_of(&to)?);
+                if is_copy && !undescribed(&new).is_empty() {
+                    // The copy's stand-ins still name the original's blocks.
+                    out.push_str(&markdown::render(&new).text);
+                } else {
+                    out.push_str(&markdown::patch(split.body, &old, &new));
+                }
             }
         }
         let path = self.belongs(&node).unwrap_or_else(|| file.path.clone());

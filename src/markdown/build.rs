@@ -14,6 +14,7 @@ use super::read::read;
 use super::shapes;
 use super::write::write;
 use super::{NewId, with_new_ids};
+use crate::model::block_ids;
 
 /// Builds a page.
 pub(super) struct Builder<'a, 'n, 'i> {
@@ -292,11 +293,8 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
     /// An id that the base does not have.
     fn unused(&mut self) -> String {
         let (values, roots) = (&self.lowered.values, &self.lowered.nodes);
-        let known = || {
-            let mut ids = BTreeSet::new();
-            roots.iter().for_each(|node| collect_ids(std::slice::from_ref(values[node.index]), &mut ids));
-            ids
-        };
+        let known =
+            || roots.iter().flat_map(|node| block_ids(std::slice::from_ref(values[node.index]))).collect();
         let ids = self.ids.get_or_init(known);
         loop {
             let id = (self.new_id)();
@@ -311,15 +309,6 @@ fn collect<'a>(nodes: &'a [Node], out: &mut Vec<&'a Node>) {
     for node in nodes {
         out.push(node);
         collect(&node.children, out);
-    }
-}
-
-fn collect_ids<'a>(blocks: &'a [Value], out: &mut BTreeSet<&'a str>) {
-    for block in blocks {
-        out.extend(block.get("id").and_then(Value::as_str));
-        if let Some(Value::Array(children)) = block.get("children") {
-            collect_ids(children, out);
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! numbers must all come back as they were (contract section 2, law 1). The features `preserve_order` and
 //! `arbitrary_precision` of `serde_json` do that.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -123,16 +124,30 @@ pub const DOCUMENTED: [&str; 7] = [
 /// Every block, at any level, whose type the API document does not describe, with its id.
 #[must_use]
 pub fn undescribed(blocks: &[Value]) -> Vec<(&str, &Value)> {
-    let mut found = Vec::new();
+    let with_id = |block| Some((id_of(block)?, block));
+    let is_documented =
+        |block: &Value| DOCUMENTED.contains(&block.get("type").and_then(Value::as_str).unwrap_or_default());
+    every_block(blocks).filter(|block| !is_documented(block)).filter_map(with_id).collect()
+}
+
+/// The blocks and the blocks inside them, in the order in which they are read.
+pub fn every_block(blocks: &[Value]) -> impl Iterator<Item = &Value> {
     let mut left: Vec<&Value> = blocks.iter().rev().collect();
-    while let Some(block) = left.pop() {
-        let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
-        if let (false, Some(id)) = (DOCUMENTED.contains(&kind), block.get("id").and_then(Value::as_str)) {
-            found.push((id, block));
-        }
+    std::iter::from_fn(move || {
+        let block = left.pop()?;
         left.extend(block.get("children").and_then(Value::as_array).into_iter().flatten().rev());
-    }
-    found
+        Some(block)
+    })
+}
+
+/// The ids of blocks, at every level.
+#[must_use]
+pub fn block_ids(blocks: &[Value]) -> BTreeSet<&str> {
+    every_block(blocks).filter_map(id_of).collect()
+}
+
+fn id_of(block: &Value) -> Option<&str> {
+    block.get("id").and_then(Value::as_str)
 }
 
 #[cfg(test)]

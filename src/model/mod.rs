@@ -25,7 +25,10 @@ mod tools;
 mod trees;
 mod work;
 
-pub use block::{Blocks, BodyJson, DOCUMENTED, LONG_BODY, read_closely, semantically_equal, undescribed};
+pub use block::{
+    Blocks, BodyJson, DOCUMENTED, LONG_BODY, block_ids, every_block, read_closely, semantically_equal,
+    undescribed,
+};
 pub use board::{
     BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Deck, DeckNode,
     Elements, Fields, IntentKind, Slide, Surface, Whiteboard, elements_hash, elements_json, id_of,

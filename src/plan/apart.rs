@@ -1,10 +1,8 @@
 //! What an edit changed in a content, by the JSON of both: a page of thousands of blocks is read for the few that differ.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
-use crate::model::{Blocks, parts};
+use crate::model::{Blocks, block_ids, parts};
 
 /// So many new blocks are looked for in what both have; a longer edit is better read as a whole.
 const LOOKED_FOR: usize = 8;
@@ -58,8 +56,8 @@ impl<'a> Apart<'a> {
     /// Whether a block that is only in the one may have the id of one that both have.
     #[must_use]
     pub fn may_double_an_id(&self) -> bool {
-        let known = ids(&self.before);
-        let new: Vec<&str> = ids(&self.after).difference(&known).copied().collect();
+        let known = block_ids(&self.before);
+        let new: Vec<&str> = block_ids(&self.after).difference(&known).copied().collect();
         let is_around = |id: &str| {
             let quoted = Value::from(id).to_string();
             self.around.iter().any(|json| json.contains(&quoted))
@@ -81,17 +79,6 @@ fn end_of_value(json: &[u8], start: usize) -> Option<usize> {
 
 fn read(elements: &str) -> Option<Blocks> {
     serde_json::from_str(&format!("[{elements}]")).ok()
-}
-
-/// The ids of blocks, at every level.
-fn ids(blocks: &[Value]) -> BTreeSet<&str> {
-    let mut all = BTreeSet::new();
-    let mut left: Vec<&Value> = blocks.iter().collect();
-    while let Some(block) = left.pop() {
-        all.extend(block.get("id").and_then(Value::as_str));
-        left.extend(block.get("children").and_then(Value::as_array).into_iter().flatten());
-    }
-    all
 }
 
 #[cfg(test)]

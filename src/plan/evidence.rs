@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::model::every_block;
+
 /// Whether `seen` shows that the write which changed `before` to `sent` arrived, and somebody has worked on since.
 /// Blocks are compared by id, each with its own content and not its children's.
 ///
@@ -24,19 +26,13 @@ pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
 }
 
 /// Every block at every level, without its children.
-fn by_id(blocks: &[Value]) -> BTreeMap<String, Vec<(&String, &Value)>> {
-    let mut all = BTreeMap::new();
-    let mut left: Vec<&Value> = blocks.iter().collect();
-    while let Some(block) = left.pop() {
-        let Some(object) = block.as_object() else { continue };
-        if let Some(id) = object.get("id").and_then(Value::as_str) {
-            all.insert(id.to_owned(), object.iter().filter(|(key, _)| *key != "children").collect());
-        }
-        if let Some(children) = object.get("children").and_then(Value::as_array) {
-            left.extend(children);
-        }
-    }
-    all
+fn by_id(blocks: &[Value]) -> BTreeMap<&str, Vec<(&String, &Value)>> {
+    let described = every_block(blocks).filter_map(|block| {
+        let object = block.as_object()?;
+        let id = object.get("id")?.as_str()?;
+        Some((id, object.iter().filter(|(key, _)| *key != "children").collect()))
+    });
+    described.collect()
 }
 
 #[cfg(test)]

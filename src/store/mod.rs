@@ -31,7 +31,7 @@ pub use history::{HistorySize, Side, Version};
 pub use missing::LastSight;
 pub use polls::PolledRow;
 pub use queue::{Attention, Conflict, LogEntry, Writing};
-pub use rows::Loaded;
+pub use rows::{Loaded, blocks_of};
 pub use searchable::{Searchable, Wording};
 pub use status::{ItemRow, ReadOnly, StatusCounts, StorageCounts};
 pub use storage::StoredStorage;

@@ -198,7 +198,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses or the row is not an array.
     pub fn body(&self, hash: ContentHash) -> Result<Option<Blocks>, StoreError> {
-        self.body_json(hash)?.as_deref().map(blocks).transpose()
+        self.body_json(hash)?.map(|json| blocks_of(&BodyJson::known(hash, json))).transpose()
     }
 
     /// The JSON of a body that was kept, as it was kept; `None` when it was not.
@@ -218,17 +218,17 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses, or the body cannot be read or is not there.
     pub fn named_body(&self, hash: ContentHash) -> Result<Blocks, StoreError> {
-        blocks(&self.named_json(hash)?)
+        blocks_of(&self.named_json(hash)?)
     }
 
     /// The JSON of a body that a row names, as [`Store::named_body`].
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses, or the body is not there.
-    pub fn named_json(&self, hash: ContentHash) -> Result<String, StoreError> {
+    pub fn named_json(&self, hash: ContentHash) -> Result<BodyJson, StoreError> {
         match self.body_json(hash)? {
-            Some(json) => Ok(json),
-            None if hash == Body::of(Vec::new()).hash => Ok(Body::json(&[])),
+            Some(json) => Ok(BodyJson::known(hash, json)),
+            None if hash == Body::of(Vec::new()).hash => Ok(BodyJson::of(&[])),
             None => Err(StoreError::Row("page's body")),
         }
     }
@@ -538,8 +538,12 @@ pub(super) fn path(text: &str) -> Result<MirrorPath, StoreError> {
     MirrorPath::new(text).map_err(|_| StoreError::Row("path"))
 }
 
-fn blocks(json: &str) -> Result<Blocks, StoreError> {
-    serde_json::from_str(json).map_err(|_| StoreError::Row("body"))
+/// The blocks of a content.
+///
+/// # Errors
+/// [`StoreError::Row`] when its JSON is no array: no such content is kept.
+pub fn blocks_of(body: &BodyJson) -> Result<Blocks, StoreError> {
+    body.blocks().map_err(|_| StoreError::Row("body"))
 }
 
 pub(super) fn optional_page(row: &Row<'_>, column: impl RowIndex) -> Result<Option<PageId>, StoreError> {
