@@ -180,6 +180,8 @@ impl Engine {
                 }
                 Decision::Relocate { puts_back } => return self.relocate(&node, puts_back),
                 Decision::MoveFolder if planted("folder-left-behind") => return Ok(None),
+                // What has just been seen in it has not been told from what was known where it goes.
+                Decision::MoveFolder if !self.watch.is_told() => return Ok(None),
                 Decision::MoveFolder => match self.move_folder(&node)? {
                     Some(choice) => return Ok(Some(choice)),
                     None => continue,

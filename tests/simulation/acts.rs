@@ -85,6 +85,7 @@ impl Run {
         };
         let held = words_in(act.held());
         let was = self.words_of_pages();
+        let in_swap = |path: &MirrorPath| path.name() == "swap.tmp";
         let mut handled: Vec<Word> = held.clone();
         if let Deed::Rename(from, _) = &act {
             let files = self.folder.within(from).into_iter().filter_map(|path| self.folder.file(&path));
@@ -100,6 +101,11 @@ impl Run {
             Deed::WriteAnew(path, bytes) => {
                 self.written_where_it_was(&path, &held);
                 Deed::Write(path, bytes)
+            }
+            Deed::Rename(from, to) if in_swap(&from) => {
+                // Whoever swaps two files looks for the one that lay aside where its folder has gone.
+                let at = self.folder.things.keys().find(|path| in_swap(path)).cloned();
+                Deed::Rename(at.unwrap_or(from), to)
             }
             act => act,
         };
@@ -182,7 +188,6 @@ impl Run {
                 if is_backup {
                     takes(self, &from);
                 }
-                let in_swap = |path: &MirrorPath| path.name() == "swap.tmp";
                 if in_swap(&to) || self.folder.things.keys().any(in_swap) {
                     // What the app changed meanwhile in one of two pages that change places is kept there.
                     let files = [&from, &to].into_iter().filter_map(|path| self.folder.file(path));
@@ -195,6 +200,10 @@ impl Run {
                     self.recreated = true;
                 }
                 self.edited_and_renamed(&from);
+                if in_swap(&from) {
+                    // Left where it lies, it is no page's.
+                    takes(self, &from);
+                }
                 let done = self.folder.rename(&from, &to);
                 if done && !is_backup {
                     self.renamed.push((to.clone(), self.now_ms));

@@ -20,8 +20,11 @@ pub(crate) fn first_content(luck: &mut Luck, ledger: &mut Ledger) -> Blocks {
 }
 
 fn new_block(luck: &mut Luck, ledger: &mut Ledger, depth: u32) -> Value {
+    let mut id = block_id(luck);
+    while !ledger.mint(&id) {
+        id = block_id(luck);
+    }
     let mut fresh = || ledger.text().to_string();
-    let id = block_id(luck);
     let text = |luck: &mut Luck, fresh: &mut dyn FnMut() -> String| {
         let word = fresh();
         sentence(&word, luck)

@@ -83,6 +83,7 @@ impl StandIns {
 pub(crate) struct Ledger {
     texts: u32,
     titles: u32,
+    ids: BTreeSet<String>,
     typed: BTreeSet<Word>,
     gone: BTreeSet<Word>,
     twice: BTreeSet<Word>,
@@ -99,6 +100,11 @@ impl Ledger {
     pub(crate) fn title(&mut self) -> Word {
         self.titles += 1;
         Word::Title(self.titles)
+    }
+
+    /// Whether no other block was made with this id.
+    pub(crate) fn mint(&mut self, id: &str) -> bool {
+        self.ids.insert(id.to_owned())
     }
 
     /// These words stand somewhere now, by a person's hand.
