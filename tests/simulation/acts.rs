@@ -48,7 +48,6 @@ impl Run {
             act,
             Deed::Write(..)
                 | Deed::WriteOn(..)
-                | Deed::WriteAnew(..)
                 | Deed::WriteBack(..)
                 | Deed::WriteLate(..)
                 | Deed::WriteQuietly(..)
@@ -98,10 +97,6 @@ impl Run {
                 let at = self.folder.things.iter().find(|(_, thing)| is_it(thing));
                 Deed::Write(at.map_or(path, |(at, _)| at.clone()), bytes)
             }
-            Deed::WriteAnew(path, bytes) => {
-                self.written_where_it_was(&path, &held);
-                Deed::Write(path, bytes)
-            }
             Deed::Rename(from, to) if in_swap(&from) => {
                 // Whoever swaps two files looks for the one that lay aside where its folder has gone.
                 let at = self.folder.things.keys().find(|path| in_swap(path)).cloned();
@@ -117,6 +112,7 @@ impl Run {
             Deed::Write(path, bytes) => {
                 takes(self, &path);
                 self.moved_and_replaced(&path, &held);
+                self.written_where_it_was(&path, &held);
                 self.written_over(&path, &held);
                 (self.folder.write(&path, &bytes), format!("writes {path}"))
             }
@@ -258,14 +254,15 @@ impl Run {
         }
     }
 
-    /// A file is written anew where it was, and has been moved meanwhile: now there are two.
+    /// A file is written anew where it was, and has been moved meanwhile: now there are two. What is no longer in the new
+    /// text stays in its page where somebody in the app changes it, and in the other.
     fn written_where_it_was(&mut self, path: &MirrorPath, held: &[Word]) {
         if self.folder.file(path).is_some() {
             return;
         }
         let files = self.folder.things.iter().filter(|(other, _)| is_page_file(other));
-        let there: BTreeSet<Word> = files.flat_map(|(_, thing)| thing.words.iter().copied()).collect();
-        let twice: Vec<Word> = held.iter().filter(|word| there.contains(word)).copied().collect();
+        let moved = files.filter(|(_, thing)| thing.words.iter().any(|word| held.contains(word)));
+        let twice: Vec<Word> = moved.flat_map(|(_, thing)| thing.words.clone()).collect();
         if !twice.is_empty() {
             twice.into_iter().for_each(|word| self.ledger.copy(word));
             self.checks.lose_track();

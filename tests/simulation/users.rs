@@ -14,11 +14,10 @@ use crate::words::{Ledger, words_in};
 /// One thing that happens at once.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Deed {
+    /// A write to where the file was when it was read, wherever it is by now.
     Write(MirrorPath, Vec<u8>),
     /// A write by a program that has the file with this stamp open: it gets it wherever the file is by now.
     WriteOn(Stamp, MirrorPath, Vec<u8>),
-    /// A write by a program that has read all files first: it writes where the file was, wherever it is by now.
-    WriteAnew(MirrorPath, Vec<u8>),
     /// A write to a place that was there when the program began: no folder is made for it.
     WriteBack(MirrorPath, Vec<u8>),
     /// A file comes back when everybody may have given it up: its page may have gone, or have its file again.
@@ -48,7 +47,6 @@ impl Deed {
         match self {
             Self::Write(_, bytes)
             | Self::WriteOn(_, _, bytes)
-            | Self::WriteAnew(_, bytes)
             | Self::WriteBack(_, bytes)
             | Self::WriteLate(_, bytes)
             | Self::WriteQuietly(_, bytes)
@@ -326,7 +324,7 @@ pub(crate) fn tree(
                 let before = bytes_of(folder, path)?;
                 let mut luck = Luck::new(u64::from(b), 8);
                 let after = text::edited(std::str::from_utf8(&before).ok()?, Edit::Reformat, "", &mut luck)?;
-                Some((gap.min(60), Deed::WriteAnew(path.clone(), after.into_bytes())))
+                Some((gap.min(60), Deed::Write(path.clone(), after.into_bytes())))
             };
             Some(files.iter().filter_map(formatted).collect())
         }
