@@ -8,8 +8,9 @@ use crate::model::{
     Agreed, Body, Effect, Intent, LocalFile, MirrorPath, Node, PageId, Presence, RemotePage, ServiceError,
     ServiceReply, Timestamp, WorkspaceId, folder_of, planted,
 };
+use crate::plan::identity::KnownFile;
 use crate::plan::{Place, naming};
-use crate::store::StoreError;
+use crate::store::{LastSight, StoreError};
 
 /// The service's title for a page created without one (API document, "POST /pages").
 const DEFAULT_TITLE: &str = "Sin título";
@@ -365,6 +366,7 @@ impl Engine {
         };
         poll::changed(&mut node.poll, now);
         node.poll.last = now;
+        let mut missing = None;
         if let Some(stamp) = intent.stamp {
             let file = self.trees.files.get(&intent.path).filter(|file| file.page.is_none());
             node.base = Some(Agreed {
@@ -381,10 +383,16 @@ impl Engine {
                 // The file went while its page was made: the page follows it like any other whose file was deleted.
                 node.missing_since = Some(now);
                 node.missing_from = Some(intent.path.clone());
+                missing =
+                    Some(KnownFile { path: intent.path.clone(), page: Some(id.clone()), stamp, hash: None });
                 tracing::debug!(inode = stamp.inode, "the file of a new page is gone");
             }
         }
         self.save_page(node)?;
+        if let Some(file) = missing {
+            self.store.save_missing(&id, &file.path, LastSight { stamp: file.stamp, hash: None })?;
+            self.watch.missing.insert(id.clone(), file);
+        }
         if intent.stamp.is_some() && self.trees.unbound.contains(&intent.path) {
             self.bind(&intent.path, &id, true)?;
             self.watch.read_by(&intent.path.clone(), now);

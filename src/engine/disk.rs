@@ -260,6 +260,9 @@ impl Engine {
         self.watch.scan_by(self.next_grace_end());
         self.boards_scanned(scan)?;
         self.storage.take_scan(&mut super::desk!(self), scan, sent_at)?;
+        if let Some(end) = self.storage.next_grace_end(self.settings.pages.delete_grace_ms) {
+            self.watch.scan_by(end.max(self.now));
+        }
         self.drop_settled_conflicts(scan)
     }
 
@@ -494,7 +497,9 @@ impl Engine {
         // The same file that claims no other page than it did, or something else in its place?
         let is_another =
             |old: &LocalFile| old.stamp.object() != file.stamp.object() || old.claims != file.claims;
-        if !is_at_home && old.is_some_and(|old| old.page.is_some() && is_another(&old)) {
+        // A file that a page was asked for is on its way to be a page's.
+        let is_asked_for = self.intents.contains_key(&file.path);
+        if !is_at_home && old.is_some_and(|old| (old.page.is_some() || is_asked_for) && is_another(&old)) {
             self.saw_file(&file, &look.bytes, false)?;
             self.watch.arrivals.insert(file.path.clone(), file);
             self.watch.identities_due = true;

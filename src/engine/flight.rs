@@ -164,6 +164,16 @@ impl Purpose {
         }
     }
 
+    /// As [`Purpose::follow_creation`], by the names of what shall be made.
+    pub(super) fn follow_board_creation(&mut self, from: &str, to: &str) {
+        if let Self::Board(purpose) = self
+            && let super::boards::Purpose::Create { name } = &mut **purpose
+            && name == from
+        {
+            to.clone_into(name);
+        }
+    }
+
     /// The page that must not be touched meanwhile.
     pub(super) fn page(&self) -> Option<&PageId> {
         match self {

@@ -36,7 +36,9 @@ impl Engine {
     fn is_a_pages_file(&self, path: &MirrorPath) -> bool {
         let file = self.trees.files.get(path).filter(|file| file.hash.is_some());
         let node = file.and_then(|file| self.trees.pages.get(file.page.as_ref()?));
+        // Until the files of a scan have been told, it is gone for those who go by the scan.
         self.root.is_ready()
+            && self.watch.is_told()
             && node.is_some_and(|node| node.file.as_ref() == Some(path) && node.missing_since.is_none())
             && !self.watch.arrivals.contains_key(path)
     }

@@ -166,9 +166,10 @@ impl Engine {
         all_read && self.is_over(node.missing_since)
     }
 
-    /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there.
+    /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there: until its
+    /// files have been told, it may have found it elsewhere.
     pub(super) fn rests(&self, node: &Node) -> bool {
-        self.is_over(self.moments.get(&node.id).and_then(|moment| moment.moved_at))
+        self.watch.is_told() && self.is_over(self.moments.get(&node.id).and_then(|moment| moment.moved_at))
     }
 
     /// Whether the grace time that began at `since` has ended, and the folder has been scanned after its end.

@@ -137,7 +137,9 @@ impl Engine {
                 return Ok(choice);
             }
         }
-        if let Some(pages) = self.service.wants.trashes(self.now).cloned() {
+        // What has been heard or seen since it was decided may be the missing file.
+        let is_quiet = self.watch.is_quiet(self.now);
+        if let Some(pages) = self.service.wants.trashes(self.now).filter(|_| is_quiet).cloned() {
             // Of all pages together, and asked once for all of them.
             let held = self.local_deletions_held();
             let to_be_made = self.to_be_made();

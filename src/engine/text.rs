@@ -340,6 +340,9 @@ impl Engine {
         if file.path != look.path || base.text != Some(hash) && !planted("splice-over-edit") {
             // The user saved in between: that is an edit first.
             self.take_in_file(look)?;
+            if !self.watch.is_told() {
+                self.watch.scan_by(self.now);
+            }
             return Ok(None);
         }
         if let Some(copy) = self.lost_copy_of(look, hash)? {

@@ -44,6 +44,29 @@ impl Engine {
         Ok(())
     }
 
+    /// A file that shall become a whiteboard or slide has another name: so has what was asked for it.
+    pub(super) fn follow_board_intent(
+        &mut self,
+        from: &MirrorPath,
+        to: &MirrorPath,
+    ) -> Result<(), StoreError> {
+        let is_its = |intent: &&CanvasIntent| match &intent.kind {
+            IntentKind::Board(_, path) | IntentKind::Slide(_, path) => path == from,
+            _ => false,
+        };
+        let Some(mut intent) = self.boards.intents.values().find(is_its).cloned() else { return Ok(()) };
+        let old = intent_name(&intent.kind);
+        match &mut intent.kind {
+            IntentKind::Board(_, path) | IntentKind::Slide(_, path) => path.clone_from(to),
+            _ => {}
+        }
+        let new = intent_name(&intent.kind);
+        self.end_board_intent(&old)?;
+        self.save_board_intent(intent)?;
+        self.flights.values_mut().for_each(|flight| flight.purpose.follow_board_creation(&old, &new));
+        Ok(())
+    }
+
     /// The next POST of a whiteboard, presentation or slide, if a new file or folder is ready for one.
     pub(super) fn next_board_creation(&mut self) -> Result<Choice, StoreError> {
         let Some(kind) = self.creatable() else { return Ok(None) };

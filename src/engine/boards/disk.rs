@@ -105,6 +105,9 @@ impl Engine {
                 moved.push(CanvasFile { path: to.clone(), ..file });
             }
         }
+        for (from, to) in &moves {
+            self.follow_board_intent(from, to)?;
+        }
         let landed: BTreeSet<MirrorPath> = moves.iter().map(|(_, to)| to.clone()).collect();
         for file in moved {
             let overwritten = self.boards.files.get(&file.path).and_then(|old| old.canvas.clone());

@@ -101,6 +101,9 @@ impl Storage {
                 changed.push((node.remote.id.clone(), now));
             }
         }
+        let missing = |moment: &Moment| matches!(moment.local, Local::Missing(_));
+        self.active
+            .extend(self.moments.iter().filter(|(_, moment)| missing(moment)).map(|(id, _)| id.clone()));
         for (id, now) in changed {
             let before = self.local_of(&id);
             if before != now {
@@ -116,6 +119,15 @@ impl Storage {
             }
         }
         self.take_in_strays(desk)
+    }
+
+    /// When a scan has to tell whether a file is missing still; `None` when none is.
+    pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64) -> Option<Timestamp> {
+        let ends = self.moments.values().filter_map(|moment| match moment.local {
+            Local::Missing(since) => Some(since.plus_ms(grace_ms)),
+            _ => None,
+        });
+        ends.filter(|end| *end > self.sight.at).min()
     }
 
     fn local_now(&self, node: &FileNode, before: Local, odd: &BTreeSet<MirrorPath>, now: Timestamp) -> Local {
@@ -146,7 +158,11 @@ impl Storage {
             Local::Unknown | Local::Odd | Local::Suspect(_) => (Here::Unclear, None),
             Local::Same if moment.damaged => (Here::Damaged, None),
             Local::Same => (Here::Same, None),
-            Local::Missing(since) => from(since.plus_ms(desk.settings.pages.delete_grace_ms), Here::Missing),
+            Local::Missing(since) => {
+                let end = since.plus_ms(desk.settings.pages.delete_grace_ms);
+                // It may be back since the last scan: the one after the grace time tells.
+                if end <= self.sight.at { (Here::Missing, None) } else { from(end, Here::Unclear) }
+            }
             Local::Changed(stamp) => {
                 let again = moment.set_aside_at.is_some_and(|at| desk.now.since_ms(at) < AGAIN_WITHIN_MS);
                 let quiet = if again && self.mode == StorageMode::Backup {
