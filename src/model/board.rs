@@ -327,8 +327,8 @@ pub struct CanvasIntent {
 /// What a POST shall make.
 #[derive(Debug, Clone, PartialEq)]
 pub enum IntentKind {
-    /// A whiteboard from a file.
-    Board(WorkspaceId, MirrorPath),
+    /// A whiteboard from a file, with the name that was asked for: the file may be renamed before the answer comes.
+    Board(WorkspaceId, MirrorPath, String),
     /// A presentation from a folder.
     Deck(MirrorPath),
     /// A slide from a file.

@@ -347,8 +347,8 @@ impl Store {
         let (mut deck, mut own, mut space, mut at, mut node, mut fields) =
             (None, None, None, None, None, None);
         let kind = match &intent.kind {
-            IntentKind::Board(workspace, path) => {
-                (space, at) = (Some(workspace.as_str()), Some(path.as_str()));
+            IntentKind::Board(workspace, path, name) => {
+                (space, at, node) = (Some(workspace.as_str()), Some(path.as_str()), Some(name.as_str()));
                 "board"
             }
             IntentKind::Deck(path) => {
@@ -563,7 +563,13 @@ fn intent_of(row: &Row<'_>) -> Result<CanvasIntent, StoreError> {
     };
     let deck = || -> Result<DeckId, StoreError> { DeckId::new(&text("deck")?).map_err(|_| bad()) };
     let kind = match row.get::<_, String>("kind")?.as_str() {
-        "board" => IntentKind::Board(workspace_id(&text("workspace")?)?, path(&text("path")?)?),
+        "board" => {
+            let path = path(&text("path")?)?;
+            // Earlier versions asked for no other name than the file's.
+            let name = row.get::<_, Option<String>>("node")?;
+            let name = name.unwrap_or_else(|| path.name().trim_end_matches(".canvas").to_owned());
+            IntentKind::Board(workspace_id(&text("workspace")?)?, path, name)
+        }
         "deck" => IntentKind::Deck(path(&text("path")?)?),
         "slide" => IntentKind::Slide(deck()?, path(&text("path")?)?),
         "element" => match json(&text("fields")?)? {

@@ -19,7 +19,7 @@ use crate::store::StoreError;
 /// The one name of what an intent shall make.
 pub(super) fn intent_name(kind: &IntentKind) -> String {
     match kind {
-        IntentKind::Board(_, path) => format!("board {path}"),
+        IntentKind::Board(_, path, _) => format!("board {path}"),
         IntentKind::Deck(path) => format!("deck {path}"),
         // One at a time for each presentation, so that files are appended in their order.
         IntentKind::Slide(deck, _) => format!("slide {deck}"),
@@ -51,13 +51,13 @@ impl Engine {
         to: &MirrorPath,
     ) -> Result<(), StoreError> {
         let is_its = |intent: &&CanvasIntent| match &intent.kind {
-            IntentKind::Board(_, path) | IntentKind::Slide(_, path) => path == from,
+            IntentKind::Board(_, path, _) | IntentKind::Slide(_, path) => path == from,
             _ => false,
         };
         let Some(mut intent) = self.boards.intents.values().find(is_its).cloned() else { return Ok(()) };
         let old = intent_name(&intent.kind);
         match &mut intent.kind {
-            IntentKind::Board(_, path) | IntentKind::Slide(_, path) => path.clone_from(to),
+            IntentKind::Board(_, path, _) | IntentKind::Slide(_, path) => path.clone_from(to),
             _ => {}
         }
         let new = intent_name(&intent.kind);
@@ -74,11 +74,10 @@ impl Engine {
             return Ok(None);
         }
         let (effect, before) = match &kind {
-            IntentKind::Board(workspace, path) => {
-                let name = Self::stem_said(path);
+            IntentKind::Board(workspace, _, name) => {
                 let known = self.boards.canvases.keys().filter(|id| id.deck().is_none());
                 let before = known.map(|id| id.own_id().to_owned()).collect();
-                (BoardEffect::CreateBoard { workspace: workspace.clone(), name }, before)
+                (BoardEffect::CreateBoard { workspace: workspace.clone(), name: name.clone() }, before)
             }
             IntentKind::Deck(folder) => {
                 let before = self.boards.decks.keys().map(ToString::to_string).collect();
@@ -116,7 +115,7 @@ impl Engine {
                 Some(Spot::Board(space)) => {
                     let open =
                         self.is_live(&space) && self.area_closed(&Area::Whiteboards(space.clone())).is_none();
-                    open.then(|| IntentKind::Board(space, file.path.clone()))
+                    open.then(|| IntentKind::Board(space, file.path.clone(), Self::stem_said(&file.path)))
                 }
                 Some(Spot::InDeck(folder)) => self.slide_for(&folder, &file.path),
                 _ => None,
@@ -169,7 +168,7 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let Some(mut intent) = self.boards.intents.get(name).cloned() else { return Ok(()) };
         match (&intent.kind, result) {
-            (IntentKind::Board(space, path), Ok(ServiceReply::Board(BoardReply::Board(made)))) => {
+            (IntentKind::Board(space, path, _), Ok(ServiceReply::Board(BoardReply::Board(made)))) => {
                 self.end_board_intent(name)?;
                 self.board_made(CanvasId::Board(made.id), Some(space.clone()), made.name, path)
             }
@@ -205,7 +204,7 @@ impl Engine {
     fn list_for(&mut self, kind: &IntentKind, at: Timestamp) {
         let lists = &mut self.boards.lists;
         match kind {
-            IntentKind::Board(space, _) => drop(lists.boards_due.insert(space.clone(), at)),
+            IntentKind::Board(space, ..) => drop(lists.boards_due.insert(space.clone(), at)),
             IntentKind::Slide(deck, _) => drop(lists.slides_due.insert(deck.clone(), at)),
             _ => lists.decks_due = at,
         }
@@ -213,7 +212,7 @@ impl Engine {
 
     fn board_refused(&mut self, kind: &IntentKind, error: &ServiceError) {
         let (area, path) = match kind {
-            IntentKind::Board(space, path) => (Area::Whiteboards(space.clone()), path.clone()),
+            IntentKind::Board(space, path, _) => (Area::Whiteboards(space.clone()), path.clone()),
             IntentKind::Deck(path) | IntentKind::Slide(_, path) => (Area::Presentations, path.clone()),
             IntentKind::Element(..) => return,
         };
@@ -331,19 +330,18 @@ impl Engine {
         space: &WorkspaceId,
         flight: &Flight,
     ) -> Result<(), StoreError> {
-        for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Board(of, _) if of == space)) {
-            let IntentKind::Board(_, path) = &intent.kind else { continue };
-            let name = Self::stem_said(path);
+        for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Board(of, ..) if of == space)) {
+            let IntentKind::Board(_, path, name) = &intent.kind else { continue };
             let found = self.boards.canvases.values().find(|node| {
                 node.workspace.as_ref() == Some(space)
-                    && node.name == name
+                    && node.name == *name
                     && node.base.is_none()
                     && !intent.before.iter().any(|id| id == node.id.own_id())
             });
             match found.map(|node| node.id.clone()) {
                 Some(id) => {
                     self.end_board_intent(&intent_name(&intent.kind))?;
-                    self.board_made(id.clone(), Some(space.clone()), name, path)?;
+                    self.board_made(id.clone(), Some(space.clone()), name.clone(), path)?;
                 }
                 None => self.looked_in_vain(intent)?,
             }

@@ -94,8 +94,8 @@ impl Engine {
 
     fn awaits_board_intent(&self, node: &CanvasNode) -> bool {
         self.boards.intents.values().any(|intent| match (&intent.kind, &node.id) {
-            (IntentKind::Board(space, path), CanvasId::Board(_)) => {
-                node.workspace.as_ref() == Some(space) && Self::stem_said(path) == node.name
+            (IntentKind::Board(space, _, name), CanvasId::Board(_)) => {
+                node.workspace.as_ref() == Some(space) && *name == node.name
             }
             (IntentKind::Slide(deck, _), CanvasId::Slide(own, _)) => deck == own,
             _ => false,

@@ -184,6 +184,33 @@ fn news_in_a_list_is_not_lost_over_an_act_that_ends_while_it_is_under_way() {
 }
 
 #[test]
+fn only_a_scan_after_the_grace_time_says_that_a_file_is_gone() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    let list = play.ask(Task::Walk(None));
+    play.end(list, listing(&[shown("a", "one"), shown("b", "one")]));
+    play.scan(&[("Storage/b.txt", AS_AGREED)]);
+    let (since, grace) = (play.now, play.settings.pages.delete_grace_ms);
+    let end = since.plus_ms(grace);
+    for late in [grace - 1, grace, 2 * grace] {
+        play.now = since.plus_ms(late);
+        play.is_settled();
+        assert_eq!(play.wants("a"), None, "{late} ms after it went");
+        assert_eq!(play.storage.next_grace_end(grace), Some(end));
+    }
+    // It may be back, and no hint have told of it.
+    play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED)]);
+    play.is_settled();
+    assert_eq!((play.wants("a"), play.storage.next_grace_end(grace)), (None, None));
+    // Or not.
+    play.scan(&[("Storage/b.txt", AS_AGREED)]);
+    play.now = play.now.plus_ms(grace);
+    play.scan(&[("Storage/b.txt", AS_AGREED)]);
+    play.is_settled();
+    assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere));
+    assert_eq!(play.storage.next_grace_end(grace), None);
+}
+
+#[test]
 fn a_list_from_before_our_own_change_is_followed_by_another() {
     let up = Upload {
         path: path("Storage/new.txt"),

@@ -26,6 +26,34 @@ fn a_page_whose_post_is_lost_is_made_once() {
 }
 
 #[test]
+fn a_file_that_takes_the_name_of_one_that_is_being_made_stays_its_own_page() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    let other = bench.id("Filler 6");
+    // Nothing but the file itself tells whose it is.
+    save(&bench.page("Filler 6.md"), "filler\n");
+    bench.until_in_step();
+    bench.forget_requests();
+    bench.world().fail_next(Matcher::Method("POST".to_owned()), Fault::LostAfter);
+    save(&bench.page("New.md"), "new words\n");
+    bench.until("its page is made", || bench.titled("New").is_some());
+    let made = bench.id("New");
+    // A new note of an editor, which may be filled in a moment: until then nothing is told.
+    save(&bench.page("Empty.md"), "");
+    fs::rename(bench.page("New.md"), bench.page("Later.md")).unwrap();
+    fs::rename(bench.page("Filler 6.md"), bench.page("New.md")).unwrap();
+    bench.until("each page has its name", || {
+        bench.titled("Later") == Some(made.clone()) && bench.titled("New") == Some(other.clone())
+    });
+    bench.until("its words are there", || words(&bench.content("Later")) == "new words\n");
+    bench.until_in_step();
+    assert_eq!(words(&bench.content("New")), "filler\n");
+    let count = |method| bench.writes().iter().filter(|line| line.starts_with(method)).count();
+    assert_eq!((count("POST"), count("DELETE")), (2, 0), "{:?}", bench.writes());
+    bench.rest(daemon);
+}
+
+#[test]
 fn a_write_whose_answer_is_lost_is_not_repeated_in_vain() {
     side_by_side([Fault::LostAfter, Fault::StatusAfter(500), Fault::PageWith200, Fault::Cut], |fault| {
         let bench = bench("");

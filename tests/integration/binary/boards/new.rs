@@ -59,6 +59,26 @@ fn a_new_canvas_is_a_whiteboard_with_its_nodes() {
 }
 
 #[test]
+fn a_file_that_is_renamed_while_its_whiteboard_is_made_is_that_whiteboards() {
+    let bench = bench(|_, _| ());
+    let daemon = bench.run_canvases();
+    fs::create_dir_all(bench.board_file("")).unwrap();
+    let route = Matcher::Route("POST".to_owned(), "/whiteboards".to_owned());
+    bench.world().fail_next(route, Fault::LostAfter);
+    save(&bench.board_file("Untitled.canvas"), &json!({ "nodes": [node("n1", "a")] }).to_string());
+    bench.until("its whiteboard is made", || !board_named(&bench, "Untitled").is_empty());
+    let made = board_named(&bench, "Untitled");
+    fs::rename(bench.board_file("Untitled.canvas"), bench.board_file("Intro.canvas")).unwrap();
+    bench.until("it has its node", || bench.elements(&made[0]).len() == 1);
+    bench.until("its file has its name again", || bench.board_file("Untitled.canvas").exists());
+    bench.until_canvases_rest();
+    assert!(!bench.board_file("Intro.canvas").exists());
+    assert_eq!(bench.world().whiteboards().count(), 1);
+    drop(daemon);
+    bench.canvases_rest();
+}
+
+#[test]
 fn copies_are_of_the_kinds_and_styles_that_they_were_copied_from() {
     let mut board = None;
     let bench = bench(|world, space| board = Some(kick_off(world, space).0));
