@@ -6,8 +6,8 @@ use super::super::pace::Class;
 use super::{Area, Choice, Held, Purpose, Want, board, on_disk};
 use crate::engine::Way;
 use crate::model::{
-    BoardEffect, CanvasId, CanvasNode, DeckId, Deletes, Effect, MirrorPath, Presence, ServiceError,
-    ServiceReply,
+    BoardEffect, CanvasFile, CanvasId, CanvasNode, DeckId, Deletes, Effect, MirrorPath, Presence,
+    ServiceError, ServiceReply,
 };
 use crate::plan::naming;
 use crate::store::{Conflict, StoreError};
@@ -116,7 +116,8 @@ impl Engine {
             )?;
             return Ok(None);
         }
-        if !self.pace.allows(Class::Edit, 1, false, self.now) {
+        // What has been heard or seen since it was decided may be the missing file.
+        if !self.boards_are_quiet() || !self.pace.allows(Class::Edit, 1, false, self.now) {
             return Ok(None);
         }
         match canvas {
@@ -154,6 +155,11 @@ impl Engine {
                     self.boards.lists.slides_due.insert(deck.clone(), self.now);
                     let deck = deck.clone();
                     self.wake_deck(&deck);
+                }
+                // A file that came back meanwhile is nobody's, and becomes one of its own.
+                let files = self.boards.files.values().filter(|file| file.canvas.as_ref() == Some(canvas));
+                for file in files.cloned().collect::<Vec<_>>() {
+                    self.bind_file(CanvasFile { canvas: None, ..file })?;
                 }
                 self.forget_canvas(canvas)
             }
