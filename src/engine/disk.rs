@@ -218,9 +218,10 @@ impl Engine {
 
     pub(super) fn scan_done(&mut self, flight: &Flight, scan: Scan) -> Result<(), StoreError> {
         self.watch.scan_due = self.now.plus_ms(SCAN_EVERY_MS);
-        self.watch.hinted_since = None;
         // In the same millisecond too: the hint may have come after the scan had left.
-        if self.watch.asked >= flight.sent_at {
+        let is_outdated = self.watch.asked >= flight.sent_at;
+        self.watch.hinted_since = is_outdated.then_some(self.watch.asked);
+        if is_outdated {
             self.watch.scan_due = self.now.plus_ms(self.settings.pages.settle_ms);
         }
         if scan.root != RootState::Ready {
@@ -247,9 +248,9 @@ impl Engine {
         let ahead_ms = scan.clock.since_ms(flight.sent_at);
         self.watch.clock_ahead_ms = if ahead_ms.abs() < CLOCK_STEP_MS { 0 } else { ahead_ms };
         self.take_in_signs_of_life()?;
-        self.take_in_stamps(&page_files, scan.clock);
+        let new = self.take_in_stamps(&page_files, scan.clock);
         self.watch.identities_due = true;
-        self.watch.outdated = self.doubt_renames();
+        self.watch.outdated = self.doubt_renames(new);
         self.identify_if_ready()?;
         self.after_telling(scan, flight.sent_at)
     }
@@ -307,8 +308,9 @@ impl Engine {
     }
 
     /// Files whose stamp is new are to be read once they have settled; what no entry names is missing.
-    fn take_in_stamps(&mut self, page_files: &[&Entry], looked_at: Timestamp) {
+    fn take_in_stamps(&mut self, page_files: &[&Entry], looked_at: Timestamp) -> BTreeSet<MirrorPath> {
         let settle_ms = self.settings.pages.settle_ms;
+        let mut new = BTreeSet::new();
         let mut seen = Vec::with_capacity(page_files.len());
         // Both come in the order of their paths: one walk over both finds what is known of each.
         let mut files = self.trees.files.values().peekable();
@@ -318,6 +320,9 @@ impl Engine {
             // The same path once in memory, however often it is scanned.
             let path = known.map_or(&entry.path, |file| &file.path);
             seen.push((path.clone(), entry.stamp));
+            if known.is_none_or(|file| file.stamp.object() != entry.stamp.object()) {
+                new.insert(path.clone());
+            }
             let verify = known.is_some_and(|file| file.racy && !is_racy(&file.stamp, looked_at));
             if known.is_some_and(|file| file.stamp == entry.stamp && file.hash.is_some()) && !verify {
                 self.watch.touched.remove(&entry.path);
@@ -344,21 +349,20 @@ impl Engine {
         self.watch.unread.retain(|path, _| seen.contains_key(path));
         self.watch.touched.retain(|path, _| seen.contains_key(path));
         self.lists.last_seen = seen;
+        new
     }
 
-    /// Whether the scan saw a file at two places, a new one and one that it was known at: it was renamed while the scan
-    /// was under way, or is linked twice, and the next scan tells. What was seen twice in a row is a link.
-    fn doubt_renames(&mut self) -> bool {
+    /// Whether the scan saw a file at two places, a `new` one (a path without a file until now, or with another) and one
+    /// that it was known at: it was renamed while the scan was under way, or is linked twice, and the next scan tells.
+    /// What was seen twice in a row is a link.
+    fn doubt_renames(&mut self, new: BTreeSet<MirrorPath>) -> bool {
         let seen = &self.lists.last_seen;
-        let is_new = |path: &&MirrorPath| !self.trees.files.contains_key(*path);
         let mut twice = BTreeSet::new();
-        if seen.keys().any(|path| is_new(&path)) {
-            let known = seen.iter().filter(|(path, _)| !is_new(path));
+        if !new.is_empty() {
+            let known = seen.iter().filter(|(path, _)| !new.contains(*path));
             let known: BTreeSet<_> = known.map(|(_, stamp)| stamp.object()).collect();
-            let new = seen.iter().filter(|(path, _)| is_new(path));
-            twice.extend(
-                new.filter(|(_, stamp)| known.contains(&stamp.object())).map(|(path, _)| path.clone()),
-            );
+            let is_known = |path: &MirrorPath| seen.get(path).is_some_and(|s| known.contains(&s.object()));
+            twice.extend(new.into_iter().filter(is_known));
         }
         let is_doubtful = !twice.is_subset(&self.watch.seen_twice);
         self.watch.seen_twice = twice;
