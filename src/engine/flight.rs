@@ -1,5 +1,7 @@
 //! What an effect under way was issued for.
 
+use std::collections::BTreeMap;
+
 use super::beside::Question;
 use super::pace::Class;
 use super::storage::Task;
@@ -165,10 +167,10 @@ impl Purpose {
     }
 
     /// As [`Purpose::follow_creation`], by the names of what shall be made.
-    pub(super) fn follow_board_creation(&mut self, from: &str, to: &str) {
+    pub(super) fn follow_board_creation(&mut self, names: &BTreeMap<String, String>) {
         if let Self::Board(purpose) = self
             && let super::boards::Purpose::Create { name } = &mut **purpose
-            && name == from
+            && let Some(to) = names.get(name)
         {
             to.clone_into(name);
         }

@@ -329,8 +329,8 @@ pub struct CanvasIntent {
 pub enum IntentKind {
     /// A whiteboard from a file, with the name that was asked for: the file may be renamed before the answer comes.
     Board(WorkspaceId, MirrorPath, String),
-    /// A presentation from a folder.
-    Deck(MirrorPath),
+    /// A presentation from a folder, with the name that was asked for, as with a whiteboard.
+    Deck(MirrorPath, String),
     /// A slide from a file.
     Slide(DeckId, MirrorPath),
     /// An element from a node, by the id that the file has for it.

@@ -351,8 +351,8 @@ impl Store {
                 (space, at, node) = (Some(workspace.as_str()), Some(path.as_str()), Some(name.as_str()));
                 "board"
             }
-            IntentKind::Deck(path) => {
-                at = Some(path.as_str());
+            IntentKind::Deck(path, name) => {
+                (at, node) = (Some(path.as_str()), Some(name.as_str()));
                 "deck"
             }
             IntentKind::Slide(id, path) => {
@@ -562,15 +562,22 @@ fn intent_of(row: &Row<'_>) -> Result<CanvasIntent, StoreError> {
         row.get::<_, Option<String>>(column)?.ok_or_else(bad)
     };
     let deck = || -> Result<DeckId, StoreError> { DeckId::new(&text("deck")?).map_err(|_| bad()) };
+    // Earlier versions asked for no other name than the file's or the folder's.
+    let named = |path: &MirrorPath| -> Result<String, StoreError> {
+        let stem = path.name().strip_suffix(".canvas").unwrap_or(path.name());
+        Ok(row.get::<_, Option<String>>("node")?.unwrap_or_else(|| stem.to_owned()))
+    };
     let kind = match row.get::<_, String>("kind")?.as_str() {
         "board" => {
             let path = path(&text("path")?)?;
-            // Earlier versions asked for no other name than the file's.
-            let name = row.get::<_, Option<String>>("node")?;
-            let name = name.unwrap_or_else(|| path.name().trim_end_matches(".canvas").to_owned());
+            let name = named(&path)?;
             IntentKind::Board(workspace_id(&text("workspace")?)?, path, name)
         }
-        "deck" => IntentKind::Deck(path(&text("path")?)?),
+        "deck" => {
+            let path = path(&text("path")?)?;
+            let name = named(&path)?;
+            IntentKind::Deck(path, name)
+        }
         "slide" => IntentKind::Slide(deck()?, path(&text("path")?)?),
         "element" => match json(&text("fields")?)? {
             Value::Object(fields) => {

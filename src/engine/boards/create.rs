@@ -1,6 +1,8 @@
 //! New files become whiteboards and slides, new folders presentations, each exactly once: as with pages, an intent is
 //! stored before a POST, and after a lost answer the lists are searched for what it may have made.
 
+use std::collections::BTreeMap;
+
 use super::super::Engine;
 use super::super::pace::Class;
 use super::looks::FORBIDDEN_RETRY_MS;
@@ -20,13 +22,23 @@ use crate::store::StoreError;
 pub(super) fn intent_name(kind: &IntentKind) -> String {
     match kind {
         IntentKind::Board(_, path, _) => format!("board {path}"),
-        IntentKind::Deck(path) => format!("deck {path}"),
+        IntentKind::Deck(path, _) => format!("deck {path}"),
         // One at a time for each presentation, so that files are appended in their order.
         IntentKind::Slide(deck, _) => format!("slide {deck}"),
         IntentKind::Element(canvas, node, _) => {
             format!("element {} {} {node}", canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
         }
     }
+}
+
+fn deck_of(folder: &MirrorPath) -> IntentKind {
+    IntentKind::Deck(folder.clone(), naming::title_of(folder.name()))
+}
+
+/// Whether a presentation is one that this POST may have made.
+fn may_have_made(intent: &CanvasIntent, deck: &DeckNode) -> bool {
+    matches!(&intent.kind, IntentKind::Deck(_, name) if *name == deck.seen.name)
+        && !intent.before.iter().any(|id| id == deck.seen.id.as_str())
 }
 
 impl Engine {
@@ -44,26 +56,34 @@ impl Engine {
         Ok(())
     }
 
-    /// A file that shall become a whiteboard or slide has another name: so has what was asked for it.
-    pub(super) fn follow_board_intent(
+    /// Files and folders that shall become something have other names: so has what was asked for them. All at once, for
+    /// two may have changed names with each other.
+    pub(super) fn follow_board_intents(
         &mut self,
-        from: &MirrorPath,
-        to: &MirrorPath,
+        moves: &[(MirrorPath, MirrorPath)],
     ) -> Result<(), StoreError> {
-        let is_its = |intent: &&CanvasIntent| match &intent.kind {
-            IntentKind::Board(_, path, _) | IntentKind::Slide(_, path) => path == from,
-            _ => false,
-        };
-        let Some(mut intent) = self.boards.intents.values().find(is_its).cloned() else { return Ok(()) };
-        let old = intent_name(&intent.kind);
-        match &mut intent.kind {
-            IntentKind::Board(_, path, _) | IntentKind::Slide(_, path) => path.clone_from(to),
-            _ => {}
+        let to = |path: &MirrorPath| moves.iter().find(|(from, _)| from == path).map(|(_, to)| to);
+        let mut moved: Vec<(String, CanvasIntent)> = Vec::new();
+        for (old, intent) in &self.boards.intents {
+            let mut intent = intent.clone();
+            match &mut intent.kind {
+                IntentKind::Board(_, path, _) | IntentKind::Deck(path, _) | IntentKind::Slide(_, path) => {
+                    let Some(to) = to(path) else { continue };
+                    path.clone_from(to);
+                }
+                IntentKind::Element(..) => continue,
+            }
+            moved.push((old.clone(), intent));
         }
-        let new = intent_name(&intent.kind);
-        self.end_board_intent(&old)?;
-        self.save_board_intent(intent)?;
-        self.flights.values_mut().for_each(|flight| flight.purpose.follow_board_creation(&old, &new));
+        for (old, _) in &moved {
+            self.end_board_intent(old)?;
+        }
+        let names: BTreeMap<String, String> =
+            moved.iter().map(|(old, intent)| (old.clone(), intent_name(&intent.kind))).collect();
+        for (_, intent) in moved {
+            self.save_board_intent(intent)?;
+        }
+        self.flights.values_mut().for_each(|flight| flight.purpose.follow_board_creation(&names));
         Ok(())
     }
 
@@ -79,9 +99,9 @@ impl Engine {
                 let before = known.map(|id| id.own_id().to_owned()).collect();
                 (BoardEffect::CreateBoard { workspace: workspace.clone(), name: name.clone() }, before)
             }
-            IntentKind::Deck(folder) => {
+            IntentKind::Deck(_, name) => {
                 let before = self.boards.decks.keys().map(ToString::to_string).collect();
-                (BoardEffect::CreateDeck { name: naming::title_of(folder.name()) }, before)
+                (BoardEffect::CreateDeck { name: name.clone() }, before)
             }
             IntentKind::Slide(deck, _) => {
                 let known = self.boards.canvases.keys().filter(|id| id.deck() == Some(deck));
@@ -131,7 +151,7 @@ impl Engine {
                 && !self.boards.there.keys().any(|path| path != *folder && path.is_within(folder))
                 && self.may_make_deck(folder)
         });
-        empty.map(|(folder, _)| IntentKind::Deck(folder.clone()))
+        empty.map(|(folder, _)| deck_of(folder))
     }
 
     fn slide_for(&self, folder: &MirrorPath, path: &MirrorPath) -> Option<IntentKind> {
@@ -141,16 +161,20 @@ impl Engine {
                 let open = self.area_closed(&Area::Presentations).is_none();
                 (ready && open).then(|| IntentKind::Slide(deck.seen.id.clone(), path.clone()))
             }
-            None => self.may_make_deck(folder).then(|| IntentKind::Deck(folder.clone())),
+            None => self.may_make_deck(folder).then(|| deck_of(folder)),
         }
     }
 
     fn may_make_deck(&self, folder: &MirrorPath) -> bool {
-        let kind = IntentKind::Deck(folder.clone());
         // A presentation's folder that was renamed goes back to its name.
         let known = self.boards.canvases.values().filter_map(|node| node.file.as_ref());
+        // So may one that is no longer where a presentation was asked for it.
+        let is_asked_for = |intent: &CanvasIntent| match &intent.kind {
+            IntentKind::Deck(of, _) => of == folder || !self.boards.there.contains_key(of),
+            _ => false,
+        };
         self.area_closed(&Area::Presentations).is_none()
-            && !self.boards.intents.contains_key(&intent_name(&kind))
+            && !self.boards.intents.values().any(is_asked_for)
             && !self.is_refused_canvas(folder)
             && !known.into_iter().any(|path| path.is_within(folder))
             // Its own files will tell which folder a missing one has become.
@@ -172,7 +196,7 @@ impl Engine {
                 self.end_board_intent(name)?;
                 self.board_made(CanvasId::Board(made.id), Some(space.clone()), made.name, path)
             }
-            (IntentKind::Deck(folder), Ok(ServiceReply::Board(BoardReply::Deck(made)))) => {
+            (IntentKind::Deck(folder, _), Ok(ServiceReply::Board(BoardReply::Deck(made)))) => {
                 self.end_board_intent(name)?;
                 self.deck_made(made, folder)
             }
@@ -213,7 +237,7 @@ impl Engine {
     fn board_refused(&mut self, kind: &IntentKind, error: &ServiceError) {
         let (area, path) = match kind {
             IntentKind::Board(space, path, _) => (Area::Whiteboards(space.clone()), path.clone()),
-            IntentKind::Deck(path) | IntentKind::Slide(_, path) => (Area::Presentations, path.clone()),
+            IntentKind::Deck(path, _) | IntentKind::Slide(_, path) => (Area::Presentations, path.clone()),
             IntentKind::Element(..) => return,
         };
         match error {
@@ -289,6 +313,11 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether a presentation may be what was asked for and is not known to be there yet: its folder is told then.
+    pub(super) fn awaits_deck_intent(&self, deck: &DeckNode) -> bool {
+        deck.folder.is_none() && self.boards.intents.values().any(|intent| may_have_made(intent, deck))
+    }
+
     /// The blank slide that a new presentation comes with is its folder's first file.
     pub(super) fn use_blank_slide(&mut self, deck: &DeckId) -> Result<(), StoreError> {
         let Some(node) = self.boards.decks.get(deck).filter(|node| node.blank).cloned() else {
@@ -313,7 +342,7 @@ impl Engine {
             self.bind_file(CanvasFile { canvas: Some(slide.clone()), ..file.clone() })?;
             self.boards.unread.insert(file.path, self.now);
         }
-        if slide.is_some() {
+        if self.slides_of(deck).next().is_some() {
             self.save_deck(DeckNode { blank: false, ..node })?;
         }
         Ok(())
@@ -351,12 +380,10 @@ impl Engine {
 
     /// After a list of presentations: did a POST in doubt make one?
     pub(super) fn resolve_lost_decks(&mut self, flight: &Flight) -> Result<(), StoreError> {
-        for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Deck(_))) {
-            let IntentKind::Deck(folder) = &intent.kind else { continue };
-            let name = naming::title_of(folder.name());
-            let found = self.boards.decks.values().find(|deck| {
-                deck.seen.name == name && !intent.before.iter().any(|id| id == deck.seen.id.as_str())
-            });
+        for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Deck(..))) {
+            let IntentKind::Deck(folder, _) = &intent.kind else { continue };
+            let may_be = |deck: &&DeckNode| deck.folder.is_none() && may_have_made(&intent, deck);
+            let found = self.boards.decks.values().find(may_be);
             match found.map(|deck| deck.seen.clone()) {
                 Some(made) => {
                     self.end_board_intent(&intent_name(&intent.kind))?;

@@ -10,7 +10,7 @@ use crate::canvas::{self, Aliases, Origins};
 use crate::engine::flight::Flight;
 use crate::model::{
     CanvasFile, CanvasId, CanvasNode, ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook,
-    MirrorPath, Scan, Stamp, Surface, Timestamp, id_of,
+    IntentKind, MirrorPath, Scan, Stamp, Surface, Timestamp, id_of,
 };
 use crate::store::StoreError;
 
@@ -24,7 +24,7 @@ impl Engine {
             return Ok(());
         }
         let mut seen: BTreeMap<MirrorPath, Stamp> = BTreeMap::new();
-        self.boards.there.clear();
+        let was_there = std::mem::take(&mut self.boards.there);
         let decks_root = Self::decks_root();
         let mut new_folders = BTreeMap::new();
         for entry in &scan.entries {
@@ -45,7 +45,8 @@ impl Engine {
         }
         self.boards.new_folders = new_folders;
         let hidden = |path: &MirrorPath| scan.unreadable.iter().any(|item| path.is_within(&item.path));
-        self.follow_objects(&seen)?;
+        self.find_strays(scan, &mut seen);
+        self.follow_objects(&was_there, &seen)?;
         let missed = self.missed_canvases();
         for (path, stamp) in &seen {
             self.take_in_stamp(&missed, path, *stamp, scan.clock)?;
@@ -58,12 +59,17 @@ impl Engine {
             .cloned()
             .collect();
         for path in gone {
-            let canvas = self.boards.files.get(&path).and_then(|file| file.canvas.clone());
+            let Some(file) = self.boards.files.get(&path).cloned() else { continue };
             self.forget_canvas_file(&path)?;
-            if let Some(canvas) = canvas {
+            if let Some(canvas) = file.canvas {
+                self.boards.missed_objects.insert(file.stamp.object(), canvas.clone());
                 self.miss(&canvas, &path)?;
             }
         }
+        let is_missing = |canvas: &CanvasId| {
+            self.boards.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some())
+        };
+        self.boards.missed_objects.retain(|_, canvas| is_missing(canvas));
         self.note_missing_decks(&hidden)?;
         self.check_drawn_stamps();
         self.boards.scanned = true;
@@ -79,8 +85,62 @@ impl Engine {
         Ok(())
     }
 
+    /// Canvas files that were moved to where none belong are seen there as well: they are put back. What is stored is
+    /// another matter, and so is a file that has no such name any more: programs move what they save over out of the way.
+    fn find_strays(&self, scan: &Scan, seen: &mut BTreeMap<MirrorPath, Stamp>) {
+        let is_gone = |file: &&CanvasFile| file.canvas.is_some() && !seen.contains_key(&file.path);
+        let gone = self.boards.files.values().filter(is_gone).map(|file| file.stamp.object());
+        let gone: BTreeSet<_> = gone.chain(self.boards.missed_objects.keys().copied()).collect();
+        if gone.is_empty() {
+            return;
+        }
+        let is_one = |entry: &&Entry| {
+            entry.kind == EntryKind::File
+                && gone.contains(&entry.stamp.object())
+                && place::is_canvas_name(entry.path.name())
+                && entry.path.components().next() != Some(storage::FOLDER)
+        };
+        let strays = scan.entries.iter().filter(is_one);
+        seen.extend(strays.map(|entry| (entry.path.clone(), entry.stamp)));
+    }
+
+    /// Folders of new presentations that have another name than at the last scan: by the folder's object, or by where
+    /// the files in it have gone.
+    fn moved_deck_folders(
+        &self,
+        was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
+        files: &[(MirrorPath, MirrorPath)],
+    ) -> Vec<(MirrorPath, MirrorPath)> {
+        let is_folder = |path: &MirrorPath| {
+            self.spot_of(path, true) == Some(Spot::DeckFolder) && self.boards.there.contains_key(path)
+        };
+        let asked = self.boards.intents.values().filter_map(|intent| match &intent.kind {
+            IntentKind::Deck(folder, _) => {
+                Some(folder).filter(|folder| !self.boards.there.contains_key(*folder))
+            }
+            _ => None,
+        });
+        let now = asked.filter_map(|from| {
+            let object = was_there.get(from).map(|(_, stamp)| stamp.object());
+            let same = self
+                .boards
+                .there
+                .iter()
+                .filter(|(path, (_, stamp))| object == Some(stamp.object()) && is_folder(path));
+            let of_files = files.iter().filter(|(old, _)| old.parent().as_ref() == Some(from));
+            let mut of_files = of_files.filter_map(|(_, new)| new.parent()).filter(|path| is_folder(path));
+            let to = same.map(|(path, _)| path.clone()).next().or_else(|| of_files.next())?;
+            Some((from.clone(), to))
+        });
+        now.collect()
+    }
+
     /// Files that were moved take their canvases along, also when two have changed places.
-    fn follow_objects(&mut self, seen: &BTreeMap<MirrorPath, Stamp>) -> Result<(), StoreError> {
+    fn follow_objects(
+        &mut self,
+        was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
+        seen: &BTreeMap<MirrorPath, Stamp>,
+    ) -> Result<(), StoreError> {
         let mut by_object: BTreeMap<(u64, u64, i64), Vec<MirrorPath>> = BTreeMap::new();
         for file in self.boards.files.values() {
             by_object.entry(file.stamp.object()).or_default().push(file.path.clone());
@@ -105,14 +165,18 @@ impl Engine {
                 moved.push(CanvasFile { path: to.clone(), ..file });
             }
         }
-        for (from, to) in &moves {
-            self.follow_board_intent(from, to)?;
-        }
+        let folders = self.moved_deck_folders(was_there, &moves);
+        self.follow_board_intents(&[&moves[..], &folders].concat())?;
         let landed: BTreeSet<MirrorPath> = moves.iter().map(|(_, to)| to.clone()).collect();
-        for file in moved {
+        for mut file in moved {
             let overwritten = self.boards.files.get(&file.path).and_then(|old| old.canvas.clone());
-            if let Some(canvas) = overwritten {
-                self.miss(&canvas, &file.path)?;
+            match overwritten {
+                Some(canvas) if file.canvas.is_some() => self.miss(&canvas, &file.path)?,
+                // Moved over it, as a program does that saves to a name of its own first.
+                Some(canvas) => {
+                    (file.canvas, file.hash, file.problem) = (Some(canvas), None, None);
+                }
+                None => {}
             }
             self.bind_file(file)?;
         }
@@ -184,7 +248,8 @@ impl Engine {
         // A canvas whose file had gone gets it back when its old place is filled again.
         let is_missing =
             |id: &&CanvasId| self.boards.canvases.get(*id).is_some_and(|node| node.missing_since.is_some());
-        let returned = missed.get(path).filter(is_missing).cloned();
+        let by_object = self.boards.missed_objects.get(&stamp.object());
+        let returned = by_object.into_iter().chain(missed.get(path)).find(is_missing).cloned();
         let quiet = self.settings.pages.settle_ms;
         let rested = stamp.rested_ms(looked_at) >= quiet;
         let due = if rested { self.now } else { self.now.plus_ms(quiet) };

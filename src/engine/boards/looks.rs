@@ -169,13 +169,13 @@ impl Engine {
                 self.save_deck(deck)?;
             }
         }
-        self.choose_deck_folders()?;
         if first {
             // Files that were read before it waited for it.
             self.wake_boards();
             self.watch.scan_by(self.now);
         }
-        self.resolve_lost_decks(flight)
+        self.resolve_lost_decks(flight)?;
+        self.choose_deck_folders()
     }
 
     fn slides_gone_with(&mut self, deck: &DeckId) -> Result<(), StoreError> {

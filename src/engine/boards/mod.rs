@@ -55,6 +55,8 @@ pub(super) struct Boards {
     /// When a folder in Presentations that is no presentation's was first seen.
     new_folders: BTreeMap<MirrorPath, Timestamp>,
     scanned: bool,
+    /// The canvases whose files are missing, by the objects that those were: one that comes to light elsewhere is put back.
+    missed_objects: BTreeMap<(u64, u64, i64), CanvasId>,
 
     // The service.
     lists: targets::Lists,
@@ -299,6 +301,11 @@ impl Boards {
             intent.lost = intent.lost.or(Some(0));
             boards.intents.insert(create::intent_name(&intent.kind), intent);
         }
+        // What was removed while its file came back, before that could be told.
+        let is_of_none = |file: &&mut CanvasFile| {
+            file.canvas.as_ref().is_some_and(|canvas| !boards.canvases.contains_key(canvas))
+        };
+        boards.files.values_mut().filter(is_of_none).for_each(|file| file.canvas = None);
         for node in boards.canvases.values_mut() {
             node.poll.last = node.poll.last.min(now);
             node.poll.life = node.poll.life.min(now);

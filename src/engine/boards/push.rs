@@ -308,7 +308,10 @@ impl Engine {
                     && canvas::was_made_of(element, &fields)
             });
             if let Some(found) = found {
-                self.element_made(canvas, &node, &fields, None, found.clone())?;
+                // A node of an element that was edited here and removed there has that one's id, or a name for it.
+                let names = self.boards.names.get(canvas);
+                let before = names.and_then(|names| names.get(&node)).unwrap_or(&node).clone();
+                self.element_made(canvas, &node, &fields, Some(&before), found.clone())?;
                 continue;
             }
             let looks = intent.lost.unwrap_or(0) + 1;

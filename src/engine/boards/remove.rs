@@ -137,6 +137,15 @@ impl Engine {
         }
     }
 
+    /// Files that came back while their canvas was removed are nobody's, and become what new ones become.
+    fn release_files(&mut self, canvas: &CanvasId) -> Result<(), StoreError> {
+        let files = self.boards.files.values().filter(|file| file.canvas.as_ref() == Some(canvas));
+        for file in files.cloned().collect::<Vec<_>>() {
+            self.bind_file(CanvasFile { canvas: None, ..file })?;
+        }
+        Ok(())
+    }
+
     pub(super) fn canvas_removed(
         &mut self,
         canvas: &CanvasId,
@@ -156,11 +165,7 @@ impl Engine {
                     let deck = deck.clone();
                     self.wake_deck(&deck);
                 }
-                // A file that came back meanwhile is nobody's, and becomes one of its own.
-                let files = self.boards.files.values().filter(|file| file.canvas.as_ref() == Some(canvas));
-                for file in files.cloned().collect::<Vec<_>>() {
-                    self.bind_file(CanvasFile { canvas: None, ..file })?;
-                }
+                self.release_files(canvas)?;
                 self.forget_canvas(canvas)
             }
             Err(ServiceError::NotFound(_)) => {
@@ -297,6 +302,8 @@ impl Engine {
         for id in due {
             let approved = self.boards.decks.get(&id).is_some_and(|deck| deck.approved);
             if self.boards.lists.decks_held.is_some() && !approved {
+                // However long that takes, what was seen until then is too old afterwards.
+                self.boards.lists.missed.remove(&id);
                 continue;
             }
             if self.settings.pages.deletes == Deletes::Restore {
@@ -309,10 +316,21 @@ impl Engine {
             if busy {
                 continue;
             }
-            let missed = self.boards.lists.missed.get(&id).copied().unwrap_or(0);
+            let missed = *self.boards.lists.missed.entry(id.clone()).or_insert(self.tick);
             if self.boards.lists.slides_at.get(&id).copied().unwrap_or(0) <= missed {
                 self.boards.lists.slides_due.insert(id.clone(), self.now);
                 continue;
+            }
+            let slides = self.slides_of(&id).filter(|node| node.base.is_some());
+            let slides: Vec<CanvasId> = slides.map(|node| node.id.clone()).collect();
+            if let Some(unseen) = slides.iter().find(|slide| {
+                // Looked at since the folder was missed, however many they are.
+                self.boards.moments.get(slide).is_none_or(|moment| moment.seen <= missed)
+            }) {
+                if self.is_canvas_busy(unseen) || self.waits_for_time(unseen) {
+                    continue;
+                }
+                return Ok(self.look_at_canvas(unseen, Class::Edit));
             }
             let changed = self.slides_of(&id).any(|node| {
                 node.presence != Presence::Listed
@@ -359,6 +377,7 @@ impl Engine {
                 let slides: Vec<CanvasId> =
                     self.boards.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();
                 for slide in slides {
+                    self.release_files(&slide)?;
                     self.forget_canvas(&slide)?;
                 }
                 self.boards.decks.remove(deck);

@@ -29,7 +29,8 @@ pub(super) struct Lists {
     pub(super) emptied: BTreeMap<DeckId, u64>,
     /// Why a list could not be taken in.
     pub(super) trouble: BTreeMap<String, String>,
-    /// When each presentation's folder was first found missing.
+    /// When each presentation's folder was first found missing, or its removal no longer held: it is removed only by what
+    /// was seen since.
     pub(super) missed: BTreeMap<DeckId, u64>,
     /// Presentations that the service would not find when they were to be trashed.
     pub(super) not_trashed: BTreeSet<DeckId>,

@@ -3,6 +3,7 @@
 mod bulk;
 mod down;
 mod faults;
+mod moved;
 mod new;
 mod removals;
 mod up;

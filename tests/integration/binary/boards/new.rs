@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::super::bench::{Bench, save};
 use super::{bench, deck, kick_off};
 
-fn node(id: &str, text: &str) -> serde_json::Value {
+pub(super) fn node(id: &str, text: &str) -> serde_json::Value {
     json!({ "id": id, "type": "text", "x": 0, "y": 0, "width": 250, "height": 60, "text": text })
 }
 
-fn board_named(bench: &Bench, name: &str) -> Vec<CanvasId> {
+pub(super) fn board_named(bench: &Bench, name: &str) -> Vec<CanvasId> {
     let world = bench.world();
     world
         .whiteboards()
