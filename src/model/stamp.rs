@@ -33,6 +33,14 @@ impl Stamp {
         looked_at.0.saturating_sub(self.modified_ns / 1_000_000)
     }
 
+    /// When the content was written, in milliseconds, for a clock that stands at `looked_at`. A time in the future is what
+    /// somebody gave the file; it was written no later than that was done.
+    #[must_use]
+    pub fn written_at(&self, looked_at: Timestamp) -> Timestamp {
+        let modified = self.modified_ns / 1_000_000;
+        Timestamp(if modified > looked_at.0 { modified.min(self.changed_ns / 1_000_000) } else { modified })
+    }
+
     /// For how long neither content nor name nor permissions had changed when the clock that dates files stood at
     /// `looked_at`, in milliseconds.
     #[must_use]

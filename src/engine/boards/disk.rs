@@ -88,9 +88,18 @@ impl Engine {
     /// Canvas files that were moved to where none belong are seen there as well: they are put back. What is stored is
     /// another matter, and so is a file that has no such name any more: programs move what they save over out of the way.
     fn find_strays(&self, scan: &Scan, seen: &mut BTreeMap<MirrorPath, Stamp>) {
-        let is_gone = |file: &&CanvasFile| file.canvas.is_some() && !seen.contains_key(&file.path);
+        // A whole folder that was renamed may get its name back: its files are missed, not put back one by one.
+        let has_folder =
+            |path: &MirrorPath| path.parent().is_some_and(|up| self.boards.there.contains_key(&up));
+        let is_gone = |file: &&CanvasFile| {
+            file.canvas.is_some() && !seen.contains_key(&file.path) && has_folder(&file.path)
+        };
         let gone = self.boards.files.values().filter(is_gone).map(|file| file.stamp.object());
-        let gone: BTreeSet<_> = gone.chain(self.boards.missed_objects.keys().copied()).collect();
+        let missed = self.boards.missed_objects.iter().filter(|(_, canvas)| {
+            let node = self.boards.canvases.get(*canvas);
+            node.and_then(|node| node.missing_from.as_ref()).is_some_and(has_folder)
+        });
+        let gone: BTreeSet<_> = gone.chain(missed.map(|(object, _)| *object)).collect();
         if gone.is_empty() {
             return;
         }

@@ -54,6 +54,8 @@ pub(super) struct View {
     pub(super) here: Here,
     /// The service holds another content than was agreed.
     pub(super) renewed: bool,
+    /// It may be what an upload that is under way has made.
+    pub(super) awaited: bool,
     /// The content that the service holds is here, whole.
     pub(super) fetched: bool,
     /// What is here may be that content: a kill came between its placing and the note of it.
@@ -87,6 +89,7 @@ pub(super) fn decide(view: &View) -> Decision {
         },
         Seen::Unlisted if view.held => Decision::Wait,
         Seen::Unlisted => Decision::Confirm,
+        Seen::Listed if !view.agreed && view.awaited => Decision::Wait,
         Seen::Listed if !view.agreed => content(view),
         Seen::Listed => match (view.here, view.mode) {
             (Here::Unclear, _) => Decision::Wait,
@@ -119,6 +122,7 @@ mod tests {
         agreed: true,
         here: Here::Same,
         renewed: false,
+        awaited: false,
         fetched: false,
         perhaps_placed: false,
         displaced: false,
@@ -134,6 +138,7 @@ mod tests {
         check(REST, Decision::Rest);
         check(View { agreed: false, ..REST }, Decision::Fetch);
         check(View { agreed: false, fetched: true, ..REST }, Decision::Place);
+        check(View { agreed: false, awaited: true, ..BOTH }, Decision::Wait);
         check(View { renewed: true, ..REST }, Decision::Fetch);
         check(View { renewed: true, fetched: true, ..REST }, Decision::Place);
         check(View { displaced: true, ..REST }, Decision::Move);
@@ -169,6 +174,7 @@ mod tests {
                             here,
                             agreed: bit(0),
                             renewed: bit(1),
+                            awaited: !bit(0) && bit(1),
                             fetched: bit(2),
                             perhaps_placed: bit(1) && bit(3),
                             displaced: bit(3),

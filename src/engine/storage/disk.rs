@@ -205,6 +205,7 @@ impl Storage {
             perhaps_placed,
             seen: node.seen,
             agreed: base.is_some(),
+            awaited: self.may_be_under_way(node),
             here,
             renewed,
             fetched: fetched.is_some_and(is_current) && !self.may_be_lost_upload(node),

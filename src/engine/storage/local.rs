@@ -101,9 +101,10 @@ impl Storage {
                 changed.push((node.remote.id.clone(), now));
             }
         }
-        let missing = |moment: &Moment| matches!(moment.local, Local::Missing(_));
+        let missing = |moment: &Moment| moment.local.is_missing();
         self.active
             .extend(self.moments.iter().filter(|(_, moment)| missing(moment)).map(|(id, _)| id.clone()));
+        self.follow_renamed(&changed);
         for (id, now) in changed {
             let before = self.local_of(&id);
             if before != now {
@@ -119,6 +120,26 @@ impl Storage {
             }
         }
         self.take_in_strays(desk)
+    }
+
+    /// Notes where files that left their places have gone, by the objects that they are: who saves one there later makes
+    /// another object of it.
+    fn follow_renamed(&mut self, missing: &[(FileId, Local)]) {
+        let missing = missing.iter().filter(|(_, local)| local.is_missing()).map(|(id, _)| id);
+        let again = self.moments.iter().filter(|(_, moment)| moment.local.is_missing()).map(|(id, _)| id);
+        let ids: BTreeSet<FileId> = missing.chain(again).cloned().collect();
+        let object = |id: &FileId| Some(self.files.get(id)?.base.as_ref()?.stamp.object());
+        let objects: BTreeMap<(u64, u64, i64), FileId> =
+            ids.into_iter().filter_map(|id| Some((object(&id)?, id))).collect();
+        if objects.is_empty() {
+            return;
+        }
+        let at = self.sight.files.iter();
+        let gone_to =
+            at.filter_map(|(path, stamp)| Some((objects.get(&stamp.object())?.clone(), path.clone())));
+        for (id, path) in gone_to.collect::<Vec<_>>() {
+            self.moment(&id).went_to = Some(Box::new(path));
+        }
     }
 
     /// When a scan has to tell whether a file is missing still; `None` when none is.
@@ -171,7 +192,7 @@ impl Storage {
                     desk.settings.pages.settle_ms
                 };
                 from(
-                    Timestamp(stamp.modified_ns / 1_000_000).plus_ms(quiet).min(desk.now.plus_ms(quiet)),
+                    stamp.written_at(desk.file_clock).plus_ms(quiet).min(desk.now.plus_ms(quiet)),
                     Here::Changed,
                 )
             }
@@ -251,7 +272,9 @@ impl Storage {
         let settle_ms = desk.settings.pages.settle_ms;
         let due = |(id, moment): (&FileId, &Moment)| {
             let due = match moment.local {
-                Local::Suspect(stamp) => stamp.rested_ms(desk.file_clock) >= settle_ms,
+                Local::Suspect(stamp) => {
+                    desk.file_clock.since_ms(stamp.written_at(desk.file_clock)) >= settle_ms
+                }
                 Local::Same => deep.is_some_and(|since| moment.checked <= since) && !moment.damaged,
                 _ => false,
             };

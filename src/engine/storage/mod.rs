@@ -125,6 +125,8 @@ struct Moment {
     /// Shown by itself, and in no list.
     hidden: bool,
     fetched: Option<Box<Fetched>>,
+    /// Where the file was last seen that had left its place.
+    went_to: Option<Box<MirrorPath>>,
     /// When a changed file of this name was last kept beside.
     set_aside_at: Option<Timestamp>,
     /// Its content was found to differ from what was downloaded, without any sign of an edit.

@@ -116,7 +116,8 @@ impl Storage {
                 let due = candidate.refused.is_none()
                     && candidate.retry_at <= desk.now
                     && self.again.due(path) <= desk.now
-                    && candidate.stamp.rested_ms(desk.file_clock) >= Self::quiet_ms(desk, &candidate.stamp)
+                    && desk.file_clock.since_ms(candidate.stamp.written_at(desk.file_clock))
+                        >= Self::quiet_ms(desk, &candidate.stamp)
                     && !self.uploads.contains_key(path)
                     && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
                 due.then(|| path.clone())
@@ -242,6 +243,8 @@ impl Storage {
             Ok(_) => ServiceError::Garbled("the service tells another size than was sent".to_owned()),
             Err(error) => error,
         };
+        // What looks like it has waited for this.
+        self.wake_in(upload.folder.as_ref());
         if error.may_have_happened() {
             upload.lost_at = Some(desk.now);
             desk.store.save_upload(&upload)?;
@@ -415,6 +418,11 @@ impl Storage {
         self.uploads.values().any(|upload| looks_like(node, upload))
     }
 
+    /// Whether a file may be what an upload under way has made: its answer tells.
+    pub(super) fn may_be_under_way(&self, node: &FileNode) -> bool {
+        self.uploads.values().any(|upload| upload.lost_at.is_none() && is_like(node, upload))
+    }
+
     /// The next file that left here, or was replaced by an upload, for the service's trash.
     pub(super) fn next_trash(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
         if !Rests::over(self.rests.trashing.as_ref(), desk.now) {
@@ -433,8 +441,13 @@ impl Storage {
             let folder = self.files.get(id).and_then(|node| node.remote.folder.clone());
             self.is_walked(desk, folder.as_ref())
         })?;
-        // The world may have changed since it was decided.
+        // The world may have changed since it was decided: what the service shows, too.
         let node = self.files.get(&id)?;
+        if node.base.is_some() && !self.was_seen_lately(node.remote.folder.as_ref(), desk.now) {
+            let folder = node.remote.folder.clone();
+            self.ask_for_list(folder.as_ref(), desk.now, desk.tick);
+            return None;
+        }
         if super::decide::decide(&self.view(desk, node).0) != Decision::TrashThere {
             self.wants.remove(&id);
             self.active.insert(id);
@@ -482,14 +495,10 @@ impl Storage {
     /// Where a file that left its place seems to have gone, while it is not at the service under its new name.
     pub(super) fn renamed_to(&self, node: &FileNode) -> Option<MirrorPath> {
         let base = node.base.as_ref()?;
-        let object = base.stamp.object();
-        let is_it = |stamp: &Stamp| stamp.object() == object && stamp.size == base.size;
-        let path = self
-            .sight
-            .files
-            .iter()
-            .find(|(path, stamp)| **path != base.path && is_it(stamp))
-            .map(|(path, _)| path)?;
+        let path = self.moments.get(&node.remote.id)?.went_to.as_deref()?;
+        if *path == base.path || !self.sight.files.contains_key(path) {
+            return None;
+        }
         let there = self.files.values().any(|other| {
             other.base.as_ref().is_some_and(|theirs| theirs.path == *path)
                 && self.is_seen_there(&other.remote.id)
@@ -499,10 +508,13 @@ impl Storage {
 }
 
 fn looks_like(node: &FileNode, upload: &Upload) -> bool {
+    upload.lost_at.is_some() && is_like(node, upload)
+}
+
+fn is_like(node: &FileNode, upload: &Upload) -> bool {
     node.seen == Seen::Listed
         && node.base.is_none()
         && node.replaced_by.is_none()
-        && upload.lost_at.is_some()
         && node.remote.folder == upload.folder
         && node.remote.size == upload.size
         && (node.remote.filename == upload.filename

@@ -105,6 +105,19 @@ impl Storage {
         walk.is_none_or(|walk| walk.ended.0 > 0 && now.since_ms(walk.ended) <= FRESH_MS)
     }
 
+    /// Whether a list of this folder that was taken in is young enough for a file of it to be trashed.
+    pub(super) fn was_seen_lately(&self, folder: Option<&FolderId>, now: Timestamp) -> bool {
+        let walk = self.walks.get(&folder.cloned());
+        walk.is_none_or(|walk| walk.poll.last.0 > 0 && now.since_ms(walk.poll.last) <= FRESH_MS)
+    }
+
+    /// Has a folder listed soon, unless that is being tried.
+    pub(super) fn ask_for_list(&mut self, folder: Option<&FolderId>, now: Timestamp, tick: u64) {
+        if self.walks.get(&folder.cloned()).is_some_and(|walk| walk.wanted.is_none()) {
+            self.walk_by(folder, now, tick);
+        }
+    }
+
     /// Folders that have not been listed yet since the pass began (or ever, without one).
     pub(super) fn unwalked(&self) -> usize {
         let since = self.pass.map_or(0, |pass| pass.since);

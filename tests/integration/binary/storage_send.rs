@@ -336,3 +336,67 @@ fn uploads_count_for_the_chosen_workspace() {
         assert_eq!(name, Some(expected), "{line:?}");
     }
 }
+
+#[test]
+fn a_renamed_file_that_cannot_be_sent_keeps_the_old_one_at_the_service() {
+    let bench = docs_and_three();
+    bench.sync();
+    let _daemon = bench.run();
+    let refused = stored(&bench, "Docs/New folder");
+    fs::create_dir_all(&refused).unwrap();
+    fs::rename(stored(&bench, "Docs/a.txt"), refused.join("a.txt")).unwrap();
+    bench.until("it is told of", || bench.attention().contains("New folder/a.txt"));
+    // The same file with another size, and then another file in its place. What is deleted later is in the trash earlier.
+    fs::write(refused.join("a.txt"), "more words").unwrap();
+    fs::remove_file(stored(&bench, "Docs/b.txt")).unwrap();
+    bench.until("the deleted one is in the trash", || in_trash(&bench) == 1);
+    fs::write(refused.join("a.tmp"), "and yet more words").unwrap();
+    fs::rename(refused.join("a.tmp"), refused.join("a.txt")).unwrap();
+    fs::remove_file(stored(&bench, "Docs/c.txt")).unwrap();
+    bench.until("the next one is, too", || in_trash(&bench) == 2);
+    assert!(there(&bench).contains(&"a.txt: a.txt".into()));
+}
+
+#[test]
+fn a_file_that_the_app_replaced_is_not_trashed_for_its_deletion_here() {
+    let bench = docs_and_three();
+    bench.sync();
+    let _daemon = bench.run();
+    write(&bench, "first.txt", b"it runs");
+    bench.until("it runs", || there(&bench).contains(&"first.txt: it runs".into()));
+    let id = bench.world().storage_files().find(|file| file.filename == "a.txt").unwrap().id.clone();
+    bench.world().app_replace_file(&id, bytes("words of the app"));
+    fs::remove_file(stored(&bench, "Docs/a.txt")).unwrap();
+    bench.until("it is back", || {
+        fs::read_to_string(stored(&bench, "Docs/a.txt")).is_ok_and(|text| text == "words of the app")
+    });
+    assert_eq!(in_trash(&bench), 0, "{}", bench.seen());
+}
+
+#[test]
+fn a_file_with_a_time_in_the_future_is_sent() {
+    let bench = docs_and_three();
+    bench.sync();
+    let _daemon = bench.run();
+    write(&bench, "later.txt", b"from a camera");
+    let file = File::options().append(true).open(stored(&bench, "later.txt")).unwrap();
+    let now = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(now + std::time::Duration::from_secs(86_400 * 400)).unwrap();
+    bench.until("it is there", || there(&bench).contains(&"later.txt: from a camera".into()));
+}
+
+#[test]
+fn a_file_that_is_listed_before_its_upload_is_answered_is_that_upload() {
+    let bench = docs_and_three();
+    bench.sync();
+    let _daemon = bench.run();
+    bench.world().fail_next(Matcher::Route("POST".to_owned(), "/storage".to_owned()), Fault::Delay(4_000));
+    write(&bench, "slow.txt", b"slowly");
+    bench.until("it is there", || there(&bench).contains(&"slow.txt: slowly".into()));
+    bench.sync_any();
+    bench.until("it is in step", || {
+        bench.list().iter().any(|row| row["path"] == "Storage/slow.txt" && row["state"] == "synced")
+    });
+    assert_eq!(uploads(&bench), 1, "{}", bench.seen());
+    assert!(!stored(&bench, "slow (2).txt").exists(), "{}", bench.seen());
+}
