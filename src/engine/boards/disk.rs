@@ -89,17 +89,21 @@ impl Engine {
     /// another matter, and so is a file that has no such name any more: programs move what they save over out of the way.
     fn find_strays(&self, scan: &Scan, seen: &mut BTreeMap<MirrorPath, Stamp>) {
         // A whole folder that was renamed may get its name back: its files are missed, not put back one by one.
-        let has_folder =
-            |path: &MirrorPath| path.parent().is_some_and(|up| self.boards.there.contains_key(&up));
-        let is_gone = |file: &&CanvasFile| {
-            file.canvas.is_some() && !seen.contains_key(&file.path) && has_folder(&file.path)
+        let has_home = |canvas: &CanvasId| {
+            let home = match canvas {
+                CanvasId::Board(_) => {
+                    let space = self.boards.canvases.get(canvas).and_then(|node| node.workspace.as_ref());
+                    space.and_then(|space| self.boards_root(space))
+                }
+                CanvasId::Slide(deck, _) => self.deck_folder(deck),
+            };
+            home.is_some_and(|home| self.boards.there.contains_key(&home))
         };
-        let gone = self.boards.files.values().filter(is_gone).map(|file| file.stamp.object());
-        let missed = self.boards.missed_objects.iter().filter(|(_, canvas)| {
-            let node = self.boards.canvases.get(*canvas);
-            node.and_then(|node| node.missing_from.as_ref()).is_some_and(has_folder)
-        });
-        let gone: BTreeSet<_> = gone.chain(missed.map(|(object, _)| *object)).collect();
+        let gone = self.boards.files.values().filter(|file| !seen.contains_key(&file.path));
+        let gone = gone.filter_map(|file| Some((file.stamp.object(), file.canvas.as_ref()?)));
+        let missed = self.boards.missed_objects.iter().map(|(object, canvas)| (*object, canvas));
+        let gone = gone.chain(missed).filter(|(_, canvas)| has_home(canvas));
+        let gone: BTreeSet<_> = gone.map(|(object, _)| object).collect();
         if gone.is_empty() {
             return;
         }

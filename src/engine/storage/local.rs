@@ -110,6 +110,9 @@ impl Storage {
             if before != now {
                 let moment = self.moment(&id);
                 moment.local = now;
+                if !now.is_missing() {
+                    moment.went_to = None;
+                }
                 if matches!(now, Local::Missing(_) | Local::Changed(_) | Local::Suspect(_)) {
                     moment.retry_at = Timestamp::default();
                 }
