@@ -347,10 +347,10 @@ fn a_renamed_file_that_cannot_be_sent_keeps_the_old_one_at_the_service() {
     fs::rename(stored(&bench, "Docs/a.txt"), refused.join("a.txt")).unwrap();
     bench.until("it is told of", || bench.attention().contains("New folder/a.txt"));
     // The same file with another size, and then another file in its place. What is deleted later is in the trash earlier.
-    fs::write(refused.join("a.txt"), "more words").unwrap();
+    write(&bench, "Docs/New folder/a.txt", b"more words");
     fs::remove_file(stored(&bench, "Docs/b.txt")).unwrap();
     bench.until("the deleted one is in the trash", || in_trash(&bench) == 1);
-    fs::write(refused.join("a.tmp"), "and yet more words").unwrap();
+    write(&bench, "Docs/New folder/a.tmp", b"and yet more words");
     fs::rename(refused.join("a.tmp"), refused.join("a.txt")).unwrap();
     fs::remove_file(stored(&bench, "Docs/c.txt")).unwrap();
     bench.until("the next one is, too", || in_trash(&bench) == 2);
