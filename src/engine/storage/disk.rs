@@ -130,6 +130,9 @@ impl Storage {
             self.choose_names(desk, node.remote.folder.as_ref())?;
             node = self.files.get(id).cloned().unwrap_or(node);
         }
+        if self.finds_it_moved(desk, &node)? {
+            node = self.files.get(id).cloned().unwrap_or(node);
+        }
         let (view, again_at) = self.view(desk, &node);
         let decision = decide(&view);
         tracing::trace!(file = %id, ?decision, "decided");
@@ -208,12 +211,15 @@ impl Storage {
             awaited: self.may_be_under_way(node),
             here,
             renewed,
-            fetched: fetched.is_some_and(is_current) && !self.may_be_lost_upload(node),
+            fetched: fetched
+                .is_some_and(|fetched| is_current(fetched) && !self.is_lost_upload(node, fetched.hash)),
             displaced,
             held: self.is_held_back(node),
             // Looked for only where it matters: it compares with everything that is here.
             kept: self.mode == StorageMode::TwoWay && here == Here::Missing && self.is_kept(node),
-            replaced: node.replaced_by.as_ref().map(|new| self.is_seen_there(new)),
+            // What was there and went to the trash by our doing has been seen, too.
+            replaced: (node.replaced_by.as_ref())
+                .map(|new| self.is_seen_there(new) || self.trashed.contains_key(new)),
         };
         (view, again_at)
     }

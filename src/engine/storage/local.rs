@@ -145,6 +145,37 @@ impl Storage {
         }
     }
 
+    /// Takes a file that left its place and lies untouched where the service wants it for moved: a kill came between our
+    /// renaming it and the note of that, or a person was quicker. `false` when it is not so.
+    pub(super) fn finds_it_moved(
+        &mut self,
+        desk: &mut Desk<'_>,
+        node: &FileNode,
+    ) -> Result<bool, StoreError> {
+        let id = &node.remote.id;
+        let Some(base) = node.base.as_ref().filter(|_| self.is_missing_here(id)) else { return Ok(false) };
+        let Some(to) = self.wanted_file(node).filter(|to| *to != base.path) else { return Ok(false) };
+        let untouched = |stamp: &Stamp| {
+            let looks = |stamp: &Stamp| (stamp.object(), stamp.size, stamp.modified_ns);
+            looks(stamp) == looks(&base.stamp)
+        };
+        let Some(stamp) = self.sight.files.get(&to).copied().filter(untouched) else { return Ok(false) };
+        if self.files.values().any(|other| other.base.as_ref().is_some_and(|theirs| theirs.path == to)) {
+            return Ok(false);
+        }
+        self.is_no_stray(desk, &to)?;
+        self.edit_file(desk, id, |node| {
+            if let Some(base) = &mut node.base {
+                (base.path, base.stamp) = (to, stamp);
+            }
+        })?;
+        self.guards_are_old = true;
+        let moment = self.moment(id);
+        moment.local = Local::Same;
+        moment.went_to = None;
+        Ok(true)
+    }
+
     /// When a scan has to tell whether a file is missing still; `None` when none is.
     pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64) -> Option<Timestamp> {
         let ends = self.moments.values().filter_map(|moment| match moment.local {

@@ -217,7 +217,15 @@ impl Storage {
         for upload in storage.uploads.values_mut().filter(|upload| upload.lost_at.is_none()) {
             upload.lost_at = Some(now);
         }
-        storage.active = storage.files.keys().cloned().collect();
+        // What waited to be trashed for a replacement that is gone is a file like any other.
+        let known: BTreeSet<FileId> = storage.files.keys().cloned().collect();
+        for node in storage.files.values_mut() {
+            if node.replaced_by.as_ref().is_some_and(|new| !known.contains(new)) {
+                (node.replaced_by, node.stem) = (None, None);
+                store.save_storage_file(node)?;
+            }
+        }
+        storage.active = known;
         storage.plan_walks(now);
         Ok(storage)
     }
@@ -536,6 +544,13 @@ impl Storage {
         self.active.remove(id);
         self.wants.remove(id);
         self.guards_are_old = true;
+        if !self.trashed.contains_key(id) {
+            // Its replacement is gone without our doing: what it had replaced is a file like any other again.
+            let older = self.files.values().filter(|node| node.replaced_by.as_ref() == Some(id));
+            for older in older.map(|node| node.remote.id.clone()).collect::<Vec<_>>() {
+                self.edit_file(desk, &older, |node| (node.replaced_by, node.stem) = (None, None))?;
+            }
+        }
         desk.store.delete_storage_file(id)
     }
 }

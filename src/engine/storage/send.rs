@@ -239,8 +239,10 @@ impl Storage {
             Ok(ServiceReply::Storage(StorageReply::Uploaded(file))) if file.size == upload.size => {
                 return self.settle_upload(desk, &upload, &file);
             }
-            // It took something else than was sent: whatever it is, it is looked at like anything new.
-            Ok(_) => ServiceError::Garbled("the service tells another size than was sent".to_owned()),
+            Ok(ServiceReply::Storage(StorageReply::Uploaded(file))) => {
+                return self.upload_was_cut(desk, &upload, file.size);
+            }
+            Ok(_) => ServiceError::Garbled("an answer that fits no upload".to_owned()),
             Err(error) => error,
         };
         // What looks like it has waited for this.
@@ -271,6 +273,26 @@ impl Storage {
         if matches!(error, ServiceError::NotFound(_)) {
             // The folder is gone, or in the trash: the lists will say so.
             self.walk_everything_by(desk.now, desk.tick);
+        }
+        self.refresh_local_only(desk)
+    }
+
+    /// The service took something else than was sent. Whatever it made of it is looked at like anything new; to send the same
+    /// once more would make one more of it.
+    fn upload_was_cut(&mut self, desk: &mut Desk<'_>, upload: &Upload, size: u64) -> Result<(), StoreError> {
+        self.wake_in(upload.folder.as_ref());
+        self.walk_by(upload.folder.as_ref(), desk.now, desk.tick);
+        self.uploads.remove(&upload.path);
+        self.sent_stamps.remove(&upload.path);
+        desk.store.delete_upload(&upload.path)?;
+        if let Some(candidate) = self.candidates.get_mut(&upload.path) {
+            candidate.failures += 1;
+            candidate.refused = Some((
+                format!("the service made a file of {size} bytes of its {}", upload.size),
+                "look at that file in the app; this one is sent again when it changes, or when it is approved",
+            ));
+            candidate.by_service = true;
+            candidate.retry_at = Timestamp(i64::MAX);
         }
         self.refresh_local_only(desk)
     }
@@ -384,7 +406,7 @@ impl Storage {
             let sought = self
                 .uploads
                 .get(&path)
-                .is_some_and(|upload| self.files.values().any(|node| looks_like(node, upload)));
+                .is_some_and(|upload| self.files.values().any(|node| self.may_be(node, upload)));
             if sought {
                 continue;
             }
@@ -409,13 +431,29 @@ impl Storage {
         let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
         let found =
             self.uploads.values().find(|upload| looks_like(&node, upload) && upload.hash == hash).cloned();
-        let Some(upload) = found else { return Ok(()) };
-        self.settle_upload(desk, &upload, &node.remote)
+        if let Some(upload) = found {
+            return self.settle_upload(desk, &upload, &node.remote);
+        }
+        if self.uploads.values().any(|upload| looks_like(&node, upload)) {
+            // It is somebody else's file of that name and size: a list that shows no other one ends the search.
+            self.walk_by(node.remote.folder.as_ref(), desk.now, desk.tick);
+        }
+        Ok(())
     }
 
-    /// Whether a file may turn out to be what a lost upload sent: its place waits for the comparison.
-    pub(super) fn may_be_lost_upload(&self, node: &FileNode) -> bool {
-        self.uploads.values().any(|upload| looks_like(node, upload))
+    /// Whether a file with this content is what a lost upload sent.
+    pub(super) fn is_lost_upload(&self, node: &FileNode, hash: ContentHash) -> bool {
+        self.uploads.values().any(|upload| upload.hash == hash && looks_like(node, upload))
+    }
+
+    /// Whether a file looks like what a lost upload sent, and is not known to hold something else.
+    fn may_be(&self, node: &FileNode, upload: &Upload) -> bool {
+        let differs = |moment: &super::Moment| {
+            moment.fetched.as_deref().is_some_and(|fetched| {
+                fetched.attachment == node.remote.attachment && fetched.hash != upload.hash
+            })
+        };
+        looks_like(node, upload) && !self.moments.get(&node.remote.id).is_some_and(differs)
     }
 
     /// Whether a file may be what an upload under way has made: its answer tells.
@@ -472,6 +510,8 @@ impl Storage {
                     let path = new.base.as_ref().map_or_else(storage_root, |base| base.path.clone());
                     desk.say(Way::Up, &path, "the older version is in the service's trash");
                 }
+                // It may have come back meanwhile.
+                self.strays_are_old |= node.base.is_some();
                 // A list that was asked for before this still shows it.
                 self.trashed.insert(id.clone(), desk.tick);
                 self.guards_are_old = true;

@@ -374,3 +374,127 @@ fn an_upload_goes_right_behind_a_list_and_not_when_that_shows_the_same_name() {
     assert!(play.with(|storage, desk| storage.next_upload(desk)).unwrap().is_none());
     assert!(play.storage.uploads.is_empty() && play.storage.ready.is_none());
 }
+
+#[test]
+fn a_file_that_lies_untouched_where_it_is_wanted_was_moved_there() {
+    let there = "Storage/new name.txt";
+    let check = |mode, stamp: Stamp, expected: bool| {
+        let mut play = Play::new(mode, AS_AGREED);
+        let renamed = StorageFile { filename: "new name.txt".to_owned(), ..shown("a", "one") };
+        play.scan(&[(there, stamp), ("Storage/b.txt", AS_AGREED)]);
+        let asked = play.ask(Task::Walk(None));
+        play.end(asked, listing(&[renamed, shown("b", "one")]));
+        play.is_settled();
+        let base = play.storage.files[&file("a")].base.clone().unwrap();
+        let sent = play.storage.candidates.contains_key(&path(there));
+        let moved = (base.path, base.stamp, sent) == (path(there), stamp, false);
+        assert_eq!(moved, expected, "{mode:?} {stamp:?}");
+    };
+    for mode in [StorageMode::Backup, StorageMode::TwoWay] {
+        check(mode, MOVED, true);
+        check(mode, Stamp { modified_ns: 11, ..MOVED }, false);
+        check(mode, Stamp { inode: 8, ..MOVED }, false);
+    }
+}
+
+#[test]
+fn what_was_replaced_is_a_file_again_when_its_replacement_is_gone_without_our_doing() {
+    let check = |by_us: bool, wanted: Option<decide::Decision>| {
+        let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+        play.with(|storage, desk| {
+            storage.edit_file(desk, &file("a"), |node| {
+                node.base = None;
+                node.replaced_by = Some(file("b"));
+            })
+        })
+        .unwrap();
+        if by_us {
+            let trash = play.ask(Task::Trash(file("b")));
+            play.end(trash, service(StorageReply::Trashed));
+        } else {
+            play.with(|storage, desk| storage.forget_file(desk, &file("b"))).unwrap();
+        }
+        play.is_settled();
+        assert_eq!(play.wants("a"), wanted, "{by_us}");
+        // After a restart there is no telling.
+        let mut again = Storage::open(&mut play.store, &play.settings, NOW).unwrap();
+        assert_eq!(again.files.remove(&file("a")).unwrap().replaced_by, None);
+    };
+    check(false, Some(decide::Decision::Fetch));
+    check(true, Some(decide::Decision::TrashThere));
+}
+
+/// An upload of `new.txt`, and the file of that name that the service has.
+fn lost_upload(play: &mut Play) -> Upload {
+    let upload = Upload {
+        path: path("Storage/new.txt"),
+        folder: None,
+        filename: "new.txt".to_owned(),
+        size: 5,
+        hash: ContentHash::of(b"newer"),
+        replaces: None,
+        asked_at: NOW,
+        lost_at: None,
+    };
+    let own = Stamp { inode: 9, ..AS_AGREED };
+    play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED), ("Storage/new.txt", own)]);
+    play.storage.uploads.insert(upload.path.clone(), upload.clone());
+    upload
+}
+
+#[test]
+fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_for_a_lost_upload() {
+    let check = |content: &str, is_it: bool| {
+        let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+        let upload = lost_upload(&mut play);
+        let sent = play.ask(Task::Upload(upload.path.clone()));
+        let lost = ServiceError::Lost("no answer".to_owned());
+        play.end(sent, Outcome::Service(Err(lost)));
+        let both = [shown("a", "one"), shown("b", "one"), shown("new", "theirs")];
+        let asked = play.ask(Task::Walk(None));
+        play.end(asked, listing(&both));
+        play.is_settled();
+        assert_eq!(play.wants("new"), Some(decide::Decision::Fetch), "it is compared first");
+        let attachment = AttachmentId::new("theirs").unwrap();
+        let download = play.ask(Task::Download { file: file("new"), attachment, size: 5 });
+        let hash = ContentHash::of(content.as_bytes());
+        play.end(download, Outcome::Download(Ok(crate::model::Downloaded { hash })));
+        assert_eq!(play.storage.uploads.is_empty(), is_it, "{content}");
+        play.now = play.now.plus_ms(60_000);
+        let asked = play.ask(Task::Walk(None));
+        play.end(asked, listing(&both));
+        assert!(play.storage.uploads.is_empty(), "{content}: nothing else looks like it");
+        play.with(|storage, desk| storage.next_act_on_files(desk)).unwrap();
+        assert_eq!(play.wants("new"), None, "{content}: it is not fetched again");
+    };
+    check("newer", true);
+    check("other", false);
+}
+
+#[test]
+fn an_upload_that_the_service_cut_is_not_sent_again() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    let upload = lost_upload(&mut play);
+    let sent = play.ask(Task::Upload(upload.path.clone()));
+    let cut = StorageFile { size: 3, ..shown("new", "cut") };
+    play.end(sent, service(StorageReply::Uploaded(cut)));
+    assert!(play.storage.uploads.is_empty());
+    let told = |play: &Play| play.storage.candidates[&upload.path].refused.clone().map(|(why, _)| why);
+    play.now = play.now.plus_ms(86_400_000);
+    play.with(|storage, desk| storage.next_read(desk));
+    assert_eq!(told(&play).as_deref(), Some("the service made a file of 3 bytes of its 5"));
+    play.with(|storage, desk| storage.approve(desk, &[])).unwrap();
+    play.with(|storage, desk| storage.judge_candidates(desk));
+    assert_eq!(told(&play), None);
+}
+
+#[test]
+fn a_file_that_came_back_while_it_was_trashed_is_sent_without_another_scan() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    let asked = play.ask(Task::Walk(None));
+    play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
+    let trash = play.ask(Task::Trash(file("a")));
+    play.end(trash, service(StorageReply::Trashed));
+    play.is_settled();
+    assert!(play.storage.candidates.contains_key(&path("Storage/a.txt")));
+}
