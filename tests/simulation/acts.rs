@@ -561,10 +561,20 @@ impl Run {
             Heal::Root => self.bring_root_back(),
             Heal::Full => self.folder.full = false,
             Heal::ReadOnly => self.folder.read_only = false,
-            Heal::Unseal(inode) => {
-                self.folder.sealed.remove(inode);
-            }
+            Heal::Unseal(inode) => self.unseal(&[*inode]),
         }
+    }
+
+    fn unseal(&mut self, inodes: &[u64]) {
+        let sealed = self.folder.things.iter().filter(|(_, thing)| inodes.contains(&thing.stamp.inode));
+        let sealed: Vec<MirrorPath> = sealed.map(|(path, _)| path.clone()).collect();
+        let inside = sealed.iter().flat_map(|path| self.folder.within(path));
+        let words: Vec<Word> = inside
+            .filter_map(|path| self.folder.file(&path))
+            .flat_map(|file| file.words.iter().copied())
+            .collect();
+        self.checks.hands.unsealed(words, self.now_ms);
+        self.folder.sealed.retain(|inode| !inodes.contains(inode));
     }
 
     fn bring_root_back(&mut self) {
@@ -580,7 +590,8 @@ impl Run {
         self.bring_root_back();
         self.folder.full = false;
         self.folder.read_only = false;
-        self.folder.sealed.clear();
+        let sealed: Vec<u64> = self.folder.sealed.iter().copied().collect();
+        self.unseal(&sealed);
         self.dies_in = None;
         self.queue.retain(|_, due| !matches!(due, Due::Heal(_)));
     }

@@ -105,18 +105,24 @@ pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledge
 fn found<'a>(path: &'a MirrorPath, bytes: &[u8]) -> Found<'a> {
     let text = String::from_utf8_lossy(bytes);
     let (front, body) = split_front(&text);
-    let field = |key: &str| {
-        let prefix = format!("{key}:");
-        let line = front.lines().find(|line| line.starts_with(&prefix))?;
-        Some(unquoted(line[prefix.len()..].trim()))
-    };
     Found {
         path,
-        id: field("id"),
-        title: field("title"),
+        id: field(front, "id"),
+        title: field(front, "title"),
         words: words_in(body.as_bytes()),
         text: body.to_owned(),
     }
+}
+
+/// The title in a file's front matter.
+pub(crate) fn front_title(bytes: &[u8]) -> Option<String> {
+    field(split_front(&String::from_utf8_lossy(bytes)).0, "title")
+}
+
+fn field(front: &str, key: &str) -> Option<String> {
+    let prefix = format!("{key}:");
+    let line = front.lines().find(|line| line.starts_with(&prefix))?;
+    Some(unquoted(line[prefix.len()..].trim()))
 }
 
 /// A YAML scalar on one line.

@@ -285,6 +285,16 @@ pub(crate) fn shown_words(content: &[Value], stands_in: &dyn Fn(&str) -> bool) -
     words
 }
 
+/// The followed words of each block's own text.
+pub(crate) fn texts(content: &[Value]) -> Vec<Vec<Word>> {
+    let mut found = Vec::new();
+    for block in content {
+        found.push(words_in(block["content"].to_string().as_bytes()));
+        found.extend(texts(block["children"].as_array().map_or(&[][..], Vec::as_slice)));
+    }
+    found
+}
+
 /// Every block that the API document does not describe, with the words in it; what is nested under it stands in files
 /// by itself.
 pub(crate) fn undescribed(content: &[Value]) -> Vec<(String, Vec<Word>)> {

@@ -5,12 +5,13 @@ use std::fmt;
 
 use espejo::model::{ANSWER_MAX_MS, Blocks, Effect, MirrorPath, PageId, semantically_equal};
 
+use crate::agreement::front_title;
 use crate::blocks::all_words;
 use crate::fates::Fates;
-use crate::folder::Folder;
+use crate::folder::{Folder, Thing};
 use crate::hands::Hands;
 use crate::service::Service;
-use crate::users::is_conflict_copy;
+use crate::users::{is_conflict_copy, is_page_file};
 use crate::words::{Ledger, Word, words_in};
 
 /// A promise that was broken.
@@ -265,12 +266,14 @@ pub(crate) fn only_reads(effect: &Effect) -> bool {
     )
 }
 
-/// What bears a title in the folder, perhaps with a number, by its object.
+/// What bears a title in the folder, in its name, perhaps with a number, or in its front matter where no name can say it;
+/// by its object.
 fn bearers(folder: &Folder, title: &str) -> BTreeMap<MirrorPath, u64> {
-    let bears = |path: &MirrorPath| {
+    let bears = |path: &MirrorPath, thing: &Thing| {
         let rest = path.page_stem().unwrap_or(path.name()).strip_prefix(title);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
+            || is_page_file(path) && front_title(&thing.bytes).as_deref() == Some(title)
     };
-    let all = folder.things.iter().filter(|(path, _)| bears(path));
+    let all = folder.things.iter().filter(|(path, thing)| bears(path, thing));
     all.map(|(path, thing)| (path.clone(), thing.stamp.inode)).collect()
 }

@@ -83,6 +83,13 @@ impl Hands {
         self.restored.insert(id.clone());
     }
 
+    /// Files that could not be read can be: an edit of these words that was made meanwhile is seen only now.
+    pub(crate) fn unsealed(&mut self, words: impl IntoIterator<Item = Word>, now_ms: i64) {
+        for word in words {
+            self.touched.entry(word).and_modify(|at| *at = now_ms);
+        }
+    }
+
     /// A PATCH of a page's content that was asked for at `asked_ms` is carried out; `words` are those before and after
     /// that stand in a page's file.
     pub(crate) fn pushed(

@@ -1,7 +1,12 @@
 //! What a person does to the text of a file: words and paragraphs, without knowing what a block is.
 
+use std::collections::BTreeSet;
+
+use espejo::markdown::{self, Allowed};
+
 use crate::luck::Luck;
 use crate::script::Edit;
+use crate::words::Word;
 
 /// The text after `edit`, or `None` when there is no place for it. `word` is the new word, should one be needed.
 pub(crate) fn edited(text: &str, edit: Edit, word: &str, luck: &mut Luck) -> Option<String> {
@@ -66,6 +71,28 @@ pub(crate) fn split_front(text: &str) -> (&str, &str) {
         }
     }
     ("", text)
+}
+
+/// The words of blocks that an edit made one text, as a paragraph that was moved from above does to what was nested under
+/// it.
+pub(crate) fn joined(before: &[u8], after: &[u8]) -> Vec<Word> {
+    let texts = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        let mut ids = 0;
+        let mut fresh = || {
+            ids += 1;
+            format!("fresh-{ids}")
+        };
+        let blocks = markdown::parse(split_front(&text).1, &[], &Allowed::documented(), &mut fresh);
+        crate::blocks::texts(&blocks)
+    };
+    let was = texts(before);
+    let place = |word: &Word| was.iter().position(|words| words.contains(word));
+    let is_joined = |words: &Vec<Word>| {
+        let places: BTreeSet<usize> = words.iter().filter_map(place).collect();
+        places.len() > 1
+    };
+    texts(after).into_iter().filter(is_joined).flatten().collect()
 }
 
 /// A sentence that holds `word`.

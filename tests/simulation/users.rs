@@ -121,6 +121,8 @@ pub(crate) fn edit(
     let before = bytes_of(folder, &path)?;
     let word = ledger.text().to_string();
     let after = text::edited(std::str::from_utf8(&before).ok()?, edit, &word, &mut luck)?.into_bytes();
+    // Where the app changes what was joined to another text meanwhile, both stay.
+    text::joined(&before, &after).into_iter().for_each(|word| ledger.copy(word));
     let near = |name: String| path.parent().and_then(|up| up.join(&name).ok());
     let pause = [0, 1, 5, 12, 80, 900][usize::try_from(luck.below(6)).ok()?];
     Some(match save {
