@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::likeness::{Words, likeness};
 use super::plain::{Kind, Node};
+use super::shapes;
 
 /// A node as the alignment sees it.
 pub(super) struct Flat<'a> {
@@ -25,6 +26,12 @@ pub(super) struct Flat<'a> {
 const TABLE_MAX: usize = 1 << 18;
 /// Most pairs that are compared by their words in one window.
 const PAIRS_MAX: usize = 1 << 12;
+/// As alike as an edit of a text in its place is.
+const ALIKE: u32 = 350;
+/// As alike as an edit of a text in another place is: there, other texts may have as many words in common by chance.
+const VERY_ALIKE: u32 = 600;
+/// Fewer bytes than this say nothing in another place.
+const SHORT: usize = 8;
 
 /// For each of `new`, its place in `old`. No place is given twice.
 pub(super) fn align(old: &[Flat], new: &[Flat]) -> Vec<Option<usize>> {
@@ -34,6 +41,7 @@ pub(super) fn align(old: &[Flat], new: &[Flat]) -> Vec<Option<usize>> {
     let mut used = vec![false; old.len()];
     ordered.iter().for_each(|&(o, _)| used[o] = true);
     moved(old, new, &mut found, &mut used);
+    moved_and_edited(old, new, &ordered, &mut found, &mut used);
     edited(old, new, &ordered, &mut found, &mut used);
     found
 }
@@ -173,7 +181,7 @@ fn longest(old: &[Flat], new: &[Flat], o: Range<usize>, n: Range<usize>, found: 
 }
 
 /// Picks pairs, increasing on both sides, with the largest sum of weights.
-fn best_path(
+pub(super) fn best_path(
     rows: usize,
     columns: usize,
     weight: impl Fn(usize, usize) -> u32,
@@ -222,6 +230,39 @@ fn moved(old: &[Flat], new: &[Flat], found: &mut [Option<usize>], used: &mut [bo
             used[place] = true;
         }
     }
+}
+
+/// What moved out of its window, was changed a little, and has nothing like it where it was: whatever came into its place
+/// would be taken for it.
+fn moved_and_edited(
+    old: &[Flat],
+    new: &[Flat],
+    ordered: &[(usize, usize)],
+    found: &mut [Option<usize>],
+    used: &mut [bool],
+) {
+    let gone: Vec<usize> = (0..old.len()).filter(|&i| !used[i]).collect();
+    let fresh: Vec<usize> = (0..new.len()).filter(|&j| found[j].is_none()).collect();
+    if fresh.len() < 2 || gone.len() * fresh.len() > PAIRS_MAX {
+        return;
+    }
+    let a: Vec<Words> = gone.iter().map(|&i| Words::of(old[i].node)).collect();
+    let b: Vec<Words> = fresh.iter().map(|&j| Words::of(new[j].node)).collect();
+    let rooms: Vec<usize> = gone.iter().map(|&i| ordered.partition_point(|pair| pair.0 < i)).collect();
+    let halls: Vec<usize> = fresh.iter().map(|&j| ordered.partition_point(|pair| pair.1 < j)).collect();
+    let like = |i: usize, j: usize| {
+        if is_compatible(old[gone[i]].node, new[fresh[j]].node) { likeness(&a[i], &b[j]) } else { 0 }
+    };
+    // What has something like it in its own window stays there.
+    let stays = |i: usize| (0..b.len()).any(|j| rooms[i] == halls[j] && like(i, j) >= ALIKE);
+    let is_there = |j: usize| (0..a.len()).any(|i| rooms[i] == halls[j] && like(i, j) >= ALIKE);
+    let free: Vec<usize> = (0..b.len()).filter(|&j| !is_there(j)).collect();
+    let mut candidates = Vec::new();
+    for i in (0..a.len()).filter(|&i| a[i].len >= SHORT && !stays(i)) {
+        let far = free.iter().filter(|&&j| rooms[i] != halls[j]);
+        candidates.extend(far.map(|&j| (like(i, j), j, i)).filter(|found| found.0 >= VERY_ALIKE));
+    }
+    take_best(candidates, &gone, &fresh, found, used);
 }
 
 /// What was changed in place, window by window between the blocks that were not, and then anywhere.
@@ -274,7 +315,7 @@ fn in_window(
         for j in 0..b.len() {
             let (x, y) = (&old[gone[i]], &new[fresh[j]]);
             let like = likeness(&a[i], &b[j]);
-            let fits = like >= 350 || even && i == j && (gone.len() == 1 || x.node.kind == y.node.kind);
+            let fits = like >= ALIKE || even && i == j && (gone.len() == 1 || x.node.kind == y.node.kind);
             let bonus = 20 * u32::from(x.node.kind == y.node.kind) + 10 * u32::from(x.depth == y.depth);
             weights.push(if fits && is_compatible(x.node, y.node) { like + bonus + 1 } else { 0 });
         }
@@ -304,16 +345,28 @@ fn anywhere(
     let mut candidates = Vec::new();
     // One that went and one that came may have less in common: there is no other.
     let with_text = |side: &[Words]| side.iter().filter(|words| words.len > 0).count();
-    let least = if with_text(&a) == 1 && with_text(&b) == 1 { 350 } else { 600 };
+    let least = if with_text(&a) == 1 && with_text(&b) == 1 { ALIKE } else { VERY_ALIKE };
     for i in 0..a.len() {
         for j in 0..b.len() {
             let like = likeness(&a[i], &b[j]);
-            if like >= least && a[i].len >= 8 && is_compatible(old[gone[i]].node, new[fresh[j]].node) {
-                candidates.push((1000 - like, j, i));
+            let fits = like >= least && a[i].len >= SHORT;
+            if fits && is_compatible(old[gone[i]].node, new[fresh[j]].node) {
+                candidates.push((like, j, i));
             }
         }
     }
-    candidates.sort_unstable();
+    take_best(candidates, gone, fresh, found, used);
+}
+
+/// Of pairs with how alike they are, the best first, and none twice.
+fn take_best(
+    mut candidates: Vec<(u32, usize, usize)>,
+    gone: &[usize],
+    fresh: &[usize],
+    found: &mut [Option<usize>],
+    used: &mut [bool],
+) {
+    candidates.sort_unstable_by_key(|&(like, j, i)| (std::cmp::Reverse(like), j, i));
     for (_, j, i) in candidates {
         if found[fresh[j]].is_none() && !used[gone[i]] {
             found[fresh[j]] = Some(gone[i]);
@@ -325,7 +378,7 @@ fn anywhere(
 /// Whether one can be an edit of the other. Empty paragraphs that are blank lines are never edits.
 fn is_compatible(old: &Node, new: &Node) -> bool {
     if let (Kind::Media(a), Kind::Media(b)) = (&old.kind, &new.kind) {
-        return a.file == b.file;
+        return a.file == b.file && shapes::guess(a) == shapes::guess(b);
     }
     old.kind.has_text() && new.kind.has_text()
         || !matches!(old.kind, Kind::Placeholder(_))
