@@ -200,7 +200,7 @@ impl<'a> Past<'a> {
                 })
             };
             let shown: Blocks = stand_ins.iter().filter(is_shown).cloned().collect();
-            known.extend(shown);
+            markdown::add_stand_ins(&mut known, shown);
         }
         Ok(markdown::parse_taking(body, known, &allowed, &mut new_id))
     }

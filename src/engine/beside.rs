@@ -98,7 +98,8 @@ impl Work for Reading {
         let mut before = self.before.blocks().ok()?;
         let own: BTreeSet<String> = undescribed(&before).into_iter().map(|(id, _)| id.to_owned()).collect();
         let is_own = |block: &serde_json::Value| block["id"].as_str().is_some_and(|id| own.contains(id));
-        before.extend(self.stand_ins.iter().filter(|block| !is_own(block)).cloned());
+        let stand_ins = self.stand_ins.iter().filter(|block| !is_own(block));
+        markdown::add_stand_ins(&mut before, stand_ins.cloned());
         let mut ids = self.ids.clone();
         let blocks = markdown::parse_taking(&self.text, before, &self.allowed, &mut || ids.next());
         Some(Worked::Body(BodyJson::of(&blocks)))

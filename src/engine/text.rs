@@ -160,14 +160,16 @@ impl Engine {
         {
             // The original may have other blocks by now, and the copy its former ones.
             let mut original = self.store.named_body(original.body)?;
-            original.extend(self.stand_ins_from_elsewhere(&node.workspace, text, &original)?);
+            let stand_ins = self.stand_ins_from_elsewhere(&node.workspace, text, &original)?;
+            markdown::add_stand_ins(&mut original, stand_ins);
             let ids = &mut self.ids;
             let parsed = markdown::parse_taking(text, original, &allowed, &mut || ids.next());
             markdown::with_new_ids(&parsed, &mut || ids.next())
         } else if let Some(blocks) = self.meaning_put_back(text_hash)? {
             blocks
         } else {
-            base.extend(self.stand_ins_from_elsewhere(&node.workspace, text, &base)?);
+            let stand_ins = self.stand_ins_from_elsewhere(&node.workspace, text, &base)?;
+            markdown::add_stand_ins(&mut base, stand_ins);
             let ids = &mut self.ids;
             markdown::parse_taking(text, base, &allowed, &mut || ids.next())
         };

@@ -195,7 +195,11 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
             return true;
         }
         let no_longer = node.inline.text.len() <= old.inline.text.len();
-        if old.kind == node.kind && no_longer && collapsed(&old.inline) == collapsed(&node.inline) {
+        // No formatter joins white space in code.
+        let is_code = matches!(old.kind, Kind::Code(_))
+            || ["```", "~~~"].iter().any(|fence| old.inline.text.starts_with(fence));
+        if old.kind == node.kind && no_longer && !is_code && collapsed(&old.inline) == collapsed(&node.inline)
+        {
             return true;
         }
         let mut alone = old.clone();

@@ -72,6 +72,16 @@ pub fn parse_taking(text: &str, base: Vec<Value>, allowed: &Allowed, new_id: &mu
     parse::parse_taking(text, base, allowed, new_id)
 }
 
+/// Adds what stand-ins of a text stand for to the base that it is read with. Empty paragraphs at the base's end stay there:
+/// they show nowhere only where they are the last.
+pub fn add_stand_ins(base: &mut Vec<Value>, stand_ins: impl IntoIterator<Item = Value>) {
+    let mut stand_ins = stand_ins.into_iter().peekable();
+    if stand_ins.peek().is_some() {
+        let end = base.len() - lower::lower(base).trailing();
+        base.splice(end..end, stand_ins);
+    }
+}
+
 /// `text` stands for `old`; the result stands for `new`, with only the lines of changed blocks rewritten (law 4).
 #[must_use]
 pub fn patch(text: &str, old: &[Value], new: &[Value]) -> String {

@@ -187,7 +187,8 @@ fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<'_>) {
 
 fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
     let mut list_is_text = false;
-    for node in nodes {
+    let lists = lists_of_base(nodes, hashes);
+    for (node, is_list) in nodes.iter_mut().zip(lists) {
         settle_level(&mut node.children, hashes, allowed);
         if node.list_first || !matches!(node.kind, Kind::Number(_)) {
             list_is_text = false;
@@ -218,9 +219,14 @@ fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
                 [Some(&node.inline), literal.inline.as_ref()].into_iter().flatten().map(told).collect();
             let natural = has(&node.kind, &node.inline)
                 || literal.inline.as_ref().is_some_and(|inline| has(&node.kind, inline));
-            if list_is_text
-                || !natural && (!allowed.start() || texts.iter().any(|text| has(&Kind::Paragraph, text)))
-            {
+            let was_text = !natural && texts.iter().any(|text| has(&Kind::Paragraph, text));
+            // In the middle of a list, or of what the base has as one, a number says nothing: items change their places.
+            let goes_on = is_list || !node.list_first && !list_is_text;
+            if goes_on && !was_text {
+                if !natural && !allowed.start() {
+                    node.kind = Kind::Number(None);
+                }
+            } else if list_is_text || was_text || !natural && !allowed.start() {
                 list_is_text = true;
                 let by_base = texts.iter().position(|text| has(&Kind::Paragraph, text));
                 let pick = by_base.unwrap_or(if allowed.link() { 0 } else { texts.len() - 1 });
@@ -236,6 +242,22 @@ fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
             node.inline = inline;
         }
     }
+}
+
+/// For each node, whether the ordered list that it is in has an item that the base has as one that counts on.
+fn lists_of_base(nodes: &[Node], hashes: &BTreeSet<u64>) -> Vec<bool> {
+    let counts_on = |node: &Node| {
+        let inlines = [Some(&node.inline), node.literal.as_ref().and_then(|literal| literal.inline.as_ref())];
+        let has = |inline: &Inline| hashes.contains(&own_hash(&Kind::Number(None), inline));
+        matches!(node.kind, Kind::Number(_)) && inlines.into_iter().flatten().any(has)
+    };
+    let starts = |node: &Node| node.list_first && matches!(node.kind, Kind::Number(_));
+    let mut found = Vec::with_capacity(nodes.len());
+    for list in nodes.chunk_by(|_, next| !starts(next)) {
+        let is_list = list.iter().any(counts_on);
+        found.extend(list.iter().map(|_| is_list));
+    }
+    found
 }
 
 /// Whether blocks of this kind may be made.

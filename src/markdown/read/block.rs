@@ -298,13 +298,19 @@ impl<'t> Reader<'t, '_> {
         let mut rows: [Vec<Vec<Inline>>; 2] = [Vec::new(), Vec::new()];
         let mut cell = 0;
         let mut links = false;
-        for (at, (event, _)) in self.events.iter().enumerate() {
+        let (mut told, mut surplus) = (range.start, false);
+        for (at, (event, place)) in self.events.iter().enumerate() {
             match event {
+                Event::End(TagEnd::TableHead | TagEnd::TableRow) => {
+                    let line = self.text[told..].lines().next().unwrap_or_default();
+                    surplus |= line.contains(|c: char| c != '|' && !c.is_whitespace());
+                }
                 Event::Start(Tag::TableHead | Tag::TableRow) => {
                     rows.iter_mut().for_each(|rows| rows.push(Vec::new()))
                 }
                 Event::Start(Tag::TableCell) => cell = at + 1,
                 Event::End(TagEnd::TableCell) => {
+                    told = place.end;
                     let (text, literal) = inline(self.text, &self.events[cell..at], self.items, false);
                     links |= literal.is_some();
                     let literal = literal.unwrap_or_else(|| text.clone());
@@ -328,6 +334,12 @@ impl<'t> Reader<'t, '_> {
         let mut node = Node::new(Kind::Table(natural), self.trimmed(range.clone()));
         self.seen = node.at.end;
         let whole = Some(self.source(&range));
+        if surplus {
+            // A row with more cells than the table has columns: no block holds the words in them.
+            node.kind = Kind::Paragraph;
+            node.inline = Inline::plain(&whole.unwrap_or_default());
+            return self.add(node);
+        }
         let table = links.then_some(literal);
         node.literal = Some(Box::new(Literal { whole, table, ..Literal::default() }));
         self.add(node);
@@ -392,6 +404,10 @@ impl<'t> Reader<'t, '_> {
         let mut item = Node::new(kind, start..start + digits + 1);
         item.number = rest[..digits].parse().unwrap_or(1);
         item.list_first = first;
+        let marker =
+            rest.get(..=digits).filter(|marker| digits > 0 && *marker != format!("{}.", item.number));
+        item.literal = marker
+            .map(|marker| Box::new(Literal { prefix: Some(format!("{marker} ")), ..Literal::default() }));
         let mut frame = Frame::new(Holder::Item, range);
         frame.blank = self.blank_before(start);
         self.seen = self.seen.max(item.at.end);
@@ -432,7 +448,11 @@ impl<'t> Reader<'t, '_> {
             && !frame.filled
         {
             item.inline = node.inline;
+            let prefix = item.literal.take().and_then(|literal| literal.prefix);
             item.literal = node.literal;
+            if prefix.is_some() {
+                item.literal.get_or_insert_with(|| Box::new(Literal::default())).prefix = prefix;
+            }
             item.at.end = node.at.end;
             frame.filled = true;
             return;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
+use pulldown_cmark::{CowStr, Event, LinkType, Tag, TagEnd};
 
 use super::super::lower::{is_label, push_text, settle_breaks};
 use super::super::plain::{BOLD, CODE, ITALIC, ITEM, Inline, Link, Mark, STRIKE, UNDERLINE, What};
@@ -122,6 +122,9 @@ impl<'a> Builder<'a> {
             Event::End(TagEnd::Emphasis) => self.leave(1),
             Event::Start(Tag::Strikethrough) => self.enter(2),
             Event::End(TagEnd::Strikethrough) => self.leave(2),
+            Event::Start(Tag::Link { link_type: LinkType::Email, dest_url, title, .. }) => {
+                return self.link(events, at, &format!("mailto:{dest_url}"), title);
+            }
             Event::Start(Tag::Link { dest_url, title, .. }) => return self.link(events, at, dest_url, title),
             Event::End(TagEnd::Link) => self.link = What::Text,
             Event::Start(Tag::Image { .. }) => {

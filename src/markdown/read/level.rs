@@ -116,7 +116,9 @@ pub(super) fn numbers(nodes: &mut [Node]) {
         node.kind = Kind::Number(start);
         if literal {
             let other = node.literal.get_or_insert_with(|| Box::new(Literal::default()));
-            other.prefix = Some(format!("{said}. "));
+            other.prefix.get_or_insert_with(|| format!("{said}. "));
+        } else if let Some(other) = &mut node.literal {
+            other.prefix = None;
         }
         next = Some(start.or(next).unwrap_or(1) + 1);
     }

@@ -6,11 +6,13 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::super::align::increasing_pairs;
+use super::super::align::{best_path, increasing_pairs};
 use super::super::plain::{Inline, Table};
 
 /// Most places that spans may hide in one table: a few bytes can claim millions.
 const HIDDEN_MAX: usize = 100_000;
+/// Most pairs of lines that are compared by what they have in common.
+const WINDOW_MAX: usize = 1 << 14;
 
 /// A place of the grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,9 +99,17 @@ pub(super) fn pair(old: &[Vec<Inline>], new: &[Vec<Inline>]) -> Vec<Match> {
     }
     let (mut from_o, mut from_n) = (0, 0);
     for (o, n) in same.into_iter().chain([(old.len(), new.len())]) {
-        let count = (o - from_o).min(n - from_n);
-        for at in 0..count {
-            found[from_n + at] = Match { from: Some(from_o + at), sure: o - from_o == n - from_n };
+        let (rows, columns) = (o - from_o, n - from_n);
+        if rows == columns || rows * columns > WINDOW_MAX {
+            for at in 0..rows.min(columns) {
+                found[from_n + at] = Match { from: Some(from_o + at), sure: rows == columns };
+            }
+        } else {
+            // Some came or went beside those that were edited: what they still have in common tells which.
+            let weight = |i: usize, j: usize| 1 + 4 * in_common(&old[from_o + i], &new[from_n + j]);
+            best_path(rows, columns, weight, |i, j| {
+                found[from_n + j] = Match { from: Some(from_o + i), sure: false };
+            });
         }
         if n < new.len() {
             found[n] = Match { from: Some(o), sure: true };
@@ -107,6 +117,12 @@ pub(super) fn pair(old: &[Vec<Inline>], new: &[Vec<Inline>]) -> Vec<Match> {
         (from_o, from_n) = (o + 1, n + 1);
     }
     found
+}
+
+/// How many places of two lines hold the same words.
+fn in_common(old: &[Inline], new: &[Inline]) -> u32 {
+    let same = old.iter().zip(new).filter(|(a, b)| a == b && !a.is_empty()).count();
+    u32::try_from(same).unwrap_or(u32::MAX / 8).min(u32::MAX / 8)
 }
 
 /// The places of an edited table: a span stays where its cell stays and everything it hides is empty. One that hides

@@ -99,14 +99,19 @@ fn media_type(media: &Media, allowed: &Allowed) -> &'static str {
     if media.file {
         return "file";
     }
+    let kind = guess(media);
+    if allowed.block(kind) { kind } else { "image" }
+}
+
+/// What kind of media an address leads to, by how it ends.
+pub(super) fn guess(media: &Media) -> &'static str {
     let path = media.url.split(['?', '#']).next().unwrap_or("");
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
-    let kind = match ending.as_str() {
+    match ending.as_str() {
         "mp4" | "webm" | "mov" | "ogv" => "video",
         "mp3" | "wav" | "ogg" | "m4a" | "flac" => "audio",
         _ => "image",
-    };
-    if allowed.block(kind) { kind } else { "image" }
+    }
 }
 
 /// Whether a block for this may be made.
@@ -142,6 +147,11 @@ pub(super) fn create(
         if let Some(value) = props.get_mut(key) {
             *value = Value::from(default);
         }
+    }
+    // A title, a description or another file's id is that block's; a name of a setting may be everybody's.
+    let is_setting = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase());
+    for value in props.values_mut().filter(|value| value.as_str().is_some_and(|text| !is_setting(text))) {
+        *value = Value::from("");
     }
     if let Kind::Code(language) = &node.kind {
         let language = if language.is_empty() { "text" } else { language };

@@ -8,6 +8,7 @@ mod formatted;
 mod front_matter;
 mod generate;
 mod grow;
+mod habits;
 mod identity;
 mod inputs;
 mod laws;

@@ -119,7 +119,34 @@ fn merge_block(base: &Object, remote: &Object, local: &Object, found: &mut Found
         found.collide(Some(&unit(base)), Some(&unit(remote)), Some(&unit(local)));
         return merge_but(&UNIT, remote, base, remote, local, found);
     }
+    if is_even(remote) && is_even(local) && !is_even(&merged) {
+        // A column from one side and a row from the other: each row has its cells, and together they are no table.
+        found.collisions.truncate(before);
+        found.collide(Some(&unit(base)), Some(&unit(remote)), Some(&unit(local)));
+        return merge_but(&UNIT, remote, base, remote, local, found);
+    }
     merged
+}
+
+/// Whether all rows of a table are as wide as its list of column widths says, or as each other where it says nothing.
+/// What is no table is.
+fn is_even(block: &Object) -> bool {
+    let Some(content) = block.get("content").and_then(Value::as_object) else { return true };
+    let Some(rows) = content.get("rows").and_then(Value::as_array) else { return true };
+    let across = |cell: &Value| cell["props"]["colspan"].as_u64().unwrap_or(1);
+    let down = |cell: &Value| cell["props"]["rowspan"].as_u64().unwrap_or(1);
+    let cells = |row: &Value| row["cells"].as_array().cloned().unwrap_or_default();
+    let mut widths: Vec<u64> = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        widths.resize(widths.len().max(rows.len()), 0);
+        for cell in cells(row) {
+            let reach = usize::try_from(down(&cell)).unwrap_or(usize::MAX);
+            widths.iter_mut().skip(at).take(reach).for_each(|width| *width += across(&cell));
+        }
+    }
+    let told = content.get("columnWidths").and_then(Value::as_array).map(|widths| widths.len() as u64);
+    let first = widths.first().copied();
+    widths.iter().all(|width| Some(*width) == first) && told.is_none_or(|told| Some(told) == first)
 }
 
 /// Merges two objects, with the values of `keys` all from one of them.

@@ -385,6 +385,13 @@ fn tables_merge_by_rows_and_cells() {
     assert_eq!(merged.blocks, table(&["a|b", "c|d"], json!([1, 2])));
     let merged = merge(&base, &table(&["r|b", "c|d"], none()), &table(&["l|b", "c|d"], none()));
     assert_eq!(merged.collisions[0].place, "content.rows.0.cells.0.content");
+    // What would be no table any more collides as a whole.
+    let three = || json!([null, null, null]);
+    let wide = table(&["a|b|n", "c|d|m"], three());
+    for local in [table(&["a|b", "c|d", "l|l"], none()), table(&["a|b|", "c|d|z"], three())] {
+        let merged = merge(&base, &wide, &local);
+        assert_eq!((merged.blocks, merged.collisions.len()), (wide.clone(), 1));
+    }
 }
 
 #[test]
