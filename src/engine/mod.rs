@@ -43,6 +43,7 @@ mod targets;
 mod telling;
 mod text;
 mod trees;
+mod unsendable;
 mod wants;
 mod watch;
 mod watched;
@@ -121,8 +122,8 @@ pub struct Engine {
     held: BTreeMap<PageId, String>,
     /// No page waits for a time after this one: most of the time none waits, and none is looked through.
     retries_until: Timestamp,
-    /// Recent removals, for the guards: when, and whether a file was removed (or a page).
-    removals: Vec<(Timestamp, bool)>,
+    /// Pages that the service was asked to remove a short while ago, and when that was last heard of: for the guards.
+    removals: BTreeMap<PageId, Timestamp>,
     full_pass: Option<lists::FullPass>,
     attention: attention::Board,
     boards: boards::Boards,
@@ -255,6 +256,7 @@ impl Engine {
         }
         let adopting = store.meta("adopting")?.as_deref() == Some("yes");
         let root_identity = disk::Root::remembered(&store)?;
+        let removals = remove::remembered(&mut store, &loaded.pages, now)?;
         let keeping = history::Keeping::new(&mut store, now)?;
         let watched = watched::Watched::new(store.meta("search_watch")?.as_deref());
         let watch = disk::Watching::new(now, store.missing_files()?);
@@ -291,7 +293,7 @@ impl Engine {
             moments: BTreeMap::new(),
             held: BTreeMap::new(),
             retries_until: Timestamp::default(),
-            removals: Vec::new(),
+            removals,
             full_pass: None,
             attention: attention::Board::default(),
             boards,

@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 
 use super::flight::Purpose;
 use super::pace::Class;
-use super::tally::Share;
+use super::tally::{Share, is_gone_here};
 use super::{Engine, Way};
 use crate::model::{
     Effect, MirrorPath, Node, PageId, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::{self, Decision, guard};
-use crate::store::{Conflict, Side, StoreError};
+use crate::store::{Conflict, Side, Store, StoreError};
 
-/// An accident that arrives in portions is one accident.
+/// An accident that arrives in portions is one accident, also when espejo is started anew between them.
 const RECENT_MS: i64 = 60_000;
+/// Where the recent removals outlive the process: a time and a page a line.
+const REMOVALS: &str = "removals";
 
 /// A page is trashed on looks no older than this, and this much older for each page that goes with it: it may have
 /// waited for approval for days.
@@ -27,6 +29,34 @@ const LISTED_MS: i64 = 3_000;
 const DELETE_AGAIN: &str = "delete it again if you mean it";
 
 type Choice = Option<(Effect, Purpose)>;
+
+/// What an earlier run asked the service to remove a short while ago. Of a page that is still known it never heard the
+/// answer: that one may have gone just now. A time from the future, of a clock that was set back, becomes now for good.
+pub(super) fn remembered(
+    store: &mut Store,
+    pages: &BTreeMap<PageId, Node>,
+    now: Timestamp,
+) -> Result<BTreeMap<PageId, Timestamp>, StoreError> {
+    let text = store.meta(REMOVALS)?.unwrap_or_default();
+    let noted = text.lines().filter_map(|line| {
+        let (at, id) = line.split_once(' ')?;
+        Some((PageId::new(id).ok()?, Timestamp(at.parse().ok()?).min(now)))
+    });
+    let since = now.plus_ms(-RECENT_MS);
+    let mut removals: BTreeMap<PageId, Timestamp> = noted.filter(|(_, at)| *at > since).collect();
+    if !text.is_empty() {
+        store.set_meta(REMOVALS, &as_text(&removals))?;
+    }
+    for (_, at) in removals.iter_mut().filter(|(id, _)| pages.contains_key(*id)) {
+        *at = now;
+    }
+    Ok(removals)
+}
+
+fn as_text(removals: &BTreeMap<PageId, Timestamp>) -> String {
+    let lines: Vec<String> = removals.iter().map(|(id, at)| format!("{} {id}", at.0)).collect();
+    lines.join("\n")
+}
 
 impl Engine {
     /// The next step in trashing a page whose file is gone: guards, fresh looks, then the DELETE. `guarded` is what
@@ -107,6 +137,8 @@ impl Engine {
         if !is_listed {
             return Ok(self.list_for_edit(&node.workspace));
         }
+        // Before it leaves: whether its answer is ever heard or not, these may be gone.
+        self.note_removals(&subtree, true)?;
         self.service.wants.remove(page);
         Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
     }
@@ -189,7 +221,7 @@ impl Engine {
                 "the mirror's folder is not the same as before, and {count} files are missing in it"
             ));
         }
-        let recent = self.recent_removals(false);
+        let recent = self.recent_removals();
         if planted("guard-off") {
             return None;
         }
@@ -206,15 +238,26 @@ impl Engine {
         guard::list_shrank(before, missing, self.settings.pages.max_deletes)
     }
 
-    fn recent_removals(&self, files: bool) -> usize {
+    /// How many pages may have gone at the service a short while ago, those not among them that still count as about to.
+    fn recent_removals(&self) -> usize {
         let since = self.now.plus_ms(-RECENT_MS);
-        self.removals.iter().filter(|(at, file)| *file == files && *at > since).count()
+        let still_counts = |id: &PageId| self.trees.pages.get(id).is_some_and(is_gone_here);
+        self.removals.iter().filter(|(id, at)| **at > since && !still_counts(id)).count()
     }
 
-    fn note_removal(&mut self, file: bool) {
-        let since = self.now.plus_ms(-RECENT_MS);
-        self.removals.retain(|(at, _)| *at > since);
-        self.removals.push((self.now, file));
+    /// Notes that these pages may be gone at the service from now on, or that they are certainly not. A process that ends
+    /// before it hears so leaves the note.
+    fn note_removals(&mut self, pages: &[PageId], may_be_gone: bool) -> Result<(), StoreError> {
+        let (now, since) = (self.now, self.now.plus_ms(-RECENT_MS));
+        self.removals.retain(|_, at| *at > since);
+        for id in pages {
+            if may_be_gone {
+                self.removals.insert(id.clone(), now);
+            } else {
+                self.removals.remove(id);
+            }
+        }
+        self.store.set_meta(REMOVALS, &as_text(&self.removals))
     }
 
     pub(super) fn trashed(
@@ -224,14 +267,18 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let tick = self.tick;
         self.moment(page).acted = tick;
+        let subtree = self.trees.subtree(page);
+        let may_be_gone = match &result {
+            Ok(_) | Err(ServiceError::NotFound(_)) => true,
+            Err(error) => error.may_have_happened(),
+        };
+        self.note_removals(&subtree, may_be_gone)?;
         match result {
             Ok(_) => {
                 let path =
                     self.trees.pages.get(page).and_then(|n| n.base.as_ref()).map(|base| base.path.clone());
-                let subtree = self.trees.subtree(page);
                 for id in &subtree {
                     self.trashed_was(id, Side::TrashThere, id == page)?;
-                    self.note_removal(false);
                     self.forget_page(id)?;
                 }
                 if let Some(path) = path {
@@ -286,7 +333,6 @@ impl Engine {
         self.trashed_was(page, Side::TrashHere, true)?;
         self.forget_file(path)?;
         self.forget_page(page)?;
-        self.note_removal(true);
         self.say(Way::Down, path, "its page is gone: moved to .espejo/trash");
         self.tidy_after(path);
         self.wake_all();
@@ -307,7 +353,6 @@ impl Engine {
         self.record_conflict(to, from, text.unwrap_or(crate::model::ContentHash([0; 32])), why.to_owned())?;
         if then_gone {
             self.forget_page(page)?;
-            self.note_removal(true);
         } else {
             self.edit_page(page, |node| node.file = None)?;
         }

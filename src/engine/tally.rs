@@ -116,7 +116,7 @@ impl Share {
     }
 }
 
-fn is_gone_here(node: &Node) -> bool {
+pub(super) fn is_gone_here(node: &Node) -> bool {
     node.base.is_some() && node.file.is_none() && node.missing_since.is_some() && !node.approved
 }
 

@@ -28,7 +28,7 @@ impl Run {
             self.checks.lose_track();
         }
         if let (Effect::ListPages { .. }, Ok(_)) = (effect, &answered.result) {
-            self.checks.fates.listed(!answered.is_false_list, self.now_ms);
+            self.checks.fates.listed(!answered.is_false_list, &self.service, self.now_ms);
         }
         if answered.over_budget && !self.clock_jumped {
             return broken("budget", format!("more than {} requests in a minute", self.scene.budget));

@@ -48,6 +48,8 @@ pub(crate) struct Fates {
     /// When the pages were listed last, and when they were listed rightly.
     listed_ms: i64,
     truly_listed_ms: i64,
+    /// The pages that were there when they were listed last, and that nobody was shown.
+    unseen: BTreeSet<PageId>,
     is_approved: bool,
     failed: BTreeMap<String, i64>,
     pushes: BTreeMap<PageId, Push>,
@@ -138,7 +140,9 @@ impl Fates {
     }
 
     /// The pages were listed, as they are or not.
-    pub(crate) fn listed(&mut self, is_true: bool, now_ms: i64) {
+    pub(crate) fn listed(&mut self, is_true: bool, service: &Service, now_ms: i64) {
+        let hidden = service.active().into_iter().filter(|page| page.hidden);
+        self.unseen = hidden.map(|page| page.id.clone()).collect();
         self.listed_ms = now_ms;
         if is_true {
             self.truly_listed_ms = now_ms;
@@ -181,9 +185,10 @@ impl Fates {
             );
         }
         self.trashed.retain(|(when, _)| now_ms - when < TOGETHER_MS);
-        // What comes to stand beneath it between the list and the DELETE, nobody can know.
+        // What comes to stand beneath it between the list and the DELETE, nobody can know, nor what no list shows.
         let is_news = |id: &PageId| self.joined.get(id).is_some_and(|at| *at > self.truly_listed_ms);
-        let known = if family.iter().any(is_news) { 1 } else { family.len() };
+        let shown = family.iter().filter(|part| !self.unseen.contains(*part)).count().max(1);
+        let known = if family.iter().any(is_news) { 1 } else { shown };
         self.trashed.push((now_ms, known));
         let sum: usize = self.trashed.iter().map(|(_, pages)| pages).sum();
         if sum > most && !self.is_approved {
@@ -245,6 +250,8 @@ impl Fates {
 
     /// The clock leapt while espejo was down: what was pushed before it was pushed long ago.
     pub(crate) fn leapt(&mut self, ledger: &mut Ledger) {
+        // And what was deleted before it.
+        self.trashed.clear();
         for push in self.pushes.values_mut() {
             push.again = true;
             push.put_back.take().into_iter().flatten().for_each(|word| ledger.forget(word));
