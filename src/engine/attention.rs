@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Engine;
 use super::tally::Tally;
+use super::unsendable::may_be_meant;
 use crate::model::{MirrorPath, NOT_UTF8, PageId, Presence, Timestamp};
 use crate::store::{Attention, StoreError};
 
@@ -84,9 +85,9 @@ pub struct Summary {
 }
 
 /// What mends a file that cannot be sent as it is.
-pub(super) fn unsent_mend(emptied: bool) -> &'static str {
-    if emptied {
-        "mend the file (if it shall be empty: espejo approve); the service's version is safe"
+pub(super) fn unsent_mend(may_be_meant: bool) -> &'static str {
+    if may_be_meant {
+        "mend the file (if it shall be so: espejo approve); the service's version is safe"
     } else {
         "mend the file; the service's version is safe"
     }
@@ -199,7 +200,7 @@ impl Engine {
         }
         for file in self.trees.tally.problems.iter().filter_map(|path| self.trees.files.get(path)) {
             if let Some(why) = &file.problem {
-                let mend = unsent_mend(why == super::disk::EMPTIED);
+                let mend = unsent_mend(may_be_meant(why));
                 need(file.path.as_str(), &format!("not sent: {why}"), mend);
             }
         }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::flight::{Flight, Purpose};
+use super::unsendable::Body;
 use super::{Engine, Way};
 use crate::markdown::front_matter;
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook, LocalFile, MirrorPath, Node,
-    PageId, RootState, Scan, Stamp, Timestamp, planted,
+    PageId, RootState, Scan, Stamp, Timestamp,
 };
 use crate::plan::identity::KnownFile;
 use crate::store::{LastSight, Store, StoreError};
@@ -64,9 +65,6 @@ impl Root {
         matches!(self.state, Some(Ok(())))
     }
 }
-
-/// Why a file that held its page's words and holds nothing is not sent.
-pub(super) const EMPTIED: &str = "it is empty now, and its page is not";
 
 /// When to look at what.
 #[derive(Debug)]
@@ -473,20 +471,15 @@ impl Engine {
                 Err(error) => file.problem = Some(error.to_string()),
                 Ok(split) => {
                     let body = split.body.trim_start_matches('\u{feff}');
-                    let blank = split.front.is_none() && body.trim().is_empty();
+                    let above = text.get(..text.len() - body.len()).unwrap_or_default();
+                    let above = above.matches('\n').count();
+                    let body = Body { text: body, above, alone: split.front.is_none() };
                     if let Some(front) = split.front {
                         file.claims = front.id.as_deref().and_then(|id| PageId::new(id).ok());
                         file.front_title = front.title.filter(|title| !title.is_empty());
                         icon = front.icon.filter(|icon| !icon.is_empty());
                     }
-                    let approved = file.page.as_ref().and_then(|id| self.trees.pages.get(id));
-                    if blank
-                        && !planted("empty-file-sent")
-                        && !approved.is_some_and(|node| node.approved)
-                        && self.had_words(file.page.as_ref())?
-                    {
-                        file.problem = Some(EMPTIED.to_owned());
-                    }
+                    file.problem = self.unsendable(file.page.as_ref(), &body)?;
                 }
             },
         }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Engine;
-use super::disk::{EMPTIED, UNSETTLED_MAX_MS};
+use super::disk::UNSETTLED_MAX_MS;
+use super::unsendable::may_be_meant;
 use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Stamp, Timestamp, folder_of};
 use crate::plan::identity::{self, KnownFile, SeenFile, is_same_file};
 use crate::store::{LastSight, StoreError};
@@ -407,8 +408,8 @@ impl Absent {
     }
 }
 
-/// A file that has another page, or none, is not measured by what its page held: whether it may be empty shows when it
-/// is read for the page that it has.
+/// A file that has another page, or none, is not measured by what its page held: whether it may be as it is shows when
+/// it is read for the page that it has.
 fn forgive_emptiness(file: &mut LocalFile) {
-    file.problem = file.problem.take().filter(|why| why != EMPTIED);
+    file.problem = file.problem.take().filter(|why| !may_be_meant(why));
 }

@@ -231,20 +231,6 @@ impl Engine {
         self.notice(file.path.as_str(), why, "set it in the app")
     }
 
-    /// Whether the page of a file that is empty now had words.
-    pub(super) fn had_words(&self, page: Option<&PageId>) -> Result<bool, StoreError> {
-        let node = page.and_then(|id| self.trees.pages.get(id));
-        let agreed = node.and_then(|node| node.base.as_ref()).map(|base| base.body);
-        // What is on its way to the service will be agreed on in a moment.
-        let sent = page.and_then(|id| self.sent.get(id)).map(|sent| sent.local);
-        for body in [agreed, sent].into_iter().flatten() {
-            if !self.store.named_body(body)?.is_empty() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// What may be created in a page's workspace: what the API describes, what the config names, and what is known to
     /// have been there.
     pub(super) fn allowed_in(&self, node: &Node) -> Result<Allowed, StoreError> {

@@ -19,6 +19,7 @@ mod patch;
 mod plain;
 mod read;
 mod shapes;
+mod unclosed;
 mod write;
 
 use std::ops::Range;
@@ -26,6 +27,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 pub use allowed::Allowed;
+pub use unclosed::Unclosed;
 
 /// Draws an id for a new block: a UUID, version 4, as text.
 pub type NewId<'a> = dyn FnMut() -> String + 'a;
@@ -70,6 +72,12 @@ pub fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'
 #[must_use]
 pub fn parse_taking(text: &str, base: Vec<Value>, allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
     parse::parse_taking(text, base, allowed, new_id)
+}
+
+/// What begins in a text, is never closed, and so holds all that follows it.
+#[must_use]
+pub fn unclosed(text: &str) -> Option<Unclosed<'_>> {
+    unclosed::unclosed(text)
 }
 
 /// Adds what stand-ins of a text stand for to the base that it is read with. Empty paragraphs at the base's end stay there:

@@ -20,8 +20,11 @@ pub(crate) fn read(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
     read_ended(text, items)
 }
 
+/// What is read beyond CommonMark.
+pub(crate) const OPTIONS: Options =
+    Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+
 fn read_ended(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let skip = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut reader = Reader {
         text,
@@ -33,7 +36,7 @@ fn read_ended(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
         seen: skip,
         definitions: text.contains("]:"),
     };
-    for (event, range) in Parser::new_ext(&text[skip..], options).into_offset_iter() {
+    for (event, range) in Parser::new_ext(&text[skip..], OPTIONS).into_offset_iter() {
         reader.event(event, range.start + skip..range.end + skip);
     }
     reader.finish()

@@ -8,4 +8,4 @@ mod inline;
 mod level;
 mod source;
 
-pub(super) use block::read;
+pub(super) use block::{OPTIONS, read};

@@ -315,6 +315,52 @@ fn what_cannot_be_a_page_is_not_sent_and_is_told() {
 }
 
 #[test]
+fn a_fence_or_comment_that_is_not_closed_yet_takes_no_block_from_its_page() {
+    let three =
+        || ["one", "two", "three"].map(|id| paragraph(id, &format!("the words of number {id}"))).to_vec();
+    let bench = Bench::new(|world, space| {
+        for name in ["Fence", "Comment", "Meant", "End"] {
+            world.app_create(space, None, name, three());
+        }
+    });
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    let path = |name: &str| bench.page(&format!("{name}.md"));
+    let with = |name: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(path(name)).unwrap();
+        assert!(text.contains(from), "{text}");
+        save(&path(name), &text.replace(from, to));
+    };
+    with("Fence", "the words of number two", "```sh\n\nthe words of number two");
+    with("Comment", "the words of number two", "<!-- todo\n\nthe words of number two");
+    with("Meant", "the words of number two", "```\nthe words of number two");
+    // At the end it holds nothing of the page, and is what CommonMark says.
+    with("End", "number three\n", "number three\n\n```\nnew words\n");
+    bench.until("three are told of", || {
+        let told = bench.attention();
+        [("Fence.md", "code block in line 7"), ("Comment.md", "comment in line 7"), ("Meant.md", "line 7")]
+            .iter()
+            .all(|(name, what)| told.lines().any(|line| line.contains(name) && line.contains(what)))
+    });
+    bench.until("the fourth is sent", || words(&bench.content("End")).contains("new words"));
+    assert_eq!(bench.writes(), [format!("PATCH /pages/{}", bench.id("End"))]);
+    // Closed, or approved, it is sent, and what was not touched is what it was.
+    with("Fence", "```sh\n\n", "```sh\nls\n```\n\n");
+    with("Comment", "<!-- todo", "<!-- todo -->");
+    bench.tell(&["approve", "Equipo/Pages/Meant.md"]);
+    bench.until("all are sent", || {
+        words(&bench.content("Fence")).contains("ls")
+            && words(&bench.content("Comment")).contains("todo")
+            && words(&bench.content("Meant")).contains("```")
+    });
+    for name in ["Fence", "Comment"] {
+        assert_eq!(equal_blocks(&three(), &bench.content(name)), 3, "{name}");
+    }
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
 fn the_title_and_the_icon_in_a_new_files_front_matter_are_used_or_told() {
     let bench = Bench::new(|world, space| drop(world.app_create(space, None, "Old", vec![])));
     let daemon = bench.run_in_step();

@@ -1,0 +1,101 @@
+//! Files that can be read and are not sent as they are: what looks like a slip of the hand would undo their pages.
+
+use serde_json::Value;
+
+use super::Engine;
+use crate::markdown::{self, Unclosed};
+use crate::model::{PageId, block_ids, every_block, planted};
+use crate::store::StoreError;
+
+/// Why a file that held its page's words and holds nothing is not sent.
+const EMPTIED: &str = "it is empty now, and its page is not";
+/// What is told of a file whose page's blocks are all inside something that is not closed.
+const UNCLOSED: &str = "is never closed, and all that follows is inside it";
+
+/// Whether a person may mean it all the same, and approve it.
+pub(super) fn may_be_meant(why: &str) -> bool {
+    why == EMPTIED || why.ends_with(UNCLOSED)
+}
+
+/// What a file's body is like.
+pub(super) struct Body<'a> {
+    pub(super) text: &'a str,
+    /// How many lines of the file are above it.
+    pub(super) above: usize,
+    /// There is nothing else in the file.
+    pub(super) alone: bool,
+}
+
+impl Engine {
+    /// Why a file of a page is not sent; nobody is told of a page that a person has approved.
+    pub(super) fn unsendable(
+        &self,
+        page: Option<&PageId>,
+        body: &Body<'_>,
+    ) -> Result<Option<String>, StoreError> {
+        let node = page.and_then(|id| self.trees.pages.get(id));
+        if node.is_some_and(|node| node.approved) {
+            return Ok(None);
+        }
+        if body.alone && body.text.trim().is_empty() && !planted("empty-file-sent") && self.had_words(page)? {
+            return Ok(Some(EMPTIED.to_owned()));
+        }
+        let Some(open) = node.and_then(|_| markdown::unclosed(body.text)) else { return Ok(None) };
+        let told = || format!("the {} in line {} {UNCLOSED}", open.what, body.above + open.line);
+        Ok(self.swallows(page, body.text, &open)?.then(told))
+    }
+
+    /// Whether the page of a file that is empty now had words.
+    fn had_words(&self, page: Option<&PageId>) -> Result<bool, StoreError> {
+        let node = page.and_then(|id| self.trees.pages.get(id));
+        let agreed = node.and_then(|node| node.base.as_ref()).map(|base| base.body);
+        // What is on its way to the service will be agreed on in a moment.
+        let sent = page.and_then(|id| self.sent.get(id)).map(|sent| sent.local);
+        for body in [agreed, sent].into_iter().flatten() {
+            if !self.store.named_body(body)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a block of the page is nowhere in its file but in what is not closed: it would be removed from the page, and
+    /// another one be made of its words when the end is typed.
+    fn swallows(&self, page: Option<&PageId>, text: &str, open: &Unclosed<'_>) -> Result<bool, StoreError> {
+        let Some(node) = page.and_then(|id| self.trees.pages.get(id)) else { return Ok(false) };
+        let Some(agreed) = node.base.as_ref().map(|base| base.body) else { return Ok(false) };
+        let base = self.store.named_body(agreed)?;
+        let allowed = self.allowed_in(node)?;
+        let mut new = 0_u32;
+        let mut new_id = || {
+            new += 1;
+            format!("new {new}")
+        };
+        let blocks = markdown::parse(text, &base, &allowed, &mut new_id);
+        let left = block_ids(&blocks);
+        let is_inside = |block: &Value| {
+            let id = block["id"].as_str().unwrap_or_default();
+            let mut words = Vec::new();
+            collect_words(&block["content"], &mut words);
+            let stands_in = !id.is_empty() && open.rest.contains(&format!(" {id} -->"));
+            let has_words = !words.is_empty() && words.iter().all(|word| open.rest.contains(*word));
+            !left.contains(id) && (stands_in || has_words)
+        };
+        Ok(every_block(&base).any(is_inside))
+    }
+}
+
+/// The words of a content, whatever its shape.
+fn collect_words<'a>(content: &'a Value, words: &mut Vec<&'a str>) {
+    match content {
+        Value::Array(items) => items.iter().for_each(|item| collect_words(item, words)),
+        Value::Object(item) => {
+            let text = item.get("text").and_then(Value::as_str).unwrap_or_default();
+            words.extend(text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()));
+            for key in ["content", "rows", "cells"] {
+                item.get(key).into_iter().for_each(|inner| collect_words(inner, words));
+            }
+        }
+        _ => {}
+    }
+}
