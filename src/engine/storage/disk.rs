@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use super::decide::{Decision, Here, View, decide};
 use super::names::storage_root;
+use super::removals::Gone;
 use super::{Desk, Fetched, Storage, Task, effect, local::Local};
 use crate::engine::Way;
 use crate::engine::place::wall_time;
@@ -343,7 +344,7 @@ impl Storage {
                     return self.edit_file(desk, &file, |node| node.base = None);
                 }
                 desk.say(Way::Down, &path, "left the service: moved to the mirror's trash");
-                self.removals.push((desk.now, true));
+                self.removals.note(desk.store, &file, Gone::Here, desk.now)?;
                 let folder = self.files.get(&file).and_then(|node| node.remote.folder.clone());
                 self.forget_file(desk, &file)?;
                 self.wake_in(folder.as_ref());

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::local::Local;
+use super::removals::Gone;
 use super::{Desk, Storage};
 use crate::model::{FileId, FileNode, FolderId, Seen};
 use crate::plan::guard;
-
-/// Removals this recent count together with what is about to go.
-const RECENT_MS: i64 = 600_000;
 
 /// Why what left one side stays on the other.
 #[derive(Debug, Default)]
@@ -34,8 +32,8 @@ impl Storage {
         if !std::mem::take(&mut self.guards_are_old) {
             return;
         }
-        self.removals.retain(|(at, _)| desk.now.since_ms(*at) < RECENT_MS);
-        let recent = |there: bool| self.removals.iter().filter(|(_, down)| *down == there).count();
+        self.removals.forget_old(desk.now);
+        let recent = |gone: Gone| self.removals.count(gone, &self.files);
         let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
         // How many left a folder, and whether it still shows anything.
         let mut folders: BTreeMap<Option<&FolderId>, (usize, bool)> = BTreeMap::new();
@@ -66,13 +64,13 @@ impl Storage {
             .map(|(id, _)| id.cloned())
             .collect();
         let most = desk.settings.pages.max_deletes;
-        let gone = recent(true);
+        let gone = recent(Gone::Here);
         self.guards = Guards {
             leaving: guard::list_shrank(mirrored + gone, leaving + gone, most)
                 .filter(|_| leaving > 0)
                 .map(|_| format!("{leaving} of {mirrored} stored files left the service's lists at once")),
             emptied,
-            missing: guard::mass_deletion(missing, recent(false), mirrored, most)
+            missing: guard::mass_deletion(missing, recent(Gone::There), mirrored, most)
                 .map(|_| format!("{missing} of {mirrored} stored files are gone from the folder")),
         };
     }

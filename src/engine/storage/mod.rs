@@ -16,6 +16,7 @@ mod fetch;
 mod guards;
 mod local;
 mod names;
+mod removals;
 mod report;
 mod send;
 mod task;
@@ -78,8 +79,7 @@ pub(super) struct Storage {
     guards: guards::Guards,
     guards_are_old: bool,
     rests: Rests,
-    /// When files were removed here because they had left the service, or there because they had left here.
-    removals: Vec<(Timestamp, bool)>,
+    removals: removals::Removals,
     pass: Option<Pass>,
     swept: bool,
     root_made: bool,
@@ -198,7 +198,7 @@ impl Storage {
             guards: guards::Guards::default(),
             guards_are_old: true,
             rests: Rests::default(),
-            removals: Vec::new(),
+            removals: removals::Removals::open(store, now)?,
             pass: None,
             swept: false,
             root_made: false,
@@ -291,7 +291,7 @@ impl Storage {
         }
         let choice = match self.next_upload(desk)? {
             Some(choice) => Some(choice),
-            None => self.next_trash(desk),
+            None => self.next_trash(desk)?,
         };
         Ok(choice.map(|choice| self.issue(choice)))
     }

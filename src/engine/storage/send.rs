@@ -7,6 +7,7 @@
 use super::decide::Decision;
 use super::local::Local;
 use super::names::storage_root;
+use super::removals::Gone;
 use super::{Desk, Rests, Storage, Task, effect};
 use crate::engine::Way;
 use crate::model::{
@@ -462,9 +463,9 @@ impl Storage {
     }
 
     /// The next file that left here, or was replaced by an upload, for the service's trash.
-    pub(super) fn next_trash(&mut self, desk: &Desk<'_>) -> Option<(Effect, Task)> {
+    pub(super) fn next_trash(&mut self, desk: &mut Desk<'_>) -> Result<Option<(Effect, Task)>, StoreError> {
         if !Rests::over(self.rests.trashing.as_ref(), desk.now) {
-            return None;
+            return Ok(None);
         }
         let ready: Vec<FileId> = self
             .wants
@@ -478,20 +479,26 @@ impl Storage {
         let id = ready.into_iter().find(|id| {
             let folder = self.files.get(id).and_then(|node| node.remote.folder.clone());
             self.is_walked(desk, folder.as_ref())
-        })?;
+        });
+        let Some((id, node)) = id.and_then(|id| Some((id.clone(), self.files.get(&id)?))) else {
+            return Ok(None);
+        };
         // The world may have changed since it was decided: what the service shows, too.
-        let node = self.files.get(&id)?;
         if node.base.is_some() && !self.was_seen_lately(node.remote.folder.as_ref(), desk.now) {
             let folder = node.remote.folder.clone();
             self.ask_for_list(folder.as_ref(), desk.now, desk.tick);
-            return None;
+            return Ok(None);
         }
         if super::decide::decide(&self.view(desk, node).0) != Decision::TrashThere {
             self.wants.remove(&id);
             self.active.insert(id);
-            return None;
+            return Ok(None);
         }
-        Some((effect(StorageEffect::Trash(id.clone())), Task::Trash(id)))
+        if node.base.is_some() {
+            // Before it leaves: whether its answer is ever heard or not, it may be gone.
+            self.removals.note(desk.store, &id, Gone::There, desk.now)?;
+        }
+        Ok(Some((effect(StorageEffect::Trash(id.clone())), Task::Trash(id))))
     }
 
     pub(super) fn trashed(
@@ -505,7 +512,7 @@ impl Storage {
             Ok(_) | Err(ServiceError::NotFound(_)) => {
                 if let Some(base) = &node.base {
                     desk.say(Way::Up, &base.path, "moved to the service's trash");
-                    self.removals.push((desk.now, false));
+                    self.removals.note(desk.store, id, Gone::There, desk.now)?;
                 } else if let Some(new) = node.replaced_by.as_ref().and_then(|new| self.files.get(new)) {
                     let path = new.base.as_ref().map_or_else(storage_root, |base| base.path.clone());
                     desk.say(Way::Up, &path, "the older version is in the service's trash");
@@ -518,7 +525,9 @@ impl Storage {
                 self.forget_file(desk, id)
             }
             Err(error) => {
-                if error.may_have_happened() {
+                if !error.may_have_happened() {
+                    self.removals.withdraw(desk.store, id)?;
+                } else {
                     self.walk_by(node.remote.folder.as_ref(), desk.now, desk.tick);
                 }
                 let moment = self.moment(id);

@@ -498,3 +498,30 @@ fn a_file_that_came_back_while_it_was_trashed_is_sent_without_another_scan() {
     play.is_settled();
     assert!(play.storage.candidates.contains_key(&path("Storage/a.txt")));
 }
+
+#[test]
+fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    let asked = play.ask(Task::Walk(None));
+    play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
+    play.scan(&[("Storage/b.txt", AS_AGREED)]);
+    play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+    play.scan(&[("Storage/b.txt", AS_AGREED)]);
+    play.is_settled();
+    let asked = play.ask(Task::Walk(None));
+    play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
+    play.is_settled();
+    let next = play.with(|storage, desk| storage.next_trash(desk)).unwrap().map(|(_, task)| task);
+    assert_eq!(next, Some(Task::Trash(file("a"))));
+    let count = |play: &mut Play, listed: bool| {
+        let mut again = Storage::open(&mut play.store, &play.settings, play.now).unwrap();
+        again.files.retain(|id, _| listed || *id != file("a"));
+        again.removals.count(removals::Gone::There, &again.files)
+    };
+    // Nobody has heard whether it is gone: as long as it is listed it counts as about to go, and then as gone.
+    assert_eq!((count(&mut play, true), count(&mut play, false)), (0, 1));
+    let refused = ServiceError::Forbidden("not today".to_owned());
+    let trash = play.ask(Task::Trash(file("a")));
+    play.end(trash, Outcome::Service(Err(refused)));
+    assert_eq!(count(&mut play, false), 0, "it is certainly there");
+}
