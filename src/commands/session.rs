@@ -133,12 +133,13 @@ fn open_mirror(store: &mut Store, lock: &mut Lock, root: &Path, clock: &Clock) -
             (found.unwrap_or_else(fresh_id), true)
         }
     };
-    let trash_clock = Arc::clone(clock);
-    let mirror =
-        Mirror::with_clock(root, &id, first, move || trash_clock()).map_err(|error| match error {
-            DiskError::RootNotReady(why) => anyhow!("{why}; choose another folder or mend this one"),
-            other => anyhow!("the folder {} cannot be used: {other}", root.display()),
-        })?;
+    // Files are dated by the clock that can be set, whatever ours says by then.
+    let steady = Arc::clone(clock);
+    let mirror = Mirror::with_steady_clock(root, &id, first, move || steady());
+    let mirror = mirror.map_err(|error| match error {
+        DiskError::RootNotReady(why) => anyhow!("{why}; choose another folder or mend this one"),
+        other => anyhow!("the folder {} cannot be used: {other}", root.display()),
+    })?;
     lock.take_root(root)?;
     if first {
         store.set_meta("mirror_id", &id)?;
@@ -201,4 +202,22 @@ pub fn settings(config: &Config) -> Settings {
     let now = jiff::Timestamp::from_millisecond(daemon::wall_now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     let offset = jiff::tz::TimeZone::system().to_offset(now);
     Settings { utc_offset_seconds: offset.seconds(), ..config.settings() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DiskReply, Effect};
+
+    /// The run's own clock goes on whatever the machine's is set to, and says nothing about when a file was written.
+    #[test]
+    fn files_are_dated_by_the_clock_that_can_be_set() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut lock, root) = (Lock::acquire(&dir.path().join("state")).unwrap(), dir.path().join("root"));
+        let far: Clock = Arc::new(|| Timestamp(4_102_444_800_000));
+        let mirror = open_mirror(&mut Store::in_memory().unwrap(), &mut lock, &root, &far).unwrap();
+        let before = daemon::wall_now();
+        let Ok(DiskReply::Scan(scan)) = mirror.perform(&Effect::Scan) else { panic!("no scan") };
+        assert!(scan.clock >= before && scan.clock <= daemon::wall_now(), "{:?}", scan.clock);
+    }
 }

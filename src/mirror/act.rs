@@ -23,7 +23,9 @@ pub(super) struct Act<'a> {
     pub(super) root: &'a Root,
     pub(super) bench: &'a mut Bench,
     pub(super) can: Abilities,
-    pub(super) clock: &'a (dyn Fn() -> Timestamp + Send + Sync),
+    /// Dates files, and can be set.
+    pub(super) clock: &'a super::Clock,
+    pub(super) steady_clock: &'a super::Clock,
     pub(super) steps: &'a Steps,
 }
 
@@ -77,6 +79,12 @@ impl Act<'_> {
 
     pub(super) fn now(&self) -> Timestamp {
         (self.clock)()
+    }
+
+    /// What the trash is dated by: the later of both clocks. One that was set back must not make old what has only just been
+    /// thrown away; one that is ahead only keeps it longer.
+    pub(super) fn trashed_at(&self) -> Timestamp {
+        (self.clock)().max((self.steady_clock)())
     }
 }
 

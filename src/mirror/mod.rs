@@ -45,11 +45,14 @@ use sys::Abilities;
 
 use crate::model::{DiskError, DiskReply, Effect, MirrorPath, RootState, StorageEffect, Timestamp};
 
+type Clock = dyn Fn() -> Timestamp + Send + Sync;
+
 /// A folder that is kept in step with a workspace.
 pub struct Mirror {
     place: Place,
     id: String,
-    clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    clock: Arc<Clock>,
+    steady_clock: Arc<Clock>,
     can: Abilities,
     hands: Arc<Hands>,
     bench: Mutex<Bench>,
@@ -76,7 +79,7 @@ impl Mirror {
         Self::with_clock(root, mirror_id, create, system_clock)
     }
 
-    /// As [`Mirror::open`], with the clock that dates the trash.
+    /// As [`Mirror::open`], with a clock for everything.
     ///
     /// # Errors
     /// As [`Mirror::open`].
@@ -86,6 +89,31 @@ impl Mirror {
         create: bool,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<Self, DiskError> {
+        let clock: Arc<Clock> = Arc::new(clock);
+        Self::with_both(root, mirror_id, create, Arc::clone(&clock), clock)
+    }
+
+    /// As [`Mirror::open`], with a clock that is never set: nothing in the trash is dated earlier than it says, for what the
+    /// trash lets go of is reckoned by it.
+    ///
+    /// # Errors
+    /// As [`Mirror::open`].
+    pub fn with_steady_clock(
+        root: &Path,
+        mirror_id: &str,
+        create: bool,
+        steady: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Result<Self, DiskError> {
+        Self::with_both(root, mirror_id, create, Arc::new(system_clock), Arc::new(steady))
+    }
+
+    fn with_both(
+        root: &Path,
+        mirror_id: &str,
+        create: bool,
+        clock: Arc<Clock>,
+        steady_clock: Arc<Clock>,
+    ) -> Result<Self, DiskError> {
         let place = Place::new(root);
         if create {
             place.create(mirror_id)?;
@@ -93,7 +121,8 @@ impl Mirror {
         Ok(Self {
             place,
             id: mirror_id.to_owned(),
-            clock: Box::new(clock),
+            clock,
+            steady_clock,
             can: Abilities { one_disk: true, exchange: true, no_replace: true },
             hands: Arc::default(),
             bench: Mutex::new(Bench::default()),
@@ -213,7 +242,8 @@ impl Mirror {
     }
 
     fn act<'a>(&'a self, root: &'a Root, bench: &'a mut Bench) -> Act<'a> {
-        Act { root, bench, can: self.can, clock: &*self.clock, steps: &self.steps }
+        let (clock, steady_clock) = (&*self.clock, &*self.steady_clock);
+        Act { root, bench, can: self.can, clock, steady_clock, steps: &self.steps }
     }
 }
 

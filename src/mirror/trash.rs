@@ -55,7 +55,7 @@ pub(super) fn keep_copy(
 }
 
 fn today(act: &Act<'_>, path: &MirrorPath) -> Result<OwnedFd, DiskError> {
-    place(&act.root.own_folder(FOLDER)?, &date(act.now()), path)
+    place(&act.root.own_folder(FOLDER)?, &date(act.trashed_at()), path)
 }
 
 /// Renames something into the trash, under the first name that is free.

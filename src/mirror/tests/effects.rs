@@ -149,6 +149,25 @@ fn the_trash_keeps_everything_by_day_and_path() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_makes_nothing_in_the_trash_old() {
+    let bed = bed();
+    let day = 24 * 3_600_000;
+    // Only the clock of the files is set: what the trash lets go of is reckoned by the other.
+    for (files, steady) in [(MARCH, MARCH), (0, MARCH), (MARCH + 2 * day, MARCH), (MARCH, 0)] {
+        let (files, steady) = (move || Timestamp(files), move || Timestamp(steady));
+        let mirror = Mirror::with_both(&bed.root(), "m1", false, Arc::new(files), Arc::new(steady)).unwrap();
+        bed.put("Plan.md", "one");
+        mirror.perform(&Effect::TrashFile { path: at("Plan.md"), expect: hash("one") }).unwrap();
+        assert_eq!(mirror.purge_trash(Timestamp(MARCH)).unwrap(), 0);
+    }
+    for path in
+        ["2026-03-01/Plan.md", "2026-03-01/Plan (2).md", "2026-03-01/Plan (3).md", "2026-03-03/Plan.md"]
+    {
+        assert!(bed.real(".espejo/trash").join(path).exists(), "{path}");
+    }
+}
+
+#[test]
 fn only_whole_days_before_the_limit_leave_the_trash() {
     let bed = bed();
     let day = 24 * 3_600_000;
