@@ -92,6 +92,7 @@ impl StoreError {
                 error.sqlite_error_code(),
                 Some(
                     ErrorCode::DiskFull
+                        | ErrorCode::OutOfMemory
                         | ErrorCode::SystemIoFailure
                         | ErrorCode::ReadOnly
                         | ErrorCode::CannotOpen

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::ffi::Error as Failure;
+use rusqlite::{Connection, ErrorCode};
 
 use super::{Checked, Opened, Store, StoreError};
 
@@ -55,9 +56,11 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
     db.pragma_update(None, "synchronous", "full")?;
     // Half of what is usual, in KiB: a turn reads a few rows, and what a larger cache would hold the system's has.
     db.pragma_update(None, "cache_size", -1_000)?;
+    // What is sorted is paths and numbers; no full folder for temporary files is to stand in its way.
+    db.pragma_update(None, "temp_store", "memory")?;
     let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if verdict != "ok" {
-        return Err(StoreError::Damaged(path.to_owned(), verdict));
+        return Err(unread(&verdict).unwrap_or_else(|| StoreError::Damaged(path.to_owned(), verdict)));
     }
     prepare(&mut db, path)?;
     let mut store =
@@ -66,7 +69,7 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
     // A row that cannot be read is damage too, and is better found now than in the middle of a turn.
     let checked = store.check();
     let checked = checked.map_err(|error| match error {
-        StoreError::Row(_) | StoreError::Sqlite(_) => StoreError::Damaged(path.to_owned(), error.to_string()),
+        error if is_in_the_rows(&error) => StoreError::Damaged(path.to_owned(), error.to_string()),
         other => other,
     })?;
     store.set_meta("held", "yes")?;
@@ -117,11 +120,37 @@ pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), StoreError
 fn is_damage(error: &StoreError) -> bool {
     match error {
         StoreError::Damaged(..) => true,
-        StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, _)) => {
-            matches!(failure.code, rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
-        }
+        StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, _)) => is_of_the_file(*failure),
         _ => false,
     }
+}
+
+fn is_of_the_file(failure: Failure) -> bool {
+    matches!(failure.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+}
+
+/// Whether what was read cannot be understood. A disk that is full or away, no memory and no descriptor left say nothing
+/// about what would have been read: a sound state must not be set aside for them.
+fn is_in_the_rows(error: &StoreError) -> bool {
+    match error {
+        StoreError::Row(_) => true,
+        // A table or column that is not there is told as the statement's fault.
+        StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, _)) => {
+            is_of_the_file(*failure) || failure.extended_code == rusqlite::ffi::SQLITE_ERROR
+        }
+        // What remains are values of another type than they must be.
+        StoreError::Sqlite(_) => true,
+        StoreError::Damaged(..) | StoreError::Newer(..) | StoreError::ReadOnly(_) | StoreError::Io(..) => {
+            false
+        }
+    }
+}
+
+/// What kept SQLite from reading a page, which its verdict tells by a number at its end; `None` when the page was read.
+fn unread(verdict: &str) -> Option<StoreError> {
+    let (_, number) = verdict.trim_end().rsplit_once("error code=")?;
+    let failure = Failure::new(number.parse().ok()?);
+    (!is_of_the_file(failure)).then(|| rusqlite::Error::SqliteFailure(failure, None).into())
 }
 
 /// Renames the database and its companions to the first free `espejo.damaged-N.sqlite3`.
@@ -215,6 +244,38 @@ mod tests {
             drop(db);
             assert!(Store::open(folder.path()).unwrap().set_aside.is_some(), "{sql}");
         }
+    }
+
+    #[test]
+    fn what_keeps_a_sound_state_from_being_read_is_no_damage() {
+        use rusqlite::ffi;
+        let of = |code| StoreError::Sqlite(rusqlite::Error::SqliteFailure(Failure::new(code), None));
+        for code in [
+            ffi::SQLITE_FULL,
+            ffi::SQLITE_IOERR_READ,
+            ffi::SQLITE_IOERR_GETTEMPPATH,
+            ffi::SQLITE_NOMEM,
+            ffi::SQLITE_CANTOPEN,
+            ffi::SQLITE_READONLY,
+            ffi::SQLITE_PERM,
+            ffi::SQLITE_BUSY,
+        ] {
+            assert!(!is_in_the_rows(&of(code)) && of(code).may_pass(), "{code}");
+            let verdict = format!("Tree 5 page 7: unable to get the page. error code={code}");
+            assert!(unread(&verdict).is_some_and(|error| error.may_pass()), "{verdict}");
+        }
+        for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_CORRUPT_INDEX, ffi::SQLITE_NOTADB] {
+            assert!(is_in_the_rows(&of(code)) && !of(code).may_pass(), "{code}");
+            let verdict = format!("Tree 5 page 7: unable to get the page. error code={code}");
+            assert!(unread(&verdict).is_none(), "{verdict}");
+        }
+        assert!(unread("row 3 missing from index nodes_by_parent").is_none());
+        let text =
+            Connection::open_in_memory().unwrap().query_row("SELECT 'a'", [], |row| row.get::<_, i64>(0));
+        assert!(is_in_the_rows(&text.unwrap_err().into()));
+        let table = Connection::open_in_memory().unwrap().query_row("SELECT a FROM b", [], |_| Ok(()));
+        assert!(is_in_the_rows(&table.unwrap_err().into()));
+        assert!(is_in_the_rows(&StoreError::Row("stem")));
     }
 
     #[test]
