@@ -19,6 +19,9 @@ pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
 const FILE: &str = "espejo.sqlite3";
 
+/// Noted until the engine has begun anew.
+pub(super) const LOG_IS_GONE: &str = "log_is_gone";
+
 pub(super) fn open(folder: &Path) -> Result<Opened, StoreError> {
     make_private(folder)?;
     let path = folder.join(FILE);
@@ -65,7 +68,8 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
     prepare(&mut db, path)?;
     let mut store =
         Store { db, in_turn: false, is_held: true, checked: Checked::default(), acts_elsewhere: Vec::new() };
-    let log_is_gone = store.meta("held")?.as_deref() == Some("yes") && !has_log;
+    let noted = |store: &Store, name| store.meta(name).map(|text| text.as_deref() == Some("yes"));
+    let log_is_gone = noted(&store, "held")? && !has_log || noted(&store, LOG_IS_GONE)?;
     // A row that cannot be read is damage too, and is better found now than in the middle of a turn.
     let checked = store.check();
     let checked = checked.map_err(|error| match error {
@@ -73,6 +77,10 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
         other => other,
     })?;
     store.set_meta("held", "yes")?;
+    if log_is_gone {
+        // This start may come to nothing, and the next one finds a log again.
+        store.set_meta(LOG_IS_GONE, "yes")?;
+    }
     store.commit()?;
     store.checked = checked;
     Ok((store, log_is_gone))
@@ -276,6 +284,30 @@ mod tests {
         let table = Connection::open_in_memory().unwrap().query_row("SELECT a FROM b", [], |_| Ok(()));
         assert!(is_in_the_rows(&table.unwrap_err().into()));
         assert!(is_in_the_rows(&StoreError::Row("stem")));
+    }
+
+    #[test]
+    fn that_the_log_is_gone_is_known_until_everything_begins_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = |sql: &str| Connection::open(folder.path().join(FILE)).unwrap().execute_batch(sql).unwrap();
+        let open = || Store::open(folder.path()).unwrap();
+        assert!(!open().log_is_gone);
+        // Killed, and the log went.
+        db("INSERT OR REPLACE INTO meta VALUES ('held', 'yes'); PRAGMA wal_checkpoint(TRUNCATE)");
+        // Starts that come to nothing, well-mannered or not.
+        for _ in 0..2 {
+            assert!(open().log_is_gone);
+        }
+        let mut opened = open();
+        opened.store.begin_anew().unwrap();
+        opened.store.roll_back();
+        drop(opened);
+        let mut opened = open();
+        assert!(opened.log_is_gone);
+        opened.store.begin_anew().unwrap();
+        opened.store.commit().unwrap();
+        drop(opened);
+        assert!(!open().log_is_gone);
     }
 
     #[test]
