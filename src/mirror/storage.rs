@@ -5,20 +5,17 @@
 use std::fs::File;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 
-use super::act::{Act, at};
-use super::aside::TEMP_PREFIX;
+use super::act::{Act, Spot, Stopped, at};
+use super::aside::{Aside, Note};
 use super::root::{Root, own_path};
 use super::sys::{self, Look};
-use super::{Mirror, beneath, errors, is_reserved, part, trash};
+use super::{Mirror, beneath, errors, is_reserved, part, trash, write};
 use crate::model::{
     ContentHash, DiskError, DiskReply, EntryKind, MirrorPath, Part, Stamp, StorageEffect, StoredReply,
 };
-
-/// What a swap leaves for a moment in the folder of downloads.
-const SWAPPED: &str = ".swap";
 
 impl Mirror {
     pub(super) fn perform_storage(
@@ -66,14 +63,14 @@ pub(super) fn hash(root: &Root, path: &MirrorPath) -> Result<DiskReply, DiskErro
     Ok(DiskReply::Storage(StoredReply::Hashed(after.stamp, hash)))
 }
 
-/// A finished download, wherever it has to be for a rename.
-struct Staged {
+/// A finished download.
+struct Download {
     dir: OwnedFd,
     name: String,
     look: Look,
 }
 
-impl Staged {
+impl Download {
     fn at(&self) -> (BorrowedFd<'_>, &str) {
         at(&self.dir, &self.name)
     }
@@ -88,10 +85,9 @@ fn place(
 ) -> Result<Stamp, DiskError> {
     let (folder, name) = Act::place(to)?;
     let fail = |error| errors::failed(to, error);
-    let downloads = part::folder(act.root)?;
-    let staged_name = part::name_of(part);
-    let look = sys::look_at(&downloads, staged_name.as_str()).map_err(fail)?;
-    let mut staged = Staged { dir: downloads, name: staged_name, look };
+    let (downloads, part_name) = (part::folder(act.root)?, part::name_of(part));
+    let look = sys::look_at(&downloads, part_name.as_str()).map_err(fail)?;
+    let download = Download { dir: downloads, name: part_name, look };
     let dir = match instead_of {
         None => beneath::make(act.root.dir.as_fd(), &folder)?.dir,
         Some(_) => beneath::open_for(act.root.dir.as_fd(), to)?,
@@ -102,12 +98,12 @@ fn place(
     };
     // The same content in its place already: an answer that was lost, or a state that was.
     if let Some(there) = there.filter(|there| Some(there.stamp) != instead_of) {
-        if there.kind == EntryKind::File && there.stamp.size == staged.look.stamp.size {
+        if there.kind == EntryKind::File && there.stamp.size == download.look.stamp.size {
             let mut file = File::from(sys::open_file(&dir, name).map_err(fail)?);
             if part::hash_of(&mut file, to)? == hash
                 && sys::look_of(&file).map_err(fail)?.stamp == there.stamp
             {
-                remove(staged.at()).map_err(fail)?;
+                remove(download.at()).map_err(fail)?;
                 return Ok(there.stamp);
             }
         }
@@ -120,89 +116,225 @@ fn place(
     if instead_of.is_some() && there.is_none() {
         return Err(DiskError::Missing(to.clone()));
     }
-    match put(act, &staged, &dir, to, instead_of) {
-        Err(Stop::OtherDisk) => {
-            staged = copy_beside(&staged, &dir, part, to)?;
-            let put = put(act, &staged, &dir, to, instead_of);
-            if put.is_err() {
-                remove(staged.at()).map_err(fail)?;
-            }
-            put.map_err(|stop| stop.into_error(to))?;
-            remove(at(&part::folder(act.root)?, &part::name_of(part))).map_err(fail)?;
-        }
-        other => other.map_err(|stop| stop.into_error(to))?,
-    }
-    sys::sync_folder(&dir).map_err(fail)?;
+    let spot = Spot { dir: &dir, name, path: to };
+    act.steps.reach("looked")?;
+    let placed = act.try_both(spot, |act, aside| match instead_of {
+        None => put(act, aside, spot, &download),
+        Some(expect) => replace(act, aside, spot, &download, expect),
+    })?;
+    spot.sync()?;
     // If anything but the change time moved, somebody has written to it already: the stamp from before is answered, so that
     // the next scan sees the difference.
     let now = sys::look_at(&dir, name).map_err(fail)?;
-    let before = staged.look.stamp;
-    let ours = now.identity() == staged.look.identity()
-        && (now.stamp.size, now.stamp.modified_ns) == (before.size, before.modified_ns);
-    Ok(if ours { now.stamp } else { before })
+    Ok(if is_same(&now, placed.stamp) { now.stamp } else { placed.stamp })
 }
 
-enum Stop {
-    OtherDisk,
-    Failed(DiskError),
-}
-
-impl Stop {
-    fn of(to: &MirrorPath, error: Errno) -> Self {
-        if error == Errno::XDEV { Self::OtherDisk } else { Self::Failed(errors::failed(to, error)) }
+/// Puts a download where nothing is.
+fn put(act: &mut Act<'_>, aside: &Aside, spot: Spot<'_>, download: &Download) -> Result<Look, Stopped> {
+    if !aside.is_beside() {
+        sys::rename_new(download.at(), spot.at(), act.can).map_err(|error| Stopped::at(spot, error))?;
+        return Ok(download.look);
     }
-
-    fn into_error(self, to: &MirrorPath) -> DiskError {
-        match self {
-            Self::OtherDisk => DiskError::Io(to.clone(), errors::words(Errno::XDEV)),
-            Self::Failed(error) => error,
-        }
+    aside.note(&Note::Part { path: spot.path.clone() })?;
+    let put = copy_beside(aside, spot, download).and_then(|look| {
+        sys::rename_new(at(&aside.dir(), &aside.part()), spot.at(), act.can)
+            .map(|()| look)
+            .map_err(|error| spot.failed(error))
+    });
+    if put.is_err() {
+        aside.drop_part()?;
     }
+    aside.forget()?;
+    let look = put?;
+    remove(download.at()).map_err(|error| spot.failed(error))?;
+    Ok(look)
 }
 
-fn put(
+/// Puts a download in the place of a file, which goes to the trash. As in [`write`]: what stands aside is noted before it
+/// does, and what comes out is looked at before it is let go of.
+fn replace(
     act: &mut Act<'_>,
-    staged: &Staged,
-    dir: &OwnedFd,
-    to: &MirrorPath,
-    instead_of: Option<Stamp>,
-) -> Result<(), Stop> {
-    let target = at(dir, to.name());
-    let Some(expect) = instead_of else {
-        return sys::rename_new(staged.at(), target, act.can).map_err(|error| Stop::of(to, error));
+    aside: &Aside,
+    spot: Spot<'_>,
+    download: &Download,
+    expect: Stamp,
+) -> Result<Look, Stopped> {
+    aside.note(&Note::Trash { path: spot.path.clone() })?;
+    let ours = match stage(aside, spot, download) {
+        Ok(ours) => ours,
+        Err(error) => {
+            aside.drop_part()?;
+            aside.forget()?;
+            return Err(error);
+        }
     };
-    // From here on what stands under this name is not a beginning of the download.
-    let swap = format!("{}{SWAPPED}", staged.name);
-    rustix::fs::renameat(&staged.dir, staged.name.as_str(), &staged.dir, swap.as_str())
-        .map_err(|error| Stop::of(to, error))?;
-    let back = || {
-        rustix::fs::renameat(&staged.dir, swap.as_str(), &staged.dir, staged.name.as_str())
-            .map_err(|error| Stop::of(to, error))
-    };
-    let aside = at(&staged.dir, swap.as_str());
-    match sys::exchange(aside, target, act.can) {
+    let swap = Swap { aside, spot, download, ours };
+    act.steps.reach("noted")?;
+    match sys::exchange(swap.held_at(&aside.held()), spot.at(), act.can) {
         Some(Ok(())) => {}
+        None => return swap.take_and_put(act, expect),
         Some(Err(error)) => {
-            back()?;
-            return Err(Stop::of(to, error));
-        }
-        None => {
-            // No swap here: the name is free for a moment, and a kill in it costs a download.
-            trash::keep(act, dir.as_fd(), to.name(), to).map_err(Stop::Failed)?;
-            return sys::rename_new(aside, target, act.can).map_err(|error| Stop::of(to, error));
+            swap.unstage(&aside.held())?;
+            aside.forget()?;
+            return Err(Stopped::at(spot, error));
         }
     }
-    act.steps.reach("storage swapped").map_err(Stop::Failed)?;
-    let out = sys::look_at(&staged.dir, swap.as_str()).map_err(|error| Stop::of(to, error))?;
-    if !is_same(&out, expect) {
-        // A person saved in the moment between the look and the swap.
-        match sys::exchange(aside, target, act.can) {
-            Some(Ok(())) => back()?,
-            _ => trash::keep(act, staged.dir.as_fd(), &swap, to).map_err(Stop::Failed)?,
-        }
-        return Err(Stop::Failed(DiskError::Changed(to.clone())));
+    let settled = swap.settle(act, expect);
+    if settled.is_err() {
+        act.left_over();
     }
-    trash::keep(act, staged.dir.as_fd(), &swap, to).map_err(Stop::Failed)
+    settled?.map_err(Stopped::Failed)?;
+    if aside.is_beside() {
+        remove(download.at()).map_err(|error| spot.failed(error))?;
+    }
+    Ok(ours)
+}
+
+/// The download as `held`, with the permissions of the file whose place it takes.
+fn stage(aside: &Aside, spot: Spot<'_>, download: &Download) -> Result<Look, Stopped> {
+    let stopped = |error| Stopped::at(spot, error);
+    let (dir, held) = (aside.dir(), aside.held());
+    if aside.is_beside() {
+        copy_beside(aside, spot, download)?;
+        rustix::fs::renameat(dir, aside.part(), dir, held.as_str()).map_err(stopped)?;
+    } else {
+        rustix::fs::renameat(&download.dir, download.name.as_str(), dir, held.as_str()).map_err(stopped)?;
+    }
+    let carried = || {
+        let new = sys::open_file(dir, held.as_str())?;
+        match sys::open_file(spot.dir, spot.name) {
+            Ok(old) => sys::carry_over(&old, &new, &sys::look_of(&old)?)?,
+            // Its owner may not read it either.
+            Err(_) => rustix::fs::fchmod(&new, Mode::from_raw_mode(0o600))?,
+        }
+        sys::look_of(&new)
+    };
+    carried().map_err(|error| {
+        // Nothing was swapped yet: what stands aside is the download.
+        match unstage(aside, spot, download, &held) {
+            Ok(()) => stopped(error),
+            Err(error) => error.into(),
+        }
+    })
+}
+
+/// Makes a download of what stands aside under `name` again.
+fn unstage(aside: &Aside, spot: Spot<'_>, download: &Download, name: &str) -> Result<(), DiskError> {
+    let dir = aside.dir();
+    if aside.is_beside() {
+        return remove((dir, name)).map_err(|error| spot.failed(error));
+    }
+    let back = || {
+        rustix::fs::renameat(dir, name, &download.dir, download.name.as_str())?;
+        // It may have to be written to once more.
+        let mode = sys::look_at(&download.dir, download.name.as_str())?.mode | 0o600;
+        let mode = Mode::from_raw_mode(mode as _);
+        rustix::fs::chmodat(&download.dir, download.name.as_str(), mode, AtFlags::empty())
+    };
+    back().map_err(|error| spot.failed(error))
+}
+
+/// A download that changes places with a file.
+struct Swap<'a> {
+    aside: &'a Aside,
+    spot: Spot<'a>,
+    download: &'a Download,
+    /// What the download looked like before.
+    ours: Look,
+}
+
+impl Swap<'_> {
+    fn held_at<'a>(&'a self, held: &'a str) -> (BorrowedFd<'a>, &'a str) {
+        (self.aside.dir(), held)
+    }
+
+    fn look(&self) -> Result<Look, DiskError> {
+        sys::look_at(self.aside.dir(), self.aside.held()).map_err(|error| self.spot.failed(error))
+    }
+
+    fn unstage(&self, name: &str) -> Result<(), DiskError> {
+        unstage(self.aside, self.spot, self.download, name)
+    }
+
+    /// After the swap: whether the download may stay. The inner error: everything is as before, or as a person has made it.
+    fn settle(&self, act: &Act<'_>, expect: Stamp) -> Result<Result<(), DiskError>, DiskError> {
+        act.steps.reach("swapped")?;
+        let out = self.look()?;
+        let refused = if is_same(&out, expect) {
+            match trash::keep(act, self.aside.dir(), &self.aside.held(), self.spot.path) {
+                Ok(()) => return self.aside.forget().map(Ok),
+                Err(error) => error,
+            }
+        } else {
+            // A person saved in the moment between the look and the swap.
+            self.spot.changed()
+        };
+        Ok(Err(if self.swap_back(act, out)? { refused } else { DiskError::Missing(self.spot.path.clone()) }))
+    }
+
+    /// Swaps until what comes out is what went in, so that whoever saves meanwhile has the newest in its place, and the
+    /// rest is in the trash. `false` when the download was overwritten: it has to be fetched again.
+    fn swap_back(&self, act: &Act<'_>, mut out: Look) -> Result<bool, DiskError> {
+        let held = self.aside.held();
+        let mut placed = self.ours;
+        for _ in 0..write::SWAPS_MAX {
+            act.steps.reach("swapping back")?;
+            match sys::exchange(self.held_at(&held), self.spot.at(), act.can) {
+                Some(Ok(())) => {}
+                // The download was renamed or removed meanwhile: the name is free for what was there.
+                Some(Err(Errno::NOENT)) => {
+                    return write::give_back(act, self.aside, self.spot).map(|()| false);
+                }
+                Some(Err(error)) => return Err(self.spot.failed(error)),
+                None => return Err(self.spot.failed(Errno::NOTSUP)),
+            }
+            act.steps.reach("swapped back")?;
+            let came = self.look()?;
+            let settled = is_same(&came, placed.stamp);
+            (placed, out) = (out, came);
+            if settled {
+                break;
+            }
+        }
+        self.spot.sync()?;
+        let ours = is_same(&out, self.ours.stamp);
+        if ours {
+            self.unstage(&held)?;
+        } else {
+            trash::keep(act, self.aside.dir(), &held, self.spot.path)?;
+        }
+        self.aside.forget()?;
+        Ok(ours)
+    }
+
+    /// The way without a swap: the name is free for a moment, and a kill in it costs a download.
+    fn take_and_put(&self, act: &mut Act<'_>, expect: Stamp) -> Result<Look, Stopped> {
+        let (aside, spot) = (self.aside, self.spot);
+        let (dir, part) = (aside.dir(), aside.part());
+        rustix::fs::renameat(dir, aside.held(), dir, part.as_str()).map_err(|error| spot.failed(error))?;
+        let taken = take(act, aside, spot, expect);
+        if !matches!(taken, Ok(true)) {
+            self.unstage(&part)?;
+            return Err(taken.err().unwrap_or_else(|| spot.changed().into()));
+        }
+        if let Err(error) = sys::rename_new((dir, &part), spot.at(), act.can) {
+            give_back(act, aside, spot)?;
+            self.unstage(&part)?;
+            return Err(match error {
+                // A person made a new file in the moment when the name was free.
+                Errno::EXIST => spot.changed().into(),
+                error => spot.failed(error).into(),
+            });
+        }
+        act.steps.reach("put")?;
+        // What cannot be kept now stays aside, and is kept later.
+        trash::keep(act, dir, &aside.held(), spot.path).inspect_err(|_| act.left_over())?;
+        aside.forget()?;
+        if aside.is_beside() {
+            remove(self.download.at()).map_err(|error| spot.failed(error))?;
+        }
+        Ok(self.ours)
+    }
 }
 
 /// Whether this is the file of that stamp after a rename, which moves the change time.
@@ -211,45 +343,73 @@ fn is_same(look: &Look, stamp: Stamp) -> bool {
         && (look.stamp.size, look.stamp.modified_ns) == (stamp.size, stamp.modified_ns)
 }
 
-/// A copy on the target's own disk, under a name that scans pass over.
-fn copy_beside(staged: &Staged, dir: &OwnedFd, part: &Part, to: &MirrorPath) -> Result<Staged, DiskError> {
-    let fail = |error| errors::failed(to, error);
-    let name = format!("{TEMP_PREFIX}{}", part.as_str());
-    remove(at(dir, &name)).map_err(fail)?;
-    let mut source = File::from(sys::open_file(&staged.dir, staged.name.as_str()).map_err(fail)?);
-    let mut copy = File::from(sys::create_file(dir, &name, 0o644).map_err(fail)?);
-    let copied = std::io::copy(&mut source, &mut copy)
-        .map_err(|error| match Errno::from_io_error(&error) {
-            Some(errno) => fail(errno),
-            None => DiskError::Io(to.clone(), error.to_string()),
-        })
-        .and_then(|_| sys::sync_file(&copy).map_err(fail))
-        .and_then(|()| sys::look_of(&copy).map_err(fail));
-    match copied {
-        Ok(look) => {
-            let dir = sys::open_folder(dir, ".").map_err(fail)?;
-            Ok(Staged { dir, name, look })
-        }
-        Err(error) => {
-            remove(at(dir, &name)).map_err(fail)?;
-            Err(error)
-        }
-    }
+/// A copy of a download on the target's own disk, as `part`.
+fn copy_beside(aside: &Aside, spot: Spot<'_>, download: &Download) -> Result<Look, DiskError> {
+    let fail = |error| spot.failed(error);
+    let mut source = File::from(sys::open_file(&download.dir, download.name.as_str()).map_err(fail)?);
+    let mut copy = File::from(sys::create_file(aside.dir(), &aside.part(), 0o644).map_err(fail)?);
+    std::io::copy(&mut source, &mut copy).map_err(|error| match Errno::from_io_error(&error) {
+        Some(errno) => fail(errno),
+        None => DiskError::Io(spot.path.clone(), error.to_string()),
+    })?;
+    sys::sync_file(&copy).map_err(fail)?;
+    sys::look_of(&copy).map_err(fail)
 }
 
+/// Moves a file to the trash, if it is the one of that stamp. It is taken away first and looked at then, so that a save in
+/// between is noticed.
 fn discard(act: &mut Act<'_>, path: &MirrorPath, expect: Stamp) -> Result<(), DiskError> {
     let (_, name) = Act::place(path)?;
     let dir = beneath::open_for(act.root.dir.as_fd(), path)?;
-    let look = sys::look_at(&dir, name).map_err(|error| errors::failed(path, error))?;
+    let spot = Spot { dir: &dir, name, path };
+    let look = sys::look_at(&dir, name).map_err(|error| spot.failed(error))?;
     if look.kind != EntryKind::File || look.stamp != expect {
-        return Err(DiskError::Changed(path.clone()));
+        return Err(spot.changed());
     }
-    trash::keep(act, dir.as_fd(), name, path)?;
-    sys::sync_folder(&dir).map_err(|error| errors::failed(path, error))
+    act.steps.reach("looked")?;
+    act.try_both(spot, |act, aside| {
+        aside.note(&Note::Trash { path: path.clone() })?;
+        act.steps.reach("noted")?;
+        if !take(act, aside, spot, expect)? {
+            return Err(spot.changed().into());
+        }
+        if let Err(error) = trash::keep(act, aside.dir(), &aside.held(), path) {
+            give_back(act, aside, spot)?;
+            return Err(error.into());
+        }
+        act.steps.reach("kept")?;
+        spot.sync()?;
+        Ok(aside.forget()?)
+    })
 }
 
-/// Temporary files that nothing will be made of any more go; what a kill left in the middle of a swap may be a person's
-/// file, and is kept.
+/// Takes what stands in a place away into `held`. `true` when it is the file of that stamp; otherwise it is back in its place,
+/// or in the trash when something newer stands there. The note is the caller's.
+fn take(act: &mut Act<'_>, aside: &Aside, spot: Spot<'_>, expect: Stamp) -> Result<bool, Stopped> {
+    if let Err(error) = rustix::fs::renameat(spot.dir, spot.name, aside.dir(), aside.held()) {
+        aside.forget()?;
+        return Err(Stopped::at(spot, error));
+    }
+    act.steps.reach("taken away")?;
+    match sys::look_at(aside.dir(), aside.held()) {
+        Ok(look) if is_same(&look, expect) => Ok(true),
+        Ok(_) => give_back(act, aside, spot).map(|()| false),
+        Err(error) => {
+            act.left_over();
+            Err(spot.failed(error).into())
+        }
+    }
+}
+
+fn give_back(act: &mut Act<'_>, aside: &Aside, spot: Spot<'_>) -> Result<(), Stopped> {
+    let given = write::give_back(act, aside, spot);
+    if given.is_err() {
+        act.left_over();
+    }
+    Ok(given?)
+}
+
+/// Temporary files that nothing will be made of any more go.
 fn sweep(act: &mut Act<'_>, keep: &[Part]) -> Result<(), DiskError> {
     let dir = part::folder(act.root)?;
     let fail = |error| errors::failed(&own_path(part::FOLDER), error);
@@ -257,10 +417,7 @@ fn sweep(act: &mut Act<'_>, keep: &[Part]) -> Result<(), DiskError> {
     sys::names(dir.as_fd(), |name| names.extend(name.to_str().map(str::to_owned))).map_err(fail)?;
     names.sort();
     for name in names {
-        if name.ends_with(SWAPPED) {
-            let path = MirrorPath::new(&format!("Storage/recovered-{name}"));
-            trash::keep(act, dir.as_fd(), &name, &path.unwrap_or_else(|_| MirrorPath::root()))?;
-        } else if name.ends_with(".part") && !keep.iter().any(|part| part::name_of(part) == name) {
+        if name.ends_with(".part") && !keep.iter().any(|part| part::name_of(part) == name) {
             remove(at(&dir, &name)).map_err(fail)?;
         }
     }

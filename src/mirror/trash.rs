@@ -22,7 +22,10 @@ const NAME_MAX: usize = 255;
 /// More files of one name in one day than anybody makes.
 const SAME_NAME_MAX: u32 = 100_000;
 
-/// Moves what stands at `name` in `dir` to the trash, under `path`, durably.
+/// Moves what stands at `name` in `dir` to the trash, under `path`, durably. `name` is one that nobody else saves to: a copy
+/// may take long.
+///
+/// `Changed` when a program that had it open wrote to it while it was copied; then it stands where it did.
 pub(super) fn keep(
     act: &Act<'_>,
     dir: BorrowedFd<'_>,
@@ -30,10 +33,11 @@ pub(super) fn keep(
     path: &MirrorPath,
 ) -> Result<(), DiskError> {
     let place = today(act, path)?;
-    match enter(act, (dir, name), &place, path) {
+    let entered = if act.can.one_disk { enter(act, (dir, name), &place, path) } else { Err(Errno::XDEV) };
+    match entered {
         Err(Errno::XDEV) => {
             // From another file system: copied, and only then removed.
-            copy(act, dir, name, &place, path)?;
+            copy(act, dir, name, &place, path, true)?;
             rustix::fs::unlinkat(dir, name, AtFlags::empty())
         }
         other => other,
@@ -51,7 +55,7 @@ pub(super) fn keep_copy(
     path: &MirrorPath,
 ) -> Result<(), DiskError> {
     let place = today(act, path)?;
-    copy(act, dir, name, &place, path)
+    copy(act, dir, name, &place, path, false)
 }
 
 fn today(act: &Act<'_>, path: &MirrorPath) -> Result<OwnedFd, DiskError> {
@@ -74,16 +78,19 @@ fn enter(
     Err(Errno::EXIST)
 }
 
+/// Copies the file at `name` in `dir` to `place`; `still`: only if nobody writes to it meanwhile.
 fn copy(
     act: &Act<'_>,
     dir: BorrowedFd<'_>,
     name: &str,
     place: &OwnedFd,
     path: &MirrorPath,
+    still: bool,
 ) -> Result<(), DiskError> {
     let fail = |error| errors::failed(path, error);
-    let source = sys::open_file(dir, name).map_err(fail)?;
-    if sys::look_of(&source).map_err(fail)?.kind != EntryKind::File {
+    let mut source = File::from(sys::open_file(dir, name).map_err(fail)?);
+    let before = sys::look_of(&source).map_err(fail)?;
+    if before.kind != EntryKind::File {
         return Err(DiskError::NotOrdinary(path.clone()));
     }
     let tmp = act.root.own_folder(aside::FOLDER)?;
@@ -94,12 +101,19 @@ fn copy(
     };
     clear()?;
     let mut target = File::from(sys::create_file(&tmp, part, 0o600).map_err(fail)?);
-    let copied = std::io::copy(&mut File::from(source), &mut target)
+    let copied = std::io::copy(&mut source, &mut target)
         .map_err(|error| match Errno::from_io_error(&error) {
             Some(errno) => fail(errno),
             None => DiskError::Io(path.clone(), error.to_string()),
         })
         .and_then(|_| sys::sync_file(&target).map_err(fail))
+        .and_then(|()| act.steps.reach("copied"))
+        .and_then(|()| match sys::look_at(dir, name) {
+            _ if !still => Ok(()),
+            Ok(after) if after.stamp == before.stamp => Ok(()),
+            Ok(_) => Err(DiskError::Changed(path.clone())),
+            Err(error) => Err(fail(error)),
+        })
         .and_then(|()| enter(act, at(&tmp, part), place, path).map_err(fail));
     if copied.is_err() {
         clear()?;

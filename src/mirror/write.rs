@@ -33,7 +33,7 @@ use super::{beneath, trash};
 use crate::model::{ContentHash, DiskError, EntryKind, Expect, MirrorPath, Stamp};
 
 /// Swaps until what comes out is what went in; somebody who saves faster than this has each save kept.
-const SWAPS_MAX: usize = 16;
+pub(super) const SWAPS_MAX: usize = 16;
 
 pub(super) fn write(
     act: &mut Act<'_>,

@@ -6,6 +6,7 @@ mod races;
 mod roots;
 mod saves;
 mod scans;
+mod stored;
 mod watching;
 
 use std::collections::BTreeMap;

@@ -10,10 +10,10 @@ use std::sync::atomic::AtomicUsize;
 use super::*;
 use crate::mirror::sys::Abilities;
 
-const NOTE: &str = "a/Plan.md";
+pub(super) const NOTE: &str = "a/Plan.md";
 
 /// What file systems can do: everything, no swap, no refusal of taken names, neither, and a disk of its own.
-const ABILITIES: [Abilities; 5] = [
+pub(super) const ABILITIES: [Abilities; 5] = [
     Abilities { one_disk: true, exchange: true, no_replace: true },
     Abilities { one_disk: true, exchange: false, no_replace: true },
     Abilities { one_disk: true, exchange: true, no_replace: false },
@@ -23,7 +23,7 @@ const ABILITIES: [Abilities; 5] = [
 
 /// The ways in which programs save.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Save {
+pub(super) enum Save {
     /// Truncate and write: VS Code, nano, `>`.
     InPlace,
     /// A temporary file over the old one: sed -i, GNOME.
@@ -34,23 +34,23 @@ enum Save {
     Append,
 }
 
-const SAVES: [Save; 4] = [Save::InPlace, Save::RenameOver, Save::Backup, Save::Append];
+pub(super) const SAVES: [Save; 4] = [Save::InPlace, Save::RenameOver, Save::Backup, Save::Append];
 
 /// A person with an editor, who knows nothing of espejo.
-struct Person {
+pub(super) struct Person {
     note: PathBuf,
     /// Everything that was saved and not overwritten or removed by the person's own later act.
-    cares_for: BTreeSet<String>,
+    pub(super) cares_for: BTreeSet<String>,
     /// What the person saved last.
-    last: Option<String>,
+    pub(super) last: Option<String>,
 }
 
 impl Person {
-    fn new(bed: &Bed) -> Self {
+    pub(super) fn new(bed: &Bed) -> Self {
         Self { note: bed.real(NOTE), cares_for: BTreeSet::new(), last: None }
     }
 
-    fn save(&mut self, how: Save, text: &str) {
+    pub(super) fn save(&mut self, how: Save, text: &str) {
         let there = fs::read_to_string(&self.note).ok();
         if how != Save::Append
             && let Some(there) = &there
@@ -94,7 +94,7 @@ impl Person {
 }
 
 /// Has `act` happen when the steps have been reached the given number of times; kills after `kill` steps.
-fn at_step(bed: &Bed, kill: usize, mut act: impl FnMut(usize) + Send + 'static) {
+pub(super) fn at_step(bed: &Bed, kill: usize, mut act: impl FnMut(usize) + Send + 'static) {
     let mut count = 0;
     *bed.mirror.steps.hook.lock().unwrap() = Some(Box::new(move |_| {
         count += 1;
@@ -104,9 +104,9 @@ fn at_step(bed: &Bed, kill: usize, mut act: impl FnMut(usize) + Send + 'static) 
 }
 
 /// More steps than any act has without meddling.
-const STEPS: usize = 8;
+pub(super) const STEPS: usize = 8;
 
-const NEVER: usize = 0;
+pub(super) const NEVER: usize = 0;
 
 /// One round: the note is `old`; `effect` runs; the person saves at some steps; a kill may come.
 fn round(
