@@ -82,7 +82,9 @@ fn create(act: &mut Act<'_>, spot: Spot<'_>, bytes: &[u8]) -> Result<Stamp, Disk
         if aside.is_beside() {
             aside.note(&Note::Part { path: spot.path.clone() })?;
         }
-        let (file, look) = write_part(aside, spot, bytes, None)?;
+        let like = beside(spot);
+        let like = like.as_ref().map(|(file, look)| (file, look));
+        let (file, look) = write_part(aside, spot, bytes, like)?;
         act.steps.reach("part written")?;
         if let Err(error) = sys::rename_new(at(&aside.dir(), &aside.part()), spot.at(), act.can) {
             aside.drop_part()?;
@@ -94,6 +96,15 @@ fn create(act: &mut Act<'_>, spot: Spot<'_>, bytes: &[u8]) -> Result<Stamp, Disk
         aside.forget()?;
         Ok(stamp_of_ours(&file, &look))
     })
+}
+
+/// The file that a conflict copy stands beside: who may not read the one may not read the other.
+fn beside(spot: Spot<'_>) -> Option<(File, Look)> {
+    let (stem, rest) = spot.name.rsplit_once(".conflict-")?;
+    let ending = rest.find('.').map_or("", |dot| &rest[dot..]);
+    let file = File::from(sys::open_file(spot.dir, format!("{stem}{ending}")).ok()?);
+    let look = sys::look_of(&file).ok()?;
+    (look.kind == EntryKind::File).then_some((file, look))
 }
 
 /// Writes our text aside and makes it durable.

@@ -86,6 +86,20 @@ fn permissions_and_tags_of_a_file_stay_with_it() {
 }
 
 #[test]
+fn a_conflict_copy_is_read_by_nobody_who_may_not_read_its_file() {
+    let bed = bed();
+    for mode in [0o600, 0o640, 0o644] {
+        bed.put("a/Plan.md", "one");
+        fs::set_permissions(bed.real("a/Plan.md"), fs::Permissions::from_mode(mode)).unwrap();
+        for copy in ["a/Plan.conflict-20260301-000000.md", "a/Plan.conflict-20260301-000000-2.md"] {
+            bed.write(copy, "two", Expect::AbsentHere).unwrap();
+            assert_eq!(fs::metadata(bed.real(copy)).unwrap().mode() & 0o777, mode, "{copy} {mode:o}");
+            fs::remove_file(bed.real(copy)).unwrap();
+        }
+    }
+}
+
+#[test]
 fn renames_move_files_and_folders_and_replace_nothing() {
     let bed = bed();
     bed.put("a/Plan.md", "one");
