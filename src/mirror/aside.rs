@@ -37,7 +37,7 @@ pub(super) enum Note {
     Take { path: MirrorPath, expect: ContentHash },
     /// `path` is taken away into `held`, to go to the trash.
     Trash { path: MirrorPath },
-    /// `from` goes by way of `held` to `to`.
+    /// `from` goes by way of `held` to `to`, or has that name already.
     Move { from: MirrorPath, to: MirrorPath },
     /// Our text for `path` is written beside it.
     Part { path: MirrorPath },
@@ -179,6 +179,11 @@ impl Aside {
     /// Removes our unused text.
     pub(super) fn drop_part(&self) -> Result<(), DiskError> {
         self.remove_in(self.dir(), &self.part())
+    }
+
+    /// Removes a `held` that has another name.
+    pub(super) fn drop_held(&self) -> Result<(), DiskError> {
+        self.remove_in(self.dir(), &self.held())
     }
 
     /// Lets go of a `held` that is known text. It stays as `done` for a while (see the head of this file), except

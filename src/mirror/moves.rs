@@ -1,10 +1,10 @@
 //! `Effect::Rename`, `Effect::TrashFile` and `Effect::RemoveFolder`.
 
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use super::act::{Act, Spot, at};
+use super::act::{Act, Spot, Stopped, at};
 use super::aside::Note;
 use super::read::whole;
 use super::{beneath, errors, sys, trash, write};
@@ -27,8 +27,18 @@ pub(super) fn rename(act: &mut Act<'_>, from: &MirrorPath, to: &MirrorPath) -> R
         return Err(DiskError::Io(from.clone(), format!("it cannot be moved into itself ({to})")));
     }
     let made = beneath::make(root, &to_folder)?;
-    match sys::rename_new(at(&from_dir, from_name), at(&made.dir, to_name), act.can) {
-        Ok(()) => {}
+    let (there, here) = (at(&from_dir, from_name), at(&made.dir, to_name));
+    let linked = || sys::link_new(there, here).filter(|_| look.kind == EntryKind::File);
+    let renamed = match sys::rename_at_once(there, here, act.can) {
+        Some(done) => done.map(|()| false),
+        None => match linked() {
+            Some(done) => done.map(|()| true),
+            None => sys::rename_after_look(there, here).map(|()| false),
+        },
+    };
+    match renamed {
+        Ok(false) => {}
+        Ok(true) => drop_name(act, Spot { dir: &from_dir, name: from_name, path: from }, to, here)?,
         Err(Errno::EXIST) if is_same_name(&look, &made.dir, to_name, from, to) => {
             by_way_of_aside(act, from, &from_dir, to, &made.dir)?;
         }
@@ -47,6 +57,42 @@ pub(super) fn rename(act: &mut Act<'_>, from: &MirrorPath, to: &MirrorPath) -> R
     }
     sys::sync_folder(&made.dir).map_err(|error| errors::failed(to, error))?;
     sys::sync_folder(&from_dir).map_err(|error| errors::failed(from, error))
+}
+
+/// Takes away the old name of a file that has its new one. Whoever saves by renaming may have put another file there
+/// meanwhile: it is taken aside, and looked at then.
+fn drop_name(
+    act: &mut Act<'_>,
+    from: Spot<'_>,
+    to: &MirrorPath,
+    to_at: (BorrowedFd<'_>, &str),
+) -> Result<(), DiskError> {
+    act.steps.reach("linked")?;
+    act.try_both(from, |act, aside| {
+        aside.note(&Note::Move { from: from.path.clone(), to: to.clone() })?;
+        let held = aside.held();
+        match rustix::fs::renameat(from.dir, from.name, aside.dir(), held.as_str()) {
+            Ok(()) => {}
+            // Somebody removed it, or moved it elsewhere.
+            Err(Errno::NOENT) => return Ok(aside.forget()?),
+            Err(error) => {
+                aside.forget()?;
+                return Err(Stopped::at(from, error));
+            }
+        }
+        act.steps.reach("taken away")?;
+        let identity =
+            |(dir, name): (BorrowedFd<'_>, &str)| sys::look_at(dir, name).map(|look| look.identity());
+        let settled = if identity((aside.dir(), &held)) == identity(to_at) {
+            aside.drop_held().and_then(|()| aside.forget())
+        } else {
+            write::give_back(act, aside, from)
+        };
+        if settled.is_err() {
+            act.left_over();
+        }
+        Ok(settled?)
+    })
 }
 
 /// Whether the taken name is the thing itself, on a file system where names differ in more than they seem to

@@ -137,11 +137,15 @@ fn held(act: &mut Act<'_>, aside: &Aside, note: Option<Note>) -> Result<(), Disk
         // Back to its place, or, where something newer stands, to where it was going.
         Note::Trash { .. } => write::give_back(act, aside, spot),
         Note::Move { to, .. } => {
-            if let Ok(there) = beneath::open_for(act.root.dir.as_fd(), &to)
-                && sys::rename_new(at(&aside.dir(), &aside.held()), at(&there, to.name()), act.can).is_ok()
-            {
-                sys::sync_folder(&there).map_err(|error| errors::failed(&to, error))?;
-                return aside.forget();
+            if let Ok(there) = beneath::open_for(act.root.dir.as_fd(), &to) {
+                if sys::look_at(&there, to.name()).is_ok_and(|look| look.identity() == found.identity) {
+                    aside.drop_held()?;
+                    return aside.forget();
+                }
+                if sys::rename_new(at(&aside.dir(), &aside.held()), at(&there, to.name()), act.can).is_ok() {
+                    sys::sync_folder(&there).map_err(|error| errors::failed(&to, error))?;
+                    return aside.forget();
+                }
             }
             write::give_back(act, aside, spot)
         }

@@ -243,30 +243,57 @@ pub(super) struct Abilities {
     pub(super) no_replace: bool,
 }
 
-/// Renames onto a name that must be free.
+/// Renames onto a name that must be free. `from` is one that nobody else saves to.
 pub(super) fn rename_new(
     from: (BorrowedFd<'_>, &str),
     to: (BorrowedFd<'_>, &str),
     can: Abilities,
 ) -> Result<(), Errno> {
-    if can.no_replace {
-        match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
-            Err(error) if is_unsupported(error) => {}
-            other => return other,
-        }
+    if let Some(done) = rename_at_once(from, to, can) {
+        return done;
     }
-    // A second link refuses a taken name atomically too. Killed between the two calls, both names stay: a copy too
-    // many, which is better than an overwritten file.
-    if look_at(from.0, from.1)?.kind == EntryKind::File {
-        match rustix::fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty()) {
-            Ok(()) => return rustix::fs::unlinkat(from.0, from.1, AtFlags::empty()),
-            Err(Errno::PERM | Errno::MLINK) => {}
-            Err(error) if is_unsupported(error) => {}
-            Err(error) => return Err(error),
-        }
+    // Killed between the two calls, both names stay: a copy too many, which is better than an overwritten file.
+    if look_at(from.0, from.1)?.kind == EntryKind::File
+        && let Some(linked) = link_new(from, to)
+    {
+        return linked.and_then(|()| rustix::fs::unlinkat(from.0, from.1, AtFlags::empty()));
     }
-    // No links either (FAT, some network disks), or a folder: a look, then a rename. Something that appears between
-    // the two is replaced; nothing better exists there.
+    rename_after_look(from, to)
+}
+
+/// Renames onto a name that must be free, in one step; `None` where the file system cannot.
+pub(super) fn rename_at_once(
+    from: (BorrowedFd<'_>, &str),
+    to: (BorrowedFd<'_>, &str),
+    can: Abilities,
+) -> Option<Result<(), Errno>> {
+    if !can.no_replace {
+        return None;
+    }
+    match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
+        Err(error) if is_unsupported(error) => None,
+        other => Some(other),
+    }
+}
+
+/// Gives a file a second name, which must be free: refused as surely as by a rename. `None` where the file system cannot.
+pub(super) fn link_new(
+    from: (BorrowedFd<'_>, &str),
+    to: (BorrowedFd<'_>, &str),
+) -> Option<Result<(), Errno>> {
+    match rustix::fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty()) {
+        Err(Errno::PERM | Errno::MLINK) => None,
+        Err(error) if is_unsupported(error) => None,
+        other => Some(other),
+    }
+}
+
+/// Where there are no links either (FAT, some network disks), and for folders: a look, then a rename. Something that appears
+/// between the two is replaced; nothing better exists there.
+pub(super) fn rename_after_look(
+    from: (BorrowedFd<'_>, &str),
+    to: (BorrowedFd<'_>, &str),
+) -> Result<(), Errno> {
     match look_at(to.0, to.1) {
         Err(Errno::NOENT) => rustix::fs::renameat(from.0, from.1, to.0, to.1),
         Ok(_) => Err(Errno::EXIST),

@@ -254,6 +254,41 @@ fn a_new_file_gives_way_to_one_that_appears_meanwhile() {
     }
 }
 
+#[test]
+fn a_save_and_a_kill_at_any_step_of_a_rename_lose_nothing() {
+    for can in ABILITIES {
+        for kill in NEVER..=3 {
+            for (step, how) in (0..=3).flat_map(|step| SAVES.map(|how| (step, how))) {
+                let mut bed = bed_with(can);
+                let person = Arc::new(Mutex::new(Person::new(&bed)));
+                let hand = person.clone();
+                at_step(&bed, kill, move |count| {
+                    if count == step {
+                        hand.lock().unwrap().save(how, "person");
+                    }
+                });
+                let result = bed.rename(NOTE, "a/Other.md");
+                *bed.mirror.steps.hook.lock().unwrap() = None;
+                bed.restart();
+                bed.mirror.can = can;
+                bed.scan();
+                let everything = bed.everything();
+                let what = format!("{can:?}, kill {kill}, {how:?} at {step}: {result:?} {everything:#?}");
+                for text in &person.lock().unwrap().cares_for {
+                    assert!(everything.values().any(|there| there == text), "{what}");
+                }
+                assert!(everything.contains_key("a/Other.md"), "{what}");
+                assert!(!everything.keys().any(|path| path.contains(".espejo-tmp-")), "{what}");
+                assert_eq!(bed.aside(), [""; 0], "{what}");
+                if kill == NEVER {
+                    assert_eq!(result, Ok(()), "{what}");
+                    assert!(step > 0 || !everything.contains_key(NOTE), "{what}");
+                }
+            }
+        }
+    }
+}
+
 /// The way of a case-only rename where both names are one, which most file systems here are not: walked directly.
 #[test]
 fn a_rename_in_two_steps_ends_at_one_of_its_names() {
