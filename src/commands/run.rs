@@ -15,11 +15,16 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer};
 use crate::engine::{Engine, Happening, Summary};
+use crate::mirror::lock::LockError;
 use crate::model::Timestamp;
 use crate::store::{ReadOnly, StoreError};
 
 /// How long a state that cannot be written is left alone.
 const PAUSE: Duration = Duration::from_secs(5);
+/// How long a lock that somebody else has is left alone.
+const SHORT_PAUSE: Duration = Duration::from_millis(500);
+/// Who has the lock for longer mirrors in our place.
+const HELD_MOST_MS: i64 = 600_000;
 /// A run this long was not stopped by what stopped the one before it.
 const WELL_AFTER_MS: i64 = 60_000;
 
@@ -35,21 +40,32 @@ pub async fn run(
     quiet: bool,
 ) -> Result<Exit> {
     let mut config = load()?;
-    let (mut term, mut int, mut hangup) =
-        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?);
+    let mut signals = Signals::new()?;
     let clock = daemon::real_clock();
     // Since when the state could not be written.
     let mut waits = false;
+    let mut reopening = Reopening::default();
     loop {
-        let opened = match session::open(&config, session::settings(&config), variable) {
-            Err(error) if waits && error.downcast_ref().is_some_and(StoreError::may_pass) => {
-                if pause(&mut term, &mut int).await {
-                    return Ok(Exit::Done);
-                }
-                continue;
-            }
-            opened => opened?,
+        let next = reopening.config.as_ref().unwrap_or(&config);
+        let opened = match session::open(next, session::settings(next), variable) {
+            Ok(opened) => opened,
+            Err(error) => match reopening.after(error, waits, clock())? {
+                None => continue,
+                Some(time) => match signals.pause(time).await {
+                    Woken::Stopped => return Ok(Exit::Done),
+                    Woken::Reloads => {
+                        reopening.read(load);
+                        continue;
+                    }
+                    Woken::InTime => continue,
+                },
+            },
         };
+        if let Some(new) = std::mem::take(&mut reopening).config {
+            config = new;
+            tracing::info!("config read again");
+        }
+        reopening.has_run = true;
         let began = clock();
         let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
         let socket = control::listen(&config.state_dir, wishes);
@@ -61,9 +77,9 @@ pub async fn run(
         let mut again = false;
         let stop = async {
             tokio::select! {
-                _ = term.recv() => {}
-                _ = int.recv() => {}
-                _ = hangup.recv() => again = true,
+                _ = signals.term.recv() => {}
+                _ = signals.int.recv() => {}
+                _ = signals.hangup.recv() => again = true,
             }
             // At once: what is under way may take some seconds more.
             match sd_notify::NotifyState::monotonic_usec_now() {
@@ -87,8 +103,10 @@ pub async fn run(
                 );
             }
             waits = true;
-            if pause(&mut term, &mut int).await {
-                return Ok(Exit::Done);
+            match signals.pause(PAUSE).await {
+                Woken::Stopped => return Ok(Exit::Done),
+                Woken::Reloads => reopening.read(load),
+                Woken::InTime => {}
             }
             continue;
         }
@@ -97,22 +115,91 @@ pub async fn run(
             tracing::info!("stopped; whatever was under way is taken up again at the next start");
             return Ok(Exit::Done);
         }
-        match load() {
-            Ok(new) => config = new,
-            // A daemon does not die of a typo: it goes on with what it had.
-            Err(error) => tracing::error!("{error:#}; the old config stays in force"),
-        }
-        tracing::info!("config read again");
+        waits = false;
+        reopening.read(load);
     }
 }
 
-/// Lets some time go by; `true` when told to stop meanwhile.
-async fn pause(term: &mut Signal, int: &mut Signal) -> bool {
-    systemd::tell(&[sd_notify::NotifyState::Watchdog]);
-    tokio::select! {
-        _ = term.recv() => true,
-        _ = int.recv() => true,
-        () = tokio::time::sleep(PAUSE) => false,
+/// What came of a session that was ended to be opened again. A daemon that has run does not die of what a person, a full
+/// disk or another command can do to it: it goes on with what it had, or waits.
+#[derive(Default)]
+struct Reopening {
+    has_run: bool,
+    /// Read, and not in force until a session has been opened with it.
+    config: Option<Config>,
+    /// Since when somebody else has the lock.
+    held_since: Option<Timestamp>,
+    told: String,
+}
+
+impl Reopening {
+    /// Reads the config again.
+    fn read(&mut self, load: &dyn Fn() -> Result<Config>) {
+        match load() {
+            Ok(new) => self.config = Some(new),
+            Err(error) => tracing::error!("{error:#}; the old config stays in force"),
+        }
+    }
+
+    /// How long to wait until it is tried again: not at all with the config that was in force. `waits`: it has been told that
+    /// the state cannot be written.
+    fn after(&mut self, error: anyhow::Error, waits: bool, now: Timestamp) -> Result<Option<Duration>> {
+        let store = error.downcast_ref::<StoreError>();
+        if !self.has_run || store.is_some_and(|error| !error.may_pass()) {
+            return Err(error);
+        }
+        let lock = error.downcast_ref::<LockError>();
+        if matches!(lock, Some(LockError::Held { .. } | LockError::Root(_))) {
+            // A command that is done in a moment, or an act on disk of the run before.
+            if self.held_since.is_none() {
+                tracing::info!("{error}; it is waited for");
+            }
+            let since = *self.held_since.get_or_insert(now);
+            return if now.since_ms(since) < HELD_MOST_MS { Ok(Some(SHORT_PAUSE)) } else { Err(error) };
+        }
+        self.held_since = None;
+        if self.config.take().is_some() {
+            tracing::error!("{error:#}; the old config stays in force");
+            return Ok(None);
+        }
+        let is_told = waits && (store.is_some() || lock.is_some());
+        let words = format!("{error:#}");
+        if !is_told && words != self.told {
+            tracing::error!("{words}; until then nothing is mirrored");
+            self.told = words;
+        }
+        Ok(Some(PAUSE))
+    }
+}
+
+struct Signals {
+    term: Signal,
+    int: Signal,
+    hangup: Signal,
+}
+
+/// Why a pause ended.
+enum Woken {
+    InTime,
+    Reloads,
+    Stopped,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        let (term, int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        Ok(Self { term, int, hangup: signal(SignalKind::hangup())? })
+    }
+
+    /// Lets some time go by, if no signal comes.
+    async fn pause(&mut self, time: Duration) -> Woken {
+        systemd::tell(&[sd_notify::NotifyState::Watchdog]);
+        tokio::select! {
+            _ = self.term.recv() => Woken::Stopped,
+            _ = self.int.recv() => Woken::Stopped,
+            _ = self.hangup.recv() => Woken::Reloads,
+            () = tokio::time::sleep(time) => Woken::InTime,
+        }
     }
 }
 

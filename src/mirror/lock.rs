@@ -15,6 +15,8 @@ use super::marker;
 /// Somebody who asks whether the lock is held has it for less than this, and not often.
 const ASKING: Duration = Duration::from_millis(10);
 const ASKERS_MAX: usize = 30;
+/// So many digits say whose it is.
+const PID_MOST: u64 = 20;
 
 /// The lock, held until it is dropped or the process ends.
 #[derive(Debug)]
@@ -91,14 +93,16 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
-                let pid = file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
+                let read = file.take(PID_MOST).read_to_string(&mut text);
+                let pid = read.ok().and_then(|_| text.trim().parse().ok());
                 return Err(LockError::Held { path, pid });
             }
             Err(TryLockError::Error(source)) => return Err(io(source)),
         }
-        file.set_len(0).map_err(io)?;
-        file.rewind().map_err(io)?;
-        writeln!(file, "{}", std::process::id()).map_err(io)?;
+        // On a full disk it is held without a name.
+        if let Err(error) = sign(&mut file) {
+            tracing::debug!(%error, "the lock does not say whose it is");
+        }
         Ok(Self { _file: file, marker: None })
     }
 
@@ -123,6 +127,12 @@ impl Lock {
     }
 }
 
+fn sign(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{}", std::process::id())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +150,15 @@ mod tests {
         assert!(words.contains(&format!("process {}", std::process::id())), "{words}");
         drop(first);
         Lock::acquire(&state).unwrap();
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_lock_that_nothing_can_be_written_into_is_held_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/full", dir.path().join("lock")).unwrap();
+        let _held = Lock::acquire(dir.path()).unwrap();
+        assert!(matches!(Lock::acquire(dir.path()), Err(LockError::Held { .. })));
     }
 
     #[test]

@@ -193,6 +193,47 @@ fn signals_end_it_cleanly_and_sighup_reads_the_config_again() {
 }
 
 #[test]
+fn a_reload_that_cannot_be_carried_out_ends_nothing() {
+    let bench = bench();
+    let mut daemon = bench.run_in_step();
+    let (config, token) = (bench.outside("config.toml"), bench.outside("token"));
+    let mode = |mode| fs::set_permissions(&token, fs::Permissions::from_mode(mode)).unwrap();
+    let told = |words: &str| bench.log().matches(words).count();
+    let goes_on = |n: usize| {
+        append(&bench.page(&format!("Page {n}.md")), "\nit goes on\n");
+        bench.until("it goes on", || words(&bench.content(&format!("Page {n}"))).contains("it goes on"));
+    };
+    // A token file that is not there: the one before will do.
+    let text = fs::read_to_string(&config).unwrap();
+    save(&config, &text.replace("/token\"", "/none\""));
+    daemon.signal(Signal::HUP);
+    bench.until("it is told", || told("the old config stays in force") == 1);
+    goes_on(1);
+    // One that may not be used any more, whatever the config says.
+    save(&config, &text);
+    mode(0o644);
+    daemon.signal(Signal::HUP);
+    bench.until("it is told once more", || told("until then nothing is mirrored") == 1);
+    // Meanwhile the state goes away.
+    fs::rename(bench.state(), bench.outside("away")).unwrap();
+    save(&bench.state(), "in its place\n");
+    mode(0o600);
+    daemon.signal(Signal::HUP);
+    bench.until("it is told, too", || told("until then nothing is mirrored") == 2);
+    // It is back, and a command is at work with it.
+    fs::remove_file(bench.state()).unwrap();
+    fs::rename(bench.outside("away"), bench.state()).unwrap();
+    let lock = espejo::mirror::lock::Lock::acquire(&bench.state()).unwrap();
+    daemon.signal(Signal::HUP);
+    bench.until("it waits", || told("it is waited for") == 1);
+    assert!(daemon.is_running());
+    drop(lock);
+    goes_on(2);
+    assert!(daemon.is_running());
+    bench.rest(daemon);
+}
+
+#[test]
 fn the_state_is_the_users_alone_and_holds_no_token() {
     let bench = bench();
     bench.run_in_step().stop();
