@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 pub use pass::{Pass, PassState, stopped};
@@ -20,6 +20,7 @@ use under_way::UnderWay;
 
 use crate::engine::{Engine, Happening};
 use crate::mirror::Mirror;
+use crate::mirror::lock::Lock;
 use crate::mirror::watch::Watcher;
 use crate::model::{
     Effect, EffectId, Event, Found, LONG_BODY, MirrorPath, Outcome, Request, StorageEffect, Timestamp,
@@ -58,6 +59,9 @@ pub struct Daemon {
     pub grace_ms: i64,
     /// How many days the mirror's trash is kept.
     pub trash_days: u32,
+    /// Keeps others out of the folder. An act on disk cannot be called back: each that may write holds the lock, too, so that
+    /// nobody begins beside one that outlives the run.
+    pub lock: Arc<Lock>,
 }
 
 /// Why the loop ended.
@@ -108,6 +112,13 @@ pub enum News {
     Found(Result<Found, String>),
 }
 
+/// What has been begun. Let go of, requests and downloads end at once, acts on disk when they are done.
+#[derive(Default)]
+struct Tasks {
+    all: JoinSet<(EffectId, Outcome)>,
+    downloads: Vec<AbortHandle>,
+}
+
 /// A full pass under way, and who waits for it.
 struct Asked {
     pass: Pass,
@@ -126,21 +137,20 @@ impl Daemon {
         shutdown: impl Future<Output = ()>,
         observer: &mut impl Observer,
     ) -> Result<Ended, StoreError> {
-        let mut under_way = JoinSet::new();
+        let mut under_way = Tasks::default();
         self.engine.work_beside(LONG_BODY);
         let ended = self.turn(&mut under_way, wishes, shutdown, observer).await;
-        match &ended {
-            Ok(_) => self.finish(&mut under_way).await?,
-            // What is under way on disk cannot be called back, and nobody else may write beside it. What becomes of it is
-            // not recorded: the same as after a crash.
-            Err(_) => while under_way.join_next().await.is_some() {},
+        // What becomes of the rest after an error is not recorded: the same as after a crash. Requests and downloads end with
+        // it at once, acts on disk when they are done.
+        if ended.is_ok() {
+            self.finish(under_way).await?;
         }
         ended
     }
 
     async fn turn(
         &mut self,
-        under_way: &mut JoinSet<(EffectId, Outcome)>,
+        under_way: &mut Tasks,
         mut wishes: mpsc::UnboundedReceiver<Wish>,
         shutdown: impl Future<Output = ()>,
         observer: &mut impl Observer,
@@ -194,7 +204,7 @@ impl Daemon {
             tokio::select! {
                 biased;
                 () = &mut shutdown => break Ended::Stopped,
-                Some(done) = under_way.join_next() => {
+                Some(done) = under_way.all.join_next() => {
                     woken = Instant::now();
                     if let Ok((id, _)) = &done {
                         begun.end(*id);
@@ -288,12 +298,15 @@ impl Daemon {
     /// Lets go of what has been in the mirror's trash for long enough, beside the loop.
     fn empty_trash(&self, now: Timestamp) {
         let before = now.plus_ms(-i64::from(self.trash_days) * DAY_MS);
-        let mirror = Arc::clone(&self.mirror);
-        tokio::task::spawn_blocking(move || match mirror.purge_trash(before) {
-            Ok(0) => {}
-            Ok(days) => tracing::info!("the trash of {days} days that are over is emptied"),
-            // No root, say: the engine tells of that, and the next check comes.
-            Err(error) => tracing::debug!(%error, "the trash is not looked through"),
+        let (mirror, lock) = (Arc::clone(&self.mirror), Arc::clone(&self.lock));
+        tokio::task::spawn_blocking(move || {
+            match mirror.purge_trash(before) {
+                Ok(0) => {}
+                Ok(days) => tracing::info!("the trash of {days} days that are over is emptied"),
+                // No root, say: the engine tells of that, and the next check comes.
+                Err(error) => tracing::debug!(%error, "the trash is not looked through"),
+            }
+            drop(lock);
         });
     }
 
@@ -306,7 +319,7 @@ impl Daemon {
 
     fn begin(
         &self,
-        under_way: &mut JoinSet<(EffectId, Outcome)>,
+        Tasks { all, downloads }: &mut Tasks,
         news: &mpsc::UnboundedSender<Event>,
         id: EffectId,
         effect: Effect,
@@ -315,27 +328,39 @@ impl Daemon {
             let tools = download::Tools {
                 downloader: Arc::clone(&self.downloader),
                 mirror: Arc::clone(&self.mirror),
+                lock: Arc::clone(&self.lock),
                 news: news.clone(),
             };
             let order = download::Order { id, link, part, size };
-            under_way.spawn(async move { (id, Outcome::Download(download::fetch(tools, order).await)) });
+            downloads.retain(|download| !download.is_finished());
+            downloads
+                .push(all.spawn(async move { (id, Outcome::Download(download::fetch(tools, order).await)) }));
         } else if let Effect::Work(job) = effect {
             // Whoever asked works it out in its own place then, where a failure ends the run.
             let run =
                 move || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run())).ok().flatten();
-            under_way.spawn_blocking(move || (id, Outcome::Work(run())));
+            all.spawn_blocking(move || (id, Outcome::Work(run())));
         } else if effect.is_request() {
             let client = Arc::clone(&self.client);
-            under_way.spawn(async move { (id, Outcome::Service(client.perform(&effect).await)) });
+            all.spawn(async move { (id, Outcome::Service(client.perform(&effect).await)) });
         } else {
             let mirror = Arc::clone(&self.mirror);
-            under_way.spawn_blocking(move || (id, Outcome::Disk(mirror.perform(&effect))));
+            // Hashing only reads, and may take minutes: nobody need wait for it.
+            let reads = matches!(effect, Effect::Storage(StorageEffect::Hash(_)));
+            let lock = (!reads).then(|| Arc::clone(&self.lock));
+            all.spawn_blocking(move || {
+                let outcome = Outcome::Disk(mirror.perform(&effect));
+                drop(lock);
+                (id, outcome)
+            });
         }
     }
 
     fn end(&mut self, done: Result<(EffectId, Outcome), tokio::task::JoinError>) -> Result<(), StoreError> {
         match done {
             Ok((id, outcome)) => self.engine.handle(Event::Done { id, outcome }, (self.clock)()),
+            // By us, at the end.
+            Err(error) if error.is_cancelled() => Ok(()),
             Err(error) => {
                 // A panic in an edge: its effect stays under way, which a restart settles like a crash.
                 tracing::error!(%error, "a task failed; restart espejo if a page stays behind");
@@ -344,9 +369,13 @@ impl Daemon {
         }
     }
 
-    async fn finish(&mut self, under_way: &mut JoinSet<(EffectId, Outcome)>) -> Result<(), StoreError> {
+    async fn finish(&mut self, Tasks { mut all, downloads }: Tasks) -> Result<(), StoreError> {
+        // They are taken up again where they were.
+        for download in downloads {
+            download.abort();
+        }
         let all = async {
-            while let Some(done) = under_way.join_next().await {
+            while let Some(done) = all.join_next().await {
                 self.end(done)?;
             }
             Ok::<(), StoreError>(())

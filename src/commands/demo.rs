@@ -73,7 +73,7 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
             () = colleague => {}
         }
     };
-    let ended = opened.daemon.run(wished, stop, &mut show).await;
+    let ended = opened.run(wished, stop, &mut show).await;
     let failed = show.failed.take();
     ended?;
     if let Some(error) = failed {

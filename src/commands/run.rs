@@ -88,10 +88,9 @@ pub async fn run(
                 _ => systemd::tell(&[sd_notify::NotifyState::Stopping]),
             }
         };
-        let ended = opened.daemon.run(wished, stop, &mut observer).await;
+        let ended = opened.run(wished, stop, &mut observer).await;
         observer.progress.finish();
         drop(socket);
-        drop(opened.lock);
         debug_assert!(!matches!(ended, Ok(Ended::Satisfied)), "a daemon is never satisfied");
         if let Err(error) = &ended
             && error.may_pass()

@@ -15,15 +15,7 @@ use crate::model::{DiskError, Settings, Timestamp};
 use crate::service::{Client, Downloader, token};
 use crate::store::{Attention, Opened, Store};
 
-/// An open session: the daemon's parts, and the lock that keeps a second one out.
-pub struct Session {
-    /// The daemon, ready to run.
-    pub daemon: Daemon,
-    /// Held as long as the session lives.
-    pub lock: Lock,
-}
-
-/// Opens a session. `variable` answers for environment variables.
+/// Opens a session: the daemon, ready to run. `variable` answers for environment variables.
 ///
 /// # Errors
 /// One sentence each: another espejo runs, the state cannot be used, the folder cannot be made, no usable token.
@@ -31,7 +23,7 @@ pub fn open(
     config: &Config,
     settings: Settings,
     variable: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Session> {
+) -> Result<Daemon> {
     let token = token::find(variable, config.token_file.as_deref())?;
     let client = Arc::new(Client::new(&config.base_url, token)?);
     let downloader = Arc::new(Downloader::new(&config.base_url)?);
@@ -40,8 +32,8 @@ pub fn open(
     compare_runs(&mut store, &mirror, log_is_gone, clock())?;
     let (grace_ms, trash_days) = (settings.pages.delete_grace_ms, settings.pages.trash_days);
     let engine = Engine::open(store, settings, daemon::fresh_seed(), clock())?;
-    let mirror = Arc::new(mirror);
-    Ok(Session { daemon: Daemon { engine, client, downloader, mirror, clock, grace_ms, trash_days }, lock })
+    let (mirror, lock) = (Arc::new(mirror), Arc::new(lock));
+    Ok(Daemon { engine, client, downloader, mirror, clock, grace_ms, trash_days, lock })
 }
 
 /// The state, ours alone, with a clock that its limiter's log goes by.
@@ -206,8 +198,55 @@ pub fn settings(config: &Config) -> Settings {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::engine::Happening;
+    use crate::mirror::lock::LockError;
     use crate::model::{DiskReply, Effect};
+    use crate::store::StoreError;
+
+    /// Ends its run with an error as soon as it may.
+    struct Impatient(std::sync::mpsc::Receiver<()>);
+
+    impl daemon::Observer for Impatient {
+        fn turn(&mut self, _: &Engine, _: &[Happening], _: Timestamp) -> Result<bool, StoreError> {
+            match self.0.try_recv() {
+                Ok(()) => Err(StoreError::Row("test")),
+                Err(_) => Ok(true),
+            }
+        }
+
+        fn wakeup(&self) -> Option<Duration> {
+            Some(Duration::from_millis(1))
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_begins_beside_an_act_that_outlives_its_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("state");
+        let config = Config::new("http://127.0.0.1:1".into(), dir.path().join("root"), state.clone());
+        let token = |name: &str| (name == "ESPEJO_TOKEN").then(|| OsString::from("tok-0123456789"));
+        let daemon = open(&config, settings(&config), &token).unwrap();
+        std::fs::create_dir(config.root.join("Equipo")).unwrap();
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let (go, may_go) = std::sync::mpsc::channel::<()>();
+        daemon.mirror.at_each_step(move || {
+            // The test may be over.
+            let _sent = begun.send(());
+            let _told = may_go.recv();
+        });
+        let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
+        let ended = daemon.run(wished, std::future::pending(), &mut Impatient(has_begun)).await;
+        assert!(ended.is_err(), "{ended:?}");
+        // The first look at the folder is still under way.
+        assert!(matches!(Lock::acquire(&state), Err(LockError::Held { .. })));
+        drop(go);
+        while Lock::acquire(&state).is_err() {
+            tokio::task::yield_now().await;
+        }
+    }
 
     /// The run's own clock goes on whatever the machine's is set to, and says nothing about when a file was written.
     #[test]

@@ -73,11 +73,11 @@ async fn make(
     request: Request,
 ) -> Result<Pass> {
     let mut opened = session::open(config, session::settings(config), variable)?;
-    let now = (opened.daemon.clock)();
-    opened.daemon.engine.handle(Event::Asked(request), now)?;
+    let now = (opened.clock)();
+    opened.engine.handle(Event::Asked(request), now)?;
     let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
     let mut watching = Watching { progress, pass: Pass::new(config.pages.delete_grace_ms, now) };
-    let ended = opened.daemon.run(wished, interrupted(), &mut watching).await;
+    let ended = opened.run(wished, interrupted(), &mut watching).await;
     watching.progress.finish();
     if ended? == Ended::Stopped {
         bail!("interrupted; run espejo sync again and it goes on from here");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use crate::mirror::Mirror;
+use crate::mirror::lock::Lock;
 use crate::mirror::part::PartFile;
 use crate::model::{
     DiskError, DownloadError, Downloaded, EffectId, Event, Link, MirrorPath, Part, StorageEvent,
@@ -21,6 +22,8 @@ const TELL_EVERY: u64 = 1 << 20;
 pub(super) struct Tools {
     pub(super) downloader: Arc<Downloader>,
     pub(super) mirror: Arc<Mirror>,
+    /// Held by each write until it is done, whatever becomes of the download.
+    pub(super) lock: Arc<Lock>,
     /// Where to tell how far it is.
     pub(super) news: mpsc::UnboundedSender<Event>,
 }
@@ -37,19 +40,19 @@ pub(super) struct Order {
 pub(super) async fn fetch(tools: Tools, order: Order) -> Result<Downloaded, DownloadError> {
     let Order { id, link, part, size } = order;
     let mirror = Arc::clone(&tools.mirror);
-    let mut open = blocking(move || mirror.open_part(&part, size)).await?;
+    let mut open = blocking(&tools, move || mirror.open_part(&part, size)).await?;
     let mut whole = None;
     if open.len() < size || size == 0 {
         let mut incoming = match tools.downloader.open(&link, open.len(), size).await {
             Err(DownloadError::WrongSize { .. }) if !open.is_empty() => {
                 // What is on disk is no beginning of it: all of it is asked for.
-                open = restart(&tools.mirror, open).await?;
+                open = restart(&tools, open).await?;
                 tools.downloader.open(&link, 0, size).await.map_err(|error| with(error, 0))?
             }
             other => other.map_err(|error| with(error, open.len()))?,
         };
         if incoming.from != open.len() {
-            open = restart(&tools.mirror, open).await?;
+            open = restart(&tools, open).await?;
         }
         whole = incoming.whole;
         let mut told = open.len();
@@ -63,12 +66,12 @@ pub(super) async fn fetch(tools: Tools, order: Order) -> Result<Downloaded, Down
             }
             let came = open.len() + piece.len() as u64;
             if came > size {
-                restart(&tools.mirror, open).await?;
+                restart(&tools, open).await?;
                 return Err(DownloadError::WrongSize { got: came, size });
             }
             if !piece.is_empty() && (piece.len() >= PIECE || broken || ended) {
                 let bytes = std::mem::take(&mut piece);
-                open = write(&tools.mirror, open, bytes).await?;
+                open = write(&tools, open, bytes).await?;
                 if open.len() >= told + TELL_EVERY || broken {
                     told = open.len();
                     // The loop may have ended; then nobody asks any more.
@@ -88,10 +91,10 @@ pub(super) async fn fetch(tools: Tools, order: Order) -> Result<Downloaded, Down
             return Err(DownloadError::Broken { why: format!("it ended after {got} of {size} bytes"), got });
         }
         // An end that was announced as one: the server has less than the service says.
-        restart(&tools.mirror, open).await?;
+        restart(&tools, open).await?;
         return Err(DownloadError::WrongSize { got, size });
     }
-    blocking(move || open.finish()).await.map(|hash| Downloaded { hash })
+    blocking(&tools, move || open.finish()).await.map(|hash| Downloaded { hash })
 }
 
 /// Says how much of the file is here.
@@ -102,20 +105,27 @@ fn with(error: DownloadError, here: u64) -> DownloadError {
     }
 }
 
-async fn write(mirror: &Arc<Mirror>, mut open: PartFile, bytes: Vec<u8>) -> Result<PartFile, DownloadError> {
-    let mirror = Arc::clone(mirror);
-    blocking(move || mirror.write_part(&mut open, &bytes).map(|()| open)).await
+async fn write(tools: &Tools, mut open: PartFile, bytes: Vec<u8>) -> Result<PartFile, DownloadError> {
+    let mirror = Arc::clone(&tools.mirror);
+    blocking(tools, move || mirror.write_part(&mut open, &bytes).map(|()| open)).await
 }
 
-async fn restart(mirror: &Arc<Mirror>, mut open: PartFile) -> Result<PartFile, DownloadError> {
-    let mirror = Arc::clone(mirror);
-    blocking(move || mirror.restart_part(&mut open).map(|()| open)).await
+async fn restart(tools: &Tools, mut open: PartFile) -> Result<PartFile, DownloadError> {
+    let mirror = Arc::clone(&tools.mirror);
+    blocking(tools, move || mirror.restart_part(&mut open).map(|()| open)).await
 }
 
 async fn blocking<T: Send + 'static>(
+    tools: &Tools,
     act: impl FnOnce() -> Result<T, DiskError> + Send + 'static,
 ) -> Result<T, DownloadError> {
-    match tokio::task::spawn_blocking(act).await {
+    let lock = Arc::clone(&tools.lock);
+    let run = move || {
+        let done = act();
+        drop(lock);
+        done
+    };
+    match tokio::task::spawn_blocking(run).await {
         Ok(done) => Ok(done?),
         Err(error) => Err(DownloadError::Disk(DiskError::Io(MirrorPath::root(), error.to_string()))),
     }

@@ -215,6 +215,16 @@ impl Mirror {
         self.place.path()
     }
 
+    /// Has `told` called at each step of each act, on the act's thread.
+    #[cfg(test)]
+    pub(crate) fn at_each_step(&self, mut told: impl FnMut() + Send + 'static) {
+        let hook: act::Hook = Box::new(move |_| {
+            told();
+            false
+        });
+        *self.steps.hook.lock().unwrap() = Some(hook);
+    }
+
     fn scan(&self) -> crate::model::Scan {
         let (root, mut bench) = match self.ready() {
             Ok(ready) => ready,
