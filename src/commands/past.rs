@@ -67,7 +67,18 @@ impl<'a> Past<'a> {
         self.state.store()
     }
 
-    /// What a person typed, as a page's place in the mirror; `.md` may be left out.
+    /// Keeps what a file held in the mirror's trash, before it is replaced.
+    ///
+    /// # Errors
+    /// One sentence, when it cannot be kept.
+    pub fn keep(&self, place: &MirrorPath, bytes: &[u8]) -> Result<()> {
+        let id =
+            self.state.meta("mirror_id")?.context("the state knows no mirror yet; run espejo sync first")?;
+        mirror::trash::keep_bytes(&self.config.root, &id, place, bytes, daemon::wall_now())
+            .with_context(|| format!("{place} stays as it is, for its bytes cannot be kept"))
+    }
+
+    /// What a person typed, as a page's place in the mirror; `.md` may be left out. The mirror itself is its root.
     ///
     /// # Errors
     /// One sentence, when it is not in the mirror.

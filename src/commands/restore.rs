@@ -11,6 +11,7 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
 use crate::engine::WENT_BACK;
+use crate::logging::escape;
 use crate::model::{MirrorPath, Node, Put};
 use crate::store::Version;
 
@@ -104,28 +105,48 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
             ),
         }
     }
-    let (mut back, mut running) = (0, false);
+    let (mut back, mut left, mut running) = (0, 0, false);
     for (path, node) in nodes {
-        let expect = match crate::mirror::peek(&config.root, path) {
-            Ok(bytes) => Some(crate::model::ContentHash::of(&bytes)),
+        let present = match crate::mirror::peek(&config.root, path) {
+            Ok(bytes) => Some(bytes),
             Err(crate::model::DiskError::Missing(_)) => None,
             Err(error) => bail!("{error}"),
         };
-        if node.file.is_none() && expect.is_some() {
+        if node.file.is_none() && present.is_some() {
             // It has come back by itself.
             continue;
         }
         let Some(text) = past.agreed_text(node)? else { continue };
-        running = put::carry_out(config, Put::Text { path: path.clone(), expect, text, body: None }).await?;
+        // No command could give such bytes back, so they are not replaced by the way.
+        let odd = present.as_deref().filter(|bytes| std::str::from_utf8(bytes).is_err());
+        let name = output::paint(output::NAME, path.as_str());
+        if let Some(bytes) = odd {
+            if !places.contains(path) {
+                let typed = escape(&output::shell_word(&config.root.join(path.as_str()).to_string_lossy()));
+                writeln!(
+                    out,
+                    "{name} is not UTF-8 text and stays as it is; espejo restore {typed} replaces it and keeps its \
+                     bytes in .espejo/trash"
+                )?;
+                left += 1;
+                continue;
+            }
+            past.keep(path, bytes)?;
+        }
+        let (path, expect) = (path.clone(), present.as_deref().map(crate::model::ContentHash::of));
+        running = put::carry_out(config, Put::Text { path, expect, text, body: None }).await?;
         back += 1;
-        writeln!(out, "{} is back", output::paint(output::NAME, path.as_str()))?;
+        writeln!(out, "{name} is back")?;
+        if odd.is_some() {
+            writeln!(out, "  what it held was not UTF-8 text: it is kept in .espejo/trash")?;
+        }
     }
-    if back == 0 {
+    if back == 0 && left == 0 {
         writeln!(out, "everything is back already")?;
     } else if !running {
         writeln!(out, "  the next espejo sync or espejo run takes note of it")?;
     }
-    Ok(Exit::Done)
+    Ok(if left > 0 { Exit::NeedsUser } else { Exit::Done })
 }
 
 /// Whether `place` is the page at `path`, or above it.

@@ -130,8 +130,9 @@ fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let is_untouched = act.text_after == Some(present.hash);
     let text_before = act.text_before.map(|hash| past.store().content(hash)).transpose()?.flatten();
     if let (true, Some(bytes)) = (is_untouched, text_before) {
-        let text = String::from_utf8(bytes)
-            .map_err(|_| anyhow::anyhow!("{path} was not UTF-8 text before; it stays as it is"))?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            anyhow::anyhow!("{path} was not UTF-8 text before; its bytes of then are in .espejo/trash")
+        })?;
         let body = act.body_before.map(|hash| past.body(hash)).transpose()?;
         return Ok(Undoing { put: Put::Text { path, expect: Some(present.hash), text, body }, stays: false });
     }

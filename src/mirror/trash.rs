@@ -3,14 +3,15 @@
 //! Dates are UTC. A name that is taken gets ` (2)`, ` (3)`, …; nothing in the trash is ever replaced.
 
 use std::fs::File;
+use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::act::{Act, at};
-use super::root::{Root, own_path};
-use super::{aside, beneath, errors, sys};
+use super::root::{Place, Root, own_path};
+use super::{aside, beneath, errors, read, sys};
 use crate::model::{DiskError, EntryKind, MirrorPath, Timestamp};
 
 /// The folder in `.espejo`.
@@ -56,6 +57,36 @@ pub(super) fn keep_copy(
 ) -> Result<(), DiskError> {
     let place = today(act, path)?;
     copy(act, dir, name, &place, path, false)
+}
+
+/// Puts `bytes` into the trash of the mirror at `root`, under `path`, durably: for somebody beside its engine who is about
+/// to have replaced what they read there. A kill in between leaves what was read in its place, and perhaps a part of it here.
+///
+/// # Errors
+/// [`DiskError::RootNotReady`], or what stopped the write.
+pub fn keep_bytes(
+    root: &Path,
+    mirror_id: &str,
+    path: &MirrorPath,
+    bytes: &[u8],
+    now: Timestamp,
+) -> Result<(), DiskError> {
+    let mirror = Place::new(root);
+    let root = mirror.open(mirror_id).map_err(|state| mirror.not_ready(&state))?;
+    let fail = |error| errors::failed(path, error);
+    let folder = place(&root.own_folder(FOLDER)?, &date(now), path)?;
+    for count in 1..SAME_NAME_MAX {
+        // Never by way of `.espejo/tmp`, which is the engine's.
+        match sys::create_file(&folder, &numbered(path.name(), count), 0o600) {
+            Err(Errno::EXIST) => {}
+            made => {
+                let file = made.map_err(fail)?;
+                let kept = read::write_all(&file, bytes).and_then(|()| sys::sync_file(&file));
+                return kept.and_then(|()| sys::sync_folder(&folder)).map_err(fail);
+            }
+        }
+    }
+    Err(fail(Errno::EXIST))
 }
 
 fn today(act: &Act<'_>, path: &MirrorPath) -> Result<OwnedFd, DiskError> {

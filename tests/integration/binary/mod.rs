@@ -16,6 +16,7 @@ mod long;
 mod machines;
 mod passes;
 mod past;
+mod putting_back;
 mod refusals;
 mod returns;
 mod search;

@@ -1,0 +1,65 @@
+//! What a person has put back or let through by name: what is replaced, what is kept, and which file a name means.
+
+use std::fs;
+use std::path::Path;
+
+use super::bench::{Bench, Told, paragraph, save, save_bytes, side_by_side};
+
+fn bench() -> Bench {
+    Bench::new(|world, space| {
+        for n in 0..4 {
+            let blocks = vec![paragraph("a", &format!("first line of {n}")), paragraph("b", "second line")];
+            world.app_create(space, None, &format!("Page {n}"), blocks);
+        }
+    })
+}
+
+/// Runs `restore` on these paths; it must end with this code.
+#[track_caller]
+fn restore(bench: &Bench, code: i32, paths: &[&Path]) -> Told {
+    let mut arguments = vec!["restore"];
+    arguments.extend(paths.iter().map(|path| path.to_str().unwrap()));
+    let told = bench.tell(&arguments);
+    assert_eq!(told.code, code, "{arguments:?}: {told:?}\n{}", bench.seen());
+    told
+}
+
+#[test]
+fn bytes_that_are_no_text_are_replaced_only_by_name_and_kept() {
+    side_by_side([true, false], |beside_daemon| {
+        let bench = bench();
+        let daemon = bench.run_in_step();
+        let (one, two) = (bench.text("Page 1.md"), bench.text("Page 2.md"));
+        let odd = b"caf\xe9, written in Latin-1\n";
+        save_bytes(&bench.page("Page 1.md"), odd);
+        save(&bench.page("Page 2.md"), "");
+        bench.until("both are told", || {
+            let told = bench.attention();
+            told.contains("Page 1.md") && told.contains("Page 2.md")
+        });
+        if !beside_daemon {
+            assert_eq!(daemon.stop().code(), Some(0));
+        }
+        let told = restore(&bench, 3, &[]);
+        assert!(
+            told.out.contains("Page 1.md is not UTF-8 text and stays as it is; espejo restore"),
+            "{told:?}"
+        );
+        assert!(told.out.contains("Page 2.md is back"), "{told:?}");
+        assert_eq!(fs::read(bench.page("Page 1.md")).unwrap(), odd);
+        assert_eq!(bench.text("Page 2.md"), two);
+        // Above it is not by name.
+        let told = restore(&bench, 3, &[&bench.page("")]);
+        assert!(told.out.contains("stays as it is"), "{told:?}");
+        let told = restore(&bench, 0, &[&bench.page("Page 1")]);
+        assert!(
+            told.out.contains("Page 1.md is back") && told.out.contains("is kept in .espejo/trash"),
+            "{told:?}"
+        );
+        assert_eq!(bench.text("Page 1.md"), one);
+        let days: Vec<_> = fs::read_dir(bench.root().join(".espejo/trash")).unwrap().flatten().collect();
+        assert_eq!(days.len(), 1);
+        let kept = days[0].path().join("Equipo/Pages/Page 1.md");
+        assert_eq!(fs::read(kept).unwrap(), odd);
+    });
+}
