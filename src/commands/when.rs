@@ -9,35 +9,55 @@ use crate::model::Timestamp;
 /// end of that day), `2026-05-31 14:30`, with a zone `2026-05-31T14:30:00Z`, or how long ago: `2h`, `3 days ago`.
 #[must_use]
 pub fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
-    parse_in(text, now, &TimeZone::system())
+    Some(parse_in(text, now, &TimeZone::system())?.last)
 }
 
-fn parse_in(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+/// As [`parse`], but the beginning of the day, minute or second that was written: for what happened since then.
+#[must_use]
+pub fn parse_since(text: &str, now: Timestamp) -> Option<Timestamp> {
+    Some(parse_in(text, now, &TimeZone::system())?.first)
+}
+
+/// The first and the last millisecond that a person may mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Meant {
+    first: Timestamp,
+    last: Timestamp,
+}
+
+fn parse_in(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Meant> {
     let text = text.trim();
     let here = jiff::Timestamp::from_millisecond(now.0).ok()?.to_zoned(zone.clone());
-    let told = |zoned: jiff::Zoned| Some(Timestamp(zoned.timestamp().as_millisecond()));
-    if let Ok(moment) = text.parse::<jiff::Timestamp>() {
-        return Some(Timestamp(moment.as_millisecond()));
+    let told = |first: &jiff::Zoned, last: &jiff::Zoned| {
+        let at = |zoned: &jiff::Zoned| Timestamp(zoned.timestamp().as_millisecond());
+        Some(Meant { first: at(first), last: at(last) })
+    };
+    let moment = |at: Timestamp| Meant { first: at, last: at };
+    if let Ok(at) = text.parse::<jiff::Timestamp>() {
+        return Some(moment(Timestamp(at.as_millisecond())));
     }
-    if let Ok(time) = text.parse::<civil::Time>() {
+    // Before the time alone, which jiff reads out of a text with a date too.
+    if let Ok(at) = text.parse::<civil::DateTime>() {
+        if !text.contains([':', 'T', 't', ' ']) {
+            let last = at.date().tomorrow().ok()?.to_zoned(zone.clone()).ok()?;
+            let last = last.saturating_sub(Span::new().milliseconds(1));
+            return told(&at.to_zoned(zone.clone()).ok()?, &last);
+        }
+        let first = at.to_zoned(zone.clone()).ok()?;
+        return told(&first, &first.saturating_add(rest_of(text)));
+    }
+    // A bare number is no hour: it was meant as the number of a version.
+    if text.contains(':')
+        && let Ok(time) = text.parse::<civil::Time>()
+    {
         let today = here.date().to_datetime(time).to_zoned(zone.clone()).ok()?;
         let past = if today > here { here.yesterday().ok()?.with().time(time).build().ok()? } else { today };
         // A minute is meant to its end, as a day is.
-        return told(past.saturating_add(rest_of(text)));
-    }
-    if let Ok(date) = text.parse::<civil::Date>()
-        && !text.contains(':')
-    {
-        return told(
-            date.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.saturating_sub(Span::new().milliseconds(1)),
-        );
-    }
-    if let Ok(moment) = text.parse::<civil::DateTime>() {
-        return told(moment.to_zoned(zone.clone()).ok()?.saturating_add(rest_of(text)));
+        return told(&past, &past.saturating_add(rest_of(text)));
     }
     let span: Span = text.parse().ok()?;
     let ago = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?.unsigned_abs();
-    Some(now.plus_ms(-i64::try_from(ago.as_millis()).ok()?))
+    Some(moment(now.plus_ms(-i64::try_from(ago.as_millis()).ok()?)))
 }
 
 /// What is left of the minute or second that was written.
@@ -73,6 +93,10 @@ mod tests {
             ("2026-05-31 10:30", Some("2026-05-31T08:30:59.999Z")),
             ("2026-05-31 10:30:07", Some("2026-05-31T08:30:07.999Z")),
             ("2026-05-30", Some("2026-05-30T21:59:59.999Z")),
+            ("2026-05-28 14:30", Some("2026-05-28T12:30:59.999Z")),
+            ("2026-05-28T14:30", Some("2026-05-28T12:30:59.999Z")),
+            ("2026-05-28 14:30:07", Some("2026-05-28T12:30:07.999Z")),
+            ("2025-12-31 23:59", Some("2025-12-31T21:59:59.999Z")),
             ("10:30", Some("2026-05-31T08:30:59.999Z")),
             ("23:15", Some("2026-05-30T21:15:59.999Z")),
             ("2h", Some("2026-05-31T10:00:00Z")),
@@ -82,8 +106,29 @@ mod tests {
             ("tomorrow-ish", None),
             ("", None),
             ("25:00", None),
+            ("12", None),
+            ("1430", None),
+            ("2026", None),
         ] {
-            assert_eq!(parse_in(text, now, &zone), expected.map(at), "{text}");
+            assert_eq!(parse_in(text, now, &zone).map(|meant| meant.last), expected.map(at), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_happened_since_then_is_counted_from_the_beginning() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        let at = |text: &str| Timestamp(text.parse::<jiff::Timestamp>().unwrap().as_millisecond());
+        let now = at("2026-05-31T12:00:00Z");
+        for (text, expected) in [
+            ("2026-05-31T10:30:00Z", "2026-05-31T10:30:00Z"),
+            ("2026-05-28 14:30", "2026-05-28T12:30:00Z"),
+            ("2026-05-28 14:30:07", "2026-05-28T12:30:07Z"),
+            ("2026-05-30", "2026-05-29T22:00:00Z"),
+            ("10:30", "2026-05-31T08:30:00Z"),
+            ("23:15", "2026-05-30T21:15:00Z"),
+            ("2h", "2026-05-31T10:00:00Z"),
+        ] {
+            assert_eq!(parse_in(text, now, &zone).map(|meant| meant.first), Some(at(expected)), "{text}");
         }
     }
 }
