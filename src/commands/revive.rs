@@ -21,7 +21,7 @@ use crate::store::{Grave, ReadOnly};
 pub async fn run(config: &Config, place: &MirrorPath, at: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
     let since = match at {
         None => None,
-        Some(typed) => match when::parse(typed, daemon::wall_now()) {
+        Some(typed) => match when::parse_since(typed, daemon::wall_now()) {
             Some(moment) => Some(moment),
             None => bail!("{typed:?} is no time; a time is like 14:30, 2026-05-31 or 2h"),
         },
