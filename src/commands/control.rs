@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use super::permits::Loan;
 use crate::daemon::{News, Pass, PassState, Wish};
 use crate::engine::{StorageSummary, Summary};
+use crate::mirror::lock::Lock;
 use crate::model::{ContentHash, Found, MirrorPath, Put, Request, Search, Timestamp, WorkspaceId};
 use crate::store::Attention;
 
@@ -292,10 +293,7 @@ impl Following {
     pub async fn start(state_dir: &Path, ask: &Ask) -> Result<Option<Self>> {
         // What else refuses the connection (a stale socket, no permission) shows when the state is opened.
         let Ok(mut stream) = UnixStream::connect(state_dir.join(FILE)).await else { return Ok(None) };
-        stream
-            .write_all(format!("{}\n", serde_json::to_string(ask)?).as_bytes())
-            .await
-            .context("the running espejo hung up; look at its log")?;
+        send(&mut stream, ask).await?;
         Ok(Some(Self(BufReader::new(stream))))
     }
 
@@ -317,9 +315,11 @@ impl Following {
     }
 }
 
-/// Whether a daemon listens at this state's socket.
-pub async fn answers(state_dir: &Path) -> bool {
-    UnixStream::connect(state_dir.join(FILE)).await.is_ok()
+/// Whether a daemon listens at this state's socket. What holds the lock and does not is a sync or another command, or a
+/// daemon that could make no socket.
+#[must_use]
+pub fn answers(state_dir: &Path) -> bool {
+    std::os::unix::net::UnixStream::connect(state_dir.join(FILE)).is_ok()
 }
 
 /// Asks the daemon that runs with this state for requests.
@@ -346,7 +346,7 @@ pub async fn search(state_dir: &Path, search: &Search) -> Result<Option<Found>> 
         words: search.words.clone(),
         limit: search.limit,
     };
-    stream.write_all(format!("{}\n", serde_json::to_string(&ask)?).as_bytes()).await?;
+    send(&mut stream, &ask).await?;
     let mut line = String::new();
     let read = BufReader::new(stream).read_line(&mut line).await.unwrap_or(0);
     match serde_json::from_str(&line) {
@@ -374,19 +374,45 @@ pub async fn ask(state_dir: &Path, ask: &Ask) -> Result<()> {
 
 /// Says one thing, and gives the line that comes back.
 async fn say(state_dir: &Path, ask: &Ask) -> Result<String> {
-    let path = state_dir.join(FILE);
-    let mut stream = UnixStream::connect(&path)
-        .await
-        .with_context(|| format!("the running espejo does not answer at {}; restart it", path.display()))?;
-    stream.write_all(format!("{}\n", serde_json::to_string(ask)?).as_bytes()).await?;
+    let Ok(mut stream) = UnixStream::connect(state_dir.join(FILE)).await else {
+        let process = Lock::holder(state_dir).map_or_else(String::new, |pid| format!(" (process {pid})"));
+        anyhow::bail!(
+            "a sync or another command of espejo is under way with {}{process}; try again when it has ended",
+            state_dir.display()
+        );
+    };
+    send(&mut stream, ask).await?;
     let mut reply = String::new();
-    BufReader::new(stream).read_line(&mut reply).await?;
+    // A daemon that ends may reset the connection, which says no more than that it ends.
+    BufReader::new(stream).read_line(&mut reply).await.map_err(hung_up)?;
     Ok(reply.trim().to_owned())
+}
+
+async fn send(stream: &mut UnixStream, ask: &Ask) -> Result<()> {
+    stream.write_all(format!("{}\n", serde_json::to_string(ask)?).as_bytes()).await.map_err(hung_up)
+}
+
+/// A sentence alone: an error beneath it would be taken for one of stdout's, and a closed pipe there for success.
+fn hung_up(error: std::io::Error) -> anyhow::Error {
+    anyhow::anyhow!("the running espejo hung up ({error}); look at its log")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_daemon_that_hangs_up_is_not_taken_for_a_reader_who_has_seen_enough() {
+        let dir = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(dir.path().join(FILE)).unwrap();
+        // More than the socket's buffer takes, so that the loss is met while it is written.
+        let ask_much = Ask::Approve(vec!["x".repeat(1 << 22)]);
+        let hang_up = async { drop(listener.accept().await) };
+        let (told, ()) = tokio::join!(ask(dir.path(), &ask_much), hang_up);
+        let error = told.unwrap_err();
+        assert!(error.to_string().starts_with("the running espejo hung up"), "{error:#}");
+        assert!(!super::super::output::is_closed_pipe(&error), "{error:#}");
+    }
 
     #[test]
     fn a_step_says_the_same_on_the_other_side() {

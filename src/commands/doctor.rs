@@ -90,7 +90,7 @@ pub async fn run(
         let token = here::token(config, variable, &mut findings);
         here::folder(config, &mut findings);
         let state = here::state(config, &mut findings);
-        here::daemon(config, &mut findings).await;
+        here::daemon(config, &mut findings);
         system::room(config, state.as_ref(), &mut findings);
         if let Some(token) = token {
             there::look(config, token, state.is_some_and(|state| state.is_damaged), &mut findings).await;

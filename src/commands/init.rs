@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use toml_edit::Value;
 
 use super::files::{self, Readers};
-use super::{WrongUsage, output, permits, run as running, service, terminal};
+use super::{WrongUsage, control, output, permits, service, terminal};
 use crate::cli::{Exit, Init, StorageChoice};
 use crate::config::Config;
 use crate::mirror::marker;
@@ -233,7 +233,7 @@ fn finish(config: &Config, installs: bool, around: &Around<'_>, talk: &mut Talk<
         let around = service::Around { variable: around.variable, named: around.named.map(Path::to_owned) };
         return service::install(config, &around, false, talk.out);
     }
-    if running::is_running(&config.state_dir) {
+    if control::answers(&config.state_dir) {
         talk.end("espejo runs already and takes the new config up with:  systemctl --user reload espejo  (or SIGHUP)")?;
     } else {
         talk.end(&format!(

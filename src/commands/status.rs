@@ -11,7 +11,7 @@ use serde_json::json;
 pub use live::watch;
 
 use super::list::rfc3339;
-use super::{run as daemon_run, terminal};
+use super::{control, run as daemon_run, terminal};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
@@ -28,6 +28,8 @@ struct View<'a> {
     config: &'a Config,
     now: Timestamp,
     running: bool,
+    /// Whether what runs is a sync or another command, which hears nothing, and no daemon.
+    is_command: bool,
     /// Whether there is a state at all.
     begun: bool,
     /// Whether what the service has is not yet known as a whole.
@@ -44,10 +46,12 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn take(config: &'a Config) -> Result<Self> {
         let now = daemon::wall_now();
+        let running = daemon_run::is_running(&config.state_dir);
         let mut view = Self {
             config,
             now,
-            running: daemon_run::is_running(&config.state_dir),
+            running,
+            is_command: running && !control::answers(&config.state_dir),
             begun: false,
             is_first_look: false,
             paused: None,
@@ -92,6 +96,7 @@ impl<'a> View<'a> {
 
     fn state(&self) -> &'static str {
         match (self.running, self.paused) {
+            (true, _) if self.is_command => "busy",
             (true, Some(_)) => "paused",
             (true, None) => "running",
             (false, _) => "stopped",

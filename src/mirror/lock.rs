@@ -64,6 +64,12 @@ impl Lock {
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
+    /// The process that has the lock of `state_dir`, or had it last, as far as its file says.
+    #[must_use]
+    pub fn holder(state_dir: &Path) -> Option<u32> {
+        std::fs::read_to_string(state_dir.join("lock")).ok()?.trim().parse().ok()
+    }
+
     /// Takes the lock of `state_dir`, making the directory (mode 0700) where it is missing. Waits only as long as somebody
     /// takes who asks [`Lock::is_held`].
     ///

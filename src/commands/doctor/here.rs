@@ -11,6 +11,7 @@ use super::{Findings, system};
 use crate::commands::service::{self, Around, unit};
 use crate::commands::{control, output, run, when};
 use crate::config::{Config, ConfigError};
+use crate::mirror::lock::Lock;
 use crate::mirror::marker;
 use crate::service::token;
 use crate::store::{ReadOnly, StoreError};
@@ -239,7 +240,7 @@ fn pace(config: &Config, findings: &mut Findings) {
 }
 
 /// Whether espejo runs, and hears.
-pub(super) async fn daemon(config: &Config, findings: &mut Findings) {
+pub(super) fn daemon(config: &Config, findings: &mut Findings) {
     let state = ReadOnly::open(&config.state_dir).ok().flatten();
     let paused = state.and_then(|state| state.paused_since().ok().flatten());
     if let Some(since) = paused {
@@ -250,9 +251,8 @@ pub(super) async fn daemon(config: &Config, findings: &mut Findings) {
         findings.ok("daemon", "espejo does not run at this moment; no lock is left behind");
         return;
     }
-    let text = std::fs::read_to_string(config.state_dir.join("lock")).unwrap_or_default();
-    let process = text.trim().parse::<u32>().map_or_else(|_| String::new(), |pid| format!(", process {pid}"));
-    if control::answers(&config.state_dir).await {
+    let process = Lock::holder(&config.state_dir).map_or_else(String::new, |pid| format!(", process {pid}"));
+    if control::answers(&config.state_dir) {
         findings.ok("daemon", format!("espejo runs{process}"));
     } else {
         findings.warn(

@@ -19,6 +19,7 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
     page.row(
         "daemon",
         match (view.running, view.paused) {
+            (true, _) if view.is_command => "not running; a sync or another command is under way",
             (true, None) => "running",
             (true, Some(_)) => "running, and paused: espejo resume goes on",
             (false, None) => "not running: espejo run, or espejo service install",
@@ -108,6 +109,9 @@ fn verdict(view: &View<'_>) -> (anstyle::Style, String) {
         // Nothing is known to be missing as long as nothing is listed.
         (true, true) if view.is_first_look => {
             (output::GOOD, "catching up: the first look at the service is under way".to_owned())
+        }
+        (true, true) if view.is_command => {
+            (output::GOOD, "a sync or another command is under way".to_owned())
         }
         (true, true) => (output::GOOD, "everything is in step".to_owned()),
         (true, false) => (output::GOOD, format!("catching up: {doing}")),

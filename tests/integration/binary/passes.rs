@@ -1,6 +1,9 @@
 //! `sync`: one pass that ends when both sides agree, alone or beside a daemon.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use espejo::emulator::{Fault, Matcher};
 
 use super::bench::{Bench, append, paragraph, save, words};
 
@@ -76,35 +79,6 @@ fn a_sync_beside_a_daemon_tells_what_needs_the_user() {
 }
 
 #[test]
-fn a_sync_trashes_what_was_deleted_and_waits_its_grace_time() {
-    let bench = bench("delete_grace_seconds = 2");
-    bench.sync();
-    let ids = ["Page 1", "Page 2"].map(|title| bench.id(title));
-    bench.forget_requests();
-    for n in 1..3 {
-        fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap();
-    }
-    let told = bench.sync();
-    assert_eq!(told.out, "10 pages in step: 2 changes sent, 0 received\n");
-    assert!(ids.iter().all(|id| bench.is_trashed(id)), "{}", bench.seen());
-    assert_eq!(bench.disagreement(), None);
-    bench.rests();
-    // What comes back within the grace time was not deleted, also where no daemon runs.
-    let text = bench.text("Page 3.md");
-    fs::remove_file(bench.page("Page 3.md")).unwrap();
-    bench.forget_requests();
-    let told = std::thread::scope(|scope| {
-        let told = scope.spawn(|| bench.tell(&["sync"]));
-        bench.until("it is noticed", || bench.list().iter().any(|row| row["state"] == "deleted"));
-        save(&bench.page("Page 3.md"), &text);
-        told.join().unwrap()
-    });
-    assert_eq!(told.code, 0, "{told:?}");
-    assert_eq!(bench.writes(), Vec::<String>::new());
-    bench.rests();
-}
-
-#[test]
 fn a_dry_run_counts_in_the_limit_of_everybody() {
     let bench = bench("");
     let counted = || bench.status()["requests_last_minute"].as_u64().unwrap();
@@ -121,4 +95,25 @@ fn a_dry_run_counts_in_the_limit_of_everybody() {
             bench.rest(daemon);
         }
     }
+}
+
+#[test]
+fn another_command_under_way_is_not_taken_for_a_daemon() {
+    let bench = bench("");
+    bench.sync();
+    let lock = espejo::mirror::lock::Lock::acquire(&bench.state()).unwrap();
+    let process = format!("(process {})", std::process::id());
+    save(&bench.page("Page 1.md"), "");
+    let file = bench.page("Page 1.md");
+    let file = file.to_str().unwrap();
+    for command in [&["pause"][..], &["restore", file, "--at", "0d"]] {
+        let told = bench.tell(command);
+        assert!(told.code == 1 && told.err.contains("under way") && told.err.contains(&process), "{told:?}");
+        assert!(told.err.contains("try again when it has ended"), "{told:?}");
+    }
+    assert_eq!(bench.status()["state"], "busy");
+    let told = bench.tell(&["status"]);
+    assert!(told.out.contains("a sync or another command is under way"), "{told:?}");
+    drop(lock);
+    assert_eq!(bench.status()["state"], "stopped");
 }
