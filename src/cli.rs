@@ -411,6 +411,37 @@ pub enum Convert {
     },
 }
 
+impl Command {
+    /// Whether it changes something, and so goes on to its end when nobody reads what it says.
+    #[must_use]
+    pub fn acts(&self) -> bool {
+        match self {
+            Self::Sync { dry_run } | Self::Undo { dry_run } => !dry_run,
+            Self::Init(_)
+            | Self::Run
+            | Self::Pause
+            | Self::Resume
+            | Self::Service { .. }
+            | Self::Approve { .. }
+            | Self::Restore { .. }
+            | Self::Export { .. }
+            | Self::Verify { .. } => true,
+            Self::Demo { .. }
+            | Self::Status { .. }
+            | Self::Doctor { .. }
+            | Self::List { .. }
+            | Self::Why { .. }
+            | Self::Conflicts { .. }
+            | Self::Diff { .. }
+            | Self::History { .. }
+            | Self::Search { .. }
+            | Self::Convert { .. }
+            | Self::Completions { .. }
+            | Self::Man => false,
+        }
+    }
+}
+
 /// How many results a search shows at most.
 fn most_results(typed: &str) -> Result<u16, String> {
     let number = typed.parse().ok().filter(|number| (1..=1000).contains(number));

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     }
     match run(&cli, &bars) {
         Ok(exit) => exit.into(),
-        Err(error) if commands::output::is_closed_pipe(&error) => Exit::Done.into(),
+        Err(error) if !cli.command.acts() && commands::output::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
             // A token is part of the config: another try would not mend it.
             let is_config =
@@ -78,6 +78,15 @@ fn misunderstood(error: &clap::Error) -> ExitCode {
 
 fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
     let mut out = anstream::stdout();
+    if !cli.command.acts() {
+        return obey(cli, bars, &mut out);
+    }
+    let mut words = commands::output::Words::to(out);
+    let ended = obey(cli, bars, &mut words);
+    words.end(ended)
+}
+
+fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result<Exit> {
     let env = |name: &str| std::env::var(name).ok();
     let variable = |name: &str| std::env::var_os(name);
     // Bars are for people.
@@ -94,18 +103,18 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
         Ok(config)
     };
     match &cli.command {
-        Command::Demo { dir } => wait(commands::demo::run(dir.clone(), &mut out)),
+        Command::Demo { dir } => wait(commands::demo::run(dir.clone(), out)),
         Command::Run => wait(commands::run::run(&load, &variable, bars, terminal, quiet)),
         Command::Sync { dry_run } => {
             let screen = commands::sync::Screen { bars, terminal, quiet };
             match dry_run {
-                true => wait(commands::dry_run::run(&load()?, &variable, screen, &mut out)),
-                false => wait(commands::sync::run(&load()?, &variable, screen, &mut out)),
+                true => wait(commands::dry_run::run(&load()?, &variable, screen, out)),
+                false => wait(commands::sync::run(&load()?, &variable, screen, out)),
             }
         }
         Command::Verify { deep } => {
             let screen = commands::sync::Screen { bars, terminal, quiet };
-            wait(commands::verify::run(&load()?, &variable, screen, *deep, &mut out))
+            wait(commands::verify::run(&load()?, &variable, screen, *deep, out))
         }
         Command::Search { words, remote, limit, kind, json } => {
             let asked = commands::search::Asked {
@@ -117,29 +126,27 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
             };
             let terminal = std::io::stdout().is_terminal();
             let mut aside = std::io::stderr();
-            wait(commands::search::run(&load()?, &asked, &variable, terminal, &mut out, &mut aside))
+            wait(commands::search::run(&load()?, &asked, &variable, terminal, out, &mut aside))
         }
         Command::Export { dir, json } => {
             let screen = commands::sync::Screen { bars, terminal, quiet };
-            commands::export::run(&load()?, dir, *json, &screen, &mut out)
+            commands::export::run(&load()?, dir, *json, &screen, out)
         }
-        Command::Status { json, watch: false } => commands::status::run(&load()?, *json, &mut out),
-        Command::Status { watch: true, .. } => wait(commands::status::watch(&load()?, &mut out)),
-        Command::Pause => wait(commands::pause::run(&load()?, true, &mut out)),
-        Command::Resume => wait(commands::pause::run(&load()?, false, &mut out)),
-        Command::Why { path, json } => commands::why::run(&load()?, path, *json, &mut out),
-        Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, &mut out),
-        Command::Approve { paths } => wait(commands::approve::run(&load()?, paths, &mut out)),
-        Command::Conflicts { json } => commands::conflicts::run(&load()?, *json, &mut out),
+        Command::Status { json, watch: false } => commands::status::run(&load()?, *json, out),
+        Command::Status { watch: true, .. } => wait(commands::status::watch(&load()?, out)),
+        Command::Pause => wait(commands::pause::run(&load()?, true, out)),
+        Command::Resume => wait(commands::pause::run(&load()?, false, out)),
+        Command::Why { path, json } => commands::why::run(&load()?, path, *json, out),
+        Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, out),
+        Command::Approve { paths } => wait(commands::approve::run(&load()?, paths, out)),
+        Command::Conflicts { json } => commands::conflicts::run(&load()?, *json, out),
         Command::Diff { path, at } => {
             let terminal = std::io::stdout().is_terminal();
-            commands::diff::run(&load()?, path.as_deref(), at.as_deref(), terminal, &mut out)
+            commands::diff::run(&load()?, path.as_deref(), at.as_deref(), terminal, out)
         }
-        Command::History { path, json } => commands::history::run(&load()?, path, *json, &mut out),
-        Command::Restore { paths, at } => {
-            wait(commands::restore::run(&load()?, paths, at.as_deref(), &mut out))
-        }
-        Command::Undo { dry_run } => wait(commands::undo::run(&load()?, *dry_run, &mut out)),
+        Command::History { path, json } => commands::history::run(&load()?, path, *json, out),
+        Command::Restore { paths, at } => wait(commands::restore::run(&load()?, paths, at.as_deref(), out)),
+        Command::Undo { dry_run } => wait(commands::undo::run(&load()?, *dry_run, out)),
         Command::Convert { way } => {
             commands::convert::run(way, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
             Ok(Exit::Done)
@@ -150,10 +157,10 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
         }
         Command::Service { what } => {
             let around = commands::service::Around { variable: &variable, named: cli.global.config.clone() };
-            commands::service::run(*what, &load, &around, &mut out)
+            commands::service::run(*what, &load, &around, out)
         }
         Command::Doctor { json } => {
-            wait(commands::doctor::run(cli.global.config.as_deref(), &env, &variable, *json, &mut out))
+            wait(commands::doctor::run(cli.global.config.as_deref(), &env, &variable, *json, out))
         }
         Command::Init(said) => {
             let around = commands::init::Around {
@@ -163,7 +170,7 @@ fn run(cli: &Cli, bars: &MultiProgress) -> Result<Exit> {
                 terminal: terminal && std::io::stdin().is_terminal(),
                 stdin: &mut std::io::stdin(),
             };
-            wait(commands::init::run(said, around, &mut out))
+            wait(commands::init::run(said, around, out))
         }
         Command::Man => {
             commands::man::write(&mut std::io::stdout().lock())?;

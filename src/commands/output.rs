@@ -215,6 +215,57 @@ pub fn needs(number: usize) -> String {
     }
 }
 
+/// What is said of acts. They end whether or not anybody reads along: the first error is kept until then, and what would
+/// be written after it is let go.
+#[derive(Debug)]
+pub struct Words<W> {
+    out: W,
+    error: Option<io::Error>,
+}
+
+impl<W: io::Write> Words<W> {
+    /// Words to `out`.
+    pub fn to(out: W) -> Self {
+        Self { out, error: None }
+    }
+
+    /// How it ended: what was done, unless it could not be told. A reader who has seen enough is no error.
+    ///
+    /// # Errors
+    /// The error of the acts themselves, else of the telling.
+    pub fn end<T>(self, acts: anyhow::Result<T>) -> anyhow::Result<T> {
+        let done = acts?;
+        match self.error {
+            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(anyhow::Error::new(error).context("it is done, but could not be told"))
+            }
+            _ => Ok(done),
+        }
+    }
+}
+
+impl<W: io::Write> io::Write for Words<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.error.is_some() {
+            return Ok(bytes.len());
+        }
+        match self.out.write(bytes) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                self.error = Some(error);
+                Ok(bytes.len())
+            }
+            other => other,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.error.is_none() {
+            self.error = self.out.flush().err();
+        }
+        Ok(())
+    }
+}
+
 /// Whether an error only says that the reader of a pipe has seen enough (`espejo list | head`), which is success.
 #[must_use]
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
@@ -335,5 +386,35 @@ mod tests {
             |kind| Err::<(), _>(io::Error::from(kind)).context("writing").context("list").unwrap_err();
         assert!(is_closed_pipe(&broken(io::ErrorKind::BrokenPipe)));
         assert!(!is_closed_pipe(&broken(io::ErrorKind::StorageFull)));
+    }
+
+    /// Takes one line, and then fails in one way for ever.
+    struct Full(bool, io::ErrorKind);
+
+    impl io::Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if std::mem::replace(&mut self.0, true) { Err(self.1.into()) } else { Ok(bytes.len()) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn acts_end_before_an_error_of_the_output_counts() {
+        use io::Write;
+        let told = |kind, acts: anyhow::Result<u8>| {
+            let mut words = Words::to(Full(false, kind));
+            for _ in 0..3 {
+                writeln!(words, "done").unwrap();
+            }
+            words.end(acts)
+        };
+        assert_eq!(told(io::ErrorKind::BrokenPipe, Ok(3)).unwrap(), 3);
+        let error = told(io::ErrorKind::StorageFull, Ok(3)).unwrap_err();
+        assert!(error.to_string().contains("could not be told"), "{error:#}");
+        let error = told(io::ErrorKind::StorageFull, Err(anyhow::anyhow!("not done"))).unwrap_err();
+        assert_eq!(error.to_string(), "not done");
     }
 }

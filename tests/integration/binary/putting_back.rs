@@ -63,3 +63,22 @@ fn bytes_that_are_no_text_are_replaced_only_by_name_and_kept() {
         assert_eq!(fs::read(kept).unwrap(), odd);
     });
 }
+
+#[test]
+fn a_reader_who_stops_reading_stops_no_act() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let texts: Vec<_> = (0..4).map(|n| bench.text(&format!("Page {n}.md"))).collect();
+    for n in 0..4 {
+        save(&bench.page(&format!("Page {n}.md")), "");
+    }
+    bench.until("all are told", || (0..4).all(|n| bench.attention().contains(&format!("Page {n}.md"))));
+    assert_eq!(daemon.stop().code(), Some(0));
+    // The other end of the pipe is closed before a word is said.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = bench.espejo(&["restore"]).stdout(writer).status().unwrap();
+    assert_eq!(ended.code(), Some(0));
+    let now: Vec<_> = (0..4).map(|n| bench.text(&format!("Page {n}.md"))).collect();
+    assert_eq!(now, texts);
+}
