@@ -8,6 +8,7 @@ mod pass;
 mod under_way;
 
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,10 +19,11 @@ use tokio::time::Instant;
 pub use pass::{Pass, PassState, stopped};
 use under_way::UnderWay;
 
+use crate::config;
 use crate::engine::{Engine, Happening};
-use crate::mirror::Mirror;
 use crate::mirror::lock::Lock;
 use crate::mirror::watch::Watcher;
+use crate::mirror::{Mirror, marker};
 use crate::model::{
     Effect, EffectId, Event, Found, LONG_BODY, MirrorPath, Outcome, Request, StorageEffect, Timestamp,
 };
@@ -480,8 +482,8 @@ pub fn fresh_seed() -> [u8; 32] {
 }
 
 /// `a/../b` is `b`, as a shell has it.
-fn without_dots(path: &std::path::Path) -> std::path::PathBuf {
-    let mut out = std::path::PathBuf::new();
+fn without_dots(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
     for part in path.components() {
         match part {
             std::path::Component::ParentDir => drop(out.pop()),
@@ -491,14 +493,21 @@ fn without_dots(path: &std::path::Path) -> std::path::PathBuf {
     out
 }
 
-/// A path the user typed, as a place in the mirror.
+/// A path the user typed, as a place in the mirror: there or gone, by whatever links it is reached. A relative one that leads
+/// nowhere into the mirror is taken from its root, but in the folder of another mirror, where that one's file is meant.
 #[must_use]
-pub fn place_in(root: &std::path::Path, typed: &std::path::Path) -> Option<MirrorPath> {
+pub fn place_in(root: &Path, typed: &Path) -> Option<MirrorPath> {
     let absolute = without_dots(&std::path::absolute(typed).ok()?);
     let inside = absolute.strip_prefix(root).ok().map(ToOwned::to_owned).or_else(|| {
-        let real = |path: &std::path::Path| path.canonicalize().ok();
-        real(&absolute)?.strip_prefix(real(root)?).ok().map(ToOwned::to_owned)
+        let (real_root, real) = (config::real(root), config::real(&absolute));
+        real.strip_prefix(real_root).ok().map(ToOwned::to_owned)
     });
-    let inside = inside.or_else(|| typed.is_relative().then(|| typed.to_owned()))?;
+    let of_another =
+        |here: &Path| here.ancestors().any(|up| up.join(marker::FOLDER).join(marker::FILE).exists());
+    let from_root = || {
+        let here = config::real(&std::path::absolute(".").ok()?);
+        (typed.is_relative() && !of_another(&here)).then(|| typed.to_owned())
+    };
+    let inside = inside.or_else(from_root)?;
     MirrorPath::new(inside.to_str()?.trim_end_matches('/')).ok()
 }

@@ -25,7 +25,10 @@ pub fn run(
     out: &mut dyn Write,
 ) -> Result<Exit> {
     let past = Past::open(config)?;
-    let place = path.map(|path| past.place(path)).transpose()?;
+    let place = match at {
+        Some(_) => path.map(|path| past.one_place(path)).transpose()?,
+        None => path.map(|path| past.place(path)).transpose()?,
+    };
     let mut page = Page { out, terminal };
     match (place, at) {
         (None, Some(_)) => bail!("--at needs a PATH: the page whose version is meant"),

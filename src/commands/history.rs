@@ -21,7 +21,7 @@ use crate::store::{Side, Version};
 /// One sentence, when there are none or the state cannot be read.
 pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
     let past = Past::open(config)?;
-    let place = past.place(path)?;
+    let place = past.one_place(path)?;
     let versions = past.versions(&place)?;
     if versions.is_empty() {
         bail!("the history has no version of {place}; espejo list shows what is mirrored");

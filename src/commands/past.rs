@@ -84,7 +84,7 @@ impl<'a> Past<'a> {
     /// One sentence, when it is not in the mirror.
     pub fn place(&self, typed: &Path) -> Result<MirrorPath> {
         let root = &self.config.root;
-        let Some(place) = place_in(root, typed).filter(|place| !place.is_root()) else {
+        let Some(place) = place_in(root, typed) else {
             bail!("{} is not in the mirror {}", typed.display(), root.display());
         };
         let with_ending = place.parent().and_then(|up| up.join(&format!("{}.md", place.name())).ok());
@@ -95,6 +95,19 @@ impl<'a> Past<'a> {
             }
             _ => Ok(place),
         }
+    }
+
+    /// As [`Past::place`], where one page is meant.
+    ///
+    /// # Errors
+    /// One sentence, when it is not in the mirror, or all of it.
+    pub fn one_place(&self, typed: &Path) -> Result<MirrorPath> {
+        let place = self.place(typed)?;
+        if place.is_root() {
+            let root = self.config.root.display();
+            bail!("{root} is the mirror itself; name a file in it, as espejo list shows them");
+        }
+        Ok(place)
     }
 
     /// The page whose file is here, or was when it was last seen.

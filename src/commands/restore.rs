@@ -21,7 +21,8 @@ use crate::store::Version;
 /// One sentence, when there is nothing to restore or it cannot be written.
 pub async fn run(config: &Config, paths: &[PathBuf], at: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
     let past = Past::open(config)?;
-    let places = paths.iter().map(|path| past.place(path)).collect::<Result<Vec<MirrorPath>>>()?;
+    let place = |path: &PathBuf| if at.is_some() { past.one_place(path) } else { past.place(path) };
+    let places = paths.iter().map(place).collect::<Result<Vec<MirrorPath>>>()?;
     if let [place] = places.as_slice()
         && place.name().ends_with(".canvas")
     {
@@ -81,6 +82,7 @@ pub(super) fn then(running: bool) -> &'static str {
 
 /// Puts back the files that were deleted, and not yet at the service, and those that cannot be pages as they are.
 async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut dyn Write) -> Result<Exit> {
+    let everything = places.is_empty() || places.iter().any(MirrorPath::is_root);
     let mut nodes: Vec<(&MirrorPath, &Node)> = past
         .loaded
         .pages
@@ -92,17 +94,17 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
             node.base.is_some() && (node.file.is_none() || is_odd)
         })
         .filter_map(|node| Some((base_path(node)?, node)))
-        .filter(|(path, _)| places.is_empty() || places.iter().any(|place| covers(place, path)))
+        .filter(|(path, _)| everything || places.iter().any(|place| covers(place, path)))
         .collect();
     nodes.sort_by_key(|(path, _)| *path);
     if nodes.is_empty() {
         match places {
-            [] => bail!("nothing is held that could be put back; espejo status says what is"),
-            [place, ..] => bail!(
+            [place, ..] if !everything => bail!(
                 "nothing is held at {place}; to put an older version back name it: espejo history {0}, then \
                  espejo restore {0} --at NUMBER",
                 output::shell_word(&config.root.join(place.as_str()).to_string_lossy())
             ),
+            _ => bail!("nothing is held that could be put back; espejo status says what is"),
         }
     }
     let (mut back, mut left, mut running) = (0, 0, false);

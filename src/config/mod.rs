@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub use error::ConfigError;
 use file::FileConfig;
 use places::Places;
-pub use places::is_of_the_system;
+pub use places::{is_of_the_system, real};
 
 use crate::model::{self, PageSettings, StorageMode, StorageSettings};
 

@@ -232,7 +232,8 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Where `path` really leads: symbolic links followed as far as the path exists.
-pub(super) fn real(path: &Path) -> PathBuf {
+#[must_use]
+pub fn real(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let Ok(real) = ancestor.canonicalize() {
             let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));

@@ -82,3 +82,35 @@ fn a_reader_who_stops_reading_stops_no_act() {
     let now: Vec<_> = (0..4).map(|n| bench.text(&format!("Page {n}.md"))).collect();
     assert_eq!(now, texts);
 }
+
+#[test]
+fn a_file_is_named_by_whatever_way_leads_to_it_and_only_in_its_own_mirror() {
+    let bench = bench();
+    bench.sync();
+    let history = |folder: &Path, typed: &Path| {
+        Told::of(bench.espejo(&["history"]).arg(typed).current_dir(folder).output().unwrap())
+    };
+    let named = Path::new("Equipo/Pages/Page 1.md");
+    fs::remove_file(bench.root().join(named)).unwrap();
+    let link = bench.outside("link");
+    std::os::unix::fs::symlink(bench.root(), &link).unwrap();
+    let other = bench.outside("other");
+    fs::create_dir_all(other.join(".espejo")).unwrap();
+    fs::create_dir_all(other.join("Equipo/Pages")).unwrap();
+    // One that is gone: through a link, in a folder that was reached by one, and from the root.
+    assert_eq!(history(bench.home(), &link.join(named)).code, 0);
+    assert_eq!(history(&link.join("Equipo"), Path::new("Pages/Page 1.md")).code, 0);
+    assert_eq!(history(bench.home(), named).code, 0);
+    assert_eq!(history(&other, named).code, 0);
+    save(&other.join(".espejo/marker"), "another mirror's\n");
+    for folder in [other.clone(), other.join("Equipo/Pages")] {
+        let told = history(&folder, named);
+        assert_eq!(told.code, 1, "{told:?}");
+        assert!(told.err.contains("is not in the mirror"), "{told:?}");
+    }
+    // The root itself is everything, and no page.
+    let told = history(bench.home(), &bench.root());
+    assert!(told.code == 1 && told.err.contains("is the mirror itself"), "{told:?}");
+    let diff = bench.tell(&["diff", link.to_str().unwrap()]);
+    assert!(diff.code == 0 && diff.out.contains("-first line of 1"), "{diff:?}");
+}
