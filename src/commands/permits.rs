@@ -8,6 +8,7 @@ use anyhow::Result;
 use super::{control, output, run, session};
 use crate::config::Config;
 use crate::daemon;
+use crate::engine::polling::Pace;
 use crate::model::Timestamp;
 
 /// What became of a wish for requests.
@@ -73,6 +74,12 @@ const AT_ONCE: u32 = 5;
 const GOOD_FOR_MS: i64 = 25_000;
 /// Whoever cannot have a request for so long has others before it all the time.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// The most requests that can ever be borrowed at once.
+#[must_use]
+pub fn most(config: &Config) -> u32 {
+    Pace::new(config.requests_per_minute, Vec::new(), daemon::wall_now()).most_asked()
+}
+
 
 /// Requests that were borrowed and not made yet, for a command that makes many.
 #[derive(Debug, Default)]

@@ -69,7 +69,8 @@ impl FileConfig {
             requests_per_minute: document.section("limits").number(
                 "requests_per_minute",
                 "requests",
-                1..=100_000,
+                // An edit is a look and a write, back to back.
+                2..=100_000,
                 defaults.requests_per_minute,
             )?,
             pages: read_pages(&document, defaults.pages)?,

@@ -179,11 +179,15 @@ fn wrong_types_and_ranges_are_refused_with_the_line() {
         ),
         (
             "[limits]\nrequests_per_minute = 0\n",
-            "config.toml line 4: requests_per_minute in [limits] must be a whole number of requests from 1 to 100000",
+            "config.toml line 4: requests_per_minute in [limits] must be a whole number of requests from 2 to 100000",
+        ),
+        (
+            "[limits]\nrequests_per_minute = 1\n",
+            "config.toml line 4: requests_per_minute in [limits] must be a whole number of requests from 2 to 100000",
         ),
         (
             "[limits]\nrequests_per_minute = 999999999999999999\n",
-            "config.toml line 4: requests_per_minute in [limits] must be a whole number of requests from 1 to 100000",
+            "config.toml line 4: requests_per_minute in [limits] must be a whole number of requests from 2 to 100000",
         ),
         (
             "[pages]\ndeletes = \"keep\"\n",

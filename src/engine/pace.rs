@@ -116,13 +116,22 @@ impl Pace {
         let over = i64::try_from(taken().count()).unwrap_or(i64::MAX) - room;
         if over > 0 {
             let mut frees: Vec<Timestamp> = taken().collect();
-            let index = usize::try_from(over - 1).unwrap_or(0).min(frees.len() - 1);
-            at = at.max(*frees.select_nth_unstable(index).1);
+            if let Some(last) = frees.len().checked_sub(1) {
+                let index = usize::try_from(over - 1).unwrap_or(0).min(last);
+                at = at.max(*frees.select_nth_unstable(index).1);
+            }
+            // Where nothing is taken either, more is asked for than this class may ever have.
             if room < 0 {
                 at = at.max(now.plus_ms(1_000));
             }
         }
         at
+    }
+
+    /// The most requests that somebody who waits for them may ever make back to back.
+    #[must_use]
+    pub fn most_asked(&self) -> u32 {
+        self.cap(Class::Asked, self.share_at)
     }
 
     /// A request leaves now. `reserve` slots are kept for what must follow it.

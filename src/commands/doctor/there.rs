@@ -29,7 +29,8 @@ pub(super) async fn look(config: &Config, token: SecretString, is_damaged: bool,
         Err(error) => return findings.fail("service", error.to_string(), "correct it in the config"),
     };
     // A state that is damaged has no log that could be counted in.
-    let loan = if is_damaged { Ok(Loan::Given) } else { permits::wait_for(config, LOOKS, QUEUE).await };
+    let looks = LOOKS.min(permits::most(config));
+    let loan = if is_damaged { Ok(Loan::Given) } else { permits::wait_for(config, looks, QUEUE).await };
     match loan {
         Ok(Loan::Given) => {}
         Ok(Loan::Later(wait)) => {
@@ -86,10 +87,11 @@ pub(super) async fn look(config: &Config, token: SecretString, is_damaged: bool,
             "the service's plan decides; nothing is lost",
         ),
     }
-    areas(config, &client, &text(one, "id"), findings).await;
+    areas(config, &client, &text(one, "id"), looks - 1, findings).await;
 }
 
-async fn areas(config: &Config, client: &Client, workspace: &str, findings: &mut Findings) {
+/// Asks `left` areas at most.
+async fn areas(config: &Config, client: &Client, workspace: &str, left: u32, findings: &mut Findings) {
     // Ids come from the service, and only what has no meaning in an address goes back into one.
     let safe = workspace.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
     let here = if safe { format!("workspace_id={workspace}") } else { String::new() };
@@ -98,11 +100,28 @@ async fn areas(config: &Config, client: &Client, workspace: &str, findings: &mut
         if wanted { Some(client.glimpse(path, &query).await) } else { None }
     };
     let stores = config.storage.enabled && config.storage.mode != StorageMode::Off;
+    let mut left = left;
+    let mut unasked = Vec::new();
+    let [pages, boards, decks, finds, stores] = [
+        ("pages", true),
+        ("whiteboards", config.whiteboards.enabled),
+        ("presentations", config.presentations.enabled),
+        ("search", true),
+        ("storage", stores),
+    ]
+    .map(|(area, wanted)| {
+        if wanted && left == 0 {
+            unasked.push(area);
+        }
+        let asks = wanted && left > 0;
+        left -= u32::from(asks);
+        asks
+    });
     let (pages, boards, decks, found, stored) = tokio::join!(
-        ask(true, "/pages", here.clone()),
-        ask(config.whiteboards.enabled, "/whiteboards", here.clone()),
-        ask(config.presentations.enabled, "/presentations", String::new()),
-        ask(true, "/search", search),
+        ask(pages, "/pages", here.clone()),
+        ask(boards, "/whiteboards", here.clone()),
+        ask(decks, "/presentations", String::new()),
+        ask(finds, "/search", search),
         ask(stores, "/storage", String::new()),
     );
     let mut answering = Vec::new();
@@ -135,6 +154,12 @@ async fn areas(config: &Config, client: &Client, workspace: &str, findings: &mut
             answering.join(", ")
         );
         findings.ok("areas", what);
+    }
+    if !unasked.is_empty() {
+        let limit = config.requests_per_minute;
+        let what =
+            format!("{} not asked: {limit} requests a minute are too few for that", unasked.join(", "));
+        findings.warn("areas", what, "raise requests_per_minute, if this token is nobody else's");
     }
 }
 

@@ -190,6 +190,28 @@ impl Schedule {
 }
 
 #[test]
+fn more_than_a_class_may_ever_have_is_put_off_and_never_granted() {
+    let now = Timestamp(BEGIN);
+    for limit in 0..=60 {
+        let mut pace = Pace::new(limit, Vec::new(), now);
+        let most = pace.most_asked();
+        assert!(most >= 1 && pace.allows(Class::Asked, most, false, now), "{limit}");
+        for taken in 0..2 {
+            for class in CLASSES {
+                for slots in [most + 1, 61, 1_000] {
+                    let at = pace.earliest(class, slots, false, now);
+                    assert!(
+                        at > now || (class == Class::Edit && slots <= limit.max(2)),
+                        "{limit} {class:?} {slots}"
+                    );
+                }
+            }
+            pace.sent(taken, Class::Asked, 0, now);
+        }
+    }
+}
+
+#[test]
 fn whatever_happens_the_service_never_counts_more_than_the_limit() {
     for seed in 0..u64::from(cases(3_000)) {
         let mut schedule = Schedule::new(seed, true, 2);

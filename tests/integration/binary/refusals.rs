@@ -182,11 +182,11 @@ const WRONG_CONFIGS: &[(&str, &str)] = &[
     ("H\n[notify]\ndesktop = \"yes\"", " line 4: desktop in [notify] must be true or false, not text"),
     (
         "H\n[limits]\nrequests_per_minute = 0",
-        " line 4: requests_per_minute in [limits] must be a whole number of requests from 1 to 100000",
+        " line 4: requests_per_minute in [limits] must be a whole number of requests from 2 to 100000",
     ),
     (
         "H\n[limits]\nrequests_per_minute = \"60\"",
-        " line 4: requests_per_minute in [limits] must be a whole number of requests from 1 to 100000, not text",
+        " line 4: requests_per_minute in [limits] must be a whole number of requests from 2 to 100000, not text",
     ),
     (
         "H\n[pages]\nsettle_ms = 5",

@@ -190,3 +190,16 @@ fn the_doctor_and_the_daemon_together_stay_within_the_limit() {
     assert_eq!(bench.world().log().answered(429), 0, "{}", bench.seen());
     assert!(bench.world().log().most_in_any_minute() <= 24);
 }
+
+#[test]
+fn a_small_limit_is_kept_and_what_was_not_asked_for_it_is_said() {
+    let bench = bench();
+    bench.write_config(4, "\n[whiteboards]\nenabled = true\n[storage]\nenabled = true\n");
+    drop(espejo::store::Store::open(&bench.state()).unwrap());
+    let (_, lines) = says(&bench);
+    let told =
+        |start: &str, words: &str| lines.iter().any(|line| line.starts_with(start) && line.contains(words));
+    assert!(told("ok areas: ", "pages, whiteboards can be read"), "{lines:#?}");
+    assert!(told("warn areas: ", "4 requests a minute are too few"), "{lines:#?}");
+    assert_eq!(bench.requests().len(), 3);
+}
