@@ -5,19 +5,22 @@ mod boards;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::DirBuilder;
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::permits::Purse;
+use super::permits::{self, Purse};
 use super::progress::Progress;
-use super::sync::Screen;
+use super::sync::{Screen, interrupted};
 use super::{output, pause, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Pass, PassState};
 use crate::engine::Engine;
+use crate::logging::escape;
 use crate::mirror::{Mirror, marker};
 use crate::model::{
     AttachmentId, DiskReply, Downloaded, Effect, Entry, EntryKind, Event, FileId, Link, MirrorPath, Outcome,
@@ -40,7 +43,33 @@ pub async fn run(
     pause::refuse(config)?;
     let token = token::find(variable, config.token_file.as_deref())?;
     let client = Client::new(&config.base_url, token)?;
+    let had_state = permits::has_state(config);
+    // Before there is anything to leave behind.
+    let interrupted = interrupted();
     let copy = Scratch::new()?;
+    let mut purse = Purse::default();
+    let ended = tokio::select! {
+        ended = pretend_all(config, &client, &copy, screen, &mut purse, out) => ended,
+        () = interrupted => Err(anyhow::anyhow!("interrupted; nothing was done")),
+    };
+    let made = purse.made_lately();
+    if !had_state && made > 0 {
+        // So that the first run counts them. Without the note, the service may refuse some of its requests.
+        if let Err(error) = permits::note(config, made) {
+            tracing::debug!(%error, "the requests of the dry run are not noted");
+        }
+    }
+    ended
+}
+
+async fn pretend_all(
+    config: &Config,
+    client: &Client,
+    copy: &Scratch,
+    screen: Screen<'_>,
+    purse: &mut Purse,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     if let Some(state) = ReadOnly::open(&config.state_dir)? {
         state.copy_to(&copy.0)?;
     }
@@ -64,7 +93,6 @@ pub async fn run(
     let mut engine = Engine::open(store, session::settings(config), daemon::fresh_seed(), clock())?;
     engine.handle(Event::Asked(Request::FullPass), clock())?;
     let mut progress = Progress::new(screen.bars, screen.terminal, screen.quiet);
-    let mut purse = Purse::default();
     let mut acts = 0_u64;
     let mut pass = Pass::new(config.pages.delete_grace_ms, clock());
     loop {
@@ -85,7 +113,7 @@ pub async fn run(
                 Effect::Storage(act) => {
                     if let Some(line) = stored.line_of(act) {
                         acts += 1;
-                        screen.bars.suspend(|| writeln!(out, "{line}"))?;
+                        screen.bars.suspend(|| writeln!(out, "{}", escape(&line)))?;
                     }
                     match stored.pretend(act, id.0) {
                         Some(outcome) => outcome,
@@ -100,7 +128,7 @@ pub async fn run(
                 act => {
                     if let Some(line) = line_of(act) {
                         acts += 1;
-                        screen.bars.suspend(|| writeln!(out, "{line}"))?;
+                        screen.bars.suspend(|| writeln!(out, "{}", escape(&line)))?;
                     }
                     pretend(act, id.0)
                 }
@@ -290,14 +318,15 @@ impl Stored {
     }
 }
 
-/// A folder for the copy of the state, removed at the end.
+/// A folder for the copy of the state, which nobody else may look into, removed at the end.
 struct Scratch(std::path::PathBuf);
 
 impl Scratch {
     fn new() -> Result<Self> {
         let name = daemon::fresh_tag(8);
         let path: &Path = &std::env::temp_dir().join(format!("espejo-dry-run-{name}"));
-        std::fs::create_dir(path).with_context(|| format!("no scratch folder at {}", path.display()))?;
+        let made = DirBuilder::new().mode(0o700).create(path);
+        made.with_context(|| format!("no scratch folder at {}", path.display()))?;
         Ok(Self(path.to_owned()))
     }
 }

@@ -28,11 +28,17 @@ pub async fn borrow(config: &Config, slots: u32) -> Result<Loan> {
     if run::is_running(&config.state_dir) {
         return control::borrow(&config.state_dir, slots).await;
     }
-    if !config.state_dir.join("espejo.sqlite3").exists() {
+    if !has_state(config) {
         // Nothing has been asked yet that could be counted, and whoever only looks makes no state.
         return Ok(Loan::Given);
     }
     borrow_here(config, slots)
+}
+
+/// Whether there is a state that requests are counted in.
+#[must_use]
+pub fn has_state(config: &Config) -> bool {
+    config.state_dir.join("espejo.sqlite3").exists()
 }
 
 /// Writes down requests that were made before there was a state, so that the first run counts them.
@@ -40,7 +46,8 @@ pub async fn borrow(config: &Config, slots: u32) -> Result<Loan> {
 /// # Errors
 /// One sentence, when the state cannot be made.
 pub fn note(config: &Config, slots: u32) -> Result<()> {
-    borrow_here(config, slots).map(drop)
+    let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
+    Ok(engine.note_lent(slots, clock())?)
 }
 
 fn borrow_here(config: &Config, slots: u32) -> Result<Loan> {
@@ -67,25 +74,28 @@ pub async fn wait_for(config: &Config, slots: u32, patience: Duration) -> Result
     }
 }
 
-/// So many requests are borrowed at once: enough that asking for them costs little, few enough that a person's edit finds
-/// room beside them.
-const AT_ONCE: u32 = 5;
-/// Borrowed requests are given back unused after half a minute; a few seconds are for the way.
-const GOOD_FOR_MS: i64 = 25_000;
-/// Whoever cannot have a request for so long has others before it all the time.
-const PATIENCE: Duration = Duration::from_secs(600);
 /// The most requests that can ever be borrowed at once.
 #[must_use]
 pub fn most(config: &Config) -> u32 {
     Pace::new(config.requests_per_minute, Vec::new(), daemon::wall_now()).most_asked()
 }
 
+/// So many requests are borrowed at once: enough that asking for them costs little, few enough that a person's edit finds
+/// room beside them.
+const AT_ONCE: u32 = 5;
+/// Borrowed requests are given back unused after half a minute; a few seconds are for the way.
+const GOOD_FOR_MS: i64 = 25_000;
+/// What the service counts in.
+const WINDOW_MS: i64 = 60_000;
+/// Whoever cannot have a request for so long has others before it all the time.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Requests that were borrowed and not made yet, for a command that makes many.
 #[derive(Debug, Default)]
 pub struct Purse {
     left: u32,
     until: Timestamp,
+    made: Vec<Timestamp>,
 }
 
 impl Purse {
@@ -106,6 +116,14 @@ impl Purse {
             (self.left, self.until) = (slots, clock().plus_ms(GOOD_FOR_MS));
         }
         self.left -= 1;
+        self.made.push(clock());
         Ok(())
+    }
+
+    /// How many requests were made in the last minute, as far as their answers may count in it.
+    #[must_use]
+    pub fn made_lately(&self) -> u32 {
+        let since = daemon::real_clock()().plus_ms(-WINDOW_MS - GOOD_FOR_MS);
+        u32::try_from(self.made.iter().filter(|at| **at > since).count()).unwrap_or(u32::MAX)
     }
 }

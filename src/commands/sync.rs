@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use indicatif::MultiProgress;
-use tokio::signal::unix::SignalKind;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::control::{Ask, Following};
 use super::progress::Progress;
@@ -106,16 +106,21 @@ async fn follow(config: &Config, mut following: Following, mut progress: Progres
     followed.map(|()| pass)
 }
 
-async fn interrupted() {
-    let signal = |kind| async move {
-        match tokio::signal::unix::signal(kind) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
+/// Ready when this process is told to end. From this call on, being told does not end it by itself.
+pub(super) fn interrupted() -> impl Future<Output = ()> {
+    let signals = [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
+    let heard = |signal: Option<Signal>| async move {
+        match signal {
+            Some(mut signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
         }
     };
-    tokio::select! {
-        () = signal(SignalKind::interrupt()) => {}
-        () = signal(SignalKind::terminate()) => {}
+    async move {
+        let [interrupt, terminate] = signals.map(heard);
+        tokio::select! {
+            () = interrupt => {}
+            () = terminate => {}
+        }
     }
 }
 

@@ -18,6 +18,16 @@ impl Engine {
         if at > self.now {
             return Ok(Some(at));
         }
+        self.note_lent(slots, now)?;
+        Ok(None)
+    }
+
+    /// Counts `slots` requests that are made elsewhere, or were made a moment ago, whether there is room for them or not.
+    ///
+    /// # Errors
+    /// [`StoreError`] when they cannot be recorded.
+    pub fn note_lent(&mut self, slots: u32, now: Timestamp) -> Result<(), StoreError> {
+        self.advance(now);
         let back = self.now.plus_ms(LENT_MS);
         for _ in 0..slots {
             self.last_effect += 1;
@@ -26,7 +36,6 @@ impl Engine {
             self.store.note_request(self.last_effect, self.now)?;
             self.store.note_answer(self.last_effect, back, self.now.plus_ms(-2 * WINDOW_MS))?;
         }
-        self.commit()?;
-        Ok(None)
+        self.commit()
     }
 }

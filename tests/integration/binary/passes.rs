@@ -79,6 +79,35 @@ fn a_sync_beside_a_daemon_tells_what_needs_the_user() {
 }
 
 #[test]
+fn a_sync_trashes_what_was_deleted_and_waits_its_grace_time() {
+    let bench = bench("delete_grace_seconds = 2");
+    bench.sync();
+    let ids = ["Page 1", "Page 2"].map(|title| bench.id(title));
+    bench.forget_requests();
+    for n in 1..3 {
+        fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap();
+    }
+    let told = bench.sync();
+    assert_eq!(told.out, "10 pages in step: 2 changes sent, 0 received\n");
+    assert!(ids.iter().all(|id| bench.is_trashed(id)), "{}", bench.seen());
+    assert_eq!(bench.disagreement(), None);
+    bench.rests();
+    // What comes back within the grace time was not deleted, also where no daemon runs.
+    let text = bench.text("Page 3.md");
+    fs::remove_file(bench.page("Page 3.md")).unwrap();
+    bench.forget_requests();
+    let told = std::thread::scope(|scope| {
+        let told = scope.spawn(|| bench.tell(&["sync"]));
+        bench.until("it is noticed", || bench.list().iter().any(|row| row["state"] == "deleted"));
+        save(&bench.page("Page 3.md"), &text);
+        told.join().unwrap()
+    });
+    assert_eq!(told.code, 0, "{told:?}");
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    bench.rests();
+}
+
+#[test]
 fn a_dry_run_counts_in_the_limit_of_everybody() {
     let bench = bench("");
     let counted = || bench.status()["requests_last_minute"].as_u64().unwrap();
@@ -95,6 +124,57 @@ fn a_dry_run_counts_in_the_limit_of_everybody() {
             bench.rest(daemon);
         }
     }
+}
+
+#[test]
+fn a_first_dry_run_is_counted_for_the_first_run() {
+    let bench = bench("");
+    let told = bench.tell(&["sync", "--dry-run"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(told.out.ends_with("12 acts; nothing was done\n"), "{told:?}");
+    let asked = bench.requests().len() as u64;
+    assert!(asked >= 14, "{asked}");
+    assert_eq!(bench.status()["requests_last_minute"], asked);
+    assert!(!bench.root().exists());
+}
+
+#[test]
+fn a_dry_run_leaves_nothing_behind_and_shows_nobody_the_state() {
+    let bench = bench("");
+    bench.sync();
+    let folder = bench.outside("tmp");
+    fs::create_dir(&folder).unwrap();
+    let inside = || fs::read_dir(&folder).unwrap().flatten().collect::<Vec<_>>();
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+        bench.world().fail_next(Matcher::Any, Fault::Delay(3_000));
+        bench.forget_requests();
+        let mut command = bench.espejo(&["sync", "--dry-run"]);
+        let mut child = command.env("TMPDIR", &folder).stderr(std::process::Stdio::null()).spawn().unwrap();
+        bench.until("it asks", || !bench.requests().is_empty());
+        let made = inside();
+        assert_eq!(made.len(), 1);
+        assert_eq!(made[0].metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+        assert!(inside().is_empty());
+    }
+}
+
+#[test]
+fn no_title_turns_the_terminal_around() {
+    let bench = bench("");
+    bench.sync();
+    save(&bench.page("New \u{202e}.md"), "words\n");
+    let told = bench.tell(&["sync", "--dry-run"]);
+    assert!(told.out.contains("up    create page New ") && !told.out.contains('\u{202e}'), "{told:?}");
+    bench.sync();
+    fs::rename(bench.page("New \u{202e}.md"), bench.page("Newer.md")).unwrap();
+    bench.sync();
+    let told = bench.tell(&["undo", "--dry-run"]);
+    assert!(
+        told.out.contains("its page was renamed from New ") && !told.out.contains('\u{202e}'),
+        "{told:?}"
+    );
 }
 
 #[test]
