@@ -52,7 +52,7 @@ async fn version(
     if let (Put::Text { text, .. }, Some(present)) = (&put, &present)
         && *text == present.text
     {
-        writeln!(out, "{here} is as it was already")?;
+        writeln!(out, "{} is as it was already", escape(here.as_str()))?;
         return Ok(Exit::Done);
     }
     let is_new = node.is_none() && present.is_none();
@@ -145,7 +145,7 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
     }
     if back == 0 && left == 0 {
         writeln!(out, "everything is back already")?;
-    } else if !running {
+    } else if back > 0 && !running {
         writeln!(out, "  the next espejo sync or espejo run takes note of it")?;
     }
     Ok(if left > 0 { Exit::NeedsUser } else { Exit::Done })

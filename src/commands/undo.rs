@@ -9,6 +9,7 @@ use super::{output, put, restore};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
+use crate::logging::escape;
 use crate::markdown::{self, front_matter};
 use crate::model::{MirrorPath, Put};
 use crate::plan::merge;
@@ -24,7 +25,7 @@ pub async fn run(config: &Config, dry_run: bool, out: &mut dyn Write) -> Result<
         bail!("espejo has done nothing yet that could be undone")
     };
     let ago = output::ago(daemon::wall_now().since_ms(act.at));
-    let what = words(&act);
+    let what = escape(&words(&act));
     let undoing = undoing(&past, &act)?;
     let name = output::paint(output::NAME, act.path.as_str());
     if dry_run {
