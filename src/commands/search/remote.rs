@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 
 use super::{Asked, Results, Shown};
-use crate::commands::{control, list, output, session};
+use crate::commands::{control, list, output, pause, session};
 use crate::config::Config;
 use crate::daemon::{self, Clock};
 use crate::engine::Engine;
@@ -33,6 +33,7 @@ pub(super) async fn search(
     variable: &dyn Fn(&str) -> Option<OsString>,
     aside: &mut dyn Write,
 ) -> Result<Results> {
+    pause::refuse(config)?;
     let Some(mut state) = ReadOnly::open(&config.state_dir)? else {
         bail!("there is no mirror yet: run espejo sync or espejo run first");
     };
