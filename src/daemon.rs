@@ -234,6 +234,8 @@ impl Daemon {
                 }
                 _ = check.tick() => {
                     woken = Instant::now();
+                    // Summer time begins and ends while a daemon runs.
+                    self.engine.set_utc_offset(utc_offset_seconds());
                     if let Some(event) = watcher.check() {
                         self.engine.handle(event, (self.clock)())?;
                     }
@@ -446,6 +448,13 @@ pub fn real_clock() -> Clock {
 pub fn wall_now() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// What this place's time is ahead of UTC at this moment.
+#[must_use]
+pub fn utc_offset_seconds() -> i32 {
+    let now = jiff::Timestamp::from_millisecond(wall_now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    jiff::tz::TimeZone::system().to_offset(now).seconds()
 }
 
 /// Which start of the machine this is, and what `clock` says of that moment; `None` where the system does not tell.

@@ -191,9 +191,7 @@ fn fresh_id() -> String {
 /// The engine's settings from the config, with what only this machine knows.
 #[must_use]
 pub fn settings(config: &Config) -> Settings {
-    let now = jiff::Timestamp::from_millisecond(daemon::wall_now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    let offset = jiff::tz::TimeZone::system().to_offset(now);
-    Settings { utc_offset_seconds: offset.seconds(), ..config.settings() }
+    Settings { utc_offset_seconds: daemon::utc_offset_seconds(), ..config.settings() }
 }
 
 #[cfg(test)]

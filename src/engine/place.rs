@@ -311,6 +311,13 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// What the place's time is ahead of UTC from now on, for the names of conflict copies.
+    pub fn set_utc_offset(&mut self, seconds: i32) {
+        self.settings.utc_offset_seconds = seconds;
+    }
+}
+
 fn page_path(folder: &MirrorPath, stem: &str) -> Option<MirrorPath> {
     folder.join(&format!("{stem}.md")).ok()
 }
