@@ -237,3 +237,17 @@ fn a_state_is_not_given_another_root() {
     assert_eq!(sync().code, 3);
     assert!(new.join("Equipo/Pages/One.md").exists() && !old.exists());
 }
+
+#[test]
+fn a_config_is_written_although_nobody_reads_what_is_said() {
+    let bench = bench();
+    let url = bench.base_url();
+    let token = bench.outside("bench-token");
+    let words = ["--base-url", &url, "--token-file", token.to_str().unwrap(), "--yes"];
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = bare(bench.home()).arg("init").args(words).stdin(Stdio::null()).stdout(writer).status();
+    assert_eq!(ended.unwrap().code(), Some(0));
+    let config = fs::read_to_string(bench.home().join(".config/espejo/config.toml")).unwrap();
+    assert!(config.contains(&url), "{config}");
+}
