@@ -340,3 +340,21 @@ pub(super) fn wall_time(at: Timestamp, offset_seconds: i32) -> naming::WallTime 
         second: civil.second().unsigned_abs(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Settings;
+    use crate::store::Store;
+
+    #[test]
+    fn conflict_copies_are_named_by_the_clock_on_the_wall() {
+        let store = Store::in_memory().unwrap();
+        let mut engine = Engine::open(store, Settings::default(), [7; 32], Timestamp(0)).unwrap();
+        let beside = MirrorPath::new("Equipo/Pages/Plan.md").unwrap();
+        let name = |engine: &Engine| engine.conflict_path(&beside).unwrap().name().to_owned();
+        assert_eq!(name(&engine), "Plan.conflict-19700101-000000.md");
+        engine.set_utc_offset(7_200);
+        assert_eq!(name(&engine), "Plan.conflict-19700101-020000.md");
+    }
+}
