@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, Result, bail};
 
 use super::files::{self, Readers};
-use super::run;
+use super::{control, run};
 use crate::cli::{Exit, ServiceCommand};
 use crate::config::Config;
 use crate::service::token;
@@ -53,6 +53,9 @@ pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn 
     )?;
     reload()?;
     if run::is_running(&config.state_dir) && !is("is-active") {
+        if !control::answers(&config.state_dir) {
+            bail!("a sync or another command of espejo is under way: run this again when it has ended");
+        }
         bail!(
             "espejo runs already without the service: end that one (Ctrl-C where it runs), then run this again"
         );
