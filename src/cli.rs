@@ -242,7 +242,8 @@ pub enum Command {
     /// Put a version of a page back into its file; without --at, put back deleted files that are not deleted at the service
     ///
     /// The text goes into the file, what the file held is kept in the history, and it then travels like any edit. A page
-    /// that went to the trash comes back as a new page.
+    /// that went to the trash comes back as a new page. A file that is no UTF-8 text is replaced only where it is named, and
+    /// kept in .espejo/trash.
     #[command(
         after_help = "Examples:\n  espejo restore ~/Workspace/Acme/Pages/Roadmap.md --at 14:30\n  espejo restore ~/Workspace/Acme/Pages/Old"
     )]
@@ -269,6 +270,7 @@ pub enum Command {
     /// Whole words by their Spanish stems (reuniones finds reunión), accents as you type them; "two words" in a row, OR
     /// between words, -word to leave out. Titles come first, then texts. Put the query in single quotes, as in 'plan
     /// -obra', or after --. What espejo has not sent yet is found as well. Nothing found is no failure: the exit code is 0.
+    /// In a pause, --remote is refused.
     #[command(
         after_help = "Examples:\n  espejo search roadmap\n  espejo search '\"plan de obra\" OR presupuesto' --kind page --limit 5\n  espejo search --json -- -borrador reunión\n  espejo search --remote roadmap"
     )]
