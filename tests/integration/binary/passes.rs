@@ -146,7 +146,7 @@ fn a_dry_run_leaves_nothing_behind_and_shows_nobody_the_state() {
     fs::create_dir(&folder).unwrap();
     let inside = || fs::read_dir(&folder).unwrap().flatten().collect::<Vec<_>>();
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
-        bench.world().fail_next(Matcher::Any, Fault::Delay(3_000));
+        bench.world().fail_next(Matcher::Any, Fault::Delay(30_000));
         bench.forget_requests();
         let mut command = bench.espejo(&["sync", "--dry-run"]);
         let mut child = command.env("TMPDIR", &folder).stderr(std::process::Stdio::null()).spawn().unwrap();
