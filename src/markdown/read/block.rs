@@ -336,15 +336,15 @@ impl<'t> Reader<'t, '_> {
         });
         let mut node = Node::new(Kind::Table(natural), self.trimmed(range.clone()));
         self.seen = node.at.end;
-        let whole = Some(self.source(&range));
+        let whole = self.source(&range);
         if surplus {
             // A row with more cells than the table has columns: no block holds the words in them.
             node.kind = Kind::Paragraph;
-            node.inline = Inline::plain(&whole.unwrap_or_default());
+            node.inline = Inline::plain(&whole);
             return self.add(node);
         }
         let table = links.then_some(literal);
-        node.literal = Some(Box::new(Literal { whole, table, ..Literal::default() }));
+        node.literal = Some(Box::new(Literal { whole: Some(whole), table, ..Literal::default() }));
         self.add(node);
     }
 
