@@ -235,7 +235,7 @@ const NAMES_ROOM: usize = 32 << 10;
 /// What may be used of a file system; tests switch it off to walk the weaker ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Abilities {
-    /// Renames between `.espejo/tmp` and the target.
+    /// Renames between `.espejo` and the target.
     pub(super) one_disk: bool,
     /// `RENAME_EXCHANGE`.
     pub(super) exchange: bool,

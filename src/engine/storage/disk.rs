@@ -88,7 +88,9 @@ impl Storage {
             Some(at) if *at == wanted => {
                 // A folder that somebody removed comes back with what is in it; where both ways are wanted, what is in it goes.
                 let gone = !self.sight.folders.contains(at) && !self.made.contains(at);
-                if gone && self.mode == StorageMode::Backup { make() } else { None }
+                // What is on a disk that is not mounted would only be covered by it.
+                let away = || self.sight.away.keys().any(|path| path.is_within(at));
+                if gone && self.mode == StorageMode::Backup && !away() { make() } else { None }
             }
             Some(at) if self.sight.folders.contains(at) || self.made.contains(at) => {
                 let task = Task::RenameFolder { folder: id.clone(), from: at.clone(), to: wanted.clone() };

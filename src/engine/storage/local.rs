@@ -26,6 +26,13 @@ pub(super) struct Sight {
     pub(super) folders: BTreeSet<MirrorPath>,
     /// What could not be looked at.
     unreadable: Vec<MirrorPath>,
+    /// Files of another disk than the folder that they would lie in, and that folder.
+    pub(super) away: BTreeMap<MirrorPath, MirrorPath>,
+    /// Folders of another disk than the root's.
+    devices: BTreeMap<MirrorPath, u64>,
+    root_device: u64,
+    /// All that is missing was approved before anybody knew what is.
+    pub(super) approved_unseen: bool,
     /// When it was asked for; 0 before the first.
     pub(super) at: Timestamp,
 }
@@ -40,6 +47,8 @@ pub(super) enum Local {
     Same,
     /// Nothing, since then.
     Missing(Timestamp),
+    /// Nothing, and it was on another disk than what is left of its place: that one is not mounted.
+    Away,
     /// Another stamp and the same size: it is to be hashed.
     Suspect(Stamp),
     /// Other bytes.
@@ -51,6 +60,21 @@ pub(super) enum Local {
 impl Local {
     pub(super) fn is_missing(self) -> bool {
         matches!(self, Self::Missing(_))
+    }
+}
+
+impl Sight {
+    /// The nearest folder above a path that is there, and its disk.
+    fn above(&self, path: &MirrorPath) -> (MirrorPath, u64) {
+        let mut above = path.parent();
+        while let Some(folder) = above {
+            if self.folders.contains(&folder) {
+                let device = self.devices.get(&folder).copied().unwrap_or(self.root_device);
+                return (folder, device);
+            }
+            above = folder.parent();
+        }
+        (MirrorPath::root(), self.root_device)
     }
 }
 
@@ -69,7 +93,8 @@ impl Storage {
             return Ok(());
         }
         let root = storage_root();
-        let mut sight = Sight { at: looked_at, ..Sight::default() };
+        let root_device = scan.root_identity.0;
+        let mut sight = Sight { at: looked_at, root_device, ..Sight::default() };
         let mut odd = BTreeSet::new();
         for entry in scan.entries.iter().filter(|entry| entry.path.is_within(&root)) {
             match entry.kind {
@@ -78,6 +103,9 @@ impl Storage {
                 }
                 EntryKind::Folder => {
                     sight.folders.insert(entry.path.clone());
+                    if entry.stamp.device != root_device {
+                        sight.devices.insert(entry.path.clone(), entry.stamp.device);
+                    }
                 }
                 EntryKind::Other => {
                     odd.insert(entry.path.clone());
@@ -85,7 +113,7 @@ impl Storage {
             }
         }
         sight.unreadable = scan.unreadable.iter().map(|item| item.path.clone()).collect();
-        self.sight = sight;
+        let approved_unseen = std::mem::replace(&mut self.sight, sight).approved_unseen;
         self.made.clear();
         self.guards_are_old = true;
         self.root_made &= self.sight.folders.contains(&root);
@@ -94,13 +122,23 @@ impl Storage {
             self.sight.files.contains_key(path) || self.sight.folders.contains(path) || odd.contains(path)
         });
         let mut changed: Vec<(FileId, Local)> = Vec::new();
+        let (renumbered, mut away) = (self.renumbered(), BTreeMap::new());
         for node in self.files.values().filter(|node| node.base.is_some()) {
             let before = self.local_of(&node.remote.id);
-            let now = self.local_now(node, before, &odd, desk.now);
+            let mut now = self.local_now(node, before, &odd, desk.now);
+            if let (Local::Missing(_), false, Some(base)) = (now, before.is_missing(), &node.base) {
+                let (folder, device) = self.sight.above(&base.path);
+                let known = base.stamp.device;
+                if device != known && !renumbered.contains(&known) && (!node.approved || approved_unseen) {
+                    now = Local::Away;
+                    away.insert(base.path.clone(), folder);
+                }
+            }
             if now != before || now == Local::Same && is_approved_in_vain(node) {
                 changed.push((node.remote.id.clone(), now));
             }
         }
+        self.sight.away = away;
         let missing = |moment: &Moment| moment.local.is_missing();
         self.active
             .extend(self.moments.iter().filter(|(_, moment)| missing(moment)).map(|(id, _)| id.clone()));
@@ -120,9 +158,23 @@ impl Storage {
             }
             if now == Local::Same {
                 self.edit_file(desk, &id, |node| node.approved &= !is_approved_in_vain(node))?;
+            } else if now == Local::Away {
+                self.edit_file(desk, &id, |node| node.approved = false)?;
             }
         }
         self.take_in_strays(desk)
+    }
+
+    /// The former numbers of disks that have another one now, as after a start of the machine: what was there is there, and looks
+    /// as it did but for that.
+    fn renumbered(&self) -> BTreeSet<u64> {
+        let was = self.files.values().filter_map(|node| {
+            let (base, now) = (node.base.as_ref()?, self.sight.files.get(&node.base.as_ref()?.path)?);
+            let looks = |stamp: &Stamp| (stamp.inode, stamp.size, stamp.modified_ns, stamp.born_ns);
+            let same = looks(now) == looks(&base.stamp);
+            (same && now.device != base.stamp.device).then_some(base.stamp.device)
+        });
+        was.collect()
     }
 
     /// Notes where files that left their places have gone, by the objects that they are: who saves one there later makes
@@ -210,7 +262,7 @@ impl Storage {
         let from =
             |at: Timestamp, here| if at <= desk.now { (here, None) } else { (Here::Unclear, Some(at)) };
         match moment.local {
-            Local::Unknown | Local::Odd | Local::Suspect(_) => (Here::Unclear, None),
+            Local::Unknown | Local::Odd | Local::Away | Local::Suspect(_) => (Here::Unclear, None),
             Local::Same if moment.damaged => (Here::Damaged, None),
             Local::Same => (Here::Same, None),
             Local::Missing(since) => {

@@ -425,7 +425,13 @@ impl Storage {
             .filter(|node| node.base.as_ref().is_some_and(|base| named(&base.path)))
             // Without a scan nobody knows what is missing here: the first one tells what is not.
             .filter(|node| {
-                self.is_leaving(node) || self.sight.at.0 == 0 || self.is_missing_here(&node.remote.id)
+                // That a disk is not mounted is no wish to lose what is on it, unless that is said of its folder.
+                let away =
+                    || self.moments.get(&node.remote.id).is_some_and(|m| m.local == local::Local::Away);
+                self.is_leaving(node)
+                    || self.sight.at.0 == 0
+                    || self.is_missing_here(&node.remote.id)
+                    || !paths.is_empty() && away()
             })
             .map(|node| node.remote.id.clone())
             .collect();
@@ -438,6 +444,7 @@ impl Storage {
                 }
             })?;
         }
+        self.sight.approved_unseen |= self.sight.at.0 == 0 && paths.is_empty();
         let folders: Vec<FolderId> = self
             .folders
             .values()

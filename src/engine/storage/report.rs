@@ -56,7 +56,7 @@ impl Storage {
             }
             if let Some(base) = &node.base {
                 let current = base.attachment == node.remote.attachment && base.size == node.remote.size;
-                let is_here = !moment.is_some_and(|moment| moment.local.is_missing());
+                let is_here = !moment.is_some_and(|m| m.local.is_missing() || m.local == Local::Away);
                 summary.held += usize::from(self.is_leaving(node) || !is_here);
                 if current && node.seen == Seen::Listed && is_here {
                     summary.files += 1;
@@ -248,6 +248,7 @@ impl Storage {
                 self.need_of(node, moment, tell);
             }
         }
+        self.needs_of_disks(tell);
         let renamed = self.refused_under_a_new_name();
         for (path, candidate) in &self.candidates {
             let refused = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay);
@@ -266,6 +267,21 @@ impl Storage {
                 path.as_str(),
                 "your version of a stored file, kept beside the service's one and not sent",
                 "take over what you need, then remove it (it may be sent under a name of its own where mode = \"two-way\")",
+            );
+        }
+    }
+
+    fn needs_of_disks(&self, tell: &mut dyn FnMut(&str, &str, &str)) {
+        let mut folders: BTreeMap<&MirrorPath, usize> = BTreeMap::new();
+        for folder in self.sight.away.values() {
+            *folders.entry(folder).or_default() += 1;
+        }
+        for (folder, count) in folders {
+            let (files, their) = if count == 1 { ("stored file", "its") } else { ("stored files", "their") };
+            tell(
+                folder.as_str(),
+                &format!("{count} {files} that belong here cannot be seen: {their} disk is not mounted"),
+                "mount it; if they are gone for good, name this folder to espejo approve",
             );
         }
     }

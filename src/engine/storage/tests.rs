@@ -61,6 +61,8 @@ struct Play {
     ids: Ids,
     tick: u64,
     now: Timestamp,
+    /// The disk of the storage folder.
+    device: u64,
 }
 
 impl Play {
@@ -70,7 +72,8 @@ impl Play {
         let mut store = Store::in_memory().unwrap();
         let storage = Storage::open(&mut store, &settings, NOW).unwrap();
         let ids = Ids::new([7; 32]);
-        let mut play = Self { storage, store, settings, happened: Vec::new(), ids, tick: 1, now: NOW };
+        let mut play =
+            Self { storage, store, settings, happened: Vec::new(), ids, tick: 1, now: NOW, device: 1 };
         for (id, stamp) in [("a", stamp), ("b", AS_AGREED)] {
             let remote = shown(id, "one");
             let base = StoredFile {
@@ -117,9 +120,10 @@ impl Play {
 
     fn scan(&mut self, files: &[(&str, Stamp)]) {
         let entry = |at: &str, kind, stamp| Entry { path: path(at), kind, stamp };
-        let mut entries = vec![entry("Storage", EntryKind::Folder, Stamp::default())];
+        let folder = Stamp { device: self.device, ..Stamp::default() };
+        let mut entries = vec![entry("Storage", EntryKind::Folder, folder)];
         entries.extend(files.iter().map(|(at, stamp)| entry(at, EntryKind::File, *stamp)));
-        let scan = Scan { root: RootState::Ready, entries, ..Scan::default() };
+        let scan = Scan { root: RootState::Ready, entries, root_identity: (9, 9), ..Scan::default() };
         self.with(|storage, desk| storage.take_scan(desk, &scan, desk.now)).unwrap();
     }
 
@@ -208,6 +212,64 @@ fn only_a_scan_after_the_grace_time_says_that_a_file_is_gone() {
     play.is_settled();
     assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere));
     assert_eq!(play.storage.next_grace_end(grace), None);
+}
+
+#[test]
+fn a_disk_that_is_not_mounted_is_no_deletion() {
+    let (b, elsewhere) = (("Storage/b.txt", AS_AGREED), Stamp { device: 2, ..AS_AGREED });
+    let told = |play: &Play| {
+        let mut told = Vec::new();
+        play.storage.needs(play.now, &mut |path, reason, _| told.push(format!("{path}: {reason}")));
+        told.retain(|line| line.contains("disk"));
+        told
+    };
+    let after_grace = |play: &mut Play, files: &[(&str, Stamp)]| {
+        for _ in 0..2 {
+            play.scan(files);
+            play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+        }
+        play.scan(files);
+        // What is let go of is fetched only then.
+        for _ in 0..2 {
+            play.is_settled();
+        }
+    };
+    let begun = |mode| {
+        let mut play = Play::new(mode, AS_AGREED);
+        let list = play.ask(Task::Walk(None));
+        play.end(list, listing(&[shown("a", "one"), shown("b", "one")]));
+        play
+    };
+    for (mode, goes) in
+        [(StorageMode::Backup, decide::Decision::Fetch), (StorageMode::TwoWay, decide::Decision::TrashThere)]
+    {
+        let mut play = begun(mode);
+        // What is left of its place is a folder of another disk, empty.
+        play.device = 3;
+        after_grace(&mut play, &[]);
+        assert_eq!((play.wants("a"), play.wants("b")), (None, None), "{mode:?}");
+        let reason = "2 stored files that belong here cannot be seen: their disk is not mounted";
+        assert_eq!(told(&play), [format!("Storage: {reason}")]);
+        // An approval of whatever is held is none of this.
+        play.with(|storage, desk| storage.approve(desk, &[])).unwrap();
+        after_grace(&mut play, &[]);
+        assert_eq!((play.wants("a"), play.wants("b")), (None, None), "{mode:?}");
+        // Mounted again.
+        play.device = 1;
+        after_grace(&mut play, &[("Storage/a.txt", AS_AGREED), b]);
+        assert_eq!((play.wants("a"), told(&play)), (None, Vec::new()), "{mode:?}");
+        // And away once more, for good.
+        play.device = 3;
+        after_grace(&mut play, &[b]);
+        play.with(|storage, desk| storage.approve(desk, &[path("Storage")])).unwrap();
+        after_grace(&mut play, &[b]);
+        assert_eq!((play.wants("a"), play.wants("b")), (Some(goes), None), "{mode:?}");
+        // A disk that has another number since is the same disk: what is missing on it was deleted.
+        let mut play = begun(mode);
+        play.device = 2;
+        after_grace(&mut play, &[("Storage/b.txt", elsewhere)]);
+        assert_eq!((play.wants("a"), told(&play)), (Some(goes), Vec::new()), "{mode:?}");
+    }
 }
 
 #[test]
