@@ -7,11 +7,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use espejo::emulator::World;
 use rustix::process::Signal;
 use serde_json::json;
 
 use super::bench::{Bench, append, paragraph, save, words};
 use super::boards;
+use super::storage;
 
 fn bench() -> Bench {
     Bench::new(|world, space| {
@@ -165,6 +167,45 @@ fn a_canvas_waits_for_room_and_says_so() {
         std::fs::read_to_string(&path).unwrap().contains("at length") && bench.attention().is_empty()
     });
     drop(daemon);
+}
+
+#[test]
+fn a_disk_within_the_storage_folder_is_mirrored_like_the_rest_and_away_it_is_waited_for() {
+    let ids = std::cell::RefCell::new(Vec::new());
+    let bench = Bench::with(storage::BACKUP, |world, _| {
+        let big = world.app_make_folder(None, "Big");
+        let put = |world: &mut World, name| world.app_put_file(Some(&big), name, storage::bytes("one"));
+        ids.borrow_mut().extend(["a.txt", "b.txt", "c.txt"].map(|name| put(world, name)));
+    });
+    let place = storage::stored(&bench, "Big");
+    let Some(disk) = SmallDisk::at(&place, 1) else { return };
+    bench.sync();
+    assert_eq!(storage::text(&bench, "Big/a.txt"), "one");
+    // What is replaced and what leaves goes to the trash, on another disk.
+    chmod(&storage::stored(&bench, "Big/a.txt"), 0o600);
+    let (a, b) = (ids.borrow()[0].clone(), ids.borrow()[1].clone());
+    bench.world().app_replace_file(&a, storage::bytes("another"));
+    bench.world().app_change_file(&b, |file| file.trashed = true);
+    bench.sync();
+    assert_eq!(storage::text(&bench, "Big/a.txt"), "another");
+    let mode = fs::metadata(storage::stored(&bench, "Big/a.txt")).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+    bench.until("it left", || {
+        bench.sync();
+        !storage::stored(&bench, "Big/b.txt").exists()
+    });
+    let trash: Vec<String> = storage::trash(&bench).into_keys().collect();
+    assert_eq!(trash, ["Storage/Big/a.txt", "Storage/Big/b.txt"]);
+    let there: Vec<String> = storage::files(&place).into_keys().collect();
+    assert_eq!(there, ["a.txt", "c.txt"]);
+    // Not mounted, it is told of, and nothing is fetched to what is left of its place.
+    drop(disk);
+    bench.forget_requests();
+    for _ in 0..2 {
+        bench.tell(&["sync"]);
+    }
+    assert!(bench.attention().contains("2 stored files that belong here cannot be seen"), "{}", bench.seen());
+    assert_eq!((storage::links(&bench), storage::files(&place).len()), (0, 0), "{}", bench.seen());
 }
 
 #[test]
