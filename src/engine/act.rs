@@ -123,10 +123,18 @@ impl Engine {
                 Decision::Rest | Decision::Wait => {
                     if decision == Decision::Rest {
                         self.held.remove(page);
+                        self.end_approval(&node)?;
                     }
                     self.active.remove(page);
                     if node.missing_since.is_some() && node.base.is_some() {
-                        self.settling.insert(page.clone());
+                        if self.is_away(&node.workspace) && self.grace_is_over(&node) {
+                            // Whoever removes what is left of a workspace that is away, or not chosen any more, deletes nothing
+                            // in it: it comes back with its workspace.
+                            self.bring_back(page)?;
+                            self.active.remove(page);
+                        } else {
+                            self.settling.insert(page.clone());
+                        }
                     }
                     return Ok(None);
                 }

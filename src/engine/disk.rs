@@ -540,6 +540,11 @@ impl Engine {
             let hidden = hidden || file.is_some_and(|file| file.hash == Some(conflict.text));
             if !is_there(&conflict.path) && !hidden {
                 self.store.delete_conflict(&conflict.path)?;
+                // Who saves the same text again, over other words, has it kept again.
+                for moment in self.moments.values_mut().filter(|moment| moment.copied == Some(conflict.text))
+                {
+                    moment.copied = None;
+                }
                 self.say(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
             }
         }

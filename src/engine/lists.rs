@@ -22,7 +22,7 @@ const POSITIONS_AT_ONCE: usize = 300;
 /// When lists are due and when they were last taken in.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    workspaces_due: Timestamp,
+    pub(super) workspaces_due: Timestamp,
     workspaces_looked: u64,
     /// Workspaces in the service's order.
     pub(super) order: Vec<WorkspaceId>,

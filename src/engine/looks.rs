@@ -152,7 +152,8 @@ impl Engine {
         {
             let moment = self.moment(&node.id);
             moment.failures = 0;
-            moment.retry_at = Timestamp::default();
+            // A look that succeeds says nothing of writes that fail.
+            moment.retry_at = moment.write_at;
         }
         self.board_saw_page(&node.id, seen.nevera)?;
         let body = Body { hash: seen.json.hash(), blocks: seen.content };

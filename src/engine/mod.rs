@@ -182,6 +182,10 @@ struct Moment {
     /// Failures in a row, and until when it waits.
     failures: u32,
     retry_at: Timestamp,
+    /// How many writes in a row nobody knows the outcome of, or are known not to have been carried out, and until when no
+    /// other one is sent.
+    lost: u32,
+    write_at: Timestamp,
     /// A slot is reserved for its PATCH.
     reserved: bool,
     /// The file content whose conflict copy has been made.

@@ -7,7 +7,7 @@ use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, LastPush, LocalFile, Node, PageId, Parked, Sent,
-    ServiceError, ServiceReply, planted, semantically_equal,
+    ServiceError, ServiceReply, Timestamp, planted, semantically_equal,
 };
 use crate::plan::apart::Apart;
 use crate::plan::{evidence, merge};
@@ -15,6 +15,12 @@ use crate::store::{StoreError, blocks_of};
 
 /// Why a page is parked that can be seen and not be edited.
 pub(super) const NOT_EDITABLE: &str = "the service does not let you edit it";
+/// How [`ServiceError::Rejected`] begins.
+pub(super) const REJECTED: &str = "the service rejects it";
+/// After a refusal the list of workspaces is asked for this much later, at the latest.
+const REFUSED_LIST_MS: i64 = 10_000;
+/// So many writes of a page fail in a row before a person is told.
+const LOST_BEFORE_TOLD: u32 = 3;
 /// A look older than this is too old to write on.
 const FRESH_MS: i64 = 5_000;
 
@@ -276,6 +282,7 @@ impl Engine {
                 })?;
                 self.watch_pushed(page);
                 self.moment(page).failures = 0;
+                self.is_taken(page);
                 self.held.remove(page);
                 self.sent_is_in(page, &sent)
             }
@@ -297,8 +304,32 @@ impl Engine {
     /// The outcome is unknown: the next look tells.
     fn lose_sent(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
         tracing::debug!(page = %page, why, "the outcome of a write is unknown");
+        self.note_lost(page);
         self.wake(page);
         Ok(())
+    }
+
+    /// A write failed of which nobody knows what became. The first one is repeated as soon as a look tells; those that fail
+    /// each time are spaced, though looks succeed in between.
+    pub(super) fn note_lost(&mut self, page: &PageId) {
+        let moment = self.moment(page);
+        moment.lost += 1;
+        let lost = moment.lost;
+        if lost > 1 {
+            let wait = self.backoff(lost);
+            let until = self.now.plus_ms(wait);
+            self.moment(page).write_at = until;
+            self.put_off(page, until);
+        }
+        if lost > LOST_BEFORE_TOLD {
+            self.hold(page, Some("the service fails each time it is sent; it is tried again".to_owned()));
+        }
+    }
+
+    /// A write was carried out.
+    fn is_taken(&mut self, page: &PageId) {
+        let moment = self.moment(page);
+        (moment.lost, moment.write_at) = (0, Timestamp::default());
     }
 
     fn update_refused(&mut self, page: &PageId, error: &ServiceError) -> Result<(), StoreError> {
@@ -317,7 +348,12 @@ impl Engine {
                 Ok(())
             }
             ServiceError::Forbidden(why) => self.forbid_writes_of(page, why),
-            ServiceError::Rejected { .. } => self.park(page, error.to_string()),
+            ServiceError::Rejected { .. } => {
+                // Perhaps the workspace is frozen, or the role another one: its list tells, and when that is over.
+                let soon = self.now.plus_ms(REFUSED_LIST_MS);
+                self.lists.workspaces_due = self.lists.workspaces_due.min(soon);
+                self.park(page, error.to_string())
+            }
             _ => Ok(()),
         }
     }
@@ -370,6 +406,7 @@ impl Engine {
         if !is_in {
             return Ok(());
         }
+        self.is_taken(&node.id);
         self.sent_was(node, &sent)?;
         if let Some(base) = &mut node.base {
             // A later reading of the file is told apart against the ids that were sent.

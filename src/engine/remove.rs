@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::flight::Purpose;
 use super::pace::Class;
 use super::tally::{Share, is_gone_here};
+use super::unsendable::may_be_meant;
 use super::{Engine, Way};
 use crate::model::{
     Effect, MirrorPath, Node, PageId, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
@@ -59,6 +60,19 @@ fn as_text(removals: &BTreeMap<PageId, Timestamp>) -> String {
 }
 
 impl Engine {
+    /// An approval is for what was held then: it is over once nothing is.
+    pub(super) fn end_approval(&mut self, node: &Node) -> Result<(), StoreError> {
+        let is_read = self.trees.file_of(node).is_none_or(|file| file.problem.is_none());
+        if node.approved
+            && is_read
+            && node.remote.presence == Presence::Listed
+            && node.missing_since.is_none()
+        {
+            self.edit_page(&node.id, |node| node.approved = false)?;
+        }
+        Ok(())
+    }
+
     /// The next step in trashing a page whose file is gone: guards, fresh looks, then the DELETE. `guarded` is what
     /// [`Engine::local_deletions_held`] says, `to_be_made` what [`Engine::to_be_made`] does.
     pub(super) fn trash_request(
@@ -69,7 +83,13 @@ impl Engine {
     ) -> Result<Choice, StoreError> {
         let Some(node) = self.trees.pages.get(page) else { return Ok(None) };
         let read_only = self.read_only(&node.workspace);
-        let held = read_only.as_deref().or(guarded).filter(|_| !node.approved).map(ToOwned::to_owned);
+        // An approval is about guards; what the service refuses it refuses still, until something changes.
+        let refused = node.parked.as_ref().filter(|parked| {
+            parked.local.is_none() && parked.remote.is_some() && parked.remote == node.remote.body
+        });
+        let refused = refused.map(|parked| parked.why.as_str());
+        let guarded = guarded.filter(|_| !node.approved);
+        let held = read_only.as_deref().or(refused).or(guarded).map(ToOwned::to_owned);
         let waits = held.is_some();
         let node = if waits { None } else { Some(node.clone()) };
         self.hold(page, held);
@@ -169,7 +189,7 @@ impl Engine {
         self.notice(path.as_str(), format!("the file was deleted and has come back: {why}"), mend)
     }
 
-    fn bring_back(&mut self, page: &PageId) -> Result<(), StoreError> {
+    pub(super) fn bring_back(&mut self, page: &PageId) -> Result<(), StoreError> {
         self.service.wants.remove(page);
         self.edit_page(page, |node| {
             if node.file.is_none() {
@@ -298,7 +318,12 @@ impl Engine {
             }
             Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why),
             Err(error @ ServiceError::Rejected { .. }) => self.park(page, error.to_string()),
-            Err(_) => Ok(()),
+            Err(error) => {
+                if error.may_have_happened() {
+                    self.note_lost(page);
+                }
+                Ok(())
+            }
         }
     }
 
@@ -404,12 +429,13 @@ impl Engine {
             // An empty file is taken at its word from now on; one that cannot be understood is no clearer than before.
             let file = self.trees.pages.get(&id).and_then(|node| self.trees.file_of(node));
             let unclear = file.filter(|file| file.problem.is_some()).map(|file| file.path.clone());
+            let is_meant = file.and_then(|file| file.problem.as_deref()).is_some_and(may_be_meant);
             if let Some(path) = &unclear {
                 self.watch.read_by(path, self.now);
             }
             self.edit_page(&id, |node| {
                 let gone = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
-                node.approved = gone || unclear.is_some();
+                node.approved = gone || is_meant;
                 node.parked = None;
                 if node.remote.presence == Presence::Hidden {
                     node.remote.presence = Presence::Gone;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
-use super::push::NOT_EDITABLE;
+use super::push::{NOT_EDITABLE, REJECTED};
 use super::wants::Wants;
 use super::{Engine, REQUESTS_AT_ONCE};
 use crate::model::{Effect, Next, Node, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted};
@@ -341,7 +341,8 @@ impl Engine {
 
     /// The service may take edits again that it refused for want of a right.
     pub(super) fn unpark_refused(&mut self, workspace: &WorkspaceId) -> Result<(), StoreError> {
-        let refused = |node: &Node| node.parked.as_ref().is_some_and(|parked| parked.why == NOT_EDITABLE);
+        let is_refusal = |why: &str| why == NOT_EDITABLE || why.starts_with(REJECTED);
+        let refused = |node: &Node| node.parked.as_ref().is_some_and(|parked| is_refusal(&parked.why));
         let pages: Vec<PageId> = self
             .trees
             .pages

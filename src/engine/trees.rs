@@ -405,6 +405,11 @@ impl Engine {
         self.trees.workspaces.get(workspace).is_some_and(|node| node.present && node.listed_at.0 > 0)
     }
 
+    /// Whether a workspace that was mirrored is not there any more, or not chosen.
+    pub(super) fn is_away(&self, workspace: &WorkspaceId) -> bool {
+        self.trees.workspaces.get(workspace).is_some_and(|node| !node.present)
+    }
+
     /// The workspaces that are live, for who asks of all pages: there are few.
     pub(super) fn live_workspaces(&self) -> Vec<&WorkspaceId> {
         self.trees.workspaces.keys().filter(|workspace| self.is_live(workspace)).collect()

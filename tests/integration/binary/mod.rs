@@ -12,6 +12,7 @@ mod edits;
 mod export;
 mod guards;
 mod kills;
+mod lasting;
 mod long;
 mod machines;
 mod passes;

@@ -1,0 +1,126 @@
+//! What lasts: refusals and failures of one kind of request, workspaces that are away, approvals.
+
+use std::fs;
+
+use espejo::emulator::{Fault, Matcher};
+
+use super::bench::{Bench, append, paragraph, save, side_by_side, words};
+
+fn bench() -> Bench {
+    Bench::new(|world, space| {
+        for n in 0..8 {
+            world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
+        }
+        let other = world.add_workspace("Otra", "otra");
+        for name in ["Elsewhere", "There"] {
+            world.app_create(&other, None, name, vec![paragraph("a", "words")]);
+        }
+    })
+}
+
+fn status(status: u16) -> Fault {
+    Fault::Status { status, retry_after: None }
+}
+
+fn asked(bench: &Bench, method: &str) -> usize {
+    bench.writes().iter().filter(|line| line.starts_with(method)).count()
+}
+
+#[test]
+fn a_write_that_fails_each_time_is_spaced_and_told_and_sent_in_the_end() {
+    side_by_side([500, 504], |code| {
+        let bench = bench();
+        let daemon = bench.run_in_step();
+        bench.forget_requests();
+        bench.world().fail_randomly(Matcher::Method("PATCH".to_owned()), status(code), 1000);
+        append(&bench.page("Page 1.md"), "\nmine\n");
+        bench.until("it is told", || bench.attention().contains("Page 1.md: the service fails each time"));
+        // Looks succeed in between, and shorten nothing.
+        assert_eq!(asked(&bench, "PATCH"), 4, "{code}: {:?}", bench.writes());
+        bench.world().calm();
+        bench.until("it is sent", || words(&bench.content("Page 1")).contains("mine"));
+        bench.until("nothing needs the user", || bench.attention().is_empty());
+        bench.rest(daemon);
+    });
+}
+
+#[test]
+fn a_deletion_that_is_refused_is_told_and_not_tried_again_by_itself() {
+    side_by_side([400, 409], |code| {
+        let bench = bench();
+        let daemon = bench.run_in_step();
+        bench.forget_requests();
+        bench.world().fail_randomly(Matcher::Method("DELETE".to_owned()), status(code), 1000);
+        fs::remove_file(bench.page("Page 2.md")).unwrap();
+        bench.until("it is told", || bench.attention().contains("the service rejects it"));
+        for _ in 0..2 {
+            let told = bench.tell(&["sync"]);
+            assert_eq!(told.code, 3, "{code}: {told:?}");
+        }
+        assert_eq!(asked(&bench, "DELETE"), 1, "{code}: {:?}", bench.writes());
+        bench.world().calm();
+        bench.tell(&["approve", "Equipo/Pages/Page 2.md"]);
+        bench.until("it goes", || bench.is_trashed(&bench.id("Page 2")));
+        bench.until("nothing needs the user", || bench.attention().is_empty());
+        bench.rest(daemon);
+    });
+}
+
+#[test]
+fn an_edit_that_was_refused_goes_when_the_workspace_is_another_one() {
+    let bench = bench();
+    let space = bench.space.clone();
+    bench.sync();
+    bench.world().fail_next(Matcher::Method("PATCH".to_owned()), status(400));
+    append(&bench.page("Page 1.md"), "\nmine\n");
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    bench.world().app_freeze_workspace(&space, true);
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    bench.world().app_freeze_workspace(&space, false);
+    assert_eq!(bench.tell(&["sync"]).code, 0, "{}", bench.seen());
+    assert!(words(&bench.content("Page 1")).contains("mine"));
+}
+
+#[test]
+fn who_removes_what_is_left_of_a_workspace_that_is_away_deletes_nothing_in_it() {
+    let bench = bench();
+    bench.sync();
+    let config = fs::read_to_string(bench.outside("config.toml")).unwrap();
+    let only = config.replacen("\n\n", "\nworkspaces = [\"equipo\"]\n\n", 1);
+    save(&bench.outside("config.toml"), &only);
+    bench.tell(&["sync"]);
+    fs::remove_dir_all(bench.root().join("Otra")).unwrap();
+    bench.forget_requests();
+    // Over the grace time, and with an approval of whatever is held.
+    for _ in 0..2 {
+        bench.tell(&["sync"]);
+        bench.tell(&["approve"]);
+    }
+    assert_eq!(bench.attention(), "");
+    save(&bench.outside("config.toml"), &config);
+    bench.until("it is there again", || {
+        bench.tell(&["sync"]);
+        ["Elsewhere.md", "There.md"].iter().all(|name| bench.root().join("Otra/Pages").join(name).exists())
+    });
+    assert_eq!(bench.writes(), Vec::<String>::new());
+}
+
+#[test]
+fn an_approval_is_over_once_nothing_is_held() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    bench.forget_requests();
+    let sound = bench.text("Page 3.md");
+    save(&bench.page("Page 3.md"), "---\nid: [unclosed\n---\nwords\n");
+    bench.until("it is told", || bench.attention().contains("Page 3.md"));
+    bench.tell(&["approve"]);
+    save(&bench.page("Page 3.md"), &sound);
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.until_in_step();
+    save(&bench.page("Page 3.md"), "");
+    bench.until("it is held", || bench.attention().contains("it is empty now"));
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    save(&bench.page("Page 3.md"), &sound);
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
