@@ -5,7 +5,7 @@ use std::ops::Bound;
 use super::flight::Purpose;
 use super::text::front_is_stale;
 use super::{Engine, Way};
-use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Node, PageId, planted};
+use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Moves, Node, PageId, planted};
 use crate::plan::{self, Decision, View};
 use crate::store::{Conflict, StoreError};
 
@@ -235,8 +235,18 @@ impl Engine {
             rests: self.rests(node),
             grace_is_over: self.grace_is_over(node) && self.watch.is_quiet(self.now),
             deletes: self.settings.pages.deletes,
-            moves: self.settings.pages.moves,
+            moves: self.moves_of(node),
         })
+    }
+
+    /// A page with subpages is put back whatever the config says: made anew, it would leave them with the old one, which then
+    /// could not go.
+    fn moves_of(&self, node: &Node) -> Moves {
+        let has_subpages = || self.trees.children(&node.workspace, Some(&node.id)).next().is_some();
+        if self.settings.pages.moves == Moves::Recreate && has_subpages() {
+            return Moves::PutBack;
+        }
+        self.settings.pages.moves
     }
 
     fn meaning_hash(&self, node: &Node, file: &LocalFile) -> Option<ContentHash> {

@@ -2,7 +2,7 @@
 
 use super::flight::Purpose;
 use super::{Engine, Way};
-use crate::model::{Effect, LocalFile, MirrorPath, Node, PageId, folder_of};
+use crate::model::{Effect, LocalFile, MirrorPath, Moves, Node, PageId, folder_of};
 use crate::store::StoreError;
 
 type Choice = Option<(Effect, Purpose)>;
@@ -79,11 +79,13 @@ impl Engine {
         self.wake_all();
         if puts_back {
             self.say(Way::Aside, to, format!("put back from {from}: the service cannot move pages"));
-            self.notice(
-                to.as_str(),
-                format!("it was moved to {from} and has been put back: the service's API cannot move pages"),
-                "move it in the app, or set moves = \"recreate\" in [pages]",
-            )?;
+            let mend = match self.settings.pages.moves {
+                Moves::PutBack => "move it in the app, or set moves = \"recreate\" in [pages]",
+                Moves::Recreate => "move it in the app: a page with subpages is not made anew elsewhere",
+            };
+            let why =
+                format!("it was moved to {from} and has been put back: the service's API cannot move pages");
+            self.notice(to.as_str(), why, mend)?;
         } else {
             self.say(Way::Down, to, format!("renamed from {from}"));
         }

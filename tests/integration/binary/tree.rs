@@ -286,6 +286,16 @@ fn a_moved_file_can_be_a_new_page_by_the_config() {
     assert_ne!(new, old);
     assert_eq!(bench.record(&new).parent, None);
     assert_eq!(words(&bench.content("Other child")), "the other\n");
+    // With subpages it is put back: they would stay with the old page, and that one could not go.
+    bench.forget_requests();
+    fs::rename(bench.page("Plan/Child.md"), bench.page("Child.md")).unwrap();
+    fs::rename(bench.page("Plan/Child"), bench.page("Child")).unwrap();
+    bench.until("all are put back", || {
+        bench.page("Plan/Child.md").exists() && bench.page("Plan/Child/Grandchild.md").exists()
+    });
+    bench.until_in_step();
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    assert!(bench.attention().contains("a page with subpages is not made anew"), "{}", bench.attention());
     bench.rest(daemon);
 }
 
