@@ -1,6 +1,10 @@
 //! New files become pages, each exactly once: an intent is stored before a POST, and after a lost answer the service is
 //! searched for what it may have made before anything is asked again.
 
+mod refused;
+
+pub(super) use refused::Refusal;
+
 use super::flight::Purpose;
 use super::pace::Class;
 use super::{Engine, Way, poll};
@@ -14,19 +18,9 @@ use crate::store::{LastSight, StoreError};
 
 /// The service's title for a page created without one (API document, "POST /pages").
 const DEFAULT_TITLE: &str = "Sin título";
-/// How long a refused creation rests.
-const REFUSED_MS: i64 = 600_000;
 /// Looks after a lost answer: this long after it, and this long after the first look. A slow service may still be
 /// carrying the request out.
 const LOOK_AFTER_MS: [i64; 2] = [2_000, 15_000];
-
-/// A creation that the service rejected.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    parent: Option<PageId>,
-    pub(super) why: String,
-    until: Timestamp,
-}
 
 impl Engine {
     /// The next POST, if a new file is ready for one.
@@ -34,7 +28,10 @@ impl Engine {
         if self.trees.unbound.is_empty() || !self.watch.is_quiet(self.now) {
             return Ok(None);
         }
-        for path in self.trees.unbound.clone() {
+        // What has been refused before goes last: were it the reason, it would keep the others waiting.
+        let (again, fresh): (Vec<MirrorPath>, Vec<MirrorPath>) =
+            self.trees.unbound.iter().cloned().partition(|path| self.was_refused(path));
+        for path in fresh.into_iter().chain(again) {
             let Some(file) = self.trees.files.get(&path).cloned() else { continue };
             let Some((place, workspace, parent)) = self.ready_to_create(&file) else { continue };
             if !self.pace.allows(Class::Edit, 2, false, self.now) {
@@ -92,6 +89,7 @@ impl Engine {
                     let title = title_for(&place, file);
                     let usable = parent.as_ref().is_none_or(|id| self.is_there(id))
                         && !self.is_refused(&place, parent.as_ref())
+                        && !self.is_refused_place(&workspace, parent.as_ref())
                         && !self.is_like_an_intent(&title, &workspace, parent.as_ref())
                         && !self.may_be_its_page(file, &title, &workspace, parent.as_ref())
                         && !self.awaits_its_page(&place, &workspace, parent.as_ref());
@@ -316,20 +314,6 @@ impl Engine {
         self.store.delete_intent(path)
     }
 
-    /// The service's own words against a page there: asked again when something has changed, and now and then.
-    fn creation_refused(&mut self, intent: &Intent, why: &str) {
-        let refusal = Refusal {
-            parent: intent.parent.clone(),
-            why: why.to_owned(),
-            until: self.now.plus_ms(REFUSED_MS),
-        };
-        self.refusals.insert(intent.path.clone(), refusal);
-    }
-
-    fn is_refused(&self, place: &MirrorPath, parent: Option<&PageId>) -> bool {
-        self.refusals.get(place).is_some_and(|r| r.parent.as_ref() == parent && r.until > self.now)
-    }
-
     fn is_looked_at(&self, id: &PageId) -> bool {
         self.flights
             .values()
@@ -346,6 +330,7 @@ impl Engine {
         just_now: bool,
     ) -> Result<(), StoreError> {
         let (now, tick) = (self.now, self.tick);
+        self.place_is_open(intent);
         let empty = Body::of(Vec::new());
         self.store.keep_body(&empty)?;
         let first_seen = self.trees.pages.get(&id).map_or(now, |node| node.first_seen);

@@ -205,3 +205,27 @@ fn a_service_that_counts_more_strictly_is_believed() {
     });
     bench.rest(daemon);
 }
+
+#[test]
+fn a_place_that_refuses_new_pages_is_asked_with_a_few_files_only() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "Home", vec![paragraph("a", "words")]);
+    });
+    bench.sync();
+    for n in 10..50 {
+        save(&bench.page(&format!("New {n}.md")), &format!("words {n}\n"));
+    }
+    let refused = Fault::Status { status: 400, retry_after: None };
+    bench.world().fail_randomly(Matcher::Route("POST".to_owned(), "/pages".to_owned()), refused, 1_000);
+    bench.forget_requests();
+    bench.tell(&["sync"]);
+    let posts = bench.writes().iter().filter(|write| write.starts_with("POST")).count();
+    // Those that were under way when the third was refused had left already.
+    assert!((3..=10).contains(&posts), "{posts}\n{}", bench.seen());
+    let told = bench.attention();
+    assert!(told.contains(&format!("{} other new files there wait with it", 40 - posts)), "{told}");
+    bench.world().calm();
+    bench.sync();
+    assert_eq!(bench.pages(), 41);
+    assert_eq!(bench.attention(), "");
+}

@@ -1,0 +1,150 @@
+//! New files that the service would not make pages of: each is asked for again now and then, and a place that refuses one
+//! after the other is asked with one file for all of them.
+
+use super::super::Engine;
+use crate::model::{Intent, MirrorPath, PageId, Timestamp, WorkspaceId};
+use crate::plan::Place;
+
+/// How long a refused creation rests.
+const REFUSED_MS: i64 = 600_000;
+/// After so many refusals in a row at one place it is the place that the service refuses: its other files wait too.
+const REFUSED_AT_ONE_PLACE: usize = 3;
+
+/// A creation that the service rejected.
+#[derive(Debug)]
+pub(in super::super) struct Refusal {
+    workspace: WorkspaceId,
+    parent: Option<PageId>,
+    /// What the service said.
+    said: String,
+    /// What a person is told.
+    pub(in super::super) why: String,
+    until: Timestamp,
+    /// Nothing has been made at the place since.
+    counts: bool,
+}
+
+impl Refusal {
+    fn is_at(&self, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
+        self.workspace == *workspace && self.parent.as_ref() == parent
+    }
+}
+
+/// Until when nothing is made at a place that has refused so many files in a row; then one file tells how it is.
+fn place_rests_until<'a>(
+    refusals: impl Iterator<Item = &'a Refusal>,
+    workspace: &WorkspaceId,
+    parent: Option<&PageId>,
+) -> Option<Timestamp> {
+    let untils = refusals.filter(|r| r.counts && r.is_at(workspace, parent)).map(|r| r.until);
+    let (count, last) =
+        untils.fold((0, Timestamp::default()), |(count, last), until| (count + 1, last.max(until)));
+    (count >= REFUSED_AT_ONE_PLACE).then_some(last)
+}
+
+impl Engine {
+    /// The service's own words against a page there: asked again when something has changed, and now and then.
+    pub(super) fn creation_refused(&mut self, intent: &Intent, why: &str) {
+        let unbound = &self.trees.unbound;
+        self.refusals.retain(|path, _| unbound.iter().any(|file| file.is_within(path)));
+        let refusal = Refusal {
+            workspace: intent.workspace.clone(),
+            parent: intent.parent.clone(),
+            said: why.to_owned(),
+            why: why.to_owned(),
+            until: self.now.plus_ms(REFUSED_MS),
+            counts: true,
+        };
+        self.refusals.insert(intent.path.clone(), refusal);
+        if self.is_refused_place(&intent.workspace, intent.parent.as_ref()) {
+            self.tell_who_waits(intent, why);
+        }
+    }
+
+    /// The last refusal at a place speaks for the files that have not been asked for.
+    fn tell_who_waits(&mut self, intent: &Intent, why: &str) {
+        let parent = Place::Under(intent.parent.clone());
+        let is_there = |path: &&MirrorPath| {
+            self.workspace_at(path).as_ref() == Some(&intent.workspace) && self.made_under(path) == parent
+        };
+        let waiting = self.trees.unbound.iter().filter(|path| !self.was_refused(path));
+        let who = match waiting.filter(is_there).count() {
+            0 => None,
+            1 => Some("another new file there waits with it".to_owned()),
+            count => Some(format!("{count} other new files there wait with it")),
+        };
+        let parent = intent.parent.as_ref();
+        for (path, refusal) in &mut self.refusals {
+            if *path == intent.path {
+                refusal.why = who.iter().fold(why.to_owned(), |why, who| format!("{why}; {who}"));
+            } else if refusal.is_at(&intent.workspace, parent) {
+                refusal.why.clone_from(&refusal.said);
+            }
+        }
+    }
+
+    /// What the page would be under that has to be made first for a new file.
+    fn made_under(&self, path: &MirrorPath) -> Place {
+        let folders = std::iter::successors(path.parent(), MirrorPath::parent).take(200);
+        let mut stands_for = folders.map(|folder| self.folder_stands_for(&folder));
+        stands_for.find(|place| *place != Place::Elsewhere).unwrap_or(Place::Elsewhere)
+    }
+
+    pub(super) fn was_refused(&self, path: &MirrorPath) -> bool {
+        self.refusals.keys().any(|refused| path.is_within(refused))
+    }
+
+    pub(super) fn is_refused(&self, place: &MirrorPath, parent: Option<&PageId>) -> bool {
+        self.refusals.get(place).is_some_and(|r| r.parent.as_ref() == parent && r.until > self.now)
+    }
+
+    /// Whether the service has refused one file after the other there. When the pause is over, one is asked for, and the
+    /// others wait for its answer.
+    pub(super) fn is_refused_place(&self, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
+        let until = place_rests_until(self.refusals.values(), workspace, parent);
+        until.is_some_and(|until| {
+            let is_asked =
+                |intent: &Intent| intent.workspace == *workspace && intent.parent.as_ref() == parent;
+            until > self.now || self.intents.values().any(is_asked)
+        })
+    }
+
+    /// The service makes pages there.
+    pub(super) fn place_is_open(&mut self, intent: &Intent) {
+        self.refusals.remove(&intent.path);
+        let parent = intent.parent.as_ref();
+        for refusal in self.refusals.values_mut().filter(|r| r.is_at(&intent.workspace, parent)) {
+            refusal.counts = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(parent: Option<&str>, until: i64, counts: bool) -> Refusal {
+        Refusal {
+            workspace: WorkspaceId::new("w").unwrap(),
+            parent: parent.map(|id| PageId::new(id).unwrap()),
+            said: "no".to_owned(),
+            why: "no".to_owned(),
+            until: Timestamp(until),
+            counts,
+        }
+    }
+
+    #[test]
+    fn three_refusals_in_a_row_close_their_place_and_no_other() {
+        let space = WorkspaceId::new("w").unwrap();
+        let parent = PageId::new("p").unwrap();
+        let two = [refusal(Some("p"), 5, true), refusal(Some("p"), 9, true)];
+        let until = |all: &[&Refusal], parent| place_rests_until(all.iter().copied(), &space, parent);
+        let (other, past) = (refusal(None, 99, true), refusal(Some("p"), 99, false));
+        assert_eq!(until(&[&two[0], &two[1], &other, &past], Some(&parent)), None);
+        let third = refusal(Some("p"), 7, true);
+        let all = [&two[0], &third, &two[1], &other, &past];
+        assert_eq!(until(&all, Some(&parent)), Some(Timestamp(9)));
+        assert_eq!(until(&all, None), None);
+    }
+}
