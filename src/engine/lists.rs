@@ -16,6 +16,9 @@ const LIST_EVERY_MS: i64 = 20_000;
 const WORKSPACES_EVERY_MS: i64 = 3_600_000;
 /// Lists of several workspaces share this many requests a minute.
 const LISTS_A_MINUTE: i64 = 6;
+/// Lists of all kinds together take at most one in so many of the requests that they may use: on a small limit, or with
+/// many workspaces, nothing would be left for what they name.
+const PART_OF_LISTS: i64 = 3;
 const RETRY_MS: i64 = 15_000;
 const POSITIONS_AT_ONCE: usize = 300;
 
@@ -41,6 +44,35 @@ pub(super) struct Lists {
     positions: BTreeSet<PageId>,
     /// Page files at the last scan, and what espejo itself has done to them since.
     pub(super) last_seen: BTreeMap<MirrorPath, Stamp>,
+}
+
+/// How often lists are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ListPace {
+    /// Between two page lists of a workspace.
+    pages_ms: i64,
+    /// What lists of other kinds would take in a minute, and what they may, in thousandths.
+    others: i64,
+    room: i64,
+}
+
+impl ListPace {
+    /// With `most` requests a minute that lists could use and so many other lists a minute. Page lists go first: they
+    /// may have half of the part, and what the others leave of theirs.
+    fn of(most: u32, workspaces: usize, others: i64) -> Self {
+        let part = i64::from(most.max(1)) * 1_000 / PART_OF_LISTS;
+        let (spaces, others) = (i64::try_from(workspaces).unwrap_or(1).max(1), others * 1_000);
+        let wanted = (60_000 * spaces / LIST_EVERY_MS).min(LISTS_A_MINUTE) * 1_000;
+        let pages = wanted.min((part / 2).max(part - others));
+        let pages_ms =
+            LIST_EVERY_MS.max(60_000 * spaces / LISTS_A_MINUTE).max(60_000_000 * spaces / pages.max(1));
+        Self { pages_ms, others, room: (part - pages).max(1) }
+    }
+
+    /// Between two lists of another kind that would be asked for each `every_ms`.
+    pub(super) fn other_ms(self, every_ms: i64) -> i64 {
+        every_ms * self.others.max(self.room) / self.room
+    }
 }
 
 /// Whether a list's entry says of a page what is known of it: taking it in would change nothing.
@@ -95,6 +127,11 @@ impl Engine {
         let is_present = |id: &WorkspaceId| self.trees.workspaces.get(id).is_some_and(|node| node.present);
         let all = self.lists.pages_due.iter().filter(move |(id, _)| is_present(id));
         all.map(move |(id, due)| (id, (*due).max(rest(id))))
+    }
+
+    /// How often lists are asked for, with what there is to list.
+    pub(super) fn list_pace(&self) -> ListPace {
+        ListPace::of(self.pace.most_lists(), self.trees.workspaces.len(), self.board_lists_a_minute())
     }
 
     /// When the last list of a workspace was asked for, as a tick.
@@ -264,8 +301,7 @@ impl Engine {
                 return Ok(());
             }
         };
-        let every = LIST_EVERY_MS
-            .max(60_000 * i64::try_from(self.trees.workspaces.len()).unwrap_or(1) / LISTS_A_MINUTE);
+        let every = self.list_pace().pages_ms;
         let too_early = self.precedes_pass(flight.tick);
         let due = if too_early { self.now } else { self.now.plus_ms(every) };
         self.lists.pages_due.insert(id.clone(), due);
@@ -473,5 +509,38 @@ impl Engine {
                 .filter(|node| self.is_live(&node.workspace) && self.is_there(&node.id))
                 .all(|node| !self.pass_wants(&node.id))
             && self.board_pass_is_over()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_leave_two_thirds_for_what_they_name() {
+        for (most, spaces, decks) in (1..=600).flat_map(|most| {
+            [1, 2, 3, 7, 40, 300].into_iter().flat_map(move |spaces| [0, 2, 4].map(|n| (most, spaces, n)))
+        }) {
+            let count = i64::try_from(spaces).unwrap();
+            for others in [0, count + 1 + decks] {
+                let pace = ListPace::of(most, spaces, others);
+                let a_minute = 60_000.0 * count as f64 / pace.pages_ms as f64
+                    + 60_000.0 * others as f64 / pace.other_ms(60_000) as f64;
+                let part = f64::from(most) / 3.0;
+                assert!(a_minute <= part + 0.01, "{most} {spaces} {others}: {a_minute} of {part}");
+            }
+        }
+    }
+
+    #[test]
+    fn few_workspaces_are_listed_as_often_as_ever_where_the_limit_is_the_usual_one() {
+        for spaces in 1..=6 {
+            let count = i64::try_from(spaces).unwrap();
+            let pace = ListPace::of(52, spaces, count + 1 + 4);
+            assert_eq!(pace.pages_ms, (10_000 * count).max(20_000));
+            assert_eq!(pace.other_ms(60_000), 60_000);
+        }
+        // With pages alone, and a third of that limit.
+        assert_eq!(ListPace::of(18, 1, 0).pages_ms, 20_000);
     }
 }

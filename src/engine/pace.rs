@@ -134,6 +134,11 @@ impl Pace {
         self.cap(Class::Asked, self.share_at)
     }
 
+    /// The most requests a minute that lists may use.
+    pub(crate) fn most_lists(&self) -> u32 {
+        self.cap(Class::List, self.share_at)
+    }
+
     /// A request leaves now. `reserve` slots are kept for what must follow it.
     pub fn sent(&mut self, effect: u64, class: Class, reserve: u32, now: Timestamp) {
         self.log.push_back(LogEntry { effect, sent: now, answered: None });

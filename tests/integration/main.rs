@@ -5,3 +5,4 @@ mod binary;
 mod emulator;
 mod raw;
 mod service;
+mod small;

@@ -105,11 +105,21 @@ impl Engine {
     /// When the next list of slides of one presentation is due.
     pub(super) fn slides_due_next(&self) -> Timestamp {
         let decks = i64::try_from(self.boards.decks.len()).unwrap_or(1).max(1);
-        self.now.plus_ms((60_000 * decks / SLIDE_LISTS_A_MINUTE).max(LIST_EVERY_MS))
+        let every_ms = (60_000 * decks / SLIDE_LISTS_A_MINUTE).max(LIST_EVERY_MS);
+        self.now.plus_ms(self.list_pace().other_ms(every_ms))
     }
 
     pub(super) fn list_due_next(&self) -> Timestamp {
-        self.now.plus_ms(LIST_EVERY_MS)
+        self.now.plus_ms(self.list_pace().other_ms(LIST_EVERY_MS))
+    }
+
+    /// How many lists of ours would be asked for in a minute, were there no need to spare requests.
+    pub(in super::super) fn board_lists_a_minute(&self) -> i64 {
+        let on = self.settings.boards;
+        let count = |all: usize| i64::try_from(all).unwrap_or(i64::from(u32::MAX));
+        let boards = if on.whiteboards { count(self.trees.workspaces.len()) } else { 0 };
+        let slides = count(self.boards.decks.len()).min(SLIDE_LISTS_A_MINUTE);
+        boards + if on.presentations { 1 + slides } else { 0 }
     }
 
     /// The next look at a canvas that has not been seen yet, or not in this pass.
