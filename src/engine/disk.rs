@@ -18,7 +18,7 @@ const SCAN_EVERY_MS: i64 = 300_000;
 /// After a root that could not be used.
 const ROOT_RETRY_MS: i64 = 10_000;
 /// Hints that never stop must not put a scan off for ever.
-const SCAN_AT_LATEST_MS: i64 = 2_000;
+pub(super) const SCAN_AT_LATEST_MS: i64 = 2_000;
 /// A file that never rests is read all the same after this long; the read itself refuses a file in motion.
 pub(super) const UNSETTLED_MAX_MS: i64 = 60_000;
 /// File systems with two-second clocks exist (FAT); a younger change may hide behind an equal stamp.
@@ -75,6 +75,8 @@ pub(super) struct Watching {
     pub(super) scanned: Timestamp,
     /// When a scan was last asked for: one that left before says nothing of what happened since.
     pub(super) asked: Timestamp,
+    /// When something last stirred in storage, which waits for no hint: a scan that left before says nothing of it.
+    pub(super) stirred: Timestamp,
     /// The last hint or noticed change of each path that is not settled.
     pub(super) touched: BTreeMap<MirrorPath, (Timestamp, Timestamp)>,
     /// Files to read, and from when.
@@ -108,6 +110,7 @@ impl Watching {
             hinted_since: None,
             scanned: Timestamp::default(),
             asked: Timestamp::default(),
+            stirred: Timestamp::default(),
             touched: BTreeMap::new(),
             unread: BTreeMap::new(),
             peeks: BTreeSet::new(),
@@ -221,6 +224,8 @@ impl Engine {
         self.watch.hinted_since = is_outdated.then_some(self.watch.asked);
         if is_outdated {
             self.watch.scan_due = self.now.plus_ms(self.settings.pages.settle_ms);
+        } else if self.watch.stirred >= flight.sent_at {
+            self.watch.scan_due = self.now.plus_ms(SCAN_AT_LATEST_MS);
         }
         if scan.root != RootState::Ready {
             self.root.state = Some(Err(root_problem(&scan.root)));
