@@ -180,6 +180,7 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn begin_anew(&mut self) -> Result<(), StoreError> {
         self.set_meta("adopting", "yes")?;
+        self.set_meta("board_adopting", "yes")?;
         self.set_meta(open::LOG_IS_GONE, "no")?;
         self.distrust_folder()?;
         self.turn()?.execute("UPDATE workspaces SET listed_at = 0", [])?;

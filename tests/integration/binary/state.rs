@@ -287,7 +287,7 @@ fn a_mirror_can_be_moved_elsewhere_with_its_state() {
     bench.rests();
 }
 
-fn copy(from: &std::path::Path, to: &std::path::Path) {
+pub(super) fn copy(from: &std::path::Path, to: &std::path::Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

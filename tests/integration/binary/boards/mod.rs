@@ -1,6 +1,7 @@
 //! Whiteboards and presentations through the real binary: what comes down, what goes up, what is put back.
 
 mod bulk;
+mod copies;
 mod down;
 mod faults;
 mod moved;
