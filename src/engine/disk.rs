@@ -273,6 +273,7 @@ impl Engine {
     /// The root is the one it should be: what is missing in it from now on was deleted.
     pub(super) fn accept_root(&mut self) -> Result<(), StoreError> {
         self.root.changed = false;
+        self.wake_boards();
         match self.root.identity {
             Some((device, inode)) => self.store.set_meta("root_identity", &format!("{device} {inode}")),
             None => Ok(()),
@@ -283,7 +284,8 @@ impl Engine {
     /// next run.
     pub(super) fn settle_root(&mut self) -> Result<(), StoreError> {
         let is_missing = |node: &Node| node.base.is_some() && node.file.is_none();
-        if self.root.changed && self.watch.is_quiet(self.now) && !self.trees.pages.values().any(is_missing) {
+        let may_settle = self.root.changed && self.watch.is_quiet(self.now);
+        if may_settle && !self.trees.pages.values().any(is_missing) && !self.is_board_missing() {
             self.accept_root()?;
         }
         Ok(())

@@ -34,7 +34,7 @@ pub(super) struct Keeping {
     /// Paths of versions that belong to no page yet.
     pub(super) pageless: BTreeSet<MirrorPath>,
     /// Since when the folder is an older copy than the one that was mirrored last.
-    folder_is_old: Option<Timestamp>,
+    pub(super) folder_is_old: Option<Timestamp>,
 }
 
 /// Why a page is parked whose file came back from an older copy of the folder.

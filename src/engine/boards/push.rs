@@ -36,6 +36,13 @@ impl Engine {
             {
                 continue;
             }
+            let approved = self.boards.canvases.get(&canvas).is_some_and(|node| node.approved);
+            if want != Want::Look && !approved && self.folder_doubt().is_some() {
+                // Decided before the folder was in doubt: decided anew.
+                self.boards.wants.remove(&canvas);
+                self.boards.active.insert(canvas);
+                continue;
+            }
             let choice = match want {
                 Want::Push => self.push_canvas(&canvas)?,
                 Want::Remove => self.remove_canvas(&canvas)?,

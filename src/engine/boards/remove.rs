@@ -58,8 +58,32 @@ impl Engine {
         Ok(None)
     }
 
+    /// Why the folder may show less, or something older, than what a person made of it.
+    pub(super) fn folder_doubt(&self) -> Option<String> {
+        if self.keeping.folder_is_old.is_some() {
+            return Some("the folder is an older copy than the one that was mirrored last".to_owned());
+        }
+        let is_missing = |node: &crate::model::Node| node.base.is_some() && node.file.is_none();
+        let lacks = || self.is_board_missing() || self.trees.pages.values().any(is_missing);
+        (self.root.changed && lacks())
+            .then(|| "the mirror's folder is not the same as before, and files are missing in it".to_owned())
+    }
+
+    /// Whether the file of a canvas, or the folder of a presentation, that is mirrored is missing.
+    pub(in super::super) fn is_board_missing(&self) -> bool {
+        let mut nodes = self.boards.canvases.values();
+        self.boards_are_on()
+            && nodes.any(|node| {
+                let was_there = node.base.is_some() && node.file.is_none();
+                was_there && node.presence == Presence::Listed && self.is_canvas_live(node)
+            })
+    }
+
     /// Why canvases whose files are gone are not removed at the service: too many at once.
     pub(super) fn canvas_deletions_held(&self) -> Option<String> {
+        if let Some(why) = self.folder_doubt() {
+            return Some(format!("{why}: what is missing in it is not removed"));
+        }
         let whole_decks: Vec<&DeckId> = self
             .boards
             .decks
@@ -290,15 +314,21 @@ impl Engine {
             })
             .map(|deck| deck.seen.id.clone())
             .collect();
+        if due.is_empty() {
+            self.boards.lists.decks_held = None;
+        }
         if due.is_empty() || !self.boards_are_quiet() || self.area_closed(&Area::Presentations).is_some() {
             return Ok(None);
         }
         let all = self.boards.decks.values().filter(|deck| deck.folder.is_some()).count();
         let unapproved =
             due.iter().filter(|id| !self.boards.decks.get(*id).is_some_and(|deck| deck.approved)).count();
-        self.boards.lists.decks_held = (unapproved > self.settings.pages.max_deletes
-            || (unapproved == all && all > 1))
-            .then(|| format!("the folders of {unapproved} of {all} presentations are gone"));
+        let many = || {
+            (unapproved > self.settings.pages.max_deletes || (unapproved == all && all > 1))
+                .then(|| format!("the folders of {unapproved} of {all} presentations are gone"))
+        };
+        let doubt = self.folder_doubt().filter(|_| unapproved > 0);
+        self.boards.lists.decks_held = doubt.or_else(many);
         for id in due {
             let approved = self.boards.decks.get(&id).is_some_and(|deck| deck.approved);
             if self.boards.lists.decks_held.is_some() && !approved {

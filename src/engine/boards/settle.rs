@@ -121,6 +121,12 @@ impl Engine {
             let problem = self.boards.files.get(&file.path).is_some_and(|file| file.problem.is_some());
             return Ok(if problem { None } else { self.read_canvas_file(&file.path) });
         };
+        let doubt = self.folder_doubt().filter(|_| !node.approved && !compared.sendable.is_empty());
+        if let Some(why) = doubt {
+            self.moment_of(&node.id).held =
+                Some(Held::until_approved(format!("{why}: nothing of it is sent")));
+            return Ok(None);
+        }
         if let Some(first) = compared.merged.collisions.first()
             && self.boards.moments.get(&node.id).and_then(|moment| moment.copied) != Some(hash)
             && !self.store.conflicts()?.iter().any(|conflict| conflict.text == hash)

@@ -1,4 +1,4 @@
-//! Older copies of the state: nothing is doubled.
+//! Older copies of the state and of the folder: nothing is doubled, reverted or trashed.
 
 use std::fs;
 
@@ -41,5 +41,51 @@ fn an_old_copy_of_the_state_doubles_no_canvas() {
     made.sort();
     assert_eq!(made, [1, 3], "{}", bench.seen());
     assert_eq!(bench.elements(&board_named(&bench, "Ideas")[0]).len(), 1);
+    bench.canvases_rest();
+}
+
+#[test]
+fn an_old_copy_of_the_folder_reverts_and_removes_no_canvas_until_somebody_approves() {
+    let mut board = None;
+    let bench = bench(|world, space| {
+        board = Some(kick_off(world, space).0);
+        for name in ["A", "B", "C", "D"] {
+            world.app_create_board(space, name);
+        }
+        deck(world, "Pitch", &["a", "b"]);
+    });
+    let board = board.unwrap();
+    bench.run_canvases().stop();
+    let old = bench.outside("old");
+    copy(&bench.root(), &old);
+    let daemon = bench.run_canvases();
+    let path = bench.board_file("Kick-off.canvas");
+    bench.edit_canvas(&path, |nodes| nodes.push(node("n1", "made since")));
+    save(&bench.board_file("Ideas.canvas"), &json!({ "nodes": [node("n1", "made since")] }).to_string());
+    let has_more = || bench.elements(&board).iter().any(|element| element["content"] == "made since");
+    bench.until("all is sent", || has_more() && !board_named(&bench, "Ideas").is_empty());
+    bench.world().app_edit_element(&board, bench.nodes(&path).keys().next().unwrap(), json!({ "x": 77 }));
+    bench.until_canvases_rest();
+    drop(daemon);
+    bench.sync_any();
+    fs::remove_dir_all(bench.root()).unwrap();
+    copy(&old, &bench.root());
+    bench.forget_requests();
+    for _ in 0..2 {
+        bench.sync_any();
+        assert_eq!(bench.changes(), [], "{}", bench.seen());
+    }
+    let daemon = bench.run();
+    bench.until("both are held", || {
+        let told = bench.attention();
+        told.contains("nothing of it is sent") && told.contains("what is missing in it is not removed")
+    });
+    assert_eq!(bench.changes(), [], "{}", bench.seen());
+    assert!(has_more() && board_named(&bench, "Ideas").len() == 1);
+    let told = bench.tell(&["approve"]);
+    assert!(matches!(told.code, 0 | 3), "{told:?}");
+    bench.until("the folder is taken as it is", || !has_more() && board_named(&bench, "Ideas").is_empty());
+    bench.until_canvases_rest();
+    drop(daemon);
     bench.canvases_rest();
 }
