@@ -70,6 +70,7 @@ impl Engine {
             self.boards.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some())
         };
         self.boards.missed_objects.retain(|_, canvas| is_missing(canvas));
+        self.note_elsewhere(scan)?;
         self.note_missing_decks(&hidden)?;
         self.check_drawn_stamps();
         self.boards.scanned = true;
@@ -80,6 +81,26 @@ impl Engine {
             let grace = since.plus_ms(self.settings.pages.delete_grace_ms);
             if grace > self.now {
                 self.watch.scan_by(grace);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes which missing files are still seen, with the folders that they went with. One that is no longer seen has been
+    /// missing from now on.
+    fn note_elsewhere(&mut self, scan: &Scan) -> Result<(), StoreError> {
+        let missed = &self.boards.missed_objects;
+        let seen = scan.entries.iter().filter(|entry| !missed.is_empty() && is_stray(entry));
+        let seen = seen.filter_map(|entry| Some((missed.get(&entry.stamp.object())?, &entry.path)));
+        let now_there = seen.map(|(canvas, path)| (canvas.clone(), path.clone())).collect();
+        let before = std::mem::replace(&mut self.boards.elsewhere, now_there);
+        let now = self.now;
+        for canvas in
+            before.into_keys().filter(|id| !self.boards.elsewhere.contains_key(id)).collect::<Vec<_>>()
+        {
+            self.edit_canvas(&canvas, |node| node.missing_since = node.missing_since.map(|_| now))?;
+            if let Some(deck) = canvas.deck() {
+                self.edit_deck(deck, |node| node.missing_since = node.missing_since.map(|_| now))?;
             }
         }
         Ok(())
@@ -107,12 +128,7 @@ impl Engine {
         if gone.is_empty() {
             return;
         }
-        let is_one = |entry: &&Entry| {
-            entry.kind == EntryKind::File
-                && gone.contains(&entry.stamp.object())
-                && place::is_canvas_name(entry.path.name())
-                && entry.path.components().next() != Some(storage::FOLDER)
-        };
+        let is_one = |entry: &&Entry| gone.contains(&entry.stamp.object()) && is_stray(entry);
         let strays = scan.entries.iter().filter(is_one);
         seen.extend(strays.map(|entry| (entry.path.clone(), entry.stamp)));
     }
@@ -487,6 +503,13 @@ impl Engine {
     pub(super) fn stem_said(path: &MirrorPath) -> String {
         crate::plan::naming::title_of(place::stem_of(path))
     }
+}
+
+/// Whether a canvas's file may be seen in it although none belongs there.
+fn is_stray(entry: &Entry) -> bool {
+    entry.kind == EntryKind::File
+        && place::is_canvas_name(entry.path.name())
+        && entry.path.components().next() != Some(storage::FOLDER)
 }
 
 /// Whether it can stand in the way of a canvas or of what is drawn, as all can but pages, what is stored, and their

@@ -57,6 +57,8 @@ pub(super) struct Boards {
     scanned: bool,
     /// The canvases whose files are missing, by the objects that those were: one that comes to light elsewhere is put back.
     missed_objects: BTreeMap<(u64, u64, i64), CanvasId>,
+    /// Those of them that the last scan saw where no canvas belongs, and where: moved along with their folders.
+    elsewhere: BTreeMap<CanvasId, MirrorPath>,
 
     // The service.
     lists: targets::Lists,
@@ -150,6 +152,11 @@ impl Held {
     /// The disk does not take it.
     fn until_it_works(why: String) -> Self {
         Self { why, mend: "it is tried again by itself" }
+    }
+
+    /// It went elsewhere with its folder.
+    fn until_back(why: String) -> Self {
+        Self { why, mend: "move the folder back, or run espejo approve to remove it in the app" }
     }
 
     /// Its place is taken.

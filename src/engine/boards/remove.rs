@@ -30,6 +30,11 @@ impl Engine {
         if self.settings.pages.deletes == Deletes::Restore {
             return self.canvas_returns(&node.id, None).map(|()| None);
         }
+        if let Some(at) = self.boards.elsewhere.get(&node.id).filter(|_| !node.approved) {
+            let why = format!("its folder was moved, and it is at {at}: nothing is removed");
+            self.moment_of(&node.id).held = Some(Held::until_back(why));
+            return Ok(None);
+        }
         if let CanvasId::Slide(deck, _) = &node.id {
             if self.boards.decks.get(deck).is_some_and(|deck| deck.missing_since.is_some()) {
                 return Ok(None);
@@ -309,6 +314,10 @@ impl Engine {
             .decks
             .values()
             .filter(|deck| deck.presence == Presence::Listed)
+            .filter(|deck| {
+                deck.approved
+                    || !self.boards.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id))
+            })
             .filter(|deck| {
                 deck.missing_since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace)
             })

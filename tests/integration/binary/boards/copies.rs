@@ -1,4 +1,4 @@
-//! Older copies of the state and of the folder: nothing is doubled, reverted or trashed.
+//! Older copies of the state and of the folder, and folders that went elsewhere: nothing is doubled, reverted or trashed.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::super::bench::save;
 use super::super::state::copy;
 use super::new::{board_named, node};
-use super::{bench, deck, kick_off};
+use super::{bench, board_id, deck, kick_off};
 
 #[test]
 fn an_old_copy_of_the_state_doubles_no_canvas() {
@@ -86,6 +86,42 @@ fn an_old_copy_of_the_folder_reverts_and_removes_no_canvas_until_somebody_approv
     assert!(matches!(told.code, 0 | 3), "{told:?}");
     bench.until("the folder is taken as it is", || !has_more() && board_named(&bench, "Ideas").is_empty());
     bench.until_canvases_rest();
+    drop(daemon);
+    bench.canvases_rest();
+}
+
+#[test]
+fn a_folder_of_canvases_that_is_moved_elsewhere_is_not_deleted() {
+    let (mut board, mut talk) = (None, None);
+    let bench = bench(|world, space| {
+        board = Some(kick_off(world, space).0);
+        talk = Some(deck(world, "Pitch", &["a", "b"]).0);
+        deck(world, "Talk", &["x", "y", "z"]);
+    });
+    let (board, talk) = (board.unwrap(), talk.unwrap());
+    let daemon = bench.run_canvases();
+    let pairs = [
+        (bench.deck_file("Pitch"), bench.deck_file("Archive/Pitch"), "Presentations/Archive/Pitch/01.canvas"),
+        (bench.board_file(""), bench.root().join("Equipo/Boards"), "Equipo/Boards/Kick-off.canvas"),
+    ];
+    fs::create_dir_all(bench.deck_file("Archive")).unwrap();
+    for (home, away, at) in pairs {
+        bench.until("it is moved", || fs::rename(&home, &away).is_ok());
+        bench.until("it is told", || {
+            let told = bench.attention();
+            told.contains("its folder was moved") && told.contains(at)
+        });
+        bench.sync_any();
+        assert_eq!(bench.changes(), [], "{}", bench.seen());
+        fs::rename(&away, &home).unwrap();
+        // An empty folder there would be a new presentation; the workspace's own is not empty.
+        drop(fs::remove_dir(away.parent().unwrap()));
+        bench.until("nothing is missed", || !bench.attention().contains("its folder was moved"));
+        bench.until_canvases_rest();
+    }
+    assert!(!bench.world().whiteboard(&board_id(&board)).unwrap().trashed);
+    assert!(!bench.world().presentation(&talk).unwrap().trashed);
+    assert_eq!(bench.changes(), []);
     drop(daemon);
     bench.canvases_rest();
 }

@@ -112,7 +112,7 @@ fn files_that_come_back_are_their_whiteboards_again() {
     let (folder, aside) = (bench.root().join("Equipo"), bench.root().join("Elsewhere"));
     for restarts in [false, true] {
         fs::rename(&folder, &aside).unwrap();
-        bench.until("they are missed", || bench.attention().contains("whiteboards and slides are gone"));
+        bench.until("they are missed", || bench.attention().contains("its folder was moved"));
         if restarts {
             drop(daemon);
             fs::rename(&aside, &folder).unwrap();
@@ -120,7 +120,7 @@ fn files_that_come_back_are_their_whiteboards_again() {
         } else {
             fs::rename(&aside, &folder).unwrap();
         }
-        bench.until("nothing is missed", || !bench.attention().contains("are gone"));
+        bench.until("nothing is missed", || !bench.attention().contains("its folder was moved"));
         bench.until_canvases_rest();
         assert_eq!(bench.changes(), []);
         let files = fs::read_dir(bench.board_file("")).unwrap();
