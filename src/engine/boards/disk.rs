@@ -269,7 +269,8 @@ impl Engine {
         let known = self.boards.files.get(path).cloned();
         if let Some(file) = &known
             && file.stamp == stamp
-            && (file.hash.is_some() || file.problem.is_some())
+            // What could not be read has none, and is tried again.
+            && file.hash.is_some()
             && (!file.racy || disk::is_racy(&stamp, looked_at))
         {
             return Ok(());
