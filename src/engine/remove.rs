@@ -432,6 +432,11 @@ impl Engine {
             let is_meant = file.and_then(|file| file.problem.as_deref()).is_some_and(may_be_meant);
             if let Some(path) = &unclear {
                 self.watch.read_by(path, self.now);
+                // Where nothing runs, the next run has to read it: a stamp that no file has says so.
+                if let Some(mut file) = self.trees.files.get(path).cloned() {
+                    file.stamp.changed_ns = 0;
+                    self.save_file(file)?;
+                }
             }
             self.edit_page(&id, |node| {
                 let gone = node.missing_since.is_some() || node.remote.presence != Presence::Listed;

@@ -4,7 +4,7 @@ use std::fs;
 
 use espejo::emulator::{Fault, Matcher};
 
-use super::bench::{Bench, append, paragraph, words};
+use super::bench::{Bench, append, paragraph, save, words};
 use super::state::trashed_files;
 
 const APPROVED: &str = "approved; the next espejo sync or espejo run goes on with it";
@@ -266,4 +266,20 @@ fn the_root_emptied_and_its_marker_gone_stops_all_writing() {
     assert_eq!(bench.writes(), Vec::<String>::new());
     assert_eq!(fs::read_dir(bench.root()).unwrap().count(), 0);
     drop(daemon);
+}
+
+#[test]
+fn what_is_approved_while_nothing_runs_is_done_by_the_next_run() {
+    let bench = bench("");
+    bench.sync();
+    bench.forget_requests();
+    save(&bench.page("Page 1.md"), "");
+    bench.tell(&["sync"]);
+    assert_eq!(bench.writes(), Vec::<String>::new());
+    let told = bench.tell(&["approve", bench.page("Page 1.md").to_str().unwrap()]);
+    assert!(told.code == 0 && told.out.starts_with("approved"), "{told:?}");
+    bench.tell(&["sync"]);
+    assert_eq!(words(&bench.content("Page 1")).trim(), "");
+    assert_eq!(bench.writes(), [format!("PATCH /pages/{}", bench.id("Page 1"))]);
+    assert_eq!(bench.attention(), "");
 }
