@@ -125,17 +125,16 @@ impl Engine {
                         self.held.remove(page);
                         self.end_approval(&node)?;
                     }
-                    self.active.remove(page);
                     if node.missing_since.is_some() && node.base.is_some() {
                         if self.is_away(&node.workspace) && self.grace_is_over(&node) {
                             // Whoever removes what is left of a workspace that is away, or not chosen any more, deletes nothing
                             // in it: it comes back with its workspace.
                             self.bring_back(page)?;
-                            self.active.remove(page);
                         } else {
                             self.settling.insert(page.clone());
                         }
                     }
+                    self.active.remove(page);
                     return Ok(None);
                 }
                 Decision::Settle => {

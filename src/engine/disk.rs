@@ -480,7 +480,7 @@ impl Engine {
                     let body = split.body.trim_start_matches('\u{feff}');
                     let above = text.get(..text.len() - body.len()).unwrap_or_default();
                     let above = above.matches('\n').count();
-                    let body = Body { text: body, above, alone: split.front.is_none() };
+                    let body = Body { text: body, hash, above, alone: split.front.is_none() };
                     if let Some(front) = split.front {
                         file.claims = front.id.as_deref().and_then(|id| PageId::new(id).ok());
                         file.front_title = front.title.filter(|title| !title.is_empty());

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Engine;
 use crate::markdown::{self, Unclosed};
-use crate::model::{PageId, block_ids, every_block, planted};
+use crate::model::{ContentHash, Node, PageId, block_ids, every_block, planted};
 use crate::store::StoreError;
 
 /// Why a file that held its page's words and holds nothing is not sent.
@@ -20,6 +20,8 @@ pub(super) fn may_be_meant(why: &str) -> bool {
 /// What a file's body is like.
 pub(super) struct Body<'a> {
     pub(super) text: &'a str,
+    /// Of the whole file.
+    pub(super) hash: ContentHash,
     /// How many lines of the file are above it.
     pub(super) above: usize,
     /// There is nothing else in the file.
@@ -40,7 +42,12 @@ impl Engine {
         if body.alone && body.text.trim().is_empty() && !planted("empty-file-sent") && self.had_words(page)? {
             return Ok(Some(EMPTIED.to_owned()));
         }
-        let Some(open) = node.and_then(|_| markdown::unclosed(body.text)) else { return Ok(None) };
+        // What was agreed on has been looked through already.
+        let is_agreed = |node: &&Node| node.base.as_ref().is_some_and(|base| base.text == Some(body.hash));
+        let Some(open) = node.filter(|node| !is_agreed(node)).and_then(|_| markdown::unclosed(body.text))
+        else {
+            return Ok(None);
+        };
         let told = || format!("the {} in line {} {UNCLOSED}", open.what, body.above + open.line);
         Ok(self.swallows(page, body.text, &open)?.then(told))
     }

@@ -267,10 +267,15 @@ pub(super) fn rename_at_once(
     to: (BorrowedFd<'_>, &str),
     can: Abilities,
 ) -> Option<Result<(), Errno>> {
-    if !can.no_replace {
-        return None;
-    }
-    match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
+    if can.no_replace { rename_with(from, to, RenameFlags::NOREPLACE) } else { None }
+}
+
+fn rename_with(
+    from: (BorrowedFd<'_>, &str),
+    to: (BorrowedFd<'_>, &str),
+    how: RenameFlags,
+) -> Option<Result<(), Errno>> {
+    match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, how) {
         Err(error) if is_unsupported(error) => None,
         other => Some(other),
     }
@@ -307,13 +312,7 @@ pub(super) fn exchange(
     other: (BorrowedFd<'_>, &str),
     can: Abilities,
 ) -> Option<Result<(), Errno>> {
-    if !can.exchange {
-        return None;
-    }
-    match rustix::fs::renameat_with(one.0, one.1, other.0, other.1, RenameFlags::EXCHANGE) {
-        Err(error) if is_unsupported(error) => None,
-        other => Some(other),
-    }
+    if can.exchange { rename_with(one, other, RenameFlags::EXCHANGE) } else { None }
 }
 
 fn is_unsupported(error: Errno) -> bool {

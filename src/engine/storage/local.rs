@@ -1,5 +1,6 @@
 //! What the scan found in the storage folder: which files are as they were agreed, which are not, and which are nobody's.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::decide::Here;
@@ -122,7 +123,9 @@ impl Storage {
             self.sight.files.contains_key(path) || self.sight.folders.contains(path) || odd.contains(path)
         });
         let mut changed: Vec<(FileId, Local)> = Vec::new();
-        let (renumbered, mut away) = (self.renumbered(), BTreeMap::new());
+        // Seldom asked for: it looks through all files.
+        let renumbered = LazyCell::new(|| self.renumbered());
+        let mut away = BTreeMap::new();
         for node in self.files.values().filter(|node| node.base.is_some()) {
             let before = self.local_of(&node.remote.id);
             let mut now = self.local_now(node, before, &odd, desk.now);
@@ -138,6 +141,7 @@ impl Storage {
                 changed.push((node.remote.id.clone(), now));
             }
         }
+        drop(renumbered);
         self.sight.away = away;
         let missing = |moment: &Moment| moment.local.is_missing();
         self.active

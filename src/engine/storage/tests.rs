@@ -47,6 +47,20 @@ fn service(reply: StorageReply) -> Outcome {
     Outcome::Service(Ok(ServiceReply::Storage(reply)))
 }
 
+/// An upload of `new.txt` that has just been sent.
+fn upload() -> Upload {
+    Upload {
+        path: path("Storage/new.txt"),
+        folder: None,
+        filename: "new.txt".to_owned(),
+        size: 5,
+        hash: ContentHash::of(b"newer"),
+        replaces: None,
+        asked_at: NOW,
+        lost_at: None,
+    }
+}
+
 fn hashed(stamp: Stamp, text: &str) -> Outcome {
     let hash = ContentHash::of(text.as_bytes());
     Outcome::Disk(Ok(DiskReply::Storage(StoredReply::Hashed(stamp, hash))))
@@ -140,6 +154,12 @@ impl Play {
         self.with(|storage, desk| storage.done(desk, task, (tick, at), outcome)).unwrap();
     }
 
+    /// A list of the root is asked for and answered.
+    fn lists(&mut self, files: &[StorageFile]) {
+        let asked = self.ask(Task::Walk(None));
+        self.end(asked, listing(files));
+    }
+
     /// Whether nothing is left, once all that the disk can do is done.
     fn is_settled(&mut self) -> bool {
         while let Some((_, task)) = self.with(|storage, desk| storage.next_disk(desk)).unwrap() {
@@ -190,8 +210,7 @@ fn news_in_a_list_is_not_lost_over_an_act_that_ends_while_it_is_under_way() {
 #[test]
 fn only_a_scan_after_the_grace_time_says_that_a_file_is_gone() {
     let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
-    let list = play.ask(Task::Walk(None));
-    play.end(list, listing(&[shown("a", "one"), shown("b", "one")]));
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
     let (since, grace) = (play.now, play.settings.pages.delete_grace_ms);
     let end = since.plus_ms(grace);
@@ -236,8 +255,7 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
     };
     let begun = |mode| {
         let mut play = Play::new(mode, AS_AGREED);
-        let list = play.ask(Task::Walk(None));
-        play.end(list, listing(&[shown("a", "one"), shown("b", "one")]));
+        play.lists(&[shown("a", "one"), shown("b", "one")]);
         play
     };
     for (mode, goes) in
@@ -274,17 +292,8 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
 
 #[test]
 fn a_list_from_before_our_own_change_is_followed_by_another() {
-    let up = Upload {
-        path: path("Storage/new.txt"),
-        folder: None,
-        filename: "new.txt".to_owned(),
-        size: 5,
-        hash: ContentHash::of(b"newer"),
-        replaces: None,
-        asked_at: NOW,
-        lost_at: None,
-    };
-    let upload = || (Task::Upload(up.path.clone()), service(StorageReply::Uploaded(shown("new", "two"))));
+    let up = upload();
+    let sent = || (Task::Upload(up.path.clone()), service(StorageReply::Uploaded(shown("new", "two"))));
     let trash = || (Task::Trash(file("a")), service(StorageReply::Trashed));
     let (a, b, new) = (|| shown("a", "one"), || shown("b", "one"), || shown("new", "two"));
     let check = |change: (Task, Outcome), list: &[StorageFile], again: bool| {
@@ -308,8 +317,8 @@ fn a_list_from_before_our_own_change_is_followed_by_another() {
         play.end(asked, listing(&last));
         assert_eq!((play.is_settled(), play.wants_list()), (true, false), "after a younger one: {what}");
     };
-    check(upload(), &[a(), b()], true);
-    check(upload(), &[a(), b(), new()], true);
+    check(sent(), &[a(), b()], true);
+    check(sent(), &[a(), b(), new()], true);
     check(trash(), &[a(), b()], true);
     check(trash(), &[b()], false);
 }
@@ -332,8 +341,7 @@ fn what_an_upload_replaced_goes_when_a_younger_list_shows_the_upload() {
     play.storage.walk_by(None, NOW, tick);
     play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
     assert!(!play.is_settled() && play.wants("a").is_none() && play.wants_list());
-    let asked = play.ask(Task::Walk(None));
-    play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
     assert!(!play.is_settled());
     assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere));
     // A look at the bytes on disk takes nothing back.
@@ -355,12 +363,10 @@ fn a_folder_that_a_list_lacks_is_looked_for_once_more_in_the_same_pass() {
     let asked = play.ask(Task::Walk(Some(id.clone())));
     play.end(asked, listing(&[]));
     assert!(play.is_settled());
-    let asked = play.ask(Task::Walk(None));
-    play.end(asked, listing(&both));
+    play.lists(&both);
     assert!(!play.is_settled() && play.wants_list());
     assert!(play.storage.folders.contains_key(&id));
-    let asked = play.ask(Task::Walk(None));
-    play.end(asked, listing(&both));
+    play.lists(&both);
     assert!(play.is_settled() && !play.wants_list());
     assert!(!play.storage.folders.contains_key(&id), "gone from both lists, and empty");
 }
@@ -369,8 +375,7 @@ fn a_folder_that_a_list_lacks_is_looked_for_once_more_in_the_same_pass() {
 fn trouble_is_over_once_a_file_or_folder_gets_on() {
     let mut play = Play::new(StorageMode::Backup, AS_AGREED);
     let both = [shown("a", "one"), shown("b", "one")];
-    let asked = play.ask(Task::Walk(None));
-    play.end(asked, listing(&both));
+    play.lists(&both);
     assert!(play.is_settled());
     let rename = || Task::Rename { file: file("a"), from: path("Storage/x.txt"), to: path("Storage/a.txt") };
     let refused = || DiskError::Io(path("Storage/a.txt"), "not today".to_owned());
@@ -400,8 +405,7 @@ fn a_file_that_becomes_nobodys_is_listed_without_another_scan() {
     let check = |mode: StorageMode, list: &[StorageFile], gone: bool, expected: (&str, bool)| {
         let mut play = Play::new(mode, AS_AGREED);
         play.scan(&[("Storage/a.txt", edited), ("Storage/b.txt", AS_AGREED)]);
-        let asked = play.ask(Task::Walk(None));
-        play.end(asked, listing(list));
+        play.lists(list);
         if gone {
             let id = file("a");
             play.with(|storage, desk| storage.edit_file(desk, &id, |node| node.seen = Seen::Gone)).unwrap();
@@ -444,8 +448,7 @@ fn a_file_that_lies_untouched_where_it_is_wanted_was_moved_there() {
         let mut play = Play::new(mode, AS_AGREED);
         let renamed = StorageFile { filename: "new name.txt".to_owned(), ..shown("a", "one") };
         play.scan(&[(there, stamp), ("Storage/b.txt", AS_AGREED)]);
-        let asked = play.ask(Task::Walk(None));
-        play.end(asked, listing(&[renamed, shown("b", "one")]));
+        play.lists(&[renamed, shown("b", "one")]);
         play.is_settled();
         let base = play.storage.files[&file("a")].base.clone().unwrap();
         let sent = play.storage.candidates.contains_key(&path(there));
@@ -488,16 +491,7 @@ fn what_was_replaced_is_a_file_again_when_its_replacement_is_gone_without_our_do
 
 /// An upload of `new.txt`, and the file of that name that the service has.
 fn lost_upload(play: &mut Play) -> Upload {
-    let upload = Upload {
-        path: path("Storage/new.txt"),
-        folder: None,
-        filename: "new.txt".to_owned(),
-        size: 5,
-        hash: ContentHash::of(b"newer"),
-        replaces: None,
-        asked_at: NOW,
-        lost_at: None,
-    };
+    let upload = upload();
     let own = Stamp { inode: 9, ..AS_AGREED };
     play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED), ("Storage/new.txt", own)]);
     play.storage.uploads.insert(upload.path.clone(), upload.clone());
@@ -513,8 +507,7 @@ fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_fo
         let lost = ServiceError::Lost("no answer".to_owned());
         play.end(sent, Outcome::Service(Err(lost)));
         let both = [shown("a", "one"), shown("b", "one"), shown("new", "theirs")];
-        let asked = play.ask(Task::Walk(None));
-        play.end(asked, listing(&both));
+        play.lists(&both);
         play.is_settled();
         assert_eq!(play.wants("new"), Some(decide::Decision::Fetch), "it is compared first");
         let attachment = AttachmentId::new("theirs").unwrap();
@@ -523,8 +516,7 @@ fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_fo
         play.end(download, Outcome::Download(Ok(crate::model::Downloaded { hash })));
         assert_eq!(play.storage.uploads.is_empty(), is_it, "{content}");
         play.now = play.now.plus_ms(60_000);
-        let asked = play.ask(Task::Walk(None));
-        play.end(asked, listing(&both));
+        play.lists(&both);
         assert!(play.storage.uploads.is_empty(), "{content}: nothing else looks like it");
         play.with(|storage, desk| storage.next_act_on_files(desk)).unwrap();
         assert_eq!(play.wants("new"), None, "{content}: it is not fetched again");
@@ -553,8 +545,7 @@ fn an_upload_that_the_service_cut_is_not_sent_again() {
 #[test]
 fn a_file_that_came_back_while_it_was_trashed_is_sent_without_another_scan() {
     let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
-    let asked = play.ask(Task::Walk(None));
-    play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
     let trash = play.ask(Task::Trash(file("a")));
     play.end(trash, service(StorageReply::Trashed));
     play.is_settled();
@@ -564,14 +555,12 @@ fn a_file_that_came_back_while_it_was_trashed_is_sent_without_another_scan() {
 #[test]
 fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
     let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
-    let asked = play.ask(Task::Walk(None));
-    play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
     play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
     play.is_settled();
-    let asked = play.ask(Task::Walk(None));
-    play.end(asked, listing(&[shown("a", "one"), shown("b", "one")]));
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
     play.is_settled();
     let next = play.with(|storage, desk| storage.next_trash(desk)).unwrap().map(|(_, task)| task);
     assert_eq!(next, Some(Task::Trash(file("a"))));

@@ -135,13 +135,11 @@ fn is_even(block: &Object) -> bool {
     let Some(rows) = content.get("rows").and_then(Value::as_array) else { return true };
     let across = |cell: &Value| cell["props"]["colspan"].as_u64().unwrap_or(1);
     let down = |cell: &Value| cell["props"]["rowspan"].as_u64().unwrap_or(1);
-    let cells = |row: &Value| row["cells"].as_array().cloned().unwrap_or_default();
-    let mut widths: Vec<u64> = Vec::new();
+    let mut widths = vec![0_u64; rows.len()];
     for (at, row) in rows.iter().enumerate() {
-        widths.resize(widths.len().max(rows.len()), 0);
-        for cell in cells(row) {
-            let reach = usize::try_from(down(&cell)).unwrap_or(usize::MAX);
-            widths.iter_mut().skip(at).take(reach).for_each(|width| *width += across(&cell));
+        for cell in row["cells"].as_array().into_iter().flatten() {
+            let reach = usize::try_from(down(cell)).unwrap_or(usize::MAX);
+            widths.iter_mut().skip(at).take(reach).for_each(|width| *width += across(cell));
         }
     }
     let told = content.get("columnWidths").and_then(Value::as_array).map(|widths| widths.len() as u64);

@@ -25,6 +25,17 @@ pub(super) fn bench(fill: impl FnOnce(&mut World, &WorkspaceId)) -> Bench {
     Bench::with(ON, fill)
 }
 
+/// The whiteboard [`kick_off`] and two empty ones, so that it is not all there is.
+pub(super) fn three_boards() -> (Bench, CanvasId) {
+    let mut board = None;
+    let bench = bench(|world, space| {
+        board = Some(kick_off(world, space).0);
+        world.app_create_board(space, "Other");
+        world.app_create_board(space, "Third");
+    });
+    (bench, board.unwrap())
+}
+
 /// A whiteboard `Kick-off` with a sticky note, a text, an ellipse and an image; its canvas and their ids.
 pub(super) fn kick_off(world: &mut World, space: &WorkspaceId) -> (CanvasId, Vec<String>) {
     let board = CanvasId::Board(world.app_create_board(space, "Kick-off"));

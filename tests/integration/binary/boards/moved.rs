@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::bench::{Bench, save};
 use super::new::{board_named, node};
-use super::{bench, board_id, deck, kick_off};
+use super::{bench, board_id, deck, kick_off, three_boards};
 
 fn fail_posts(bench: &Bench, path: &str, fault: &Fault, times: usize) {
     for _ in 0..times {
@@ -77,13 +77,7 @@ fn a_folder_that_is_renamed_while_its_presentation_is_made_is_that_presentations
 
 #[test]
 fn a_file_that_is_moved_over_a_canvas_is_that_canvas() {
-    let mut board = None;
-    let bench = bench(|world, space| {
-        board = Some(kick_off(world, space).0);
-        world.app_create_board(space, "Other");
-        world.app_create_board(space, "Third");
-    });
-    let board = board.unwrap();
+    let (bench, board) = three_boards();
     let daemon = bench.run_canvases();
     let (path, draft) = (bench.board_file("Kick-off.canvas"), bench.board_file("Draft.canvas"));
     let mut nodes = bench.canvas(&path);

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::super::bench::{Bench, save};
-use super::{ON, bench, board_id, deck, kick_off};
+use super::{ON, bench, board_id, deck, kick_off, three_boards};
 
 #[test]
 fn a_removed_sticky_is_deleted_and_kept_and_a_removed_image_comes_back() {
@@ -70,13 +70,7 @@ fn many_nodes_gone_at_once_are_held() {
 
 #[test]
 fn a_deleted_file_is_a_trashed_whiteboard_unless_it_changed_meanwhile() {
-    let mut board = None;
-    let bench = bench(|world, space| {
-        board = Some(kick_off(world, space).0);
-        world.app_create_board(space, "Other");
-        world.app_create_board(space, "Third");
-    });
-    let board = board.unwrap();
+    let (bench, board) = three_boards();
     let daemon = bench.run_canvases();
     let trashed = || bench.world().whiteboard(&board_id(&board)).unwrap().trashed;
     // Away for a moment is not gone.
