@@ -212,16 +212,32 @@ impl<'a> Matching<'a> {
         for (k, files) in claimants {
             let Some(best) = files.into_iter().min_by_key(|s| self.rank(k, *s)) else { continue };
             // A file at the page's place that names no page is still the page's, unless the very file that stood
-            // there is seen elsewhere and still says so.
+            // there is seen elsewhere and still says so, or what says so has replaced another page's file, or this one
+            // was another page's.
             let stays = self.home(k).is_some_and(|home| {
-                let (known, there) = (&self.known[k], &self.seen[home]);
-                let left = !known.is_object(there) && known.is_same_file(&self.seen[best]);
-                home != best && there.claims.is_none() && !left
+                let (known, there, best) = (&self.known[k], &self.seen[home], &self.seen[best]);
+                let replaces =
+                    || self.known_at.get(&best.path).is_some_and(|other| self.page(*other).is_some());
+                let left = !known.is_object(there)
+                    && (known.is_same_file(best) || replaces() || self.was_elsewhere(there));
+                there.path != best.path && there.claims.is_none() && !left
             });
             if !stays {
                 self.pair(k, best);
             }
         }
+    }
+
+    /// Whether a file is, beyond doubt, that of a page which had it at another place: the same object, or what it held
+    /// and that place holds no more.
+    fn was_elsewhere(&self, file: &SeenFile) -> bool {
+        let is_same = |k: usize, known: &KnownFile| {
+            let left = || self.home(k).is_none_or(|home| !known.is_content(&self.seen[home]));
+            file.stamp.born_ns != 0 && known.is_object(file)
+                || known.stamp.size >= TRIVIAL_BYTES && known.is_content(file) && left()
+        };
+        let mut others = self.known.iter().enumerate().filter(|(_, known)| known.path != file.path);
+        others.any(|(k, known)| self.page(k).is_some() && is_same(k, known))
     }
 
     /// Files that are where they were, as far as `fits`. One that names another page is among them: had that page no

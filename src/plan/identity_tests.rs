@@ -127,6 +127,22 @@ fn files_with_an_id_are_known_by_it() {
     check("copied", two, &[("a 1 A 1", "same A"), ("b 2 B 2", "same B"), ("c 9 A 1", "copy A")], "");
     check("swapped", two, &[("a 2 B 2", "moved B b"), ("b 1 A 1", "moved A a")], "");
     check("swapped by git", two, &[("a 8 B 2", "moved B b"), ("b 9 A 1", "moved A a")], "");
+    let one_has_no_id = &["a A 1 A 1", "b B 2 - 2"];
+    let edited = [("a 2 - 5", "moved B b"), ("b 9 A 6", "moved A a")];
+    check("swapped, and both edited", one_has_no_id, &edited, "");
+    let by_git = [("a 8 - 2", "moved B b"), ("b 9 A 1", "moved A a")];
+    check("swapped by git, one without an id", one_has_no_id, &by_git, "");
+    let and_edited = [("a 8 - 5", "new"), ("b 9 A 1", "moved A a")];
+    check("swapped by git, and the one without an id edited", one_has_no_id, &and_edited, "B");
+    let both_edited = [("a 8 - 5", "new"), ("b 9 A 6", "moved A a")];
+    check("swapped by git, and both edited", one_has_no_id, &both_edited, "B");
+    let aside = [("a 8 - 5", "same A"), ("b 2 - 2", "same B"), ("c 9 A 1", "copy A")];
+    check("copied, and replaced by a text without an id", one_has_no_id, &aside, "");
+    let copied = [("a 8 - 2", "same A"), ("b 2 - 2", "same B"), ("c 9 A 1", "copy A")];
+    check("copied over another, which has a copy", one_has_no_id, &copied, "");
+    let reused = &["a A 1 A 1", "b B 2! - 2"];
+    let told = [("a 2! - 5", "new"), ("b 9 A 6", "moved A a")];
+    check("swapped and edited, where objects are no proof", reused, &told, "B");
     check("moved over another", two, &[("a 2 B 2", "moved B b")], "A");
     check("copied over another", two, &[("a 1 B 2", "same A"), ("b 2 B 2", "same B")], "");
     check(
