@@ -75,6 +75,11 @@ pub fn split(text: &str) -> Result<Split<'_>, BadFrontMatter> {
     Ok(Split { front: Some(front), body: &text[block.body..], body_start: block.body })
 }
 
+/// Whether a text begins as front matter does, whatever stands in it: other programs do not look closely.
+pub(super) fn looks_so(text: &str) -> bool {
+    !matches!(Block::find(text), Ok(None))
+}
+
 /// Sets or removes espejo's keys; every other byte stays. Makes the block where there is none, and drops it when
 /// nothing is left in it.
 ///

@@ -45,14 +45,12 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
     bom.to_owned() + &if crlf { whole.replace('\n', "\r\n") } else { whole.to_owned() }
 }
 
-/// A divider that has come to stand at the top could be taken for the beginning of front matter; asterisks are a divider
-/// as well. One that stood there before stays as it was written.
+/// A divider that has come to stand at the top, above another, is taken for the beginning of front matter: by espejo or by
+/// other programs. Asterisks are a divider as well. Where it looked like that before it stays as it was written.
 fn unmistaken(before: &str, after: String) -> String {
     const RULE: &str = "---";
     let top = after.len() - after.trim_start_matches('\u{feff}').len();
-    let is_rule = |text: &str| text.trim_start_matches('\u{feff}').starts_with(RULE);
-    let is_mistaken = |text: &str| !matches!(front_matter::split(text), Ok(split) if split.front.is_none());
-    if !is_rule(&after) || !is_mistaken(&after) || is_rule(before) && is_mistaken(before) {
+    if !front_matter::looks_so(&after) || front_matter::looks_so(before) {
         return after;
     }
     [&after[..top], "***", &after[top + RULE.len()..]].concat()

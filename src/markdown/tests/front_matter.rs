@@ -323,6 +323,11 @@ fn dividers_that_come_to_stand_at_the_top_are_no_front_matter() {
         assert!(text.ends_with("id: x\n\n---\n\nEnd\n"), "{text:?}");
         assert_eq!(parse(&text, &blocks[without..], &allowed, &mut String::new), blocks[without..]);
     }
+    // Nor for programs that take whatever stands between two dividers for front matter.
+    let words = [&blocks[4..], &blocks[1..2]].concat();
+    let moved = [&blocks[1..2], &blocks[4..], &blocks[3..4]].concat();
+    assert_eq!(patch("End\n\n---\n", &words, &moved), "***\n\nEnd\n\n---\n");
+    assert_eq!(patch("---\n\nEnd\n\n---\n", &moved, &moved[..2]), "---\n\nEnd\n");
     // Where it cannot be mistaken it stays as it is.
     let (old, new) = ([0, 1, 4].map(|n| blocks[n].clone()), [1, 4].map(|n| blocks[n].clone()));
     assert_eq!(patch("Hello\n\n---\n\nEnd\n", &old, &new), "---\n\nEnd\n");
