@@ -1,6 +1,6 @@
 //! What files say and shall say: reading blocks out of them, writing pages into them, splicing changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::beside::{self, Patch, Printing, Question};
 use super::flight::{Purpose, Written};
@@ -200,17 +200,20 @@ impl Engine {
     }
 
     /// Whether a text is one that was written but not noted, and edited since: it has every word that the write brought,
-    /// and none that it took away, so that no word is taken for a person's that was the service's, nor for deleted.
+    /// and none that it took away, so that no word is taken for a person's that was the service's, nor for deleted. Where
+    /// the edit touched what the write brought, runs of words tell: more of them are only in what was written than only in
+    /// what was there before.
     fn rests_on(&self, writing: &Writing, base: ContentHash, text: &str) -> Result<bool, StoreError> {
         let lines = |body| Ok::<_, StoreError>(lines(&self.store.named_body(body)?));
         let (before, after) = (lines(base)?, lines(writing.body)?);
-        let (before, after, now) = (counted(&before), counted(&after), counted(text));
-        let count = |words: &BTreeMap<&str, usize>, word| words.get(word).copied().unwrap_or(0);
-        let mut changed = before.keys().chain(after.keys()).filter_map(|word| {
-            let (was, is) = (count(&before, word), count(&after, word));
-            (was != is).then(|| if is > was { count(&now, word) >= is } else { count(&now, word) <= is })
-        });
-        Ok(changed.next().is_some_and(|first| first && changed.all(|same| same)))
+        let (before, after, now) = (words(&before), words(&after), words(text));
+        if has_all_of(&counted(&before), &counted(&after), &counted(&now)) {
+            return Ok(true);
+        }
+        let (before, after, now) = (runs(&before), runs(&after), runs(&now));
+        let shared =
+            |one: &BTreeSet<&[&str]>, other| one.difference(other).filter(|run| now.contains(*run)).count();
+        Ok(shared(&after, &before) > shared(&before, &after))
     }
 
     /// Says that an icon which a person wrote stays where it is (API document, "PATCH /pages/:id": title and content).
@@ -251,7 +254,7 @@ impl Engine {
         base: &[serde_json::Value],
     ) -> Result<Blocks, StoreError> {
         let mut found = Vec::new();
-        let own: std::collections::BTreeSet<&str> = undescribed(base).into_iter().map(|(id, _)| id).collect();
+        let own: BTreeSet<&str> = undescribed(base).into_iter().map(|(id, _)| id).collect();
         for rest in text.split("<!-- block: ").skip(1) {
             let id =
                 rest.split_once(" -->").and_then(|(inside, _)| inside.rsplit(' ').next()).unwrap_or_default();
@@ -533,11 +536,36 @@ pub(super) fn front_is_stale(file: &LocalFile, path: &MirrorPath, node: &Node) -
     foreign_id || file.front_title != wanted_front_title(file, path, &node.remote.title)
 }
 
+fn words(text: &str) -> Vec<&str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
+}
+
+/// So many words in a row are seldom typed twice by chance.
+const RUN: usize = 3;
+
+fn runs<'w, 't>(words: &'w [&'t str]) -> BTreeSet<&'w [&'t str]> {
+    words.windows(RUN).collect()
+}
+
 /// How often each word stands in a text.
-fn counted(text: &str) -> BTreeMap<&str, usize> {
-    let mut words = BTreeMap::new();
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        *words.entry(word).or_default() += 1;
+fn counted<'t>(words: &[&'t str]) -> BTreeMap<&'t str, usize> {
+    let mut counts = BTreeMap::new();
+    for word in words {
+        *counts.entry(*word).or_default() += 1;
     }
-    words
+    counts
+}
+
+/// Whether every word that came has come, and every one that went has gone; not when none did.
+fn has_all_of(
+    before: &BTreeMap<&str, usize>,
+    after: &BTreeMap<&str, usize>,
+    now: &BTreeMap<&str, usize>,
+) -> bool {
+    let count = |words: &BTreeMap<&str, usize>, word| words.get(word).copied().unwrap_or(0);
+    let mut changed = before.keys().chain(after.keys()).filter_map(|word| {
+        let (was, is) = (count(before, word), count(after, word));
+        (was != is).then(|| if is > was { count(now, word) >= is } else { count(now, word) <= is })
+    });
+    changed.next().is_some_and(|first| first && changed.all(|same| same))
 }
