@@ -576,7 +576,8 @@ fn root_problem(state: &RootState) -> String {
 }
 
 /// Whether a change that came right after the look would show in no time: an edit that puts the old time back leaves
-/// the time of the last change alone, and a file system may count both in seconds.
+/// the time of the last change alone, and a file system may count both in seconds. A time far ahead of the clock, which
+/// may have been set back, is none that a change would get now.
 pub(super) fn is_racy(stamp: &Stamp, looked_at: Timestamp) -> bool {
-    stamp.rested_ms(looked_at) < RACY_MS || stamp.unchanged_ms(looked_at) < RACY_MS
+    [stamp.rested_ms(looked_at), stamp.unchanged_ms(looked_at)].iter().any(|ms| ms.abs() < RACY_MS)
 }
