@@ -259,3 +259,30 @@ fn a_file_without_its_last_line_end_says_the_same() {
         assert_eq!(read(render(&base).text.trim_end(), &base), base);
     }
 }
+
+#[test]
+fn columns_stand_in_their_list_and_nothing_beside_them() {
+    let block = |id: &str, kind: &str, children: Vec<Value>| {
+        let content = if kind == "paragraph" { json!([]) } else { Value::Null };
+        let mut block =
+            json!({"id": id, "type": kind, "props": {}, "content": content, "children": children});
+        if content.is_null() {
+            block.as_object_mut().unwrap().shift_remove("content");
+        }
+        block
+    };
+    let text = |id: &str| block(id, "paragraph", Vec::new());
+    let column = |id: &str, inside: &[&str]| block(id, "column", inside.iter().map(|id| text(id)).collect());
+    let list = |columns: Vec<Value>| vec![block("list", "columnList", columns)];
+    let base = list(vec![column("one", &["a"]), column("two", &["b"])]);
+    let check = |body: &[Value], base: &[Value], expected: Option<&str>| {
+        let told = check_loadable(body, base, &Allowed::documented()).err();
+        assert_eq!(told.as_deref().map(|told| told.split(';').next().unwrap()), expected);
+    };
+    check(&list(vec![column("two", &["b", "c"]), column("one", &["a"])]), &base, None);
+    let beside = list(vec![column("one", &["a"]), text("c"), column("two", &["b"])]);
+    check(&beside, &base, Some("something stands beside the columns of a page"));
+    check(&[text("c"), column("one", &["a"])], &base, Some("a column stands outside its columns"));
+    // What the service has itself goes along as it is.
+    check(&beside, &beside, None);
+}
