@@ -38,26 +38,16 @@ impl Run {
         let mut delay = 0;
         for (pause, act) in plan {
             delay += pause;
+            if let Deed::WriteOn(open, ..) = &act {
+                self.folder.set_open(open.inode, true);
+            }
             self.later(delay, Due::Deed(act));
         }
     }
 
     /// A person does one thing.
     pub(crate) fn carry_out(&mut self, act: Deed) -> Result<(), Failure> {
-        let on_disk = matches!(
-            act,
-            Deed::Write(..)
-                | Deed::WriteOn(..)
-                | Deed::WriteBack(..)
-                | Deed::WriteLate(..)
-                | Deed::WriteQuietly(..)
-                | Deed::Replace(..)
-                | Deed::Unlink(_)
-                | Deed::RemoveTree(_)
-                | Deed::Rename(..)
-                | Deed::MakeFolder(_)
-                | Deed::Link(_)
-        );
+        let on_disk = act.is_on_disk();
         if on_disk && self.folder.root != RootState::Ready {
             // Nobody can work in a folder that is not there; they come back to it.
             self.postponed.push(act);
@@ -92,8 +82,9 @@ impl Run {
         }
         let act = match act {
             Deed::WriteOn(open, path, bytes) => {
-                let is_it =
-                    |thing: &&Thing| thing.kind == EntryKind::File && thing.stamp.object() == open.object();
+                self.folder.set_open(open.inode, false);
+                let (file, open) = (EntryKind::File, open.object());
+                let is_it = |thing: &Thing| thing.kind == file && thing.stamp.object() == open;
                 let at = self.folder.things.iter().find(|(_, thing)| is_it(thing));
                 Deed::Write(at.map_or(path, |(at, _)| at.clone()), bytes)
             }

@@ -48,6 +48,8 @@ pub(crate) struct Folder {
     pub(crate) read_only: bool,
     /// What must not be opened: files, and folders with all beneath them, by inode: they stay so wherever they go.
     pub(crate) sealed: BTreeSet<u64>,
+    /// Inodes that somebody has open, who will write on: none of them is given to a new file.
+    open: Vec<u64>,
     /// Paths that changed since the watcher last looked.
     pub(crate) touched: Vec<MirrorPath>,
     /// When the root's own list of names last changed.
@@ -68,6 +70,7 @@ impl Folder {
             full: false,
             read_only: false,
             sealed: BTreeSet::new(),
+            open: Vec::new(),
             touched: Vec::new(),
             root_modified_ns: 0,
             traits,
@@ -275,7 +278,8 @@ impl Folder {
     /// A thing with a number and times of its own.
     pub(crate) fn new_thing(&mut self, kind: EntryKind, bytes: &[u8]) -> Thing {
         let now_ns = self.tick();
-        let reused = if self.traits.reuse_inodes { self.freed_inodes.pop() } else { None };
+        let free = self.freed_inodes.iter().rposition(|inode| !self.open.contains(inode));
+        let reused = free.filter(|_| self.traits.reuse_inodes).map(|at| self.freed_inodes.remove(at));
         let inode = reused.unwrap_or_else(|| {
             self.next_inode += 1;
             self.next_inode
@@ -289,6 +293,15 @@ impl Folder {
             born_ns: if self.traits.births { now_ns } else { 0 },
         };
         Thing { kind, bytes: bytes.to_vec(), words: words_in(bytes), stamp }
+    }
+
+    /// Somebody has the file with this inode open, or has it no more.
+    pub(crate) fn set_open(&mut self, inode: u64, is_open: bool) {
+        if is_open {
+            self.open.push(inode);
+        } else if let Some(at) = self.open.iter().position(|open| *open == inode) {
+            self.open.swap_remove(at);
+        }
     }
 
     /// Gives a number back, for the next new file.

@@ -54,6 +54,24 @@ impl Deed {
             _ => &[],
         }
     }
+
+    /// Whether it is done to the folder, and not in the app.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        matches!(
+            self,
+            Self::Write(..)
+                | Self::WriteOn(..)
+                | Self::WriteBack(..)
+                | Self::WriteLate(..)
+                | Self::WriteQuietly(..)
+                | Self::Replace(..)
+                | Self::Unlink(_)
+                | Self::RemoveTree(_)
+                | Self::Rename(..)
+                | Self::MakeFolder(_)
+                | Self::Link(_)
+        )
+    }
 }
 
 /// Deeds, each with the pause before it in milliseconds.
