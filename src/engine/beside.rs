@@ -112,7 +112,7 @@ pub(super) struct Printing(pub(super) BodyJson);
 
 impl Work for Printing {
     fn run(&self) -> Option<Worked> {
-        Some(Worked::Text(markdown::render(&self.0.blocks().ok()?).text))
+        Some(Worked::Text(markdown::text_of(&self.0).ok()?))
     }
 }
 

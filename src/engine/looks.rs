@@ -6,8 +6,8 @@ use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::{Engine, poll};
 use crate::model::{
-    Body, ContentHash, Effect, LastPush, Node, Page, PageId, Presence, ServiceError, ServiceReply, Timestamp,
-    WorkspaceId, planted, undescribed,
+    Blocks, Body, ContentHash, Effect, LastPush, Node, Page, PageId, Presence, ServiceError, ServiceReply,
+    Timestamp, WorkspaceId, planted, undescribed,
 };
 use crate::plan::merge;
 use crate::store::StoreError;
@@ -147,7 +147,7 @@ impl Engine {
         self.moment(page).looked = flight.tick;
     }
 
-    fn take_in_page(&mut self, mut node: Node, seen: Page, sent: Timestamp) -> Result<(), StoreError> {
+    fn take_in_page(&mut self, mut node: Node, mut seen: Page, sent: Timestamp) -> Result<(), StoreError> {
         let now = self.now;
         {
             let moment = self.moment(&node.id);
@@ -155,20 +155,20 @@ impl Engine {
             // A look that succeeds says nothing of writes that fail.
             moment.retry_at = moment.write_at;
         }
-        self.board_saw_page(&node.id, seen.nevera)?;
-        let body = Body { hash: seen.json.hash(), blocks: seen.content };
+        self.board_saw_page(&node.id, seen.nevera.take())?;
+        let hash = seen.json.hash();
         let before = node.remote.clone();
-        let is_new = before.body != Some(body.hash);
+        let is_new = before.body != Some(hash);
         if is_new {
             // Any other is kept already, for a row names it.
             self.store.keep_body_json(&seen.json)?;
         }
-        self.learn(&node, &body)?;
+        self.learn(&node, hash, &seen.telling)?;
         node.remote.title = seen.meta.title;
         node.remote.parent = seen.meta.parent;
         node.remote.icon = seen.meta.icon;
         node.remote.position = seen.meta.position;
-        node.remote.body = Some(body.hash);
+        node.remote.body = Some(hash);
         if node.remote.presence == Presence::Unlisted {
             node.remote.presence = Presence::Hidden;
         }
@@ -181,7 +181,7 @@ impl Engine {
             poll::unchanged(&mut node.poll);
         }
         if before.body.is_some() {
-            self.watch_looked(&node.id, is_new.then_some(&body.blocks), sent);
+            self.watch_looked(&node.id, is_new.then_some(&seen.json), sent)?;
         }
         // A page that could not be read is read now; one that could not be written is tried again once it changed.
         if node
@@ -273,16 +273,16 @@ impl Engine {
     }
 
     /// What a workspace's pages show may be created in it, and what files show as stand-ins is kept.
-    fn learn(&mut self, node: &Node, body: &Body) -> Result<(), StoreError> {
+    fn learn(&mut self, node: &Node, hash: ContentHash, telling: &Blocks) -> Result<(), StoreError> {
         if !self.allowed.contains_key(&node.workspace) {
             let allowed = self.allowed_in(node)?;
             self.allowed.insert(node.workspace.clone(), allowed);
         }
         if let Some(allowed) = self.allowed.get_mut(&node.workspace) {
-            allowed.learn(&body.blocks);
+            allowed.learn(telling);
         }
-        if node.remote.body != Some(body.hash) {
-            self.keep_stand_ins(&node.workspace, &body.blocks, &[])?;
+        if node.remote.body != Some(hash) {
+            self.keep_stand_ins(&node.workspace, telling, &[])?;
         }
         Ok(())
     }

@@ -9,9 +9,10 @@ use super::watch::words::{self, Counts};
 use super::watch::{Belief, Turn, Watch};
 use super::{Engine, StoreError};
 use crate::model::{
-    Blocks, ContentHash, Effect, Found, HITS_MAX, Node, PageId, Search, ServiceError, ServiceReply,
-    Timestamp, WorkspaceId,
+    BodyJson, ContentHash, Effect, Found, HITS_MAX, Node, PageId, Search, ServiceError, ServiceReply,
+    Timestamp, WorkspaceId, one_by_one,
 };
+use crate::store::blocks_of;
 
 /// Pages whose words are read between two requests.
 const READ_AT_ONCE: usize = 16;
@@ -105,9 +106,11 @@ impl Engine {
     }
 
     fn words_of(&self, page: &PageId) -> Result<BTreeSet<String>, StoreError> {
-        let body = self.trees.pages.get(page).and_then(|node| node.remote.body);
-        let blocks = body.map(|hash| self.store.body(hash)).transpose()?.flatten();
-        Ok(words::words(&blocks.unwrap_or_default()))
+        let Some(body) = self.trees.pages.get(page).and_then(|node| node.remote.body) else {
+            return Ok(BTreeSet::new());
+        };
+        let json = self.store.body_json(body)?;
+        json.map_or_else(|| Ok(BTreeSet::new()), |json| words_in(&BodyJson::known(body, json)))
     }
 
     fn watch_by_one_of(&mut self, page: &PageId, words: &BTreeSet<String>) {
@@ -122,12 +125,20 @@ impl Engine {
     }
 
     /// A look at a page found another body, or the same.
-    pub(super) fn watch_looked(&mut self, page: &PageId, changed: Option<&Blocks>, sent: Timestamp) {
+    pub(super) fn watch_looked(
+        &mut self,
+        page: &PageId,
+        changed: Option<&BodyJson>,
+        sent: Timestamp,
+    ) -> Result<(), StoreError> {
         self.watched.watch.looked(page, changed.is_some(), sent, self.now);
-        let Some(blocks) = changed.filter(|_| self.watched.tried.contains(page)) else { return };
-        if self.watched.watch.word(page).is_none_or(|word| !words::has(blocks, word)) {
-            self.watch_by_one_of(page, &words::words(blocks));
+        if let Some(content) = changed.filter(|_| self.watched.tried.contains(page)) {
+            let words = words_in(content)?;
+            if self.watched.watch.word(page).is_none_or(|word| !words.contains(word)) {
+                self.watch_by_one_of(page, &words);
+            }
         }
+        Ok(())
     }
 
     /// espejo itself changed the page's text.
@@ -204,6 +215,13 @@ impl Engine {
                 self.watched.watch.failed(group, too_much, self.now);
             }
         }
+    }
+}
+
+fn words_in(content: &BodyJson) -> Result<BTreeSet<String>, StoreError> {
+    match one_by_one(content.as_str().as_bytes()) {
+        Some(blocks) => Ok(blocks.flatten().flat_map(|block| words::words(&[block])).collect()),
+        None => Ok(words::words(&blocks_of(content)?)),
     }
 }
 

@@ -6,7 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use super::lower::{Lowered, stand_in};
+use serde_json::Value;
+
+use super::lower::{Lowered, lower_one_by_one, stand_in, trailing};
 use super::parse::each;
 use super::plain::{Kind, Node, number, same_trees};
 use super::read::read;
@@ -19,21 +21,23 @@ const ROUNDS: usize = 16;
 /// was told last counts.
 pub(super) fn written(lowered: &mut Lowered, tell: &mut dyn FnMut(usize, std::ops::Range<usize>)) -> String {
     let Written { text, doubtful } = write(&lowered.nodes, tell);
-    if !doubtful || reads_back(&text, lowered) {
+    if !doubtful || other_reading(&text, &lowered.nodes, &labels(lowered)).is_none() {
         return text;
     }
     mend(lowered);
     write(&lowered.nodes, tell).text
 }
 
-/// Whether the text says what the tree says.
-fn reads_back(text: &str, lowered: &Lowered) -> bool {
-    first_difference(text, lowered).is_none()
+/// Writes a page whose blocks are let go one after the other; `None` when it has to be mended, for which all are needed.
+pub(super) fn written_alone(blocks: impl Iterator<Item = Value>) -> Option<String> {
+    let (nodes, items) = lower_one_by_one(blocks);
+    let Written { text, doubtful } = write(&nodes, &mut |_, _| {});
+    (!doubtful || other_reading(&text, &nodes, &items).is_none()).then_some(text)
 }
 
 /// Changes nodes until the page reads back, from the mildest change to the hardest.
 fn mend(lowered: &mut Lowered) {
-    let items: BTreeSet<String> = lowered.items.keys().cloned().collect();
+    let items = labels(lowered);
     let mut odd = BTreeSet::new();
     alone_odd(&lowered.nodes, &items, &mut odd);
     harden(lowered, &odd);
@@ -84,17 +88,25 @@ pub(super) fn harden(lowered: &mut Lowered, which: &BTreeSet<usize>) {
 
 /// The first block, in preorder, at which the text reads as something else than the tree.
 fn first_difference(text: &str, lowered: &Lowered) -> Option<usize> {
-    let items: BTreeSet<String> = lowered.items.keys().cloned().collect();
-    let mut have = read(text, &items);
-    number(&mut have);
-    let shown = lowered.nodes.len() - lowered.trailing();
-    let want = &lowered.nodes[..shown];
-    if same_trees(want, &have) {
-        return None;
-    }
+    let have = other_reading(text, &lowered.nodes, &labels(lowered))?;
     let mut at = 0;
-    difference(want, &have, &mut at);
+    difference(shown(&lowered.nodes), &have, &mut at);
     Some(at.min(lowered.values.len().saturating_sub(1)))
+}
+
+/// What the text reads as, if that is something else than the tree.
+fn other_reading(text: &str, nodes: &[Node], items: &BTreeSet<String>) -> Option<Vec<Node>> {
+    let mut have = read(text, items);
+    number(&mut have);
+    (!same_trees(shown(nodes), &have)).then_some(have)
+}
+
+fn labels(lowered: &Lowered) -> BTreeSet<String> {
+    lowered.items.keys().cloned().collect()
+}
+
+fn shown(nodes: &[Node]) -> &[Node] {
+    &nodes[..nodes.len() - trailing(nodes)]
 }
 
 /// Walks both trees as far as they agree; `at` is left at the first block that does not.

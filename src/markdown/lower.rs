@@ -24,19 +24,41 @@ pub(super) struct Lowered<'a> {
 impl Lowered<'_> {
     /// How many empty paragraphs stand at the page's end, where they show nowhere.
     pub(super) fn trailing(&self) -> usize {
-        self.nodes.iter().rev().take_while(|node| node.is_void()).count()
+        trailing(&self.nodes)
     }
+}
+
+/// See [`Lowered::trailing`].
+pub(super) fn trailing(nodes: &[Node]) -> usize {
+    nodes.iter().rev().take_while(|node| node.is_void()).count()
 }
 
 /// Lowers a page's blocks.
 pub(super) fn lower(blocks: &[Value]) -> Lowered<'_> {
-    let mut walk =
-        Walk { values: Vec::with_capacity(blocks.len()), items: BTreeMap::new(), labels: BTreeSet::new() };
+    let mut walk = Walk { values: Vec::with_capacity(blocks.len()), ..Walk::default() };
     let nodes = walk.level(blocks, 0);
     Lowered { nodes, values: walk.values, items: walk.items }
 }
 
+/// Lowers a page's blocks one after the other and lets go of each; the labels of its inline items come beside its tree.
+pub(super) fn lower_one_by_one(blocks: impl Iterator<Item = Value>) -> (Vec<Node>, BTreeSet<String>) {
+    let (mut nodes, mut items, mut labels) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut before, mut counting) = (0, false);
+    for block in blocks {
+        let mut walk = Walk { before, labels, ..Walk::default() };
+        nodes.push(walk.sibling(&block, 0, &mut counting));
+        before += walk.values.len();
+        items.extend(walk.items.into_keys());
+        labels = walk.labels;
+    }
+    mark_blank(&mut nodes);
+    (nodes, items)
+}
+
+#[derive(Default)]
 pub(super) struct Walk<'a> {
+    /// Blocks that were lowered and let go.
+    before: usize,
     values: Vec<&'a Value>,
     items: BTreeMap<String, &'a Value>,
     labels: BTreeSet<String>,
@@ -47,24 +69,29 @@ impl<'a> Walk<'a> {
         let mut nodes = Vec::with_capacity(blocks.len());
         let mut counting = false;
         for block in blocks {
-            let mut node = self.block(block, depth);
-            if let Kind::Number(start) = &mut node.kind {
-                // The editor counts on through neighbours and looks at `start` only in the first.
-                if counting {
-                    *start = None;
-                }
-                counting = true;
-            } else {
-                counting = false;
-            }
-            nodes.push(node);
+            nodes.push(self.sibling(block, depth, &mut counting));
         }
         mark_blank(&mut nodes);
         nodes
     }
 
+    /// The next block of a level; `counting` while the ones before it are items of a numbered list.
+    fn sibling(&mut self, block: &'a Value, depth: usize, counting: &mut bool) -> Node {
+        let mut node = self.block(block, depth);
+        if let Kind::Number(start) = &mut node.kind {
+            // The editor counts on through neighbours and looks at `start` only in the first.
+            if *counting {
+                *start = None;
+            }
+            *counting = true;
+        } else {
+            *counting = false;
+        }
+        node
+    }
+
     fn block(&mut self, block: &'a Value, depth: usize) -> Node {
-        let index = self.values.len();
+        let index = self.before + self.values.len();
         self.values.push(block);
         let keys = Keys::of(block);
         let mut node = self.own(&keys).unwrap_or_else(|| Node::new(self.placeholder(block), 0..0));

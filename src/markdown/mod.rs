@@ -26,6 +26,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::model::{BodyJson, one_by_one};
+
 pub use allowed::Allowed;
 pub use unclosed::Unclosed;
 
@@ -59,6 +61,29 @@ pub fn render(blocks: &[Value]) -> Rendered {
     let id = |block: &Value| lower::quick(block.as_object()?, "id")?.as_str().map(str::to_owned);
     let map = lowered.values.iter().zip(ranges).map(|(block, range)| Span { id: id(block), range }).collect();
     Rendered { text, map }
+}
+
+/// The text that [`render`] writes for a page; of the blocks of a long one no more than one is held at a time, where that
+/// can be.
+///
+/// # Errors
+/// What is wrong with the JSON.
+pub fn text_of(content: &BodyJson) -> serde_json::Result<String> {
+    match alone(content) {
+        Some(text) => Ok(text),
+        None => Ok(render(&content.blocks()?).text),
+    }
+}
+
+fn alone(content: &BodyJson) -> Option<String> {
+    let (mut blocks, mut whole) = (one_by_one(content.as_str().as_bytes())?, true);
+    let known = std::iter::from_fn(|| {
+        let block = blocks.next()?;
+        whole &= block.is_some();
+        block
+    });
+    let text = certain::written_alone(known);
+    text.filter(|_| whole)
 }
 
 /// Markdown to blocks. `text` is a page's body without front matter; `base` are the last agreed blocks (none for a

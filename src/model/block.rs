@@ -5,6 +5,7 @@
 //! `arbitrary_precision` of `serde_json` do that.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -69,13 +70,57 @@ const DEEP: usize = 100;
 
 /// The blocks of a long content without the room that maps and lists are given to grow, which is a third of them; block
 /// by block, so that it is not taken even for a moment. `None` when it is short, or unusual in any way.
+fn read_closely(json: &[u8]) -> Option<Blocks> {
+    one_by_one(json)?.collect()
+}
+
+/// The blocks of a long content, one after the other: together they take twenty times the room of their text. `None`
+/// when it is short, or no array; `None` in place of a block that is unusual in any way.
 #[must_use]
-pub fn read_closely(json: &[u8]) -> Option<Blocks> {
+pub fn one_by_one(json: &[u8]) -> Option<impl Iterator<Item = Option<Value>>> {
     if json.len() < LONG_BODY {
         return None;
     }
-    let block = |part| pack(serde_json::from_slice(part).ok()?, DEEP);
-    parts::elements(json)?.ok()?.into_iter().map(block).collect()
+    let parts = parts::elements(json)?.ok()?;
+    Some(parts.into_iter().map(|part| pack(serde_json::from_slice(part).ok()?, DEEP)))
+}
+
+/// What a long content is known by, and those of its blocks that anything can be learnt from: every one that the API
+/// document does not describe, and the first of each shape. `None` when it is short, or unusual in any way.
+pub(super) fn skim(json: &[u8]) -> Option<(BodyJson, Blocks)> {
+    let (mut printed, mut telling, mut shapes) =
+        (String::with_capacity(json.len()), Vec::new(), BTreeSet::new());
+    for block in one_by_one(json)? {
+        let block = block?;
+        printed.push(if printed.is_empty() { '[' } else { ',' });
+        printed.push_str(&block.to_string());
+        let is_new = shapes.insert(shape(&block));
+        if is_new || !undescribed(std::slice::from_ref(&block)).is_empty() {
+            telling.push(block);
+        }
+    }
+    printed.push_str(if printed.is_empty() { "[]" } else { "]" });
+    printed.shrink_to_fit();
+    Some((BodyJson::known(ContentHash::of(printed.as_bytes()), printed), telling))
+}
+
+/// Two values with one shape have the same keys, types and kinds of entries, and differ in their words and numbers only.
+fn shape(value: &Value) -> u64 {
+    let mut shape = DefaultHasher::new();
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                key.hash(&mut shape);
+                match value {
+                    Value::String(kind) if key == "type" => kind.hash(&mut shape),
+                    other => shape.write_u64(self::shape(other)),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().map(self::shape).collect::<BTreeSet<_>>().hash(&mut shape),
+        other => std::mem::discriminant(other).hash(&mut shape),
+    }
+    shape.finish()
 }
 
 /// The same value, in no more memory than it takes.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::block::skim;
 use super::{Blocks, BodyJson, PageId, Rest, WorkspaceId};
 
 /// A workspace as `GET /workspaces` lists it.
@@ -43,10 +44,11 @@ pub struct PageMeta {
 pub struct Page {
     /// Everything but the content.
     pub meta: PageMeta,
-    /// Its blocks, exactly as sent.
-    pub content: Blocks,
-    /// The same, printed: whoever read the blocks does that too, so that the engine need not.
+    /// Its content, exactly as sent, printed: whoever read the blocks does that too, so that the engine need not.
     pub json: BodyJson,
+    /// The blocks that anything can be learnt from: all of them, or of a long content those that the API document does
+    /// not describe and the first of each shape.
+    pub telling: Blocks,
     /// A dashboard's magnets, as sent; `None` on a regular page.
     pub nevera: Option<Value>,
 }
@@ -55,6 +57,14 @@ impl Page {
     /// A page of these blocks.
     #[must_use]
     pub fn new(meta: PageMeta, content: Blocks, nevera: Option<Value>) -> Self {
-        Self { meta, json: BodyJson::of(&content), content, nevera }
+        Self { meta, json: BodyJson::of(&content), telling: content, nevera }
+    }
+
+    /// A page of a long content, of which no more than a block is held at a time; `None` when it is short, or unusual in
+    /// any way.
+    #[must_use]
+    pub fn of_long(meta: PageMeta, content: &[u8], nevera: Option<Value>) -> Option<Self> {
+        let (json, telling) = skim(content)?;
+        Some(Self { meta, json, telling, nevera })
     }
 }

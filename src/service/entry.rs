@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::text::words;
 use crate::model::{
-    Blocks, ContentHash, LONG_BODY, Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace,
-    WorkspaceId, parts, read_closely,
+    ContentHash, LONG_BODY, Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace, WorkspaceId,
+    parts,
 };
 
 /// Why a thing cannot be used, as the end of a sentence that begins with the thing.
@@ -72,8 +72,8 @@ pub(super) fn page(data: &[u8], id: &PageId) -> Result<Page, ServiceError> {
             "has a key that espejo cannot keep as it is ($serde_json::private::Number)".to_owned(),
         ));
     }
-    if let Some((map, content)) = long_page(data) {
-        return page_of(map, content, id).map_err(complain);
+    if let Some(page) = long_page(data, id) {
+        return page.map_err(complain);
     }
     let mut map = object(data).map_err(complain)?;
     let content = match map.shift_remove("content") {
@@ -83,13 +83,18 @@ pub(super) fn page(data: &[u8], id: &PageId) -> Result<Page, ServiceError> {
         }
         None => return Err(complain("came without its content".to_owned())),
     };
-    page_of(map, content, id).map_err(complain)
+    let (meta, nevera) = about(map, id).map_err(complain)?;
+    Ok(Page::new(meta, content, nevera))
 }
 
-/// A page whose content is long, and what else it has; `None` when it is read like any other.
-fn long_page(data: &[u8]) -> Option<(Map<String, Value>, Blocks)> {
+/// A page whose content is long; `None` when it is read like any other.
+fn long_page(data: &[u8], id: &PageId) -> Option<Result<Page, Why>> {
     let (map, content) = long_object(data)?;
-    Some((map, read_closely(content?)?))
+    let content = content?;
+    match about(map, id) {
+        Ok((meta, nevera)) => Page::of_long(meta, content, nevera).map(Ok),
+        Err(why) => Some(Err(why)),
+    }
 }
 
 /// An object, and the bytes of its content, if it has one.
@@ -115,10 +120,11 @@ fn long_object(data: &[u8]) -> Option<Contained<'_>> {
     Some((map, content))
 }
 
-fn page_of(mut map: Map<String, Value>, content: Blocks, id: &PageId) -> Result<Page, Why> {
+/// What a page has besides its content.
+fn about(mut map: Map<String, Value>, id: &PageId) -> Result<(PageMeta, Option<Value>), Why> {
     let nevera = map.shift_remove("nevera").filter(|nevera| !nevera.is_null());
     let meta = meta(&map).and_then(|meta| same(meta, id))?;
-    Ok(Page::new(meta, content, nevera))
+    Ok((meta, nevera))
 }
 
 /// To `PATCH /pages/:id`.

@@ -76,7 +76,7 @@ async fn the_six_requests() {
     assert_eq!(pages[1].parent.as_ref(), Some(&pair.page));
 
     let Ok(ServiceReply::Page(page)) = pair.client.perform(&pair.fetch()).await else { panic!() };
-    assert_eq!((&page.meta, page.content.len()), (&pages[0], 3));
+    assert_eq!((&page.meta, page.telling.len()), (&pages[0], 3));
 
     let Ok(ServiceReply::Meta(new)) = pair.client.perform(&pair.create("Nueva / ñ")).await else { panic!() };
     assert_eq!((new.title.as_str(), new.parent.as_ref()), ("Nueva / ñ", Some(&pair.page)));

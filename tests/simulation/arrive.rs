@@ -59,7 +59,7 @@ impl Run {
                 Effect::FetchPage(page) => {
                     if let Ok(ServiceReply::Page(seen)) = &answered.result {
                         self.order += 1;
-                        self.checks.looked(self.order, page, &seen.content, self.now_ms);
+                        self.checks.looked(self.order, page, &seen.telling, self.now_ms);
                         looked = Some((self.order, page.clone()));
                     }
                 }

@@ -95,7 +95,7 @@ pub(crate) fn brief_outcome(outcome: &Outcome) -> String {
         }
         Outcome::Service(Ok(ServiceReply::PagesAsKnown)) => "lists what it listed before".to_owned(),
         Outcome::Service(Ok(ServiceReply::Page(page))) => {
-            format!("shows {:?} [{}]", page.meta.title, listed(&all_words(&page.content)))
+            format!("shows {:?} [{}]", page.meta.title, listed(&all_words(&page.telling)))
         }
         Outcome::Service(Ok(ServiceReply::Meta(meta))) => format!("gives {:?} {}", meta.title, meta.id),
         Outcome::Service(Ok(ServiceReply::Workspaces(all))) => format!("lists {} workspaces", all.len()),

@@ -53,11 +53,6 @@ pub(crate) fn words(blocks: &[Value]) -> BTreeSet<String> {
     words_of(&lines(blocks)).collect()
 }
 
-/// Whether this is one of the [`words`].
-pub(crate) fn has(blocks: &[Value], word: &str) -> bool {
-    words_of(&lines(blocks)).any(|one| one == word)
-}
-
 fn words_of(lines: &str) -> impl Iterator<Item = String> {
     let bare = lines.split_whitespace().map(|word| word.trim_matches(|c| ",.;:!?¡¿()\"'«»".contains(c)));
     let fits = |word: &&str| {

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::{patch, render};
+use super::super::certain::written_alone;
+use super::super::{patch, render, text_of};
 use super::{ids, norm, read, without_end};
 use crate::markdown::{Allowed, parse};
+use crate::model::{BodyJson, LONG_BODY, Page, PageId, PageMeta, WorkspaceId, undescribed};
 
 pub(super) fn documents() -> Vec<(String, Vec<Value>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/markdown/corpus");
@@ -41,6 +43,36 @@ fn with_base_every_document_comes_back_byte_for_byte() {
             assert_eq!(bytes(&read(&changed, blocks)), bytes(blocks), "{name}");
         }
     }
+}
+
+#[test]
+fn a_long_page_is_read_and_written_block_by_block() {
+    for (name, blocks) in documents() {
+        assert_eq!(written_alone(blocks.iter().cloned()), Some(render(&blocks).text), "{name}");
+    }
+    let all: Vec<Value> = documents().into_iter().flat_map(|(_, blocks)| blocks).collect();
+    let json = BodyJson::of(&all);
+    assert!(json.as_str().len() > LONG_BODY);
+    assert_eq!(text_of(&json).unwrap(), render(&all).text);
+    let spaced = serde_json::to_string_pretty(&all).unwrap();
+    let meta = PageMeta {
+        id: PageId::new("p").unwrap(),
+        workspace: WorkspaceId::new("w").unwrap(),
+        parent: None,
+        title: String::new(),
+        icon: None,
+        position: 0.0,
+    };
+    let page = Page::of_long(meta, spaced.as_bytes(), None).unwrap();
+    assert_eq!(page.json, json);
+    assert!(page.telling.len() < all.len() / 2, "{} of {}", page.telling.len(), all.len());
+    let learnt = |blocks: &[Value]| {
+        let mut allowed = Allowed::documented();
+        allowed.learn(blocks);
+        format!("{allowed:?}")
+    };
+    assert_eq!(learnt(&page.telling), learnt(&all));
+    assert_eq!(undescribed(&page.telling), undescribed(&all));
 }
 
 const DOCUMENTED: [&str; 7] = [

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::super::certain::written_alone;
 use super::super::lower::lower;
 use super::super::plain::{number, same_trees};
 use super::super::{Allowed, patch, render};
@@ -28,6 +29,12 @@ proptest! {
         prop_assert!(same_trees(&want, &have), "{text}\n{want:#?}\n{have:#?}");
         let again = render(&back).text;
         prop_assert_eq!(again, text);
+    }
+
+    #[test]
+    fn a_page_is_written_from_one_block_at_a_time(blocks in page()) {
+        let text = render(&blocks).text;
+        prop_assert_eq!(written_alone(blocks.into_iter()), Some(text));
     }
 
     #[test]
