@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::allowed::Allowed;
-use crate::model::DOCUMENTED;
+use super::columns::{Columns, places};
+use crate::model::{DOCUMENTED, every_block};
 
 /// See [`super::check_loadable`].
 pub(super) fn check_loadable(body: &[Value], base: &[Value], allowed: &Allowed) -> Result<(), String> {
@@ -15,12 +16,10 @@ pub(super) fn check_loadable(body: &[Value], base: &[Value], allowed: &Allowed) 
     let mut loose = Vec::new();
     remember(base, &mut before, &mut loose);
     let mut ids = BTreeSet::new();
-    let was_there: BTreeSet<Place> = places(base).map(|(above, block)| place(above, block)).collect();
+    let columns = Columns::of(every_block(base), base);
     for (above, block) in places(body) {
         check_block(block, &before, &loose, &known)?;
-        if !was_there.contains(&place(above, block)) {
-            check_columns(above, block)?;
-        }
+        columns.check(above, block)?;
         if let Some(id) = block.get("id").and_then(Value::as_str)
             && !ids.insert(id)
             && before.get(id).is_none_or(|blocks: &Vec<&Value>| blocks.len() < 2)
@@ -29,39 +28,6 @@ pub(super) fn check_loadable(body: &[Value], base: &[Value], allowed: &Allowed) 
         }
     }
     Ok(())
-}
-
-/// Each block, and the one that it is a child of.
-fn places(blocks: &[Value]) -> impl Iterator<Item = (Option<&Value>, &Value)> {
-    let mut left: Vec<(Option<&Value>, &Value)> = blocks.iter().rev().map(|block| (None, block)).collect();
-    std::iter::from_fn(move || {
-        let (above, block) = left.pop()?;
-        let children = block.get("children").and_then(Value::as_array).into_iter().flatten();
-        left.extend(children.rev().map(|child| (Some(block), child)));
-        Some((above, block))
-    })
-}
-
-/// The types of a block and of what it is a child of, and the ids of both.
-type Place<'a> = [Option<&'a str>; 4];
-
-fn place<'a>(above: Option<&'a Value>, block: &'a Value) -> Place<'a> {
-    let of = |block: Option<&'a Value>, key| block?.get(key)?.as_str();
-    [of(above, "type"), of(Some(block), "type"), of(above, "id"), of(Some(block), "id")]
-}
-
-/// Whether columns and their list stand as the editor demands: no other type says what its children may be.
-fn check_columns(above: Option<&Value>, block: &Value) -> Result<(), String> {
-    match place(above, block) {
-        [Some("columnList"), Some("column"), ..] => Ok(()),
-        [Some("columnList"), ..] => {
-            Err("something stands beside the columns of a page; put it into one of them".to_owned())
-        }
-        [_, Some("column"), ..] => {
-            Err("a column stands outside its columns; put its lines back between theirs".to_owned())
-        }
-        _ => Ok(()),
-    }
 }
 
 fn remember<'a>(

@@ -11,6 +11,7 @@ mod build;
 mod carry;
 mod certain;
 mod check;
+mod columns;
 pub mod front_matter;
 mod likeness;
 mod lower;

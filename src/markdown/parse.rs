@@ -8,6 +8,7 @@ use super::NewId;
 use super::align::{Flat, align};
 use super::allowed::{Allowed, Known};
 use super::build::{Builder, Built};
+use super::columns::Columns;
 use super::lower::{Lowered, ids, lower, stand_in};
 use super::plain::{Inline, Kind, Node, number, own_hash};
 use super::read::read;
@@ -20,7 +21,9 @@ pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut 
         return base.to_vec();
     }
     let (built, lowered) = built(text, lowered, base, allowed, new_id);
-    built.copied(&lowered.values)
+    let mut blocks = built.copied(&lowered.values);
+    Columns::of(lowered.values.iter().copied(), base).settle(&mut blocks);
+    blocks
 }
 
 /// Whether reading `text` beside `blocks` gives exactly those.
@@ -35,7 +38,11 @@ pub(super) fn stands_for(text: &str, blocks: &[Value]) -> bool {
         format!("new block {ids}")
     };
     let (built, lowered) = built(text, lowered, blocks, &Allowed::documented(), &mut id);
-    built.is_base(lowered.nodes.iter().map(|node| node.index)) || built.copied(&lowered.values) == blocks
+    built.is_base(lowered.nodes.iter().map(|node| node.index)) || {
+        let mut said = built.copied(&lowered.values);
+        Columns::of(lowered.values.iter().copied(), blocks).settle(&mut said);
+        said == blocks
+    }
 }
 
 /// See [`super::parse_taking`].
@@ -49,8 +56,11 @@ pub(super) fn parse_taking(
     if is_written(&lowered, text) {
         return base;
     }
-    let (built, _) = built(text, lowered, &base, allowed, new_id);
-    built.taken(base)
+    let (built, lowered) = built(text, lowered, &base, allowed, new_id);
+    let columns = Columns::of(lowered.values.iter().copied(), &base);
+    let mut blocks = built.taken(base);
+    columns.settle(&mut blocks);
+    blocks
 }
 
 /// Whether a text is the base as it is written.

@@ -285,4 +285,18 @@ fn columns_stand_in_their_list_and_nothing_beside_them() {
     check(&[text("c"), column("one", &["a"])], &base, Some("a column stands outside its columns"));
     // What the service has itself goes along as it is.
     check(&beside, &beside, None);
+    // What is written beside columns goes into the one before it, or the first.
+    let text = render(&base).text;
+    let written = |at: Option<usize>| {
+        let at = at.unwrap();
+        let edited = format!("{}Typed.\n\n{}", &text[..at], &text[at..]);
+        let blocks = read(&edited, &base);
+        check(&blocks, &base, None);
+        assert_eq!(read(&edited, &blocks), blocks, "{edited}");
+        let inside = |column: &Value| column["children"].as_array().unwrap().len();
+        blocks[0]["children"].as_array().unwrap().iter().map(inside).collect::<Vec<_>>()
+    };
+    assert_eq!(written(text.find("<!-- block: column one -->")), [2, 1]);
+    assert_eq!(written(text.find("<!-- block: column two -->")), [2, 1]);
+    assert_eq!(written(text.rfind("<!-- /children -->")), [1, 2]);
 }
