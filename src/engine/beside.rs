@@ -126,7 +126,6 @@ pub(super) struct Patch {
 
 impl Work for Patch {
     fn run(&self) -> Option<Worked> {
-        let (from, to) = (self.from.blocks().ok()?, self.to.blocks().ok()?);
-        Some(Worked::Text(markdown::patch(&self.text, &from, &to)))
+        Some(Worked::Text(markdown::patched(&self.text, &self.from, &self.to).ok()?))
     }
 }

@@ -164,9 +164,9 @@ impl Engine {
             self.store.keep_body_json(&seen.json)?;
         }
         self.learn(&node, hash, &seen.telling)?;
-        node.remote.title = seen.meta.title;
-        node.remote.parent = seen.meta.parent;
-        node.remote.icon = seen.meta.icon;
+        node.remote.title.clone_from(&seen.meta.title);
+        node.remote.parent.clone_from(&seen.meta.parent);
+        node.remote.icon.clone_from(&seen.meta.icon);
         node.remote.position = seen.meta.position;
         node.remote.body = Some(hash);
         if node.remote.presence == Presence::Unlisted {
@@ -181,7 +181,7 @@ impl Engine {
             poll::unchanged(&mut node.poll);
         }
         if before.body.is_some() {
-            self.watch_looked(&node.id, is_new.then_some(&seen.json), sent)?;
+            self.watch_looked(&node.id, is_new.then_some(&seen), sent);
         }
         // A page that could not be read is read now; one that could not be written is tried again once it changed.
         if node

@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::beside::{self, Patch, Printing, Question};
 use super::flight::{Purpose, Written};
 use super::history::in_own_words;
-use super::watch::words::lines;
 use super::{Engine, Reading, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId,
-    Stamp, Work, Worked, WorkspaceId, planted, semantically_equal, undescribed,
+    Stamp, Work, Worked, WorkspaceId, lines, planted, semantically_equal, undescribed,
 };
 use crate::plan::apart::Apart;
 use crate::store::{StoreError, Writing, blocks_of};

@@ -9,8 +9,8 @@ use super::watch::words::{self, Counts};
 use super::watch::{Belief, Turn, Watch};
 use super::{Engine, StoreError};
 use crate::model::{
-    BodyJson, ContentHash, Effect, Found, HITS_MAX, Node, PageId, Search, ServiceError, ServiceReply,
-    Timestamp, WorkspaceId, one_by_one,
+    BodyJson, ContentHash, Effect, Found, HITS_MAX, Node, Page, PageId, Search, ServiceError, ServiceReply,
+    Timestamp, WorkspaceId, lines, one_by_one,
 };
 use crate::store::blocks_of;
 
@@ -125,20 +125,14 @@ impl Engine {
     }
 
     /// A look at a page found another body, or the same.
-    pub(super) fn watch_looked(
-        &mut self,
-        page: &PageId,
-        changed: Option<&BodyJson>,
-        sent: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub(super) fn watch_looked(&mut self, page: &PageId, changed: Option<&Page>, sent: Timestamp) {
         self.watched.watch.looked(page, changed.is_some(), sent, self.now);
-        if let Some(content) = changed.filter(|_| self.watched.tried.contains(page)) {
-            let words = words_in(content)?;
+        if let Some(seen) = changed.filter(|_| self.watched.tried.contains(page)) {
+            let words = words::words(seen.lines.as_ref().unwrap_or(&lines(&seen.telling)));
             if self.watched.watch.word(page).is_none_or(|word| !words.contains(word)) {
                 self.watch_by_one_of(page, &words);
             }
         }
-        Ok(())
     }
 
     /// espejo itself changed the page's text.
@@ -220,8 +214,8 @@ impl Engine {
 
 fn words_in(content: &BodyJson) -> Result<BTreeSet<String>, StoreError> {
     match one_by_one(content.as_str().as_bytes()) {
-        Some(blocks) => Ok(blocks.flatten().flat_map(|block| words::words(&[block])).collect()),
-        None => Ok(words::words(&blocks_of(content)?)),
+        Some(blocks) => Ok(blocks.flatten().flat_map(|block| words::words(&lines(&[block]))).collect()),
+        None => Ok(words::words(&lines(&blocks_of(content)?))),
     }
 }
 

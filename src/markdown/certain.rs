@@ -6,9 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use super::lower::{Lowered, lower_one_by_one, stand_in, trailing};
+use super::lower::{Alone, Lowered, stand_in, trailing};
 use super::parse::each;
 use super::plain::{Kind, Node, number, same_trees};
 use super::read::read;
@@ -28,11 +26,15 @@ pub(super) fn written(lowered: &mut Lowered, tell: &mut dyn FnMut(usize, std::op
     write(&lowered.nodes, tell).text
 }
 
-/// Writes a page whose blocks are let go one after the other; `None` when it has to be mended, for which all are needed.
-pub(super) fn written_alone(blocks: impl Iterator<Item = Value>) -> Option<String> {
-    let (nodes, items) = lower_one_by_one(blocks);
-    let Written { text, doubtful } = write(&nodes, &mut |_, _| {});
-    (!doubtful || other_reading(&text, &nodes, &items).is_none()).then_some(text)
+/// Writes a page whose blocks were let go; `None` when it has to be mended, for which they are needed.
+pub(super) fn written_alone(page: &Alone) -> Option<String> {
+    let Written { text, doubtful } = write(&page.nodes, &mut |_, _| {});
+    (!doubtful || says(&text, page)).then_some(text)
+}
+
+/// Whether a text says what the tree of a page says.
+pub(super) fn says(text: &str, page: &Alone) -> bool {
+    other_reading(text, &page.nodes, &page.items).is_none()
 }
 
 /// Changes nodes until the page reads back, from the mildest change to the hardest.

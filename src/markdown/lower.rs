@@ -40,19 +40,33 @@ pub(super) fn lower(blocks: &[Value]) -> Lowered<'_> {
     Lowered { nodes, values: walk.values, items: walk.items }
 }
 
-/// Lowers a page's blocks one after the other and lets go of each; the labels of its inline items come beside its tree.
-pub(super) fn lower_one_by_one(blocks: impl Iterator<Item = Value>) -> (Vec<Node>, BTreeSet<String>) {
-    let (mut nodes, mut items, mut labels) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-    let (mut before, mut counting) = (0, false);
+/// The plain tree of blocks that were let go.
+#[derive(Default)]
+pub(super) struct Alone {
+    /// The tree.
+    pub nodes: Vec<Node>,
+    /// The labels of its inline items.
+    pub items: BTreeSet<String>,
+    /// The id of each node's block, by `Node::index`.
+    pub ids: Vec<Option<Box<str>>>,
+}
+
+/// Lowers a page's blocks one after the other and lets go of each.
+pub(super) fn lower_one_by_one(blocks: impl Iterator<Item = Value>) -> Alone {
+    let (mut alone, mut labels, mut counting) = (Alone::default(), BTreeSet::new(), false);
     for block in blocks {
-        let mut walk = Walk { before, labels, ..Walk::default() };
-        nodes.push(walk.sibling(&block, 0, &mut counting));
-        before += walk.values.len();
-        items.extend(walk.items.into_keys());
+        let mut walk = Walk { before: alone.ids.len(), labels, ..Walk::default() };
+        alone.nodes.push(walk.sibling(&block, 0, &mut counting));
+        alone.ids.extend(walk.values.iter().map(|block| id_of(block).map(Box::from)));
+        alone.items.extend(walk.items.into_keys());
         labels = walk.labels;
     }
-    mark_blank(&mut nodes);
-    (nodes, items)
+    mark_blank(&mut alone.nodes);
+    alone
+}
+
+pub(super) fn id_of(block: &Value) -> Option<&str> {
+    quick(block.as_object()?, "id")?.as_str()
 }
 
 #[derive(Default)]

@@ -27,7 +27,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::model::{BodyJson, one_by_one};
+use crate::model::{BodyJson, LONG_BODY, one_by_one};
 
 pub use allowed::Allowed;
 pub use unclosed::Unclosed;
@@ -59,7 +59,7 @@ pub fn render(blocks: &[Value]) -> Rendered {
     let mut lowered = lower::lower(blocks);
     let mut ranges = vec![0..0; lowered.values.len()];
     let text = certain::written(&mut lowered, &mut |index, range| ranges[index] = range);
-    let id = |block: &Value| lower::quick(block.as_object()?, "id")?.as_str().map(str::to_owned);
+    let id = |block: &Value| lower::id_of(block).map(str::to_owned);
     let map = lowered.values.iter().zip(ranges).map(|(block, range)| Span { id: id(block), range }).collect();
     Rendered { text, map }
 }
@@ -70,21 +70,37 @@ pub fn render(blocks: &[Value]) -> Rendered {
 /// # Errors
 /// What is wrong with the JSON.
 pub fn text_of(content: &BodyJson) -> serde_json::Result<String> {
-    match alone(content) {
+    match lowered_alone(content).and_then(|page| certain::written_alone(&page)) {
         Some(text) => Ok(text),
         None => Ok(render(&content.blocks()?).text),
     }
 }
 
-fn alone(content: &BodyJson) -> Option<String> {
+/// `text` stands for `from`: as [`patch`], made for `to`. Where only `to` is long, no more than one of its blocks is held at
+/// a time, if that can be.
+///
+/// # Errors
+/// What is wrong with the JSON.
+pub fn patched(text: &str, from: &BodyJson, to: &BodyJson) -> serde_json::Result<String> {
+    let old = from.blocks()?;
+    let is_long = |content: &BodyJson| content.as_str().len() >= LONG_BODY;
+    let light = || if is_long(from) { None } else { patch::patch_alone(text, &old, &lowered_alone(to)?) };
+    match light() {
+        Some(text) => Ok(text),
+        None => Ok(patch(text, &old, &to.blocks()?)),
+    }
+}
+
+/// The tree of a long content; `None` when it is short, or unusual in any way.
+fn lowered_alone(content: &BodyJson) -> Option<lower::Alone> {
     let (mut blocks, mut whole) = (one_by_one(content.as_str().as_bytes())?, true);
     let known = std::iter::from_fn(|| {
         let block = blocks.next()?;
         whole &= block.is_some();
         block
     });
-    let text = certain::written_alone(known);
-    text.filter(|_| whole)
+    let alone = lower::lower_one_by_one(known);
+    whole.then_some(alone)
 }
 
 /// Markdown to blocks. `text` is a page's body without front matter; `base` are the last agreed blocks (none for a

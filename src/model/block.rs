@@ -85,15 +85,24 @@ pub fn one_by_one(json: &[u8]) -> Option<impl Iterator<Item = Option<Value>>> {
     Some(parts.into_iter().map(|part| pack(serde_json::from_slice(part).ok()?, DEEP)))
 }
 
-/// What a long content is known by, and those of its blocks that anything can be learnt from: every one that the API
-/// document does not describe, and the first of each shape. `None` when it is short, or unusual in any way.
-pub(super) fn skim(json: &[u8]) -> Option<(BodyJson, Blocks)> {
-    let (mut printed, mut telling, mut shapes) =
-        (String::with_capacity(json.len()), Vec::new(), BTreeSet::new());
+/// A long content that was read a block at a time.
+pub(super) struct Skimmed {
+    pub(super) json: BodyJson,
+    /// Every block that the API document does not describe, and the first of each shape.
+    pub(super) telling: Blocks,
+    /// See [`lines`].
+    pub(super) lines: String,
+}
+
+/// Reads a long content; `None` when it is short, or unusual in any way.
+pub(super) fn skim(json: &[u8]) -> Option<Skimmed> {
+    let mut printed = String::with_capacity(json.len());
+    let (mut telling, mut lines, mut shapes) = (Vec::new(), String::new(), BTreeSet::new());
     for block in one_by_one(json)? {
         let block = block?;
         printed.push(if printed.is_empty() { '[' } else { ',' });
         printed.push_str(&block.to_string());
+        add_lines(&block, &mut lines);
         let is_new = shapes.insert(shape(&block));
         if is_new || !undescribed(std::slice::from_ref(&block)).is_empty() {
             telling.push(block);
@@ -101,7 +110,7 @@ pub(super) fn skim(json: &[u8]) -> Option<(BodyJson, Blocks)> {
     }
     printed.push_str(if printed.is_empty() { "[]" } else { "]" });
     printed.shrink_to_fit();
-    Some((BodyJson::known(ContentHash::of(printed.as_bytes()), printed), telling))
+    Some(Skimmed { json: BodyJson::known(ContentHash::of(printed.as_bytes()), printed), telling, lines })
 }
 
 /// Two values with one shape have the same keys, types and kinds of entries, and differ in their words and numbers only.
@@ -189,6 +198,40 @@ pub fn every_block(blocks: &[Value]) -> impl Iterator<Item = &Value> {
 #[must_use]
 pub fn block_ids(blocks: &[Value]) -> BTreeSet<&str> {
     every_block(blocks).filter_map(id_of).collect()
+}
+
+/// What blocks say, a line for each.
+#[must_use]
+pub fn lines(blocks: &[Value]) -> String {
+    let mut lines = String::new();
+    blocks.iter().for_each(|block| add_lines(block, &mut lines));
+    lines
+}
+
+/// A line for each block: styled runs of one word stand beside each other.
+fn add_lines(value: &Value, lines: &mut String) {
+    match value {
+        Value::Array(all) => {
+            for one in all {
+                match &one["text"] {
+                    Value::String(text) => lines.push_str(text),
+                    _ => add_lines(one, lines),
+                }
+            }
+        }
+        Value::Object(map) => {
+            let is_link = map.get("type").is_some_and(|kind| kind == "link");
+            for key in ["content", "rows", "cells", "children"] {
+                if let Some(inner) = map.get(key) {
+                    add_lines(inner, lines);
+                }
+                if !is_link {
+                    lines.push('\n');
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 fn id_of(block: &Value) -> Option<&str> {

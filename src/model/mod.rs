@@ -26,7 +26,7 @@ mod trees;
 mod work;
 
 pub use block::{
-    Blocks, BodyJson, DOCUMENTED, LONG_BODY, block_ids, every_block, one_by_one, semantically_equal,
+    Blocks, BodyJson, DOCUMENTED, LONG_BODY, block_ids, every_block, lines, one_by_one, semantically_equal,
     undescribed,
 };
 pub use board::{

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::block::skim;
+use super::block::{Skimmed, skim};
 use super::{Blocks, BodyJson, PageId, Rest, WorkspaceId};
 
 /// A workspace as `GET /workspaces` lists it.
@@ -49,6 +49,8 @@ pub struct Page {
     /// The blocks that anything can be learnt from: all of them, or of a long content those that the API document does
     /// not describe and the first of each shape.
     pub telling: Blocks,
+    /// What it says, a line for each block, where `telling` is not all of it.
+    pub lines: Option<String>,
     /// A dashboard's magnets, as sent; `None` on a regular page.
     pub nevera: Option<Value>,
 }
@@ -57,14 +59,14 @@ impl Page {
     /// A page of these blocks.
     #[must_use]
     pub fn new(meta: PageMeta, content: Blocks, nevera: Option<Value>) -> Self {
-        Self { meta, json: BodyJson::of(&content), telling: content, nevera }
+        Self { meta, json: BodyJson::of(&content), telling: content, lines: None, nevera }
     }
 
     /// A page of a long content, of which no more than a block is held at a time; `None` when it is short, or unusual in
     /// any way.
     #[must_use]
     pub fn of_long(meta: PageMeta, content: &[u8], nevera: Option<Value>) -> Option<Self> {
-        let (json, telling) = skim(content)?;
-        Some(Self { meta, json, telling, nevera })
+        let Skimmed { json, telling, lines } = skim(content)?;
+        Some(Self { meta, json, telling, lines: Some(lines), nevera })
     }
 }

@@ -4,8 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 const CELLS: usize = 1 << 16;
 /// A stem is seldom shorter than what two words with one stem have in common here.
 const BEGINNING: usize = 6;
@@ -48,12 +46,9 @@ fn cell(word: &str) -> usize {
     (hash >> 40) as usize % CELLS
 }
 
-/// The words of blocks that any search takes for one word each, in lower case: between spaces, and of letters and digits.
-pub(crate) fn words(blocks: &[Value]) -> BTreeSet<String> {
-    words_of(&lines(blocks)).collect()
-}
-
-fn words_of(lines: &str) -> impl Iterator<Item = String> {
+/// The words of what blocks say that any search takes for one word each, in lower case: between spaces, and of letters and
+/// digits.
+pub(crate) fn words(lines: &str) -> BTreeSet<String> {
     let bare = lines.split_whitespace().map(|word| word.trim_matches(|c| ",.;:!?¡¿()\"'«»".contains(c)));
     let fits = |word: &&str| {
         let long = word.chars().count();
@@ -61,51 +56,19 @@ fn words_of(lines: &str) -> impl Iterator<Item = String> {
             && (LETTERS.contains(&long)
                 || (word.bytes().all(|b| b.is_ascii_digit()) && DIGITS.contains(&long)))
     };
-    bare.filter(fits).map(str::to_lowercase)
-}
-
-/// What blocks say, a line for each.
-pub(crate) fn lines(blocks: &[Value]) -> String {
-    let mut lines = String::new();
-    blocks.iter().for_each(|block| add_lines(block, &mut lines));
-    lines
-}
-
-/// A line for each block: styled runs of one word stand beside each other.
-fn add_lines(value: &Value, lines: &mut String) {
-    match value {
-        Value::Array(all) => {
-            for one in all {
-                match &one["text"] {
-                    Value::String(text) => lines.push_str(text),
-                    _ => add_lines(one, lines),
-                }
-            }
-        }
-        Value::Object(map) => {
-            let is_link = map.get("type").is_some_and(|kind| kind == "link");
-            for key in ["content", "rows", "cells", "children"] {
-                if let Some(inner) = map.get(key) {
-                    add_lines(inner, lines);
-                }
-                if !is_link {
-                    lines.push('\n');
-                }
-            }
-        }
-        _ => {}
-    }
+    bare.filter(fits).map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::model::lines;
 
     #[track_caller]
     fn check(block: Value, expected: &[&str]) {
-        let found: Vec<String> = words(&[block]).into_iter().collect();
+        let found: Vec<String> = words(&lines(&[block])).into_iter().collect();
         assert_eq!(found, expected);
     }
 

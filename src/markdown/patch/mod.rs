@@ -9,13 +9,13 @@ mod splice;
 
 use serde_json::Value;
 
-use super::certain::written;
+use super::certain::{says, written, written_alone};
 use super::front_matter;
-use super::lower::lower;
+use super::lower::{Alone, id_of, lower};
 use super::parse::stands_for;
 use super::write::Mode;
 use layout::Layout;
-use splice::{Grain, Splice};
+use splice::{Grain, Page, Splice};
 
 /// See [`super::patch`].
 pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
@@ -23,23 +23,51 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
         return text.to_owned();
     }
     if let Some(layout) = Layout::of(text, old) {
-        let tries = [
-            (Grain::Line, Mode::Minimal),
-            (Grain::Line, Mode::Strict),
-            (Grain::Plain, Mode::Strict),
-            (Grain::Root, Mode::Strict),
-        ];
         let lowered = lower(new);
-        for (grain, mode) in tries {
-            let result = unmistaken(text, Splice::new(&layout, &lowered, grain, mode).run());
+        let page = Page {
+            nodes: &lowered.nodes,
+            id: &|index| id_of(lowered.values[index]),
+            is: &|index, was| lowered.values[index] == was,
+        };
+        for (grain, mode) in TRIES {
+            let result = unmistaken(text, Splice::new(&layout, &page, grain, mode).run());
             if stands_for(&result, new) {
                 return result;
             }
         }
     }
-    let whole = written(&mut lower(new), &mut |_, _| {});
+    as_before(text, &written(&mut lower(new), &mut |_, _| {}))
+}
+
+const TRIES: [(Grain, Mode); 4] = [
+    (Grain::Line, Mode::Minimal),
+    (Grain::Line, Mode::Strict),
+    (Grain::Plain, Mode::Strict),
+    (Grain::Root, Mode::Strict),
+];
+
+/// As [`patch`], for a page whose blocks were let go: it is right when its tree is. `None` when they are needed.
+pub(super) fn patch_alone(text: &str, old: &[Value], new: &Alone) -> Option<String> {
+    if says(text, new) {
+        return Some(text.to_owned());
+    }
+    if let Some(layout) = Layout::of(text, old) {
+        // What is beneath a block at the top cannot be compared.
+        let page = Page { nodes: &new.nodes, id: &|index| new.ids[index].as_deref(), is: &|_, _| false };
+        for (grain, mode) in TRIES {
+            let result = unmistaken(text, Splice::new(&layout, &page, grain, mode).run());
+            if says(&result, new) {
+                return Some(result);
+            }
+        }
+    }
+    Some(as_before(text, &written_alone(new)?))
+}
+
+/// A page that is written anew, with the line ends of the text before.
+fn as_before(text: &str, whole: &str) -> String {
     let ended = text.is_empty() || text.ends_with(['\n', '\r']);
-    let whole = if ended { whole.as_str() } else { whole.trim_end_matches('\n') };
+    let whole = if ended { whole } else { whole.trim_end_matches('\n') };
     let crlf = text.contains("\r\n");
     let bom = if text.starts_with('\u{feff}') { "\u{feff}" } else { "" };
     bom.to_owned() + &if crlf { whole.replace('\n', "\r\n") } else { whole.to_owned() }

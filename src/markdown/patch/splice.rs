@@ -1,6 +1,8 @@
 //! Puts a text together: the old lines of what stayed, new lines for what changed.
 
-use super::super::lower::Lowered;
+use serde_json::Value;
+
+use super::super::lower::trailing;
 use super::super::plain::{Kind, Node};
 use super::super::write::{Line, Mode, line, separator};
 use super::layout::{Holds, Layout, Place};
@@ -43,10 +45,20 @@ struct Seen<'a> {
     number: u64,
 }
 
+/// The page that the text shall say.
+pub(super) struct Page<'a> {
+    /// Its tree.
+    pub nodes: &'a [Node],
+    /// The id of a block, by `Node::index`.
+    pub id: &'a dyn Fn(usize) -> Option<&'a str>,
+    /// Whether a block is this one, with all beneath it.
+    pub is: &'a dyn Fn(usize, &Value) -> bool,
+}
+
 /// One try.
 pub(super) struct Splice<'a> {
     layout: &'a Layout<'a>,
-    new: &'a Lowered<'a>,
+    new: &'a Page<'a>,
     grain: Grain,
     mode: Mode,
     seen: Vec<Seen<'a>>,
@@ -55,14 +67,14 @@ pub(super) struct Splice<'a> {
 
 impl<'a> Splice<'a> {
     /// Prepares a try.
-    pub(super) fn new(layout: &'a Layout<'a>, new: &'a Lowered<'a>, grain: Grain, mode: Mode) -> Self {
+    pub(super) fn new(layout: &'a Layout<'a>, new: &'a Page<'a>, grain: Grain, mode: Mode) -> Self {
         Self { layout, new, grain, mode, seen: Vec::new(), out: String::new() }
     }
 
     /// The new text.
     pub(super) fn run(mut self) -> String {
-        let nodes = &self.new.nodes;
-        let shown = nodes.len() - self.new.trailing();
+        let nodes = self.new.nodes;
+        let shown = nodes.len() - trailing(nodes);
         self.level(&nodes[..shown], None);
         for at in 0..self.seen.len() {
             self.between(at);
@@ -74,7 +86,7 @@ impl<'a> Splice<'a> {
 
     /// The place in the base of a block of the new page: by id.
     fn base(&self, node: &Node) -> Option<usize> {
-        let id = self.new.values[node.index].get("id")?.as_str()?;
+        let id = (self.new.id)(node.index)?;
         self.layout.ids.get(id).copied()
     }
 
@@ -256,7 +268,7 @@ impl<'a> Splice<'a> {
             at = self.seen[parent].parent;
         }
         let index = self.base(top);
-        index.is_some_and(|index| self.layout.lowered.values[index] == self.new.values[top.index])
+        index.is_some_and(|index| (self.new.is)(top.index, self.layout.lowered.values[index]))
     }
 
     /// Writes what stands between a block and the one before it.

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::certain::written_alone;
-use super::super::{patch, render, text_of};
+use super::super::lower::lower_one_by_one;
+use super::super::{patch, patched, render, text_of};
 use super::{ids, norm, read, without_end};
 use crate::markdown::{Allowed, parse};
 use crate::model::{BodyJson, LONG_BODY, Page, PageId, PageMeta, WorkspaceId, undescribed};
@@ -48,12 +49,17 @@ fn with_base_every_document_comes_back_byte_for_byte() {
 #[test]
 fn a_long_page_is_read_and_written_block_by_block() {
     for (name, blocks) in documents() {
-        assert_eq!(written_alone(blocks.iter().cloned()), Some(render(&blocks).text), "{name}");
+        let alone = lower_one_by_one(blocks.iter().cloned());
+        assert_eq!(written_alone(&alone), Some(render(&blocks).text), "{name}");
     }
     let all: Vec<Value> = documents().into_iter().flat_map(|(_, blocks)| blocks).collect();
     let json = BodyJson::of(&all);
     assert!(json.as_str().len() > LONG_BODY);
     assert_eq!(text_of(&json).unwrap(), render(&all).text);
+    let few = &all[7..27];
+    let (text, at) = (render(few).text, render(&all).text);
+    assert_eq!(patched(&text, &BodyJson::of(few), &json).unwrap(), patch(&text, few, &all));
+    assert!(at.len() > 10 * text.len());
     let spaced = serde_json::to_string_pretty(&all).unwrap();
     let meta = PageMeta {
         id: PageId::new("p").unwrap(),

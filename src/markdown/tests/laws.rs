@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::super::certain::written_alone;
-use super::super::lower::lower;
+use super::super::lower::{lower, lower_one_by_one};
+use super::super::patch::patch_alone;
 use super::super::plain::{number, same_trees};
 use super::super::{Allowed, patch, render};
 use super::generate::page;
@@ -34,7 +35,7 @@ proptest! {
     #[test]
     fn a_page_is_written_from_one_block_at_a_time(blocks in page()) {
         let text = render(&blocks).text;
-        prop_assert_eq!(written_alone(blocks.into_iter()), Some(text));
+        prop_assert_eq!(written_alone(&lower_one_by_one(blocks.into_iter())), Some(text));
     }
 
     #[test]
@@ -48,6 +49,9 @@ proptest! {
     fn a_patch_stands_for_the_new_blocks(old in page(), new in page()) {
         let text = render(&old).text;
         let patched = patch(&text, &old, &new);
+        prop_assert_eq!(norm(&read(&patched, &new)), norm(&new));
+        let alone = lower_one_by_one(new.iter().cloned());
+        let patched = patch_alone(&text, &old, &alone).unwrap();
         prop_assert_eq!(norm(&read(&patched, &new)), norm(&new));
     }
 }
