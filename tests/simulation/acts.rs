@@ -366,10 +366,12 @@ impl Run {
                     }
                     self.checks.fates.changed_in_app(&id, &mut self.ledger);
                     self.ledger.typed(&words);
-                    let still: BTreeSet<Word> = self
-                        .service
-                        .active()
+                    // A page that this one is made anew from still has its words for a while.
+                    let anew = self.scene.recreate == 1;
+                    let active = self.service.active();
+                    let still: BTreeSet<Word> = active
                         .iter()
+                        .filter(|page| !anew || page.id == id)
                         .flat_map(|page| self.service.words_of(&page.id))
                         .copied()
                         .collect();

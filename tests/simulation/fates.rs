@@ -123,10 +123,13 @@ impl Fates {
             let whole = |id: &&PageId| words.iter().all(|word| service.words_of(id).contains(word));
             let there = service.active().into_iter().map(|page| &page.id).find(whole);
             // A file that moved is the page that was made anew, and its old one is there for a while longer. Somebody may
-            // have taken the words out of the new one before it went; the file names it all the same.
+            // have taken the words out of the new one before it went; the file names it, or has its name, all the same.
             let text = String::from_utf8_lossy(&file.bytes);
             let names = |id: &PageId| text.lines().any(|line| line == format!("id: {id}"));
-            let is_another = self.was_gone.iter().any(|id| whole(&id) || names(id));
+            let called = |id: &PageId| {
+                service.world.page(id).is_some_and(|page| path.page_stem() == Some(&page.title))
+            };
+            let is_another = self.was_gone.iter().any(|id| whole(&id) || names(id) || called(id));
             if let Some(id) = there.filter(|_| !words.is_empty() && !is_another) {
                 return broken("absence", format!("{path} is trashed, and its page {id} was never gone"));
             }
