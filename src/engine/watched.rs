@@ -1,6 +1,7 @@
 //! The search as a watch, in the engine: which pages it watches and by which words, and what its answers mean for the
 //! schedule. Nothing that a search shows is believed; it only says where to look. How it learns is in `watch`.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::flight::{Flight, Purpose};
@@ -128,9 +129,9 @@ impl Engine {
     pub(super) fn watch_looked(&mut self, page: &PageId, changed: Option<&Page>, sent: Timestamp) {
         self.watched.watch.looked(page, changed.is_some(), sent, self.now);
         if let Some(seen) = changed.filter(|_| self.watched.tried.contains(page)) {
-            let words = words::words(seen.lines.as_ref().unwrap_or(&lines(&seen.telling)));
-            if self.watched.watch.word(page).is_none_or(|word| !words.contains(word)) {
-                self.watch_by_one_of(page, &words);
+            let lines = seen.lines.as_ref().map_or_else(|| lines(&seen.telling).into(), Cow::from);
+            if self.watched.watch.word(page).is_none_or(|word| !words::has(&lines, word)) {
+                self.watch_by_one_of(page, &words::words(&lines));
             }
         }
     }
@@ -213,10 +214,17 @@ impl Engine {
 }
 
 fn words_in(content: &BodyJson) -> Result<BTreeSet<String>, StoreError> {
-    match one_by_one(content.as_str().as_bytes()) {
-        Some(blocks) => Ok(blocks.flatten().flat_map(|block| words::words(&lines(&[block]))).collect()),
-        None => Ok(words::words(&lines(&blocks_of(content)?))),
+    let Some(blocks) = one_by_one(content.as_str().as_bytes()) else {
+        return Ok(words::words(&lines(&blocks_of(content)?)));
+    };
+    let mut said = String::new();
+    for block in blocks.flatten() {
+        said.push_str(&lines(&[block]));
+        if said.len() > words::READ_MAX {
+            break;
+        }
     }
+    Ok(words::words(&said))
 }
 
 fn write_belief(belief: &Belief) -> String {

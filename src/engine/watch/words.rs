@@ -46,17 +46,30 @@ fn cell(word: &str) -> usize {
     (hash >> 40) as usize % CELLS
 }
 
+/// So many bytes of a page have words enough to find it by.
+pub(crate) const READ_MAX: usize = 1 << 16;
+
 /// The words of what blocks say that any search takes for one word each, in lower case: between spaces, and of letters and
-/// digits.
+/// digits. Of the first [`READ_MAX`] bytes.
 pub(crate) fn words(lines: &str) -> BTreeSet<String> {
+    let (begin, rest) = lines.split_at(lines.floor_char_boundary(READ_MAX));
+    let end = begin.len() + rest.find(char::is_whitespace).unwrap_or(rest.len());
+    all(&lines[..end]).map(str::to_lowercase).collect()
+}
+
+/// Whether this is one of the words that a page is found by, wherever it stands.
+pub(crate) fn has(lines: &str, word: &str) -> bool {
+    all(lines).any(|one| one.eq_ignore_ascii_case(word) || !one.is_ascii() && one.to_lowercase() == word)
+}
+
+fn all(lines: &str) -> impl Iterator<Item = &str> {
     let bare = lines.split_whitespace().map(|word| word.trim_matches(|c| ",.;:!?¡¿()\"'«»".contains(c)));
-    let fits = |word: &&str| {
+    bare.filter(|word| {
         let long = word.chars().count();
         word.chars().all(char::is_alphanumeric)
             && (LETTERS.contains(&long)
                 || (word.bytes().all(|b| b.is_ascii_digit()) && DIGITS.contains(&long)))
-    };
-    bare.filter(fits).map(str::to_lowercase).collect()
+    })
 }
 
 #[cfg(test)]
@@ -70,6 +83,16 @@ mod tests {
     fn check(block: Value, expected: &[&str]) {
         let found: Vec<String> = words(&lines(&[block])).into_iter().collect();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_long_page_is_found_by_words_of_its_beginning() {
+        let long = format!("Jardín {} último", "und ".repeat(READ_MAX / 4));
+        assert_eq!(words(&long).into_iter().collect::<Vec<_>>(), ["jardín"]);
+        assert_eq!(words(&long[..READ_MAX]).len(), 1);
+        for (word, is_there) in [("jardín", true), ("último", true), ("ultimo", false), ("und", false)] {
+            assert_eq!(has(&long, word), is_there, "{word}");
+        }
     }
 
     #[test]
