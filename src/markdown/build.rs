@@ -204,7 +204,7 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         }
         let mut alone = old.clone();
         alone.children.clear();
-        let items: BTreeSet<String> = self.lowered.items.keys().cloned().collect();
+        let items = self.lowered.labels();
         let back = read(&write(std::slice::from_ref(&alone), &mut |_, _| {}).text, &items);
         let mut own = node.clone();
         own.children.clear();

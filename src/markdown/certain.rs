@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::lower::{Alone, Lowered, stand_in, trailing};
+use super::lower::{Alone, Lowered, shown, stand_in};
 use super::parse::each;
 use super::plain::{Kind, Node, number, same_trees};
 use super::read::read;
@@ -19,7 +19,7 @@ const ROUNDS: usize = 16;
 /// was told last counts.
 pub(super) fn written(lowered: &mut Lowered, tell: &mut dyn FnMut(usize, std::ops::Range<usize>)) -> String {
     let Written { text, doubtful } = write(&lowered.nodes, tell);
-    if !doubtful || other_reading(&text, &lowered.nodes, &labels(lowered)).is_none() {
+    if !doubtful || other_reading(&text, &lowered.nodes, &lowered.labels()).is_none() {
         return text;
     }
     mend(lowered);
@@ -39,7 +39,7 @@ pub(super) fn says(text: &str, page: &Alone) -> bool {
 
 /// Changes nodes until the page reads back, from the mildest change to the hardest.
 fn mend(lowered: &mut Lowered) {
-    let items = labels(lowered);
+    let items = lowered.labels();
     let mut odd = BTreeSet::new();
     alone_odd(&lowered.nodes, &items, &mut odd);
     harden(lowered, &odd);
@@ -90,7 +90,7 @@ pub(super) fn harden(lowered: &mut Lowered, which: &BTreeSet<usize>) {
 
 /// The first block, in preorder, at which the text reads as something else than the tree.
 fn first_difference(text: &str, lowered: &Lowered) -> Option<usize> {
-    let have = other_reading(text, &lowered.nodes, &labels(lowered))?;
+    let have = other_reading(text, &lowered.nodes, &lowered.labels())?;
     let mut at = 0;
     difference(shown(&lowered.nodes), &have, &mut at);
     Some(at.min(lowered.values.len().saturating_sub(1)))
@@ -101,14 +101,6 @@ fn other_reading(text: &str, nodes: &[Node], items: &BTreeSet<String>) -> Option
     let mut have = read(text, items);
     number(&mut have);
     (!same_trees(shown(nodes), &have)).then_some(have)
-}
-
-fn labels(lowered: &Lowered) -> BTreeSet<String> {
-    lowered.items.keys().cloned().collect()
-}
-
-fn shown(nodes: &[Node]) -> &[Node] {
-    &nodes[..nodes.len() - trailing(nodes)]
 }
 
 /// Walks both trees as far as they agree; `at` is left at the first block that does not.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::allowed::Allowed;
-use super::columns::{Columns, places};
-use crate::model::{DOCUMENTED, every_block};
+use super::columns::Columns;
+use crate::model::{DOCUMENTED, every_place};
 
 /// See [`super::check_loadable`].
 pub(super) fn check_loadable(body: &[Value], base: &[Value], allowed: &Allowed) -> Result<(), String> {
@@ -16,8 +16,8 @@ pub(super) fn check_loadable(body: &[Value], base: &[Value], allowed: &Allowed) 
     let mut loose = Vec::new();
     remember(base, &mut before, &mut loose);
     let mut ids = BTreeSet::new();
-    let columns = Columns::of(every_block(base), base);
-    for (above, block) in places(body) {
+    let columns = Columns::of(base);
+    for (above, block) in every_place(body) {
         check_block(block, &before, &loose, &known)?;
         columns.check(above, block)?;
         if let Some(id) = block.get("id").and_then(Value::as_str)

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::model::every_place;
+
 const LIST: &str = "columnList";
 const COLUMN: &str = "column";
 
@@ -15,12 +17,13 @@ type Place = [Option<String>; 4];
 pub(super) struct Columns(BTreeSet<Place>);
 
 impl Columns {
-    /// Those of a page, of which these are all blocks.
-    pub(super) fn of<'a>(mut all: impl Iterator<Item = &'a Value>, page: &[Value]) -> Self {
-        if !all.any(|block| is(block, LIST) || is(block, COLUMN)) {
-            return Self::default();
-        }
-        Self(places(page).map(|(above, block)| place(above, block)).collect())
+    /// Those of a page.
+    pub(super) fn of(page: &[Value]) -> Self {
+        let concerns = |above: Option<&Value>, block| {
+            is(block, COLUMN) || is(block, LIST) || above.is_some_and(|above| is(above, LIST))
+        };
+        let known = every_place(page).filter(|(above, block)| concerns(*above, block));
+        Self(known.map(|(above, block)| place(above, block)).collect())
     }
 
     /// Puts what was written beside columns into the one before it, or else the one behind it: the editor could not load
@@ -74,17 +77,6 @@ impl Columns {
             Err("a column stands outside its columns; put its lines back between theirs".to_owned())
         }
     }
-}
-
-/// Each block, and the one that it is a child of; parents before their children.
-pub(super) fn places(blocks: &[Value]) -> impl Iterator<Item = (Option<&Value>, &Value)> {
-    let mut left: Vec<(Option<&Value>, &Value)> = blocks.iter().rev().map(|block| (None, block)).collect();
-    std::iter::from_fn(move || {
-        let (above, block) = left.pop()?;
-        let children = block.get("children").and_then(Value::as_array).into_iter().flatten();
-        left.extend(children.rev().map(|child| (Some(block), child)));
-        Some((above, block))
-    })
 }
 
 fn place(above: Option<&Value>, block: &Value) -> Place {

@@ -24,13 +24,18 @@ pub(super) struct Lowered<'a> {
 impl Lowered<'_> {
     /// How many empty paragraphs stand at the page's end, where they show nowhere.
     pub(super) fn trailing(&self) -> usize {
-        trailing(&self.nodes)
+        self.nodes.len() - shown(&self.nodes).len()
+    }
+
+    /// The labels of its inline items.
+    pub(super) fn labels(&self) -> BTreeSet<String> {
+        self.items.keys().cloned().collect()
     }
 }
 
-/// See [`Lowered::trailing`].
-pub(super) fn trailing(nodes: &[Node]) -> usize {
-    nodes.iter().rev().take_while(|node| node.is_void()).count()
+/// A page's nodes without the empty paragraphs at its end.
+pub(super) fn shown(nodes: &[Node]) -> &[Node] {
+    &nodes[..nodes.iter().rposition(|node| !node.is_void()).map_or(0, |last| last + 1)]
 }
 
 /// Lowers a page's blocks.

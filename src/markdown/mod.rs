@@ -83,9 +83,8 @@ pub fn text_of(content: &BodyJson) -> serde_json::Result<String> {
 /// What is wrong with the JSON.
 pub fn patched(text: &str, from: &BodyJson, to: &BodyJson) -> serde_json::Result<String> {
     let old = from.blocks()?;
-    let is_long = |content: &BodyJson| content.as_str().len() >= LONG_BODY;
-    let light = || if is_long(from) { None } else { patch::patch_alone(text, &old, &lowered_alone(to)?) };
-    match light() {
+    let new = if from.as_str().len() < LONG_BODY { lowered_alone(to) } else { None };
+    match new.and_then(|new| patch::patch_alone(text, &old, &new)) {
         Some(text) => Ok(text),
         None => Ok(patch(text, &old, &to.blocks()?)),
     }

@@ -9,7 +9,7 @@ use super::align::{Flat, align};
 use super::allowed::{Allowed, Known};
 use super::build::{Builder, Built};
 use super::columns::Columns;
-use super::lower::{Lowered, ids, lower, stand_in};
+use super::lower::{Lowered, ids, lower, shown, stand_in};
 use super::plain::{Inline, Kind, Node, number, own_hash};
 use super::read::read;
 use super::write::is_text_of;
@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut 
     }
     let (built, lowered) = built(text, lowered, base, allowed, new_id);
     let mut blocks = built.copied(&lowered.values);
-    Columns::of(lowered.values.iter().copied(), base).settle(&mut blocks);
+    Columns::of(base).settle(&mut blocks);
     blocks
 }
 
@@ -40,7 +40,7 @@ pub(super) fn stands_for(text: &str, blocks: &[Value]) -> bool {
     let (built, lowered) = built(text, lowered, blocks, &Allowed::documented(), &mut id);
     built.is_base(lowered.nodes.iter().map(|node| node.index)) || {
         let mut said = built.copied(&lowered.values);
-        Columns::of(lowered.values.iter().copied(), blocks).settle(&mut said);
+        Columns::of(blocks).settle(&mut said);
         said == blocks
     }
 }
@@ -56,8 +56,8 @@ pub(super) fn parse_taking(
     if is_written(&lowered, text) {
         return base;
     }
-    let (built, lowered) = built(text, lowered, &base, allowed, new_id);
-    let columns = Columns::of(lowered.values.iter().copied(), &base);
+    let (built, _) = built(text, lowered, &base, allowed, new_id);
+    let columns = Columns::of(&base);
     let mut blocks = built.taken(base);
     columns.settle(&mut blocks);
     blocks
@@ -88,7 +88,7 @@ pub(super) fn matched<'a>(
     mut lowered: Lowered<'a>,
     allowed: &Known<'_>,
 ) -> (Vec<Node>, Lowered<'a>) {
-    let items: BTreeSet<String> = lowered.items.keys().cloned().collect();
+    let items = lowered.labels();
     let mut nodes = read(text, &items);
     settle_placeholders(&mut nodes, &mut lowered);
     if !any(&nodes, &|node| node.kind == Kind::Toggle) {
@@ -100,8 +100,7 @@ pub(super) fn matched<'a>(
     }
     let hidden = !any(&nodes, &|node| node.blank);
     let mut old = Vec::with_capacity(lowered.values.len());
-    let shown = lowered.nodes.len() - lowered.trailing();
-    flatten(&lowered.nodes[..shown], 0, &mut old);
+    flatten(shown(&lowered.nodes), 0, &mut old);
     settle_literals(&mut nodes, &old, allowed);
     let count = number(&mut nodes);
     let mut new = Vec::with_capacity(count);
@@ -110,7 +109,7 @@ pub(super) fn matched<'a>(
     let places: Vec<Option<usize>> = found.into_iter().map(|o| o.map(|o| old[o].node.index)).collect();
     each(&mut nodes, &mut |node| node.base = places.get(node.index).copied().flatten());
     if hidden {
-        let roots = &lowered.nodes[..shown];
+        let roots = shown(&lowered.nodes);
         nodes = unhide(nodes, roots);
     }
     (nodes, lowered)

@@ -186,11 +186,17 @@ pub fn undescribed(blocks: &[Value]) -> Vec<(&str, &Value)> {
 
 /// The blocks and the blocks inside them, in the order in which they are read.
 pub fn every_block(blocks: &[Value]) -> impl Iterator<Item = &Value> {
-    let mut left: Vec<&Value> = blocks.iter().rev().collect();
+    every_place(blocks).map(|(_, block)| block)
+}
+
+/// The same, each with the block that it is a child of.
+pub fn every_place(blocks: &[Value]) -> impl Iterator<Item = (Option<&Value>, &Value)> {
+    let mut left: Vec<(Option<&Value>, &Value)> = blocks.iter().rev().map(|block| (None, block)).collect();
     std::iter::from_fn(move || {
-        let block = left.pop()?;
-        left.extend(block.get("children").and_then(Value::as_array).into_iter().flatten().rev());
-        Some(block)
+        let (above, block) = left.pop()?;
+        let children = block.get("children").and_then(Value::as_array).into_iter().flatten();
+        left.extend(children.rev().map(|child| (Some(block), child)));
+        Some((above, block))
     })
 }
 

@@ -26,8 +26,8 @@ mod trees;
 mod work;
 
 pub use block::{
-    Blocks, BodyJson, DOCUMENTED, LONG_BODY, block_ids, every_block, lines, one_by_one, semantically_equal,
-    undescribed,
+    Blocks, BodyJson, DOCUMENTED, LONG_BODY, block_ids, every_block, every_place, lines, one_by_one,
+    semantically_equal, undescribed,
 };
 pub use board::{
     BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Deck, DeckNode,

@@ -29,11 +29,8 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
             id: &|index| id_of(lowered.values[index]),
             is: &|index, was| lowered.values[index] == was,
         };
-        for (grain, mode) in TRIES {
-            let result = unmistaken(text, Splice::new(&layout, &page, grain, mode).run());
-            if stands_for(&result, new) {
-                return result;
-            }
+        if let Some(result) = spliced(&layout, &page, |result| stands_for(result, new)) {
+            return result;
         }
     }
     as_before(text, &written(&mut lower(new), &mut |_, _| {}))
@@ -54,14 +51,21 @@ pub(super) fn patch_alone(text: &str, old: &[Value], new: &Alone) -> Option<Stri
     if let Some(layout) = Layout::of(text, old) {
         // What is beneath a block at the top cannot be compared.
         let page = Page { nodes: &new.nodes, id: &|index| new.ids[index].as_deref(), is: &|_, _| false };
-        for (grain, mode) in TRIES {
-            let result = unmistaken(text, Splice::new(&layout, &page, grain, mode).run());
-            if says(&result, new) {
-                return Some(result);
-            }
+        if let Some(result) = spliced(&layout, &page, |result| says(result, new)) {
+            return Some(result);
         }
     }
     Some(as_before(text, &written_alone(new)?))
+}
+
+/// The finest splice that is right.
+fn spliced<'a>(
+    layout: &'a Layout<'a>,
+    page: &'a Page<'a>,
+    is_right: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let mut tries = TRIES.into_iter().map(|(grain, mode)| Splice::new(layout, page, grain, mode).run());
+    tries.find_map(|result| Some(unmistaken(layout.text, result)).filter(|result| is_right(result)))
 }
 
 /// A page that is written anew, with the line ends of the text before.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::lower::trailing;
+use super::super::lower::shown;
 use super::super::plain::{Kind, Node};
 use super::super::write::{Line, Mode, line, separator};
 use super::layout::{Holds, Layout, Place};
@@ -73,9 +73,7 @@ impl<'a> Splice<'a> {
 
     /// The new text.
     pub(super) fn run(mut self) -> String {
-        let nodes = self.new.nodes;
-        let shown = nodes.len() - trailing(nodes);
-        self.level(&nodes[..shown], None);
+        self.level(shown(self.new.nodes), None);
         for at in 0..self.seen.len() {
             self.between(at);
             self.own(at);
