@@ -11,7 +11,7 @@ use crate::hands::LOOKED_BY_THEN_MS;
 use crate::run::{Due, Heal, Run};
 use crate::script::{Act, Fault, Step};
 use crate::service::{Strike, Weather};
-use crate::users::{self, Deed, Plan, is_page_file};
+use crate::users::{self, Deed, Plan, in_swap, is_page_file};
 use crate::words::{Word, words_in};
 
 impl Run {
@@ -53,6 +53,10 @@ impl Run {
             self.postponed.push(act);
             return Ok(());
         }
+        if self.ends_a_swap_to_come(&act) {
+            self.later(1_000, Due::Deed(act));
+            return Ok(());
+        }
         self.mark_changed();
         if on_disk {
             self.on_disk(act)
@@ -61,6 +65,12 @@ impl Run {
         }
         self.spread_hints();
         Ok(())
+    }
+
+    /// A folder that was gone has put off the beginning of a swap, and this is its end.
+    fn ends_a_swap_to_come(&self, act: &Deed) -> bool {
+        let begins = |due: &Due| matches!(due, Due::Deed(Deed::Rename(_, to)) if in_swap(to));
+        matches!(act, Deed::Rename(from, _) if in_swap(from)) && self.queue.values().any(begins)
     }
 
     fn on_disk(&mut self, act: Deed) {
@@ -74,7 +84,6 @@ impl Run {
         };
         let held = words_in(act.held());
         let was = self.words_of_pages();
-        let in_swap = |path: &MirrorPath| path.name() == "swap.tmp";
         let mut handled: Vec<Word> = held.clone();
         if let Deed::Rename(from, _) = &act {
             let files = self.folder.within(from).into_iter().filter_map(|path| self.folder.file(&path));

@@ -77,6 +77,14 @@ impl Deed {
 /// Deeds, each with the pause before it in milliseconds.
 pub(crate) type Plan = Vec<(i64, Deed)>;
 
+/// Where a file lies while another takes its place.
+const SWAP: &str = "swap.tmp";
+
+/// Whether it is a file that lies aside while it changes places with another.
+pub(crate) fn in_swap(path: &MirrorPath) -> bool {
+    path.name() == SWAP
+}
+
 /// Whether a person would take this file for a page.
 pub(crate) fn is_page_file(path: &MirrorPath) -> bool {
     let mut parts = path.components();
@@ -303,7 +311,7 @@ pub(crate) fn tree(
         }
         Tree::Swap => {
             let (one, two) = (file?, nth(&files, b)?);
-            let aside = one.parent()?.join("swap.tmp").ok()?;
+            let aside = one.parent()?.join(SWAP).ok()?;
             (one != two).then(|| {
                 vec![
                     (0, Deed::Rename(one.clone(), aside.clone())),
