@@ -166,8 +166,7 @@ impl Engine {
     /// Files that have no page yet, by the pages that they were the files of or are copies of.
     pub(super) fn to_be_made(&self) -> BTreeMap<PageId, MirrorPath> {
         let unbound = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
-        let made = unbound.filter(|file| file.claims.is_some());
-        made.filter_map(|file| Some((file.disowned.clone()?, file.path.clone()))).collect()
+        unbound.filter_map(|file| Some((file.disowned.clone()?, file.path.clone()))).collect()
     }
 
     /// Deleting `node` would take `part` along, which is still wanted: the deleted file comes back.

@@ -135,8 +135,7 @@ impl LocalFile {
     /// The file was read anew: a copy is one as long as it names the same page, and so is what is on the way to become a
     /// page of its own, whatever it names.
     pub fn keep_parted(&mut self, was: Option<&LocalFile>) {
-        let stays =
-            self.page.is_none() && self.claims.is_some() && was.is_some_and(|was| was.claims == self.claims);
+        let stays = self.page.is_none() && was.is_some_and(|was| was.claims == self.claims);
         if self.disowned != self.claims && !stays {
             self.disowned = None;
         }
