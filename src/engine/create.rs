@@ -166,7 +166,7 @@ impl Engine {
 
     /// Whether a file names a page that is there, or one of so many that are not that all are held.
     fn names_another(&self, file: &LocalFile) -> bool {
-        file.claims.as_ref().is_some_and(|id| self.is_there(id)) || self.stray_claims_held(file)
+        file.claim().is_some_and(|id| self.is_there(id)) || self.stray_claims_held(file)
     }
 
     /// While everything is compared for the first time: a listed page may belong to this file.

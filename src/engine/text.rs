@@ -43,6 +43,8 @@ impl Engine {
             // The last run was killed between this write and its record.
             let stands = writing.text == text_hash;
             if let Some(mut base) = node.base.clone()
+                // What was agreed on stands there still: nothing was written.
+                && (stands || base.text != Some(text_hash))
                 && (stands || self.rests_on(&writing, base.body, split.body)?)
             {
                 base.body = writing.body;
@@ -205,13 +207,12 @@ impl Engine {
     fn rests_on(&self, writing: &Writing, base: ContentHash, text: &str) -> Result<bool, StoreError> {
         let lines = |body| Ok::<_, StoreError>(lines(&self.store.named_body(body)?));
         let (before, after) = (lines(base)?, lines(writing.body)?);
-        let (before, after, now) = (words(&before), words(&after), words(text));
-        if has_all_of(&counted(&before), &counted(&after), &counted(&now)) {
+        if has_all_of(&counted(&before), &counted(&after), &counted(text)) {
             return Ok(true);
         }
-        let (before, after, now) = (runs(&before), runs(&after), runs(&now));
+        let (before, after, now) = (runs(&before), runs(&after), runs(text));
         let shared =
-            |one: &BTreeSet<&[&str]>, other| one.difference(other).filter(|run| now.contains(*run)).count();
+            |one: &BTreeSet<Run<'_>>, other| one.difference(other).filter(|run| now.contains(*run)).count();
         Ok(shared(&after, &before) > shared(&before, &after))
     }
 
@@ -540,17 +541,19 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 /// So many words in a row are seldom typed twice by chance.
-const RUN: usize = 3;
+type Run<'t> = [&'t str; 3];
 
-fn runs<'w, 't>(words: &'w [&'t str]) -> BTreeSet<&'w [&'t str]> {
-    words.windows(RUN).collect()
+/// Those within a line or a cell: what follows it may be another block here and there.
+fn runs(text: &str) -> BTreeSet<Run<'_>> {
+    let of = |line| words(line).windows(3).map(|run| [run[0], run[1], run[2]]).collect::<Vec<_>>();
+    text.split(['\n', '|']).flat_map(of).collect()
 }
 
 /// How often each word stands in a text.
-fn counted<'t>(words: &[&'t str]) -> BTreeMap<&'t str, usize> {
+fn counted(text: &str) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
-    for word in words {
-        *counts.entry(*word).or_default() += 1;
+    for word in words(text) {
+        *counts.entry(word).or_default() += 1;
     }
     counts
 }

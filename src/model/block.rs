@@ -223,6 +223,10 @@ fn add_lines(value: &Value, lines: &mut String) {
                     Value::String(text) => lines.push_str(text),
                     _ => add_lines(one, lines),
                 }
+                // A cell.
+                if one.is_array() {
+                    lines.push('\n');
+                }
             }
         }
         Value::Object(map) => {
@@ -247,6 +251,18 @@ fn id_of(block: &Value) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_of_either_form_are_lines_of_their_own() {
+        let run = |text: &str| serde_json::json!({ "type": "text", "text": text, "styles": {} });
+        let cell = serde_json::json!({ "type": "tableCell", "content": [run("the"), run("third")] });
+        let cells = serde_json::json!([[run("the "), run("first")], [run("second")], cell]);
+        let table = serde_json::json!({ "type": "tableContent", "rows": [{ "cells": cells }] });
+        let said =
+            lines(&[serde_json::json!({ "id": "t", "type": "table", "content": table, "children": [] })]);
+        let said: Vec<&str> = said.split('\n').filter(|line| !line.is_empty()).collect();
+        assert_eq!(said, ["the first", "second", "thethird"]);
+    }
 
     #[test]
     fn a_long_content_reads_as_any_other() {
