@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use espejo::emulator::{Fault, Matcher};
+use serde_json::json;
+
 use super::bench::{Bench, append, paragraph, save, words};
 
 /// A bench with `Plan` (with `Child` and `Other child` below), `Notes`, and enough others that one deletion is no part of
@@ -296,6 +299,40 @@ fn a_moved_file_can_be_a_new_page_by_the_config() {
     bench.until_in_step();
     assert_eq!(bench.writes(), Vec::<String>::new());
     assert!(bench.attention().contains("a page with subpages is not made anew"), "{}", bench.attention());
+    bench.rest(daemon);
+}
+
+#[test]
+fn what_only_the_old_page_holds_is_there_until_the_new_page_has_it() {
+    let bench = bench("moves = \"recreate\"");
+    let daemon = bench.run_in_step();
+    save(&bench.page("Mine.md"), "my words\n");
+    bench.until_in_step();
+    let old = bench.id("Mine");
+    let chart =
+        json!({ "id": "c", "type": "database", "props": { "n": 1.5 }, "content": [], "children": [] });
+    let content = [bench.content("Mine"), vec![chart.clone()]].concat();
+    bench.world().app_edit(&old, content);
+    bench.until("a line stands for it", || bench.text("Mine.md").contains("<!-- block: database"));
+    bench.until_in_step();
+    assert!(!bench.text("Mine.md").contains("id:"), "{}", bench.text("Mine.md"));
+    bench.forget_requests();
+    let refused = Fault::Status { status: 400, retry_after: None };
+    bench.world().fail_randomly(Matcher::Method("POST".to_owned()), refused, 1000);
+    fs::rename(bench.page("Mine.md"), bench.page("Plan/Mine.md")).unwrap();
+    bench.until("its page is asked for", || bench.writes().iter().any(|line| line.starts_with("POST")));
+    append(&bench.page("Plan/Mine.md"), "\nmore\n");
+    fs::remove_file(bench.page("Notes.md")).unwrap();
+    let other = bench.id("Notes");
+    bench.until("what was deleted after it is in the trash", || bench.is_trashed(&other));
+    assert!(!bench.is_trashed(&old), "{}", bench.seen());
+    bench.world().calm();
+    assert_eq!(bench.tell(&["approve"]).code, 0);
+    bench.until("the old one is in the trash", || bench.is_trashed(&old));
+    bench.until_in_step();
+    let made = bench.content("Mine");
+    assert_eq!(words(&made), "my words\n\nmore\n");
+    assert_eq!(made[1]["props"], chart["props"]);
     bench.rest(daemon);
 }
 
