@@ -56,8 +56,14 @@ impl Engine {
                 self.store.drop_missing(&page)?;
             }
         }
-        let missing = self.watch.missing.values().filter(|file| !self.trees.files.contains_key(&file.path));
-        known.extend(missing.cloned());
+        let missing: Vec<KnownFile> = self
+            .watch
+            .missing
+            .values()
+            .filter(|file| self.may_be_there_again(file, &known))
+            .cloned()
+            .collect();
+        known.extend(missing);
         let mut seen = Vec::new();
         for (path, stamp) in &seen_now {
             // A new file that is still being written is told apart at a later look.
@@ -80,6 +86,16 @@ impl Engine {
         }
         self.begin_telling(seen, identities, seen_now);
         self.tell_on()
+    }
+
+    /// Whether what is at a missing file's place may be that file: not another known one, nor one that is on the way to
+    /// become a page of its own or names a page that nobody knows.
+    fn may_be_there_again(&self, missing: &KnownFile, known: &[KnownFile]) -> bool {
+        self.trees.files.get(&missing.path).is_none_or(|file| {
+            file.disowned.is_none()
+                && file.claims.as_ref().is_none_or(|id| self.trees.pages.contains_key(id))
+                && known.binary_search_by(|other| other.path.cmp(&missing.path)).is_err()
+        })
     }
 
     /// What a look that found `file` at `path` says of it.
