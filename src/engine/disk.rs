@@ -505,6 +505,11 @@ impl Engine {
         let is_asked_for = self.intents.contains_key(&file.path);
         if !is_at_home && old.is_some_and(|old| (old.page.is_some() || is_asked_for) && is_another(&old)) {
             self.saw_file(&file, &look.bytes, false)?;
+            if self.lists.last_seen.get(&file.path) != Some(&file.stamp) {
+                // It came after the last scan, and what was here may be where that did not see it.
+                self.watch.outdated = true;
+                self.watch.scan_by(self.now);
+            }
             self.watch.arrivals.insert(file.path.clone(), file);
             self.watch.identities_due = true;
             return Ok(());
