@@ -42,23 +42,28 @@ pub(super) struct Root {
     pub(super) strays_approved: bool,
     /// Folders and files that could not be looked at in the last scan.
     pub(super) unreadable: Vec<(MirrorPath, String)>,
+    /// As of which scan everything could be looked at; `None` while it cannot. What was missing may have been there till
+    /// then.
+    pub(super) readable_since: Option<Timestamp>,
 }
 
+/// Where [`Root::readable_since`] outlives the process.
+pub(super) const READABLE: &str = "readable_since";
+
 impl Root {
-    pub(super) fn new(identity: Option<(u64, u64)>, adopting: bool) -> Self {
-        Self {
+    pub(super) fn new(store: &Store, now: Timestamp, adopting: bool) -> Result<Self, StoreError> {
+        let identity = store.meta("root_identity")?;
+        let identity = identity.as_deref().and_then(|text| text.split_once(' '));
+        let readable = store.meta(READABLE)?.map_or(Some(0), |at| at.parse().ok());
+        Ok(Self {
             state: None,
-            identity,
+            identity: identity.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?))),
             changed: false,
             adopting,
             strays_approved: false,
             unreadable: Vec::new(),
-        }
-    }
-
-    pub(super) fn remembered(store: &Store) -> Result<Option<(u64, u64)>, StoreError> {
-        let text = store.meta("root_identity")?;
-        Ok(text.and_then(|t| t.split_once(' ').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))))
+            readable_since: readable.map(|at| Timestamp(at).min(now)),
+        })
     }
 
     pub(super) fn is_ready(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Engine;
-use super::disk::UNSETTLED_MAX_MS;
+use super::disk::{READABLE, UNSETTLED_MAX_MS};
 use super::unsendable::may_be_meant;
 use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Stamp, Timestamp, folder_of};
 use crate::plan::identity::{self, KnownFile, SeenFile, is_same_file};
@@ -16,6 +16,7 @@ impl Engine {
             return Ok(());
         }
         self.watch.identities_due = false;
+        self.note_readable()?;
         self.hold_hidden_claims()?;
         if self.is_as_it_was() {
             return Ok(());
@@ -86,6 +87,16 @@ impl Engine {
         }
         self.begin_telling(seen, identities, seen_now);
         self.tell_on()
+    }
+
+    fn note_readable(&mut self) -> Result<(), StoreError> {
+        let is_readable = self.root.unreadable.is_empty();
+        if is_readable == self.root.readable_since.is_some() {
+            return Ok(());
+        }
+        self.root.readable_since = is_readable.then_some(self.watch.scanned);
+        let since = self.root.readable_since.map_or("no".to_owned(), |at| at.0.to_string());
+        self.store.set_meta(READABLE, &since)
     }
 
     /// Whether what is at a missing file's place may be that file: not another known one, nor one that is on the way to

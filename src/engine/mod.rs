@@ -259,7 +259,7 @@ impl Engine {
             store.set_meta("adopting", "yes")?;
         }
         let adopting = store.meta("adopting")?.as_deref() == Some("yes");
-        let root_identity = disk::Root::remembered(&store)?;
+        let root = disk::Root::new(&store, now, adopting)?;
         let removals = remove::remembered(&mut store, &loaded.pages, now)?;
         let keeping = history::Keeping::new(&mut store, now)?;
         let watched = watched::Watched::new(store.meta("search_watch")?.as_deref());
@@ -275,7 +275,7 @@ impl Engine {
             tick: 1,
             flights: BTreeMap::new(),
             last_effect: 0,
-            root: disk::Root::new(root_identity, adopting),
+            root,
             watch,
             telling: telling::Told::default(),
             ready: None,

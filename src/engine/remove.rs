@@ -213,8 +213,13 @@ impl Engine {
     /// Whether a file has been missing for the whole grace time, and a scan since has not found it: a hint at its
     /// return may have been lost. What could not be read may be the missing file under another name.
     pub(super) fn grace_is_over(&self, node: &Node) -> bool {
-        let all_read = self.root.unreadable.is_empty() || node.approved;
-        all_read && self.is_over(node.missing_since)
+        self.is_over(if node.approved { node.missing_since } else { self.missing_for_sure(node) })
+    }
+
+    /// Since when a file is missing wherever it may be called what: not before everything could be looked at.
+    fn missing_for_sure(&self, node: &Node) -> Option<Timestamp> {
+        let readable = self.root.readable_since.filter(|_| self.root.unreadable.is_empty())?;
+        node.missing_since.map(|since| since.max(readable))
     }
 
     /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there: until its
@@ -395,7 +400,7 @@ impl Engine {
 
     /// When the next grace time ends, and what is missing or has moved must be looked for once more.
     pub(super) fn next_grace_end(&self) -> Timestamp {
-        let missing = self.trees.pages.values().filter_map(|node| node.missing_since);
+        let missing = self.trees.pages.values().filter_map(|node| self.missing_for_sure(node));
         let moved = self.moments.values().filter_map(|moment| moment.moved_at);
         missing
             .chain(moved)
