@@ -430,11 +430,13 @@ impl Engine {
 
     /// Whether a page's file had come to this path when it was scanned, by its object.
     fn was_passing(&self, path: &MirrorPath) -> bool {
-        let seen = self.lists.last_seen.get(path).map(Stamp::object);
-        let is_it = |file: &&LocalFile| file.page.is_some() && file.path != *path;
-        seen.is_some_and(|seen| {
-            self.trees.files.values().filter(is_it).any(|file| file.stamp.object() == seen)
-        })
+        self.lists.last_seen.get(path).is_some_and(|seen| self.is_from_elsewhere(path, seen))
+    }
+
+    /// Whether what is at `path` is the file object of a page whose file is known elsewhere.
+    fn is_from_elsewhere(&self, path: &MirrorPath, stamp: &Stamp) -> bool {
+        let mut others = self.trees.files.values().filter(|file| file.page.is_some() && file.path != *path);
+        others.any(|file| file.stamp.object() == stamp.object())
     }
 
     /// A file that was read at a hint alone, and is where and what it was but for its content.
@@ -508,9 +510,11 @@ impl Engine {
             |old: &LocalFile| old.stamp.object() != file.stamp.object() || old.claims != file.claims;
         // A file that a page was asked for is on its way to be a page's.
         let is_asked_for = self.intents.contains_key(&file.path);
-        if !is_at_home && old.is_some_and(|old| (old.page.is_some() || is_asked_for) && is_another(&old)) {
+        let old = old.filter(|old| !is_at_home && (old.page.is_some() || is_asked_for) && is_another(old));
+        if let Some(old) = old {
             self.saw_file(&file, &look.bytes, false)?;
-            if self.lists.last_seen.get(&file.path) != Some(&file.stamp) {
+            let is_late = self.lists.last_seen.get(&file.path) != Some(&file.stamp);
+            if is_late && (old.claims != file.claims || self.is_from_elsewhere(&file.path, &file.stamp)) {
                 // It came after the last scan, and what was here may be where that did not see it.
                 self.watch.outdated = true;
                 self.watch.scan_by(self.now);
