@@ -337,6 +337,33 @@ fn what_only_the_old_page_holds_is_there_until_the_new_page_has_it() {
 }
 
 #[test]
+fn a_file_that_is_replaced_again_and_again_holds_no_other_up() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    let (busy, text) = (bench.page("Plan.md"), bench.text("Plan.md"));
+    let mut round = 0;
+    let mut replace = || {
+        round += 1;
+        save(&bench.page(".Plan.md.new"), &text.replace("the plan", &format!("the plan {round}")));
+        fs::rename(bench.page(".Plan.md.new"), &busy).unwrap();
+    };
+    replace();
+    save(&bench.page("Idea.md"), "an idea\n");
+    append(&bench.page("Notes.md"), "\nmore\n");
+    fs::rename(bench.page("Filler 1.md"), bench.page("Filler one.md")).unwrap();
+    bench.until("all else is sent", || {
+        replace();
+        bench.titled("Filler one").is_some()
+            && bench.titled("Idea").is_some()
+            && words(&bench.content("Idea")) == "an idea\n"
+            && words(&bench.content("Notes")).contains("more")
+    });
+    bench.until_in_step();
+    assert_eq!(words(&bench.content("Plan")), format!("the plan {round}\n"));
+    bench.rest(daemon);
+}
+
+#[test]
 fn what_is_no_page_is_left_alone() {
     let bench = bench("");
     let daemon = bench.run_in_step();
