@@ -14,6 +14,8 @@ use crate::store::StoreError;
 
 /// How long after a push the old body coming back means that an open editor overwrote it.
 const OVERWRITE_MS: i64 = 600_000;
+/// A look that shows it while the page's file is being written counts later.
+const PUT_BACK_WAITS_MS: i64 = 5_000;
 /// A page that cannot be understood is asked for again after 8 s at first.
 const UNREADABLE_PATIENCE: u32 = 3;
 /// A page that fails this often in a row while the service is there is told of.
@@ -115,6 +117,12 @@ impl Engine {
         let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
         match result {
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
+                let is_writing = self.writing.contains_key(page);
+                if is_writing && self.is_put_back(&node, node.remote.body, seen.json.hash()) {
+                    // What the file rests on is not known: it is looked at again once that is.
+                    self.put_off(page, self.now.plus_ms(PUT_BACK_WAITS_MS));
+                    return Ok(());
+                }
                 self.note_look(flight, page);
                 let seen_at = flight.as_of(self.now);
                 let moment = self.moment(page);
@@ -218,19 +226,26 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether a page that was `before` what was pushed to it `is` again what it had been.
+    fn is_put_back(&self, node: &Node, before: Option<ContentHash>, is: ContentHash) -> bool {
+        let put_back = |push: &LastPush| {
+            is == push.before
+                && before == Some(push.after)
+                && push.before != push.after
+                && !push.again
+                && self.now.since_ms(push.at) <= OVERWRITE_MS
+        };
+        !planted("echo-check-lost") && node.last_push.as_deref().is_some_and(put_back)
+    }
+
     /// An open editor that never saw our push puts the old body back. Once, ours is pushed again on top.
     fn take_in_overwriting(
         &mut self,
         node: &mut Node,
         before: Option<ContentHash>,
     ) -> Result<bool, StoreError> {
-        let Some(push) = node.last_push.clone() else { return Ok(false) };
-        let put_back =
-            node.remote.body == Some(push.before) && before == Some(push.after) && push.before != push.after;
-        if planted("echo-check-lost") || !put_back || push.again || self.now.since_ms(push.at) > OVERWRITE_MS
-        {
-            return Ok(false);
-        }
+        let is = node.remote.body.filter(|is| self.is_put_back(node, before, *is));
+        let Some(push) = node.last_push.clone().filter(|_| is.is_some()) else { return Ok(false) };
         if let Some(base) = &mut node.base {
             // What was pushed is taken out of what was agreed on, and only that: the file may not have everything yet
             // that went up with it.
