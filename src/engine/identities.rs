@@ -89,6 +89,7 @@ impl Engine {
         self.tell_on()
     }
 
+    /// Notes when everything could be looked at again, or that not everything can.
     fn note_readable(&mut self) -> Result<(), StoreError> {
         let is_readable = self.root.unreadable.is_empty();
         if is_readable == self.root.readable_since.is_some() {

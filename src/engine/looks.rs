@@ -118,7 +118,7 @@ impl Engine {
         match result {
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
                 let is_writing = self.writing.contains_key(page);
-                if is_writing && self.is_put_back(&node, node.remote.body, seen.json.hash()) {
+                if is_writing && self.put_back(&node, node.remote.body, Some(seen.json.hash())).is_some() {
                     // What the file rests on is not known: it is looked at again once that is.
                     self.put_off(page, self.now.plus_ms(PUT_BACK_WAITS_MS));
                     return Ok(());
@@ -226,16 +226,21 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a page that was `before` what was pushed to it `is` again what it had been.
-    fn is_put_back(&self, node: &Node, before: Option<ContentHash>, is: ContentHash) -> bool {
-        let put_back = |push: &LastPush| {
-            is == push.before
+    /// The push to a page that was as it had left it `before`, and `is` again what it had been.
+    fn put_back<'n>(
+        &self,
+        node: &'n Node,
+        before: Option<ContentHash>,
+        is: Option<ContentHash>,
+    ) -> Option<&'n LastPush> {
+        node.last_push.as_deref().filter(|push| {
+            !planted("echo-check-lost")
+                && is == Some(push.before)
                 && before == Some(push.after)
                 && push.before != push.after
                 && !push.again
                 && self.now.since_ms(push.at) <= OVERWRITE_MS
-        };
-        !planted("echo-check-lost") && node.last_push.as_deref().is_some_and(put_back)
+        })
     }
 
     /// An open editor that never saw our push puts the old body back. Once, ours is pushed again on top.
@@ -244,8 +249,7 @@ impl Engine {
         node: &mut Node,
         before: Option<ContentHash>,
     ) -> Result<bool, StoreError> {
-        let is = node.remote.body.filter(|is| self.is_put_back(node, before, *is));
-        let Some(push) = node.last_push.clone().filter(|_| is.is_some()) else { return Ok(false) };
+        let Some(push) = self.put_back(node, before, node.remote.body).cloned() else { return Ok(false) };
         if let Some(base) = &mut node.base {
             // What was pushed is taken out of what was agreed on, and only that: the file may not have everything yet
             // that went up with it.
@@ -256,7 +260,7 @@ impl Engine {
             base.body = agreed.hash;
             base.text = None;
         }
-        node.last_push = Some(Box::new(LastPush { again: true, ..*push }));
+        node.last_push = Some(Box::new(LastPush { again: true, ..push }));
         Ok(true)
     }
 

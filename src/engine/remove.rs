@@ -216,7 +216,7 @@ impl Engine {
         self.is_over(if node.approved { node.missing_since } else { self.missing_for_sure(node) })
     }
 
-    /// Since when a file is missing wherever it may be called what: not before everything could be looked at.
+    /// Since when a file is missing under any name: not before everything could be looked at.
     fn missing_for_sure(&self, node: &Node) -> Option<Timestamp> {
         let readable = self.root.readable_since.filter(|_| self.root.unreadable.is_empty())?;
         node.missing_since.map(|since| since.max(readable))

@@ -43,9 +43,9 @@ impl Engine {
             // The last run was killed between this write and its record.
             let stands = writing.text == text_hash;
             if let Some(mut base) = node.base.clone()
-                // What was agreed on stands there still: nothing was written.
-                && (stands || base.text != Some(text_hash))
-                && (stands || self.rests_on(&writing, base.body, split.body)?)
+                // Where what was agreed on stands there still, nothing was written.
+                && (stands
+                    || base.text != Some(text_hash) && self.rests_on(&writing, base.body, split.body)?)
             {
                 base.body = writing.body;
                 base.text = Some(writing.text);
