@@ -16,8 +16,8 @@ impl Engine {
             return Ok(());
         }
         self.watch.identities_due = false;
-        self.note_readable()?;
         self.hold_hidden_claims()?;
+        self.note_readable()?;
         if self.is_as_it_was() {
             return Ok(());
         }
