@@ -1,4 +1,7 @@
 -- Everything espejo remembers. What is stored is what was seen; work is derived from it.
+--
+-- WITHOUT ROWID where rows are short: a search in such a table reads whole rows on its way down, with the pages that a long
+-- one runs over onto (sqlite.org/withoutrowid.html, section 4). Tables of long texts have row numbers and an index instead.
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE workspaces (
@@ -35,10 +38,10 @@ CREATE TABLE missing_files (
 ) WITHOUT ROWID;
 
 -- Bodies by the SHA-256 of their compact JSON, so that equal bodies are kept once.
-CREATE TABLE bodies (hash BLOB PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE bodies (hash BLOB NOT NULL PRIMARY KEY, json TEXT NOT NULL);
 
 -- Blocks that files show as one-line stand-ins, so that a line cut from one page and pasted into another is the block.
-CREATE TABLE stand_ins (id TEXT PRIMARY KEY, workspace TEXT NOT NULL, json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE stand_ins (id TEXT NOT NULL PRIMARY KEY, workspace TEXT NOT NULL, json TEXT NOT NULL);
 
 CREATE TABLE sent (
     page TEXT PRIMARY KEY, text BLOB NOT NULL, local BLOB NOT NULL, before BLOB NOT NULL, body BLOB NOT NULL,
@@ -77,6 +80,8 @@ CREATE TABLE history_contents (
     id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, deflated INTEGER NOT NULL,
     bytes BLOB NOT NULL
 );
+-- `status` sums the sizes up; the bytes themselves would be read for it.
+CREATE INDEX history_by_size ON history_contents (length(bytes));
 
 -- `page` is null while a new file is no page yet; `body` and `text` name contents; `wrote` is the hash of the text that was
 -- written into the file for `body`.
@@ -150,7 +155,7 @@ CREATE TABLE board_files (
 ) WITHOUT ROWID;
 
 -- Elements of a canvas by the SHA-256 of their compact JSON.
-CREATE TABLE board_elements (hash BLOB PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE board_elements (hash BLOB NOT NULL PRIMARY KEY, json TEXT NOT NULL);
 
 -- Ids that files have for elements, where they are not the elements' own.
 CREATE TABLE board_names (
@@ -182,7 +187,7 @@ CREATE TABLE board_graves (
 ) WITHOUT ROWID;
 
 -- Magnets of dashboard pages.
-CREATE TABLE board_dashboards (page TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE board_dashboards (page TEXT NOT NULL PRIMARY KEY, json TEXT NOT NULL);
 
 -- What a search looks through is as it was for as long as this value is: polling writes rows all the time, and none of that
 -- is of interest there. Random, so that no two states, and no older copy of one, are taken for each other.
