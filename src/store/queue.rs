@@ -303,15 +303,28 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn set_attention(&mut self, list: &[Attention], now: Timestamp) -> Result<(), StoreError> {
         let known: Vec<(Attention, i64)> = self.attention_rows()?;
+        let mut stays = vec![false; known.len()];
         let db = self.turn()?;
-        db.execute("DELETE FROM attention", [])?;
         let mut insert = db.prepare_cached("INSERT OR IGNORE INTO attention VALUES (?1,?2,?3,?4)")?;
+        let mut update =
+            db.prepare_cached("UPDATE attention SET action = ?3 WHERE path = ?1 AND reason = ?2")?;
         for item in list {
-            let since = known
-                .iter()
-                .find(|(old, _)| old.path == item.path && old.reason == item.reason)
-                .map_or(now.0, |(_, since)| *since);
-            insert.execute(params![item.path, item.reason, item.action, since])?;
+            let place = (&item.path, &item.reason);
+            match known.binary_search_by(|(old, _)| (&old.path, &old.reason).cmp(&place)) {
+                Ok(at) => {
+                    if !stays[at] && known[at].0.action != item.action {
+                        update.execute(params![item.path, item.reason, item.action])?;
+                    }
+                    stays[at] = true;
+                }
+                Err(_) => {
+                    insert.execute(params![item.path, item.reason, item.action, now.0])?;
+                }
+            }
+        }
+        let mut delete = db.prepare_cached("DELETE FROM attention WHERE path = ?1 AND reason = ?2")?;
+        for ((old, _), _) in known.iter().zip(stays).filter(|(_, stays)| !stays) {
+            delete.execute([&old.path, &old.reason])?;
         }
         Ok(())
     }
