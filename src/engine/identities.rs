@@ -64,18 +64,19 @@ impl Engine {
             .filter(|file| self.may_be_there_again(file, &known))
             .cloned()
             .collect();
+        let missed: Vec<PageId> = missing.iter().filter_map(|file| file.page.clone()).collect();
         known.extend(missing);
         let mut seen = Vec::new();
         for (path, stamp) in &seen_now {
             // A new file that is still being written is told apart at a later look.
             let arrived = self.watch.arrivals.get(path);
             let Some(file) = arrived.or_else(|| self.trees.files.get(path)) else { continue };
-            seen.push(self.seen(file, path, *stamp));
+            seen.push(self.seen(file, path, *stamp, &missed));
         }
         // What could not be looked at is taken to be as it was.
         for file in self.trees.files.values().filter(|file| !seen_now.contains_key(&file.path)) {
             if self.root.unreadable.iter().any(|(hidden, _)| file.path.is_within(hidden)) {
-                seen.push(self.seen(file, &file.path, file.stamp));
+                seen.push(self.seen(file, &file.path, file.stamp, &missed));
             }
         }
         let identities = identity::identify(&known, &seen);
@@ -110,10 +111,13 @@ impl Engine {
         })
     }
 
-    /// What a look that found `file` at `path` says of it.
-    fn seen(&self, file: &LocalFile, path: &MirrorPath, stamp: Stamp) -> SeenFile {
+    /// What a look that found `file` at `path` says of it. Whether it is awaited matters only where its page is not one of
+    /// the `missed`, in their order, which have known files.
+    fn seen(&self, file: &LocalFile, path: &MirrorPath, stamp: Stamp, missed: &[PageId]) -> SeenFile {
         let claims = file.claim().cloned();
-        let is_awaited = claims.as_ref().is_some_and(|page| self.is_awaited(path, page));
+        let is_awaited = claims
+            .as_ref()
+            .is_some_and(|page| missed.binary_search(page).is_err() && self.is_awaited(path, page));
         SeenFile { path: path.clone(), stamp, claims, is_awaited, hash: file.hash }
     }
 

@@ -135,11 +135,14 @@ struct Matching<'a> {
     /// Both, in the order of their paths: the order in which everything is tried.
     known_order: Vec<usize>,
     seen_order: Vec<usize>,
-    /// The known file of each page. A page that several known files have is that of the first.
-    owners: BTreeMap<&'a PageId, usize>,
-    /// The known and the seen file at each path.
-    known_at: BTreeMap<&'a MirrorPath, usize>,
-    seen_at: BTreeMap<&'a MirrorPath, usize>,
+    /// Whether each known file is its page's: the first of those that have the page.
+    is_owner: Vec<bool>,
+    /// For each known file, what is seen at its place; of several known files at one place for the first only.
+    seen_there: Vec<Option<usize>>,
+    /// For each seen file, the first known one at its place.
+    known_there: Vec<Option<usize>>,
+    /// For each seen file, the known one whose page it claims.
+    claimed: Vec<Option<usize>>,
     /// The matching.
     seen_of: Vec<Option<usize>>,
     known_of: Vec<Option<usize>>,
@@ -151,33 +154,62 @@ impl<'a> Matching<'a> {
         known_order.sort_by_key(|k| &known[*k].path);
         let mut seen_order: Vec<usize> = (0..seen.len()).collect();
         seen_order.sort_by_key(|s| &seen[*s].path);
-        let (mut owners, mut known_at, mut seen_at) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut owners, mut is_owner) = (BTreeMap::new(), vec![false; known.len()]);
         for k in &known_order {
-            known_at.entry(&known[*k].path).or_insert(*k);
             if let Some(page) = &known[*k].page {
-                owners.entry(page).or_insert(*k);
+                is_owner[*k] = *owners.entry(page).or_insert(*k) == *k;
             }
         }
-        for s in &seen_order {
-            seen_at.entry(&seen[*s].path).or_insert(*s);
+        let (mut seen_there, mut known_there) = (vec![None; known.len()], vec![None; seen.len()]);
+        let mut ahead = seen_order.iter().copied().peekable();
+        for same_place in known_order.chunk_by(|a, b| known[*a].path == known[*b].path) {
+            let (k, path) = (same_place[0], &known[same_place[0]].path);
+            while ahead.next_if(|s| seen[*s].path < *path).is_some() {}
+            while let Some(s) = ahead.next_if(|s| seen[*s].path == *path) {
+                seen_there[k] = seen_there[k].or(Some(s));
+                known_there[s] = Some(k);
+            }
         }
+        let claimed = |(file, there): (&SeenFile, &Option<usize>)| {
+            let page = file.claims.as_ref()?;
+            // Nearly always, and much sooner known.
+            let is_there = |k: &usize| is_owner[*k] && known[*k].page.as_ref() == Some(page);
+            there.filter(is_there).or_else(|| owners.get(page).copied())
+        };
+        let claimed = seen.iter().zip(&known_there).map(claimed).collect();
         let (seen_of, known_of) = (vec![None; known.len()], vec![None; seen.len()]);
-        Self { known, seen, known_order, seen_order, owners, known_at, seen_at, seen_of, known_of }
+        Self {
+            known,
+            seen,
+            known_order,
+            seen_order,
+            is_owner,
+            seen_there,
+            known_there,
+            claimed,
+            seen_of,
+            known_of,
+        }
     }
 
     /// The page whose file `k` is.
     fn page(&self, k: usize) -> Option<&'a PageId> {
-        self.known[k].page.as_ref().filter(|page| self.owners.get(page) == Some(&k))
+        self.known[k].page.as_ref().filter(|_| self.is_owner[k])
     }
 
     /// The known file whose page `s` claims.
     fn claimed(&self, s: usize) -> Option<usize> {
-        self.seen[s].claims.as_ref().and_then(|page| self.owners.get(page)).copied()
+        self.claimed[s]
     }
 
     /// The seen file at the place where `k` was.
     fn home(&self, k: usize) -> Option<usize> {
-        self.seen_at.get(&self.known[k].path).copied().filter(|_| self.known_at[&self.known[k].path] == k)
+        self.seen_there[k]
+    }
+
+    /// Whether a page's file was known at the place of `s`.
+    fn is_a_pages_place(&self, s: usize) -> bool {
+        self.known_there[s].is_some_and(|k| self.page(k).is_some())
     }
 
     fn pair(&mut self, k: usize, s: usize) {
@@ -194,7 +226,7 @@ impl<'a> Matching<'a> {
             file.path != known.path,
             !known.is_same_file(file),
             !known.is_content(file),
-            self.known_at.get(&file.path).is_some_and(|other| self.page(*other).is_some()),
+            self.is_a_pages_place(s),
             known.path.name() != file.path.name(),
             usize::MAX - shared,
             &file.path,
@@ -210,17 +242,21 @@ impl<'a> Matching<'a> {
             }
         }
         for (k, files) in claimants {
-            let Some(best) = files.into_iter().min_by_key(|s| self.rank(k, *s)) else { continue };
+            let best = match *files {
+                [only] => Some(only),
+                _ => files.into_iter().min_by_key(|s| self.rank(k, *s)),
+            };
+            let Some(best) = best else { continue };
             // A file at the page's place that names no page is still the page's, unless the very file that stood
             // there is seen elsewhere and still says so, or what says so has replaced another page's file, or this one
             // was another page's.
             let stays = self.home(k).is_some_and(|home| {
-                let (known, there, best) = (&self.known[k], &self.seen[home], &self.seen[best]);
-                let replaces =
-                    || self.known_at.get(&best.path).is_some_and(|other| self.page(*other).is_some());
+                let (known, there, found) = (&self.known[k], &self.seen[home], &self.seen[best]);
                 let left = !known.is_object(there)
-                    && (known.is_same_file(best) || replaces() || self.was_elsewhere(there));
-                there.path != best.path && there.claims.is_none() && !left
+                    && (known.is_same_file(found)
+                        || self.is_a_pages_place(best)
+                        || self.was_elsewhere(there));
+                there.path != found.path && there.claims.is_none() && !left
             });
             if !stays {
                 self.pair(k, best);
@@ -258,8 +294,7 @@ impl<'a> Matching<'a> {
         let objects = self.unmatched_objects();
         for s in self.seen_order.clone() {
             let file = &self.seen[s];
-            if self.known_of[s].is_some() || file.claims.is_some() || !self.known_at.contains_key(&file.path)
-            {
+            if self.known_of[s].is_some() || file.claims.is_some() || self.known_there[s].is_none() {
                 continue;
             }
             let [k] = objects.get(&file.stamp.object()).map_or(&[][..], Vec::as_slice) else { continue };
@@ -336,11 +371,17 @@ impl<'a> Matching<'a> {
             let went = above.filter_map(|from| moves.get(&from).map(|to| (from, to))).next();
             let Some((from, to)) = went.filter(|(_, to)| to.len() == 1) else { continue };
             let at = to.first().and_then(|to| path.rebase(&from, to));
-            let Some(s) = at.and_then(|at| self.seen_at.get(&at)).copied() else { continue };
+            let Some(s) = at.and_then(|at| self.seen_at(&at)) else { continue };
             if self.known_of[s].is_none() && self.seen[s].claims.is_none() {
                 self.pair(k, s);
             }
         }
+    }
+
+    /// What is seen at a place.
+    fn seen_at(&self, path: &MirrorPath) -> Option<usize> {
+        let at = self.seen_order.partition_point(|s| self.seen[*s].path < *path);
+        self.seen_order.get(at).copied().filter(|s| self.seen[*s].path == *path)
     }
 
     /// The known files that are not matched, by their file objects.
