@@ -432,7 +432,7 @@ impl Engine {
         let waits = self.retries_until > now;
         let moments = waits.then_some(&self.moments).into_iter().flat_map(BTreeMap::values);
         let retries = moments.map(|moment| moment.retry_at).filter(|at| *at > now);
-        let (scan, read) = self.watch.next_due();
+        let (scan, read) = self.watch.next_due(now);
         let all = [scan, self.next_purge(), self.storage.next_due(now)].into_iter();
         let some =
             [read, request, self.next_board_disk_due(), self.next_search_due(now), self.next_list_of_needs()];

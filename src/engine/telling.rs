@@ -14,7 +14,7 @@ use crate::store::StoreError;
 
 /// So many changes are put into force in one turn, which takes some twenty milliseconds. Few in debug builds, so that
 /// tests of small folders see portions.
-const TOLD_AT_ONCE: usize = if cfg!(debug_assertions) { 5 } else { 500 };
+const TOLD_AT_ONCE: usize = if cfg!(debug_assertions) { 5 } else { 150 };
 
 /// Verdicts on their way into the trees.
 #[derive(Debug)]

@@ -47,7 +47,7 @@ struct Unsaved {
 
 /// So many rows are written in one turn of the loop, which takes some twenty milliseconds. Few in debug builds, so that
 /// tests of small folders see portions.
-const ROWS_AT_ONCE: usize = if cfg!(debug_assertions) { 20 } else { 1_000 };
+const ROWS_AT_ONCE: usize = if cfg!(debug_assertions) { 20 } else { 300 };
 
 impl Trees {
     pub(super) fn new(loaded: Loaded) -> Self {

@@ -142,9 +142,17 @@ impl Moment {
         self.link.as_ref().is_some_and(|link| link.1 > now)
     }
 
-    /// Whether something may come of it without an event about its file.
+    /// Whether something may come of it without an event about its file, or a person is told of it.
     fn stirs(&self, now: Timestamp) -> bool {
-        self.link.is_some() || self.retry_at > now || matches!(self.local, local::Local::Suspect(_))
+        self.link.is_some()
+            || self.retry_at > now
+            || matches!(self.local, local::Local::Suspect(_))
+            || self.is_told_of()
+    }
+
+    /// Whether it may be in the list of what needs a person.
+    fn is_told_of(&self) -> bool {
+        self.trouble.is_some() || self.hidden || self.local == local::Local::Odd
     }
 }
 

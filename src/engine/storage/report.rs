@@ -242,9 +242,8 @@ impl Storage {
                 );
             }
         }
-        for (id, moment) in &self.moments {
-            let is_quiet = moment.trouble.is_none() && !moment.hidden && moment.local != Local::Odd;
-            if !is_quiet && let Some(node) = self.files.get(id) {
+        for (id, moment) in self.stirring().filter(|(_, moment)| moment.is_told_of()) {
+            if let Some(node) = self.files.get(id) {
                 self.need_of(node, moment, tell);
             }
         }
