@@ -12,9 +12,13 @@ use serde_json::{Value, json};
 use crate::blocks::paragraph;
 use crate::served::{Running, TOKEN, private, serve};
 
+/// How users run it.
+const UNIT: &str = include_str!("../../packaging/systemd/espejo.service");
 /// The largest that the config allows.
 pub(crate) const UNHURRIED: u32 = 100_000;
 const BLOCKS: usize = 10;
+/// What every line says at first.
+pub(crate) const WORDS: &str = "as it was made";
 const ELEMENTS: usize = 5;
 /// Folders at the top, and how many lie in each of the others.
 const TOP: usize = 12;
@@ -62,7 +66,7 @@ impl Bed {
                 _ => Some(n % folders),
             };
             let title = format!("Page {n:05}");
-            let content = (0..BLOCKS).map(|at| line(n, at, "as it was made")).collect();
+            let content = (0..BLOCKS).map(|at| line(n, at, WORDS)).collect();
             let folder = up.map_or_else(|| PathBuf::from("Team/Pages"), |up| paths[up].with_extension(""));
             pages.push(world.app_create(&space, up.map(|up| &pages[up]), &title, content));
             paths.push(folder.join(format!("{title}.md")));
@@ -99,11 +103,15 @@ impl Bed {
 
     /// Whether an earlier run has mirrored into it.
     pub(crate) fn has_mirror(&self) -> bool {
-        self.at("state").join("espejo.sqlite3").exists()
+        self.state().join("espejo.sqlite3").exists()
     }
 
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.at("log")).unwrap_or_default()
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.at("state")
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -121,16 +129,19 @@ impl Bed {
              requests_per_minute = {requests_per_minute}\n[pages]\nsettle_ms = 100\n",
             self.server.base_url(),
             self.root(),
-            self.at("state"),
+            self.state(),
             self.at("token"),
         );
         private(&self.at("config.toml"), &text);
     }
 
+    /// Starts the daemon with the environment that its service unit gives it.
     pub(crate) fn start(&self) -> Running {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.at("log")).unwrap();
         let mut command = self.espejo("run");
         command.env("RUST_LOG", "info,espejo::daemon=debug");
+        let lines = UNIT.lines().filter_map(|line| line.strip_prefix("Environment="));
+        command.envs(lines.flat_map(str::split_whitespace).filter_map(|set| set.split_once('=')));
         Running(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
 
@@ -170,7 +181,7 @@ impl Bed {
     }
 
     pub(crate) fn state_bytes(&self) -> u64 {
-        let all = fs::read_dir(self.at("state")).unwrap();
+        let all = fs::read_dir(self.state()).unwrap();
         all.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
     }
 
@@ -188,7 +199,7 @@ impl Bed {
 
     /// Somebody changes a block of this page in the app.
     pub(crate) fn edit_remotely(&self, n: usize, words: &str) {
-        let content = (0..BLOCKS).map(|at| line(n, at, if at == 3 { words } else { "as it was made" }));
+        let content = (0..BLOCKS).map(|at| line(n, at, if at == 3 { words } else { WORDS }));
         assert!(self.server.world().app_edit(&self.pages[n], content.collect()));
     }
 

@@ -10,6 +10,8 @@
 mod bed;
 #[path = "../shared/blocks.rs"]
 mod blocks;
+mod history;
+mod others;
 mod process;
 #[path = "../shared/served.rs"]
 mod served;
@@ -28,6 +30,8 @@ use served::{Running, stop};
 
 const SMALL: usize = 100;
 const LIMIT: u32 = 60;
+/// Versions that each page has in the history.
+const VERSIONS: usize = 20;
 /// Runs of `git status`: its CPU is told in steps of 10 ms, for all of them together.
 const GIT_RUNS: u32 = 20;
 const REST: Duration = Duration::from_secs(60);
@@ -61,6 +65,7 @@ fn main() {
         let running = bed.start();
         bed.until("the small one is mirrored", 100, 60, || bed.is_whole());
         stop(running);
+        history::grow(&bed.state(), VERSIONS, bed::WORDS);
         bed.set_limit(LIMIT);
         let running = bed.start();
         let process = Process(running.id());
@@ -71,10 +76,7 @@ fn main() {
         tell("remote change: wall time, of 100 pages'", large.2 / small.2, "times", Some(1.5));
         stop(running);
     }
-    for other in ["rclone", "unison", "syncthing"] {
-        let there = Command::new(other).arg("--version").output().is_ok();
-        println!("{other}: {}", if there { "installed, and not compared yet" } else { "not installed" });
-    }
+    others::all(&bed);
 }
 
 fn tell(what: &str, value: f64, unit: &str, goal: Option<f64>) {
@@ -121,6 +123,8 @@ fn first_mirror(bed: &Bed) {
     tell("written for it", process.written().1 as f64 / 1e6, "MB", None);
     stop(daemon);
     tell("state", bed.state_bytes() as f64 / 1e6, "MB", None);
+    history::grow(&bed.state(), VERSIONS, bed::WORDS);
+    tell(&format!("state with {VERSIONS} versions of each page"), bed.state_bytes() as f64 / 1e6, "MB", None);
 }
 
 /// Starts the daemon on a mirror that has everything, at the usual limit.
@@ -241,7 +245,7 @@ fn rest(bed: &Bed, process: Process) -> f64 {
     tell("handed to write() (sockets too)", (after.0 - written.0) as f64 / 1e6, "MB", None);
     tell("sent to the disk", (after.1 - written.1) as f64 / 1e6, "MB", None);
     tell("the same, a day", (after.1 - written.1) as f64 / 1e6 * 1_440.0, "MB", None);
-    tell("wake-ups", (process.switches() - switches) as f64, "a minute", None);
+    tell("wake-ups", process.switches_since(&switches) as f64, "a minute", None);
     share
 }
 

@@ -1,5 +1,7 @@
 //! What the system tells of a running process: `/proc/PID` (proc(5)), Linux only. Figures of a process that ended are 0.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -69,15 +71,21 @@ impl Process {
         (self.field("io", "wchar"), self.field("io", "write_bytes"))
     }
 
-    /// How often a thread that lives went to sleep and was woken.
-    pub(crate) fn switches(self) -> u64 {
+    /// How often each thread that lives went to sleep and was woken.
+    pub(crate) fn switches(self) -> BTreeMap<OsString, u64> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.0)).into_iter().flatten().flatten();
-        let of = |path: std::path::PathBuf| {
-            let text = fs::read_to_string(path.join("status")).ok()?;
+        let of = |task: fs::DirEntry| {
+            let text = fs::read_to_string(task.path().join("status")).ok()?;
             let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
-            line.trim().parse::<u64>().ok()
+            Some((task.file_name(), line.trim().parse().ok()?))
         };
-        tasks.filter_map(|task| of(task.path())).sum()
+        tasks.filter_map(of).collect()
+    }
+
+    /// How often that happened since then to the threads that live now.
+    pub(crate) fn switches_since(self, before: &BTreeMap<OsString, u64>) -> u64 {
+        let now = self.switches().into_iter();
+        now.map(|(thread, count)| count - before.get(&thread).copied().unwrap_or(0)).sum()
     }
 
     /// How many folders it watches with inotify.
@@ -87,7 +95,7 @@ impl Process {
         texts.map(|text| text.lines().filter(|line| line.starts_with("inotify wd:")).count()).sum()
     }
 
-    /// Waits until it has used less than 1 % of a core for so long.
+    /// Waits until it has used less than an eighth of a core for so long: what it reads at leisure goes on.
     pub(crate) fn rest_for(self, quiet: Duration) {
         let end = Instant::now() + Duration::from_secs(300);
         let step = Duration::from_millis(250);
@@ -96,7 +104,7 @@ impl Process {
             let before = self.cpu_fine_ms();
             std::thread::sleep(step);
             let spent = self.cpu_fine_ms() - before;
-            calm = if spent < 15.0 { calm + step } else { Duration::ZERO };
+            calm = if spent < 31.0 { calm + step } else { Duration::ZERO };
         }
     }
 
