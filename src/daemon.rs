@@ -38,6 +38,8 @@ const WATCH_CHECK: Duration = Duration::from_secs(10);
 const TRASH_CHECK: Duration = Duration::from_secs(3_600);
 /// A turn of the loop that takes longer keeps everything else waiting, and is told of.
 const LONG_TURN: Duration = Duration::from_millis(50);
+/// After so long nothing else is begun in a turn; the step that is begun last may be a long one.
+const TURN_ENDS: Duration = Duration::from_millis(20);
 /// How often somebody who waits for a pass is told how far it is.
 const NEWS_EVERY_MS: i64 = 100;
 const DAY_MS: i64 = 86_400_000;
@@ -173,12 +175,12 @@ impl Daemon {
         let mut passed_over = false;
         let ended = loop {
             // A step that took long ends the turn: whatever came meanwhile is heard before the next step.
-            let mut goes_on = woken.elapsed() >= LONG_TURN && !passed_over;
+            let mut goes_on = woken.elapsed() >= TURN_ENDS && !passed_over;
             passed_over = goes_on;
             while !goes_on && let Some((id, effect)) = self.engine.next_effect((self.clock)())? {
                 begun.begin(id);
                 self.begin(under_way, &news, id, effect);
-                goes_on = woken.elapsed() >= LONG_TURN;
+                goes_on = woken.elapsed() >= TURN_ENDS;
             }
             let sleep = if goes_on {
                 Duration::ZERO
