@@ -138,7 +138,7 @@ struct Matching<'a> {
     /// Whether each known file is its page's: the first of those that have the page.
     is_owner: Vec<bool>,
     /// For each known file, what is seen at its place; of several known files at one place for the first only.
-    seen_there: Vec<Option<usize>>,
+    home: Vec<Option<usize>>,
     /// For each seen file, the first known one at its place.
     known_there: Vec<Option<usize>>,
     /// For each seen file, the known one whose page it claims.
@@ -160,13 +160,13 @@ impl<'a> Matching<'a> {
                 is_owner[*k] = *owners.entry(page).or_insert(*k) == *k;
             }
         }
-        let (mut seen_there, mut known_there) = (vec![None; known.len()], vec![None; seen.len()]);
+        let (mut home, mut known_there) = (vec![None; known.len()], vec![None; seen.len()]);
         let mut ahead = seen_order.iter().copied().peekable();
         for same_place in known_order.chunk_by(|a, b| known[*a].path == known[*b].path) {
             let (k, path) = (same_place[0], &known[same_place[0]].path);
             while ahead.next_if(|s| seen[*s].path < *path).is_some() {}
             while let Some(s) = ahead.next_if(|s| seen[*s].path == *path) {
-                seen_there[k] = seen_there[k].or(Some(s));
+                home[k] = home[k].or(Some(s));
                 known_there[s] = Some(k);
             }
         }
@@ -178,33 +178,12 @@ impl<'a> Matching<'a> {
         };
         let claimed = seen.iter().zip(&known_there).map(claimed).collect();
         let (seen_of, known_of) = (vec![None; known.len()], vec![None; seen.len()]);
-        Self {
-            known,
-            seen,
-            known_order,
-            seen_order,
-            is_owner,
-            seen_there,
-            known_there,
-            claimed,
-            seen_of,
-            known_of,
-        }
+        Self { known, seen, known_order, seen_order, is_owner, home, known_there, claimed, seen_of, known_of }
     }
 
     /// The page whose file `k` is.
     fn page(&self, k: usize) -> Option<&'a PageId> {
         self.known[k].page.as_ref().filter(|_| self.is_owner[k])
-    }
-
-    /// The known file whose page `s` claims.
-    fn claimed(&self, s: usize) -> Option<usize> {
-        self.claimed[s]
-    }
-
-    /// The seen file at the place where `k` was.
-    fn home(&self, k: usize) -> Option<usize> {
-        self.seen_there[k]
     }
 
     /// Whether a page's file was known at the place of `s`.
@@ -237,7 +216,7 @@ impl<'a> Matching<'a> {
     fn by_claim(&mut self) {
         let mut claimants: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for s in 0..self.seen.len() {
-            if let Some(k) = self.claimed(s) {
+            if let Some(k) = self.claimed[s] {
                 claimants.entry(k).or_default().push(s);
             }
         }
@@ -250,7 +229,7 @@ impl<'a> Matching<'a> {
             // A file at the page's place that names no page is still the page's, unless the very file that stood
             // there is seen elsewhere and still says so, or what says so has replaced another page's file, or this one
             // was another page's.
-            let stays = self.home(k).is_some_and(|home| {
+            let stays = self.home[k].is_some_and(|home| {
                 let (known, there, found) = (&self.known[k], &self.seen[home], &self.seen[best]);
                 let left = !known.is_object(there)
                     && (known.is_same_file(found)
@@ -268,7 +247,7 @@ impl<'a> Matching<'a> {
     /// and that place holds no more.
     fn was_elsewhere(&self, file: &SeenFile) -> bool {
         let is_same = |k: usize, known: &KnownFile| {
-            let left = || self.home(k).is_none_or(|home| !known.is_content(&self.seen[home]));
+            let left = || self.home[k].is_none_or(|home| !known.is_content(&self.seen[home]));
             file.stamp.born_ns != 0 && known.is_object(file)
                 || known.stamp.size >= TRIVIAL_BYTES && known.is_content(file) && left()
         };
@@ -281,7 +260,7 @@ impl<'a> Matching<'a> {
     /// the place.
     fn at_home(&mut self, fits: impl Fn(&KnownFile, &SeenFile) -> bool) {
         for k in 0..self.known.len() {
-            let Some(s) = self.home(k).filter(|s| self.known_of[*s].is_none()) else { continue };
+            let Some(s) = self.home[k].filter(|s| self.known_of[*s].is_none()) else { continue };
             if self.seen_of[k].is_none() && fits(&self.known[k], &self.seen[s]) {
                 self.pair(k, s);
             }
@@ -333,7 +312,7 @@ impl<'a> Matching<'a> {
         }
         for (s, file) in self.seen.iter().enumerate().filter(|(s, _)| self.known_of[*s].is_none()) {
             // A file that names a page whose file is there says itself what it is a copy of.
-            if let (Some(hash), None) = (file.hash, self.claimed(s)) {
+            if let (Some(hash), None) = (file.hash, self.claimed[s]) {
                 hashes.entry(hash).or_default().1.push(s);
             }
         }
@@ -398,7 +377,7 @@ impl<'a> Matching<'a> {
         // page's file would be, or the first.
         let mut firsts: BTreeMap<&PageId, (bool, bool, usize)> = BTreeMap::new();
         for (order, s) in self.seen_order.iter().enumerate() {
-            if let (Some(page), None) = (&self.seen[*s].claims, self.claimed(*s)) {
+            if let (Some(page), None) = (&self.seen[*s].claims, self.claimed[*s]) {
                 let is_page = self.known_of[*s].is_some_and(|k| self.page(k).is_some());
                 let candidate = (self.known_of[*s].is_none(), !self.seen[*s].is_awaited, order);
                 if !is_page {
@@ -417,7 +396,7 @@ impl<'a> Matching<'a> {
                     Some(from) => Verdict::Moved { page: page.clone(), from },
                     None => Verdict::Same(page.clone()),
                 },
-                (None, Some(page)) if self.claimed(s).is_some() || !firsts.contains(&s) => {
+                (None, Some(page)) if self.claimed[s].is_some() || !firsts.contains(&s) => {
                     Verdict::Copy { of: page.clone(), from }
                 }
                 (None, claims) => Verdict::New { claims: claims.clone(), from },
