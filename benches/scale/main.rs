@@ -65,7 +65,7 @@ fn main() {
         let running = bed.start();
         bed.until("the small one is mirrored", 100, 60, || bed.is_whole());
         stop(running);
-        history::grow(&bed.state(), VERSIONS, bed::WORDS);
+        history::grow(&bed.state(), &bed.pages, VERSIONS, bed::WORDS);
         bed.set_limit(LIMIT);
         let running = bed.start();
         let process = Process(running.id());
@@ -123,7 +123,7 @@ fn first_mirror(bed: &Bed) {
     tell("written for it", process.written().1 as f64 / 1e6, "MB", None);
     stop(daemon);
     tell("state", bed.state_bytes() as f64 / 1e6, "MB", None);
-    history::grow(&bed.state(), VERSIONS, bed::WORDS);
+    history::grow(&bed.state(), &bed.pages, VERSIONS, bed::WORDS);
     tell(&format!("state with {VERSIONS} versions of each page"), bed.state_bytes() as f64 / 1e6, "MB", None);
 }
 

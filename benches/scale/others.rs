@@ -21,12 +21,11 @@ pub(crate) fn all(bed: &Bed) {
     let copy = work.path().join("copy");
     let copied = Command::new("cp").arg("-a").arg(bed.root()).arg(&copy).status();
     assert!(copied.unwrap().success(), "the mirror cannot be copied");
-    let mut check = Command::new("rclone");
-    check.arg("check").arg(bed.root()).arg(&copy).arg("--config").arg(work.path().join("rclone.conf"));
-    compare("rclone check", &mut check);
-    let mut check = Command::new("rclone");
-    check.arg("check").arg("--size-only").arg(bed.root()).arg(&copy);
-    compare("rclone check --size-only", check.arg("--config").arg(work.path().join("rclone.conf")));
+    for options in [&["check"][..], &["check", "--size-only"]] {
+        let mut check = Command::new("rclone");
+        check.args(options).arg(bed.root()).arg(&copy).arg("--config").arg(work.path().join("rclone.conf"));
+        compare(&format!("rclone {}", options.join(" ")), &mut check);
+    }
     let mut unison = Command::new("unison");
     unison.args(["-batch", "-silent", "-ui", "text"]).arg(bed.root()).arg(&copy);
     compare("unison", unison.env("UNISON", work.path().join("unison")).env("HOME", work.path()));
