@@ -6,7 +6,7 @@ use super::Engine;
 use super::disk::{READABLE, UNSETTLED_MAX_MS};
 use super::unsendable::may_be_meant;
 use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Stamp, Timestamp, folder_of};
-use crate::plan::identity::{self, KnownFile, SeenFile, is_same_file};
+use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
 use crate::store::{LastSight, StoreError};
 
 impl Engine {
@@ -428,9 +428,17 @@ pub(super) struct Absent {
 }
 
 impl Absent {
-    pub(super) fn of<'a>(pages: impl Iterator<Item = &'a Node>) -> Self {
+    /// A page whose file `verdicts` found is none of them: what came to its old place is another's.
+    pub(super) fn of<'a>(pages: impl Iterator<Item = &'a Node>, verdicts: &[Verdict]) -> Self {
+        let mut missing: BTreeMap<&PageId, &Node> =
+            pages.filter(|node| is_missing(node)).map(|node| (&node.id, node)).collect();
+        for verdict in verdicts {
+            if let Verdict::Same(page) | Verdict::Moved { page, .. } = verdict {
+                missing.remove(page);
+            }
+        }
         let mut absent = Self::default();
-        for node in pages.filter(|node| is_missing(node)) {
+        for node in missing.into_values() {
             // A page whose file became another page misses none.
             let (Some(base), Some(from)) = (&node.base, &node.missing_from) else { continue };
             absent.last.entry(from.clone()).or_default().push(node.id.clone());

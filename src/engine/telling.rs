@@ -98,7 +98,9 @@ impl Engine {
             telling.at = 0;
             telling.step = match telling.step {
                 Step::Follow => Step::Vanish,
-                Step::Vanish => Step::Bind(Absent::of(self.trees.pages.values())),
+                Step::Vanish => {
+                    Step::Bind(Absent::of(self.trees.pages.values(), &telling.identities.verdicts))
+                }
                 Step::Bind(_) => {
                     let seen: BTreeSet<&MirrorPath> = telling.seen.iter().map(|file| &file.path).collect();
                     let all = self.trees.files.keys();
