@@ -22,38 +22,41 @@ const DEFAULT_TITLE: &str = "Sin título";
 /// carrying the request out.
 const LOOK_AFTER_MS: [i64; 2] = [2_000, 15_000];
 
+/// Where in the folder, in which workspace and under which page something is to be created.
+type Creation = (MirrorPath, WorkspaceId, Option<PageId>);
+
 impl Engine {
     /// The next POST, if a new file is ready for one.
     pub(super) fn next_creation(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        if self.trees.unbound.is_empty() || !self.watch.is_quiet(self.now) {
+        if self.trees.unbound.is_empty()
+            || !self.watch.is_quiet(self.now)
+            || !self.pace.allows(Class::Edit, 2, false, self.now)
+        {
             return Ok(None);
         }
+        let ready = |(file, (place, workspace, parent)): (&LocalFile, Creation)| Intent {
+            stamp: (place == file.path).then_some(file.stamp),
+            title: title_for(&place, file),
+            path: place,
+            workspace,
+            parent,
+            asked_at: self.now,
+            lost: None,
+        };
         // What has been refused before goes last: were it the reason, it would keep the others waiting.
-        let (again, fresh): (Vec<MirrorPath>, Vec<MirrorPath>) =
-            self.trees.unbound.iter().cloned().partition(|path| self.was_refused(path));
-        for path in fresh.into_iter().chain(again) {
-            let Some(file) = self.trees.files.get(&path).cloned() else { continue };
-            let Some((place, workspace, parent)) = self.ready_to_create(&file) else { continue };
-            if !self.pace.allows(Class::Edit, 2, false, self.now) {
-                return Ok(None);
-            }
-            let is_file = place == path;
-            let title = title_for(&place, &file);
-            let intent = Intent {
-                path: place.clone(),
-                workspace: workspace.clone(),
-                parent: parent.clone(),
-                title: title.clone(),
-                asked_at: self.now,
-                lost: None,
-                stamp: is_file.then_some(file.stamp),
-            };
-            self.store.save_intent(&intent)?;
-            self.intents.insert(place.clone(), intent);
-            let effect = Effect::CreatePage { workspace, parent, title };
-            return Ok(Some((effect, Purpose::Create { path: place })));
-        }
-        Ok(None)
+        let (fresh, again) = (self.first_ready(false), || self.first_ready(true));
+        let Some(intent) = fresh.or_else(again).map(ready) else { return Ok(None) };
+        self.store.save_intent(&intent)?;
+        let Intent { path, workspace, parent, title, .. } = intent.clone();
+        self.intents.insert(path.clone(), intent);
+        Ok(Some((Effect::CreatePage { workspace, parent, title }, Purpose::Create { path })))
+    }
+
+    /// The first new file that something can be created for, of those that were refused before or of the others.
+    fn first_ready(&self, refused: bool) -> Option<(&LocalFile, Creation)> {
+        let files = self.trees.unbound.iter().filter(|path| self.was_refused(path) == refused);
+        let mut files = files.filter_map(|path| self.trees.files.get(path));
+        files.find_map(|file| Some((file, self.ready_to_create(file)?)))
     }
 
     pub(super) fn creations_wait(&self) -> bool {
@@ -64,7 +67,7 @@ impl Engine {
     }
 
     /// What must be created for this file: itself, or the topmost folder above it that is no page yet.
-    fn ready_to_create(&self, file: &LocalFile) -> Option<(MirrorPath, WorkspaceId, Option<PageId>)> {
+    fn ready_to_create(&self, file: &LocalFile) -> Option<Creation> {
         let workspace = self.workspace_at(&file.path)?;
         let sound = file.hash.is_some() && file.problem.is_none() && !self.watch.is_unread(&file.path);
         // What cannot be looked at may be another file by now.
@@ -99,13 +102,15 @@ impl Engine {
                     // `X.md` beside the folder `X` is a new file of its own: it goes first.
                     let beside =
                         folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
-                    if beside.is_some_and(|path| {
-                        self.trees.files.contains_key(&path)
-                            || self
-                                .intents
-                                .values()
-                                .any(|intent| self.asked_at(intent).as_ref() == Some(&path))
-                    }) {
+                    let is_taken = |path: &MirrorPath| {
+                        self.trees.files.contains_key(path)
+                            || self.intents.values().any(|intent| {
+                                // Most are elsewhere, which is sooner known than the name.
+                                intent.path.parent() == path.parent()
+                                    && self.asked_at(intent).as_ref() == Some(path)
+                            })
+                    };
+                    if beside.as_ref().is_some_and(is_taken) {
                         return None;
                     }
                     place = folder;
