@@ -3,6 +3,7 @@
 //! Everything slow runs beside the loop and comes back as an event. Stopping is a crash with good manners: nothing new
 //! is begun, what is under way gets a few seconds, and correctness never depends on them.
 
+mod checkpoints;
 mod download;
 mod pass;
 mod under_way;
@@ -16,6 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
+use checkpoints::Checkpoints;
 pub use pass::{Pass, PassState, stopped};
 use under_way::UnderWay;
 
@@ -143,6 +145,7 @@ impl Daemon {
     ) -> Result<Ended, StoreError> {
         let mut under_way = Tasks::default();
         self.engine.work_beside(LONG_BODY);
+        self.engine.checkpoint_beside()?;
         let ended = self.turn(&mut under_way, wishes, shutdown, observer).await;
         // What becomes of the rest after an error is not recorded: the same as after a crash. Requests and downloads end with
         // it at once, acts on disk when they are done.
@@ -163,6 +166,7 @@ impl Daemon {
         let news = hints.clone();
         let mut watcher = Watch::new(Arc::clone(&self.mirror), hints);
         let mut begun = UnderWay::default();
+        let mut checkpoints = Checkpoints::default();
         let mut asked: Option<Asked> = None;
         let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
         let mut searching: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
@@ -201,6 +205,7 @@ impl Daemon {
                 }
                 self.sleep(now, asked.is_some(), observer)
             };
+            checkpoints.begin_if_due(&self.engine);
             if woken.elapsed() >= LONG_TURN {
                 tracing::debug!("a turn of the loop took {} ms", woken.elapsed().as_millis());
             }

@@ -11,6 +11,7 @@ use super::flight::Purpose;
 use super::ids::Ids;
 use crate::markdown::{self, Allowed};
 use crate::model::{Blocks, BodyJson, ContentHash, Effect, Job, PageId, Work, Worked, undescribed};
+use crate::store::{Checkpoint, StoreError};
 
 /// What is worked out for a page.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +38,21 @@ impl Engine {
     /// [`Effect::Work`] out.
     pub fn work_beside(&mut self, from: usize) {
         self.beside.from = Some(from);
+    }
+
+    /// Has the state's log brought into its database beside: whoever drives the engine carries out what
+    /// [`Engine::due_checkpoint`] says.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the state refuses.
+    pub fn checkpoint_beside(&mut self) -> Result<(), StoreError> {
+        self.store.checkpoint_beside()
+    }
+
+    /// The state's log, if it is to be brought in.
+    #[must_use]
+    pub fn due_checkpoint(&self) -> Option<Checkpoint> {
+        self.store.due_checkpoint()
     }
 
     pub(super) fn is_long(&self, json: usize) -> bool {

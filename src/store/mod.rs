@@ -7,6 +7,7 @@
 mod acts;
 mod board_status;
 mod boards;
+mod checkpoint;
 mod history;
 mod missing;
 mod open;
@@ -27,6 +28,7 @@ use rusqlite::Connection;
 pub use acts::{Act, ActKind};
 pub use board_status::BoardCounts;
 pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
+pub use checkpoint::Checkpoint;
 pub use history::{HistorySize, Side, Version};
 pub use missing::LastSight;
 pub use polls::PolledRow;
