@@ -6,11 +6,11 @@ use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::{Engine, poll};
 use crate::model::{
-    Blocks, Body, ContentHash, Effect, LastPush, Node, Page, PageId, Presence, ServiceError, ServiceReply,
-    Timestamp, WorkspaceId, planted, undescribed,
+    Blocks, Body, BodyJson, ContentHash, Effect, LastPush, Node, Page, PageId, Presence, ServiceError,
+    ServiceReply, Timestamp, WorkspaceId, planted, undescribed,
 };
-use crate::plan::merge;
-use crate::store::StoreError;
+use crate::plan::{evidence, merge};
+use crate::store::{StoreError, blocks_of};
 
 /// How long after a push the old body coming back means that an open editor overwrote it.
 const OVERWRITE_MS: i64 = 600_000;
@@ -118,7 +118,7 @@ impl Engine {
         match result {
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
                 let is_writing = self.writing.contains_key(page);
-                if is_writing && self.put_back(&node, node.remote.body, Some(seen.json.hash())).is_some() {
+                if is_writing && self.put_back(&node, node.remote.body, &seen.json)?.is_some() {
                     // What the file rests on is not known: it is looked at again once that is.
                     self.put_off(page, self.now.plus_ms(PUT_BACK_WAITS_MS));
                     return Ok(());
@@ -204,7 +204,7 @@ impl Engine {
             self.read_beside(&node);
         }
         self.settle_sent(&mut node)?;
-        let overwritten = self.take_in_overwriting(&mut node, before.body)?;
+        let overwritten = self.take_in_overwriting(&mut node, before.body, &seen.json)?;
         let (id, parent, workspace) = (node.id.clone(), node.remote.parent.clone(), node.workspace.clone());
         self.save_page(node)?;
         if overwritten {
@@ -226,30 +226,39 @@ impl Engine {
         Ok(())
     }
 
-    /// The push to a page that was as it had left it `before`, and `is` again what it had been.
-    fn put_back<'n>(
+    /// The push to a page that was as it had left it `before`, and is now what an editor that never saw the push has saved:
+    /// what it had been, and perhaps what was typed meanwhile.
+    fn put_back(
         &self,
-        node: &'n Node,
+        node: &Node,
         before: Option<ContentHash>,
-        is: Option<ContentHash>,
-    ) -> Option<&'n LastPush> {
-        node.last_push.as_deref().filter(|push| {
+        seen: &BodyJson,
+    ) -> Result<Option<LastPush>, StoreError> {
+        let fits = |push: &&LastPush| {
             !planted("echo-check-lost")
-                && is == Some(push.before)
                 && before == Some(push.after)
+                && before != Some(seen.hash())
                 && push.before != push.after
                 && !push.again
                 && self.now.since_ms(push.at) <= OVERWRITE_MS
-        })
+        };
+        let Some(push) = node.last_push.as_deref().filter(fits) else { return Ok(None) };
+        let is_put_back = seen.hash() == push.before
+            || !planted("echo-check-exact") && {
+                let body = |hash| self.store.named_body(hash);
+                evidence::undoes(&body(push.before)?, &body(push.after)?, &blocks_of(seen)?)
+            };
+        Ok(is_put_back.then(|| push.clone()))
     }
 
-    /// An open editor that never saw our push puts the old body back. Once, ours is pushed again on top.
+    /// An open editor has written over our push. Once, ours is pushed again on top.
     fn take_in_overwriting(
         &mut self,
         node: &mut Node,
         before: Option<ContentHash>,
+        seen: &BodyJson,
     ) -> Result<bool, StoreError> {
-        let Some(push) = self.put_back(node, before, node.remote.body).cloned() else { return Ok(false) };
+        let Some(push) = self.put_back(node, before, seen)? else { return Ok(false) };
         if let Some(base) = &mut node.base {
             // What was pushed is taken out of what was agreed on, and only that: the file may not have everything yet
             // that went up with it.
@@ -260,7 +269,7 @@ impl Engine {
             base.body = agreed.hash;
             base.text = None;
         }
-        node.last_push = Some(Box::new(LastPush { again: true, ..push }));
+        node.last_push = Some(Box::new(LastPush { before: seen.hash(), again: true, ..push }));
         Ok(true)
     }
 

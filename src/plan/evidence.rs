@@ -1,4 +1,5 @@
-//! Evidence that a write was carried out although its answer was lost.
+//! Evidence of what became of a write: that it was carried out although its answer was lost, and that somebody who never saw
+//! it has written over it since.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +26,91 @@ pub fn shows_changes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
         && removed.all(|id| !seen.contains_key(id))
 }
 
+/// Whether `seen` comes from `before` and not from the `sent` that followed it: an editor that was open all the time has
+/// saved what it had, and perhaps what was typed in it meanwhile. Nothing that the write changed shows: what it made is away,
+/// what it removed or changed is as it was, and each word that it added or took away is there as often as before, or further
+/// from how often it was sent. And the write added words, or there would be none to lose.
+#[must_use]
+pub fn undoes(before: &[Value], sent: &[Value], seen: &[Value]) -> bool {
+    let (before, sent, seen) = (by_id(before), by_id(sent), by_id(seen));
+    let mut adds_words = false;
+    for (id, block) in &sent {
+        match (before.get(id), seen.get(id)) {
+            (None, None) => adds_words |= !words_of(block).is_empty(),
+            (Some(was), _) if was == block => {}
+            (Some(was), Some(is)) => match is_back(was, block, is) {
+                Some(adds) => adds_words |= adds,
+                None => return false,
+            },
+            (None, Some(_)) | (Some(_), None) => return false,
+        }
+    }
+    adds_words && before.keys().all(|id| sent.contains_key(id) || seen.contains_key(id))
+}
+
+/// Whether a block `is` free of what changed it from what it `was` to what was `sent`: then, whether that added words.
+fn is_back(was: &Own<'_>, sent: &Own<'_>, is: &Own<'_>) -> Option<bool> {
+    let is_other_equal = |one: &Own<'_>, two: &Own<'_>| {
+        let others = |(key, _): &&(&String, &Value)| *key != "content";
+        one.iter().filter(others).eq(two.iter().filter(others))
+    };
+    if !is_other_equal(was, sent) && !is_other_equal(is, was) {
+        return None;
+    }
+    let (was_words, sent_words, is_words) = (words_of(was), words_of(sent), words_of(is));
+    if was_words == sent_words {
+        // Only spaces differ, or nothing: that tells nothing.
+        return Some(false);
+    }
+    let mut adds = false;
+    for word in was_words.keys().chain(sent_words.keys()) {
+        let count = |words: &Words| words.get(word).copied().unwrap_or(0);
+        let (was, sent, is) = (count(&was_words), count(&sent_words), count(&is_words));
+        if sent > was && is > was || sent < was && is < was {
+            return None;
+        }
+        adds |= sent > was;
+    }
+    Some(adds)
+}
+
+/// How often each word stands in a block, each with the styles that it bears.
+type Words = BTreeMap<(String, String), usize>;
+
+fn words_of(own: &Own<'_>) -> Words {
+    let mut words = Words::new();
+    own.iter().filter(|(key, _)| *key == "content").for_each(|(_, content)| add_words(content, &mut words));
+    words
+}
+
+/// Whatever is no text, like the address of a link, counts as one word.
+fn add_words(content: &Value, words: &mut Words) {
+    let mut add = |word: &str, kind: String| *words.entry((word.to_owned(), kind)).or_default() += 1;
+    match content {
+        Value::Array(parts) => parts.iter().for_each(|part| add_words(part, words)),
+        Value::Object(part) => match part.get("text").and_then(Value::as_str) {
+            Some(text) => {
+                let styles = part.get("styles").map_or_else(String::new, Value::to_string);
+                text.split_whitespace().for_each(|word| add(word, styles.clone()));
+            }
+            None => {
+                for (key, value) in part {
+                    match value {
+                        Value::Array(_) | Value::Object(_) => add_words(value, words),
+                        plain => *words.entry((plain.to_string(), key.clone())).or_default() += 1,
+                    }
+                }
+            }
+        },
+        plain => add(&plain.to_string(), String::new()),
+    }
+}
+
+/// What a block says of itself.
+type Own<'a> = Vec<(&'a String, &'a Value)>;
+
 /// Every block at every level, without its children.
-fn by_id(blocks: &[Value]) -> BTreeMap<&str, Vec<(&String, &Value)>> {
+fn by_id(blocks: &[Value]) -> BTreeMap<&str, Own<'_>> {
     let described = every_block(blocks).filter_map(|block| {
         let object = block.as_object()?;
         let id = object.get("id")?.as_str()?;
@@ -66,5 +150,63 @@ mod tests {
         // A block of ours is there, whatever became of the rest.
         check(&[("a", "1!"), ("c", "3")], &[("c", "3?")], true);
         check(&[("a", "1"), ("b", "2")], &[("a", "1!"), ("b", "2")], false);
+    }
+
+    #[test]
+    fn an_editor_that_never_saw_the_write_is_told_by_all_of_it_being_undone() {
+        let before = page(&[("a", "one two"), ("b", "three")]);
+        let check = |sent: &[(&str, &str)], seen: &[(&str, &str)], expected| {
+            assert_eq!(undoes(&before, &page(sent), &page(seen)), expected, "{sent:?} {seen:?}");
+        };
+        let added = [("a", "one two ours"), ("b", "three")];
+        // The old text, and the old text with what was typed elsewhere, in the same block, or as a new one.
+        check(&added, &[("a", "one two"), ("b", "three")], true);
+        check(&added, &[("a", "one two"), ("b", "three four")], true);
+        check(&added, &[("a", "one theirs two"), ("b", "three")], true);
+        check(&added, &[("a", "one"), ("b", "three"), ("x", "new")], true);
+        // Ours is there, in part or all.
+        check(&added, &[("a", "two ours"), ("b", "three")], false);
+        check(&[("a", "one two ours too"), ("b", "three")], &[("a", "one two too"), ("b", "three")], false);
+        check(&[("a", "one two ours"), ("b", "three too")], &[("a", "one two"), ("b", "three too")], false);
+        check(&added, &[("b", "three")], false);
+        // A word taken away is back, and a word in its place is gone.
+        check(&[("a", "one ours"), ("b", "three")], &[("a", "one two"), ("b", "3")], true);
+        check(&[("a", "one ours"), ("b", "three")], &[("a", "one"), ("b", "3")], false);
+        // Blocks.
+        check(&[("a", "one two"), ("c", "ours")], &[("a", "one two"), ("b", "three!")], true);
+        check(&[("a", "one two"), ("c", "ours")], &[("a", "one two")], false);
+        check(&[("a", "one two"), ("b", "three"), ("c", "ours")], &[("a", "!"), ("c", "ours")], false);
+        // No words to lose.
+        check(&[("a", "one"), ("b", "three")], &[("a", "one two"), ("b", "three four")], false);
+        check(&[("a", "one two")], &[("a", "one two"), ("b", "three four")], false);
+        check(&[("a", "one two"), ("b", "three")], &[("a", "one"), ("b", "three")], false);
+    }
+
+    #[test]
+    fn styles_addresses_and_properties_count_too() {
+        let block = |checked: bool, content: Value| {
+            vec![json!({"id": "a", "props": {"checked": checked}, "content": content})]
+        };
+        let plain = json!([{"type": "text", "text": "one two", "styles": {}}]);
+        let more = json!([{"type": "text", "text": "one two ours", "styles": {}}]);
+        let theirs = json!([{"type": "text", "text": "one two theirs", "styles": {}}]);
+        assert!(undoes(
+            &block(false, plain.clone()),
+            &block(true, more.clone()),
+            &block(false, theirs.clone())
+        ));
+        assert!(!undoes(&block(false, plain.clone()), &block(true, more), &block(true, theirs.clone())));
+        let bold = json!([{"type": "text", "text": "one ", "styles": {}}, {"type": "text", "text": "two", "styles": {"bold": true}}]);
+        assert!(undoes(&block(false, plain.clone()), &block(false, bold.clone()), &block(false, theirs)));
+        assert!(!undoes(&block(false, plain.clone()), &block(false, bold.clone()), &block(false, bold)));
+        let link = |to: &str| json!([{"type": "link", "href": to, "content": [{"type": "text", "text": "one", "styles": {}}]}]);
+        let both = json!([link("old")[0], plain[0]]);
+        assert!(undoes(&block(false, link("old")), &block(false, link("new")), &block(false, both)));
+        let table = |cell: &str| json!({"type": "tableContent", "rows": [{"cells": [[{"type": "text", "text": cell, "styles": {}}]]}]});
+        assert!(undoes(
+            &block(false, table("1")),
+            &block(false, table("1 ours")),
+            &block(false, table("1 2"))
+        ));
     }
 }

@@ -392,14 +392,10 @@ impl Run {
                 }
                 format!("saves {} [{}]: {saved}", self.named(&id), crate::run::listed(&words))
             }
-            Deed::PutBackInApp(number) => {
-                let found = self.checks.fates.old_text(number, &self.service, self.now_ms);
-                let Some((id, content)) = found else { return };
-                let words = all_words(&content);
-                self.service.save(&id, content);
-                self.checks.hands.put_back(&id);
-                format!("puts old text back in {} [{}]", self.named(&id), crate::run::listed(&words))
-            }
+            Deed::PutBackInApp(number) => match self.put_back_in_app(number) {
+                Some(line) => line,
+                None => return,
+            },
             Deed::RenameInApp(id, title) => {
                 let line = format!("renames {} to {title:?}", self.named(&id));
                 self.service.world.app_rename(&id, &title);
@@ -454,7 +450,7 @@ impl Run {
         self.note(format_args!("# {line}"));
     }
 
-    fn named(&self, id: &PageId) -> String {
+    pub(crate) fn named(&self, id: &PageId) -> String {
         let title = self.service.world.page(id).map_or("?", |page| page.title.as_str());
         format!("{title:?} {}", id.as_str().get(..4).unwrap_or(""))
     }

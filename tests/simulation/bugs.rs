@@ -20,6 +20,7 @@ const BUGS: &[(&str, &str)] = &[
     ("splice-not-noted", "a write to a page's file leaves before it is noted in the store"),
     ("intent-skipped", "a POST whose answer was lost is forgotten"),
     ("echo-check-lost", "old text that an open editor puts back is taken for an edit"),
+    ("echo-check-exact", "old text that an open editor puts back with a new word in it is taken for an edit"),
     ("no-back-off", "what failed is tried again at once"),
     ("limiter-one-over", "one request too many in a minute"),
     ("merge-drops-insertion", "a block that one side added is left out of a merge"),

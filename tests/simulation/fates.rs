@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::model::{Blocks, Effect, PageId, ServiceError};
+use espejo::plan::evidence;
 
 use crate::blocks::{all_words, sent};
 use crate::checks::{Failure, broken};
@@ -216,12 +217,12 @@ impl Fates {
         self.pushes.insert(id.clone(), push);
     }
 
-    /// The content that an editor which was open before the last push to some page still has, if it may save it now
-    /// and be noticed.
+    /// The content that an editor which was open before the last push to some page still has, with or without a word that
+    /// was typed in it since, if it may save it now and be noticed.
     pub(crate) fn old_text(
         &mut self,
         number: usize,
-        service: &Service,
+        (service, ledger): (&Service, &mut Ledger),
         now_ms: i64,
     ) -> Option<(PageId, Blocks)> {
         let fits = |(id, push): &(&PageId, &mut Push)| {
@@ -234,14 +235,27 @@ impl Fates {
         let count = pushes.len().max(1);
         let (id, push) = pushes.get_mut(number % count)?;
         let kept: BTreeSet<Word> = all_words(&push.before).into_iter().collect();
-        push.put_back =
-            Some(all_words(&push.after).into_iter().filter(|word| !kept.contains(word)).collect());
-        Some(((*id).clone(), push.before.clone()))
+        let lost: BTreeSet<Word> =
+            all_words(&push.after).into_iter().filter(|word| !kept.contains(word)).collect();
+        let mut content = push.before.clone();
+        // Without words to lose, what was typed is an edit like any other, and the rest is not told from it.
+        if !lost.is_empty()
+            && number / count % 2 == 1
+            && let Some(runs) = content.iter_mut().rev().find_map(|block| block["content"].as_array_mut())
+        {
+            let word = ledger.text();
+            ledger.typed(&[word]);
+            runs.push(serde_json::json!({"type": "text", "text": format!(" {word}"), "styles": {}}));
+        }
+        push.put_back = Some(lost);
+        Some(((*id).clone(), content))
     }
 
-    /// Whether this is what a page said before the last push to it.
+    /// Whether this may be what a page said before the last push to it, worked on since.
     pub(crate) fn is_old(&self, id: &PageId, content: &Blocks) -> bool {
-        self.pushes.get(id).is_some_and(|push| push.before == *content)
+        self.pushes.get(id).is_some_and(|push| {
+            push.before == *content || evidence::undoes(&push.before, &push.after, content)
+        })
     }
 
     /// Somebody changed a page in the app: what was put back in it before, or will be, can no longer be told.

@@ -318,6 +318,16 @@ impl Run {
         summary.transpose().map_err(|error| stopped("summary", &error))
     }
 
+    /// An editor that was open before the last push to some page saves what it has. Returns what that was.
+    pub(crate) fn put_back_in_app(&mut self, number: usize) -> Option<String> {
+        let app = (&self.service, &mut self.ledger);
+        let (id, content) = self.checks.fates.old_text(number, app, self.now_ms)?;
+        let words = blocks::all_words(&content);
+        self.service.save(&id, content);
+        self.checks.hands.put_back(&id);
+        Some(format!("puts old text back in {} [{}]", self.named(&id), listed(&words)))
+    }
+
     /// Takes effects from the engine until it has no more.
     pub(crate) fn pump(&mut self) -> Result<(), Failure> {
         for _ in 0..10_000 {

@@ -205,6 +205,34 @@ fn an_open_editor_that_puts_old_text_back_is_noticed() {
 }
 
 #[test]
+fn what_was_typed_in_an_editor_that_never_saw_your_edit_is_merged_with_it() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    let one = bench.id("One");
+    for n in 0..5 {
+        let (ours, theirs) = (format!("disk{n}x"), format!("app{n}x"));
+        let mut open = bench.content("One");
+        on_disk(&bench, "One", "second", &format!("{ours} second"));
+        bench.until("it is sent", || words(&bench.content("One")).contains(&ours));
+        bench.until_in_step();
+        // In the block that was changed on disk, and in another.
+        let typed = &mut open[n % 2]["content"][0]["text"];
+        *typed = json!(format!("{} {theirs}", typed.as_str().unwrap()));
+        bench.world().app_edit(&one, open);
+        bench.look_again();
+        bench.until("both are on both sides", || {
+            let (page, file) = (words(&bench.content("One")), bench.text("One.md"));
+            [&ours, &theirs].iter().all(|word| {
+                page.matches(word.as_str()).count() == 1 && file.matches(word.as_str()).count() == 1
+            })
+        });
+        bench.until_in_step();
+    }
+    assert!(bench.attention().contains("put its old text back"), "{}", bench.attention());
+    bench.rest(daemon);
+}
+
+#[test]
 fn a_page_edited_on_both_sides_at_once_fifty_times_has_every_edit() {
     let bench = bench();
     let daemon = bench.run_in_step();
