@@ -241,11 +241,13 @@ impl Fates {
         // Without words to lose, what was typed is an edit like any other, and the rest is not told from it.
         if !lost.is_empty()
             && number / count % 2 == 1
-            && let Some(runs) = content.iter_mut().rev().find_map(|block| block["content"].as_array_mut())
+            && let Some(typed) =
+                content.iter_mut().rev().find_map(|block| block["content"].as_array_mut()?.last_mut())
+            && let Some(text) = typed["text"].as_str()
         {
             let word = ledger.text();
             ledger.typed(&[word]);
-            runs.push(serde_json::json!({"type": "text", "text": format!(" {word}"), "styles": {}}));
+            typed["text"] = format!("{text} {word}").into();
         }
         push.put_back = Some(lost);
         Some(((*id).clone(), content))
