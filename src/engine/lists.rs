@@ -366,6 +366,7 @@ impl Engine {
             if self.trees.workspaces.get(&meta.workspace).is_some_and(|space| space.listed_at.0 > 0) {
                 poll::changed(&mut seen, now);
             }
+            let last_push = self.store.left_push(&meta.id)?.map(Box::new);
             return self.save_page(Node {
                 id: meta.id,
                 workspace: meta.workspace,
@@ -386,7 +387,7 @@ impl Engine {
                 first_seen: now,
                 poll: seen,
                 parked: None,
-                last_push: None,
+                last_push,
             });
         };
         if !self.is_newer(&meta.id, flight) {

@@ -13,7 +13,7 @@ use crate::plan::{evidence, merge};
 use crate::store::{StoreError, blocks_of};
 
 /// How long after a push the old body coming back means that an open editor overwrote it.
-const OVERWRITE_MS: i64 = 600_000;
+pub(super) const OVERWRITE_MS: i64 = 600_000;
 /// A look that shows it while the page's file is being written counts later.
 const PUT_BACK_WAITS_MS: i64 = 5_000;
 /// A page that cannot be understood is asked for again after 8 s at first.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::looks::OVERWRITE_MS;
 use super::tally::Tally;
 use super::{Engine, poll};
 use crate::model::{
@@ -276,6 +277,13 @@ impl Engine {
     }
 
     pub(super) fn forget_page(&mut self, id: &PageId) -> Result<(), StoreError> {
+        // It may come back while an editor is still open that never saw what was pushed.
+        let since = self.now.plus_ms(-OVERWRITE_MS);
+        if let Some(push) = self.trees.pages.get(id).and_then(|node| node.last_push.as_deref())
+            && push.at >= since
+        {
+            self.store.keep_left_push(id, push, since)?;
+        }
         self.trees.take(id);
         self.trees.unsaved.pages.remove(id);
         self.service.wants.remove(id);

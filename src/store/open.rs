@@ -12,7 +12,7 @@ use super::{Checked, Opened, Store, StoreError};
 const APPLICATION_ID: i64 = 0x6573_706a;
 
 /// One step each, never edited once released.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
 
 /// The version that this espejo writes.
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
@@ -308,6 +308,26 @@ mod tests {
         opened.store.commit().unwrap();
         drop(opened);
         assert!(!open().log_is_gone);
+    }
+
+    #[test]
+    fn an_older_database_is_brought_up_to_this_version_with_what_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch(MIGRATIONS[0]).unwrap();
+        db.execute_batch("INSERT INTO meta VALUES ('paused', '7')").unwrap();
+        db.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        db.pragma_update(None, "user_version", 1).unwrap();
+        drop(db);
+        let opened = Store::open(folder.path()).unwrap();
+        assert_eq!(opened.store.paused_since().unwrap(), Some(crate::model::Timestamp(7)));
+        drop(opened);
+        let version = Connection::open(&path)
+            .unwrap()
+            .query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))
+            .unwrap();
+        assert_eq!(version, NEWEST);
     }
 
     #[test]

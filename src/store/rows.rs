@@ -292,7 +292,8 @@ impl Store {
     pub fn drop_unused_bodies(&mut self) -> Result<usize, StoreError> {
         let sql = format!(
             "DELETE FROM bodies WHERE hash NOT IN ({NAMED_BODIES}
-             UNION ALL SELECT push_before FROM pages WHERE push_before IS NOT NULL)"
+             UNION ALL SELECT push_before FROM pages WHERE push_before IS NOT NULL
+             UNION ALL SELECT before FROM left_pushes)"
         );
         Ok(self.turn()?.execute(&sql, [])?)
     }

@@ -1,0 +1,40 @@
+//! The last push to each page that is known no more, for as long as it matters: the page may come back out of the trash, and an
+//! editor that was open before the push may then put its old text back.
+
+use rusqlite::params;
+
+use super::rows::hash;
+use super::{Store, StoreError};
+use crate::model::{LastPush, PageId, Timestamp};
+
+impl Store {
+    /// Keeps the push of a page that is about to be forgotten, and drops those from before `since`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn keep_left_push(
+        &mut self,
+        page: &PageId,
+        push: &LastPush,
+        since: Timestamp,
+    ) -> Result<(), StoreError> {
+        let turn = self.turn()?;
+        turn.prepare_cached("DELETE FROM left_pushes WHERE at < ?1")?.execute([since.0])?;
+        turn.prepare_cached("INSERT OR REPLACE INTO left_pushes VALUES (?1,?2,?3,?4,?5)")?
+            .execute(params![page.as_str(), push.before.0, push.after.0, push.at.0, push.again])?;
+        Ok(())
+    }
+
+    /// The push that was kept of a page that has come back.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn left_push(&self, page: &PageId) -> Result<Option<LastPush>, StoreError> {
+        let mut query =
+            self.db.prepare_cached("SELECT before, after, at, again FROM left_pushes WHERE page = ?1")?;
+        let mut rows = query.query([page.as_str()])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let (before, after) = (hash(row, 0)?, hash(row, 1)?);
+        Ok(Some(LastPush { before, after, at: Timestamp(row.get(2)?), again: row.get(3)? }))
+    }
+}
