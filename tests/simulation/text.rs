@@ -58,7 +58,7 @@ pub(crate) fn edited(text: &str, edit: Edit, word: &str, luck: &mut Luck) -> Opt
     Some(format!("{front}{}", if crlf { body.replace('\n', "\r\n") } else { body }))
 }
 
-/// Front matter with its fences, and the rest.
+/// Front matter with its fences, and the rest. What stands between two dividers is none unless it begins with a key.
 pub(crate) fn split_front(text: &str) -> (&str, &str) {
     if !text.starts_with("---\n") && !text.starts_with("---\r\n") {
         return ("", text);
@@ -68,6 +68,10 @@ pub(crate) fn split_front(text: &str) -> (&str, &str) {
         at += line.len();
         if number > 0 && line.trim_end() == "---" {
             return text.split_at(at);
+        }
+        let key = line.trim_end().split_once(':').map(|(key, _)| key);
+        if number == 1 && key.is_none_or(|key| key.contains(' ')) {
+            return ("", text);
         }
     }
     ("", text)
