@@ -253,12 +253,23 @@ fn moved_and_edited(
     let like = |i: usize, j: usize| {
         if is_compatible(old[gone[i]].node, new[fresh[j]].node) { likeness(&a[i], &b[j]) } else { 0 }
     };
-    // What has something like it in its own window stays there.
-    let stays = |i: usize| (0..b.len()).any(|j| rooms[i] == halls[j] && like(i, j) >= ALIKE);
-    let is_there = |j: usize| (0..a.len()).any(|i| rooms[i] == halls[j] && like(i, j) >= ALIKE);
-    let free: Vec<usize> = (0..b.len()).filter(|&j| !is_there(j)).collect();
+    // What has something like it in its own window stays there, each with one.
+    let (mut stays, mut is_there) = (vec![false; a.len()], vec![false; b.len()]);
+    for room in rooms.chunk_by(PartialEq::eq) {
+        let from = rooms.partition_point(|other| *other < room[0]);
+        let (first, end) =
+            (halls.partition_point(|hall| *hall < room[0]), halls.partition_point(|hall| *hall <= room[0]));
+        let weight = |i: usize, j: usize| match like(from + i, first + j) {
+            like if like >= ALIKE => like + bonus(&old[gone[from + i]], &new[fresh[first + j]]),
+            _ => 0,
+        };
+        best_path(room.len(), end - first, weight, |i, j| {
+            (stays[from + i], is_there[first + j]) = (true, true);
+        });
+    }
+    let free: Vec<usize> = (0..b.len()).filter(|&j| !is_there[j]).collect();
     let mut candidates = Vec::new();
-    for i in (0..a.len()).filter(|&i| a[i].len >= SHORT && !stays(i)) {
+    for i in (0..a.len()).filter(|&i| a[i].len >= SHORT && !stays[i]) {
         let far = free.iter().filter(|&&j| rooms[i] != halls[j]);
         candidates.extend(far.map(|&j| (like(i, j), j, i)).filter(|found| found.0 >= VERY_ALIKE));
     }
@@ -316,8 +327,7 @@ fn in_window(
             let (x, y) = (&old[gone[i]], &new[fresh[j]]);
             let like = likeness(&a[i], &b[j]);
             let fits = like >= ALIKE || even && i == j && (gone.len() == 1 || x.node.kind == y.node.kind);
-            let bonus = 20 * u32::from(x.node.kind == y.node.kind) + 10 * u32::from(x.depth == y.depth);
-            weights.push(if fits && is_compatible(x.node, y.node) { like + bonus + 1 } else { 0 });
+            weights.push(if fits && is_compatible(x.node, y.node) { like + bonus(x, y) } else { 0 });
         }
     }
     best_path(
@@ -329,6 +339,11 @@ fn in_window(
             used[gone[i]] = true;
         },
     );
+}
+
+/// What speaks for a pair besides its words.
+fn bonus(old: &Flat, new: &Flat) -> u32 {
+    20 * u32::from(old.node.kind == new.node.kind) + 10 * u32::from(old.depth == new.depth) + 1
 }
 
 /// What moved and was changed as well: only with many words in common.

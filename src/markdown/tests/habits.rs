@@ -134,6 +134,26 @@ fn a_block_that_moved_and_was_edited_is_itself_whatever_came_into_its_place() {
 }
 
 #[test]
+fn a_block_that_moved_and_was_edited_beside_one_that_is_alike_is_itself() {
+    let base = vec![
+        block("a", "paragraph", "Minutes of Monday in short"),
+        block("b", "paragraph", "What stays as it is"),
+        block("c", "paragraph", "Minutes of Tuesday in short"),
+        block("d", "paragraph", "The end of it"),
+    ];
+    let text = "Minutes of last Monday in short\n\nMinutes of Tuesday in very short\n\nWhat stays as it is\n\n\
+                Something new\n\nThe end of it\n";
+    let expected = [
+        "a paragraph Minutes of last Monday in short",
+        "c paragraph Minutes of Tuesday in very short",
+        "b paragraph What stays as it is",
+        "+ paragraph Something new",
+        "d paragraph The end of it",
+    ];
+    assert_eq!(shape(&read(text, &base)), expected);
+}
+
+#[test]
 fn a_new_block_has_the_settings_of_its_kind_and_nobody_else_s_words() {
     let base = vec![
         json!({"id": "c", "type": "codeBlock", "props": {"language": "rust", "theme": "dark", "title": "main.rs", "wrap": true},
