@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::{Arc, mpsc};
 
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -14,7 +15,7 @@ use super::{output, run, why};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
-use crate::model::Timestamp;
+use crate::model::{MirrorPath, Timestamp};
 use crate::store::{ItemRow, ReadOnly, StoreError};
 
 /// The columns of the state, of when it was looked at, and of when it will be, each with what parts it from the next.
@@ -22,6 +23,9 @@ const CELLS: [usize; 3] = [12, 13, 11];
 /// A path is not cut to less than so many columns, and what comes after it takes at most so many.
 const SHORTEST: usize = 20;
 const AFTER: usize = 10;
+
+/// When each thing that is polled is looked at next, by its id.
+type Outlooks = BTreeMap<String, why::Outlook>;
 
 /// An item as `--json` tells it.
 #[derive(Serialize)]
@@ -48,90 +52,95 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
     let now = daemon::wall_now();
     // One write for all lines, not one for each.
     let out = &mut std::io::BufWriter::new(out);
-    let (rows, stored, outlooks) = match ReadOnly::open(&config.state_dir)? {
-        Some(mut state) => std::thread::scope(|scope| {
-            let rest = scope.spawn(|| beside_the_pages(config, now));
-            let rows = all_rows(&mut state)?;
-            let (stored, outlooks) = rest.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-            Ok::<_, StoreError>((rows, stored, outlooks))
-        })?,
-        None => (Vec::new(), Vec::new(), BTreeMap::new()),
+    let place = match path {
+        None => MirrorPath::root(),
+        Some(path) => match place_in(&config.root, path) {
+            Some(place) => place,
+            None => bail!("{} is not in the mirror {}", path.display(), config.root.display()),
+        },
     };
-    let next_check =
-        |row: &ItemRow| row.id.as_ref().and_then(|id| outlooks.get(id)).and_then(|outlook| outlook.next);
-    let (rows, stored): (Vec<ItemRow>, Vec<stored::Row>) = match path {
-        None => (rows, stored),
-        Some(path) => {
-            let Some(place) = place_in(&config.root, path) else {
-                bail!("{} is not in the mirror {}", path.display(), config.root.display());
-            };
-            let folder = place.as_str().strip_suffix(".md").unwrap_or(place.as_str()).to_owned();
-            let within = |row: &str| {
-                row == place.as_str()
-                    || row.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/') || rest == ".md")
-            };
-            let rows: Vec<_> = rows
-                .into_iter()
-                .filter(|row| folder.is_empty() || row.path.as_deref().is_some_and(within))
-                .collect();
-            let stored: Vec<_> =
-                stored.into_iter().filter(|row| folder.is_empty() || row.is_within(&place)).collect();
-            if rows.is_empty() && stored.is_empty() && !config.root.join(place.as_str()).exists() {
-                bail!("nothing is mirrored at {place}; espejo list shows what is");
-            }
-            (rows, stored)
+    let state = ReadOnly::open(&config.state_dir)?;
+    std::thread::scope(|scope| {
+        let (tell, told) = mpsc::channel();
+        let rest = scope.spawn(move || beside_the_pages(config, now, &tell));
+        let mut rows = state.map_or_else(|| Ok(Vec::new()), |mut state| all_rows(&mut state))?;
+        if !place.is_root() {
+            let file = place.as_str();
+            let stem = file.strip_suffix(".md").unwrap_or(file);
+            rows.retain(|row| {
+                let rest = row.path.as_deref().and_then(|path| path.strip_prefix(stem));
+                row.path.as_deref() == Some(file)
+                    || rest.is_some_and(|rest| rest.starts_with('/') || rest == ".md")
+            });
         }
-    };
-    if as_json {
-        let items = rows.iter().map(|row| Item {
-            kind: row.kind,
-            id: row.id.as_deref(),
-            workspace_id: row.workspace.as_deref(),
-            path: row.path.as_deref(),
-            title: &row.title,
-            state: row.state,
-            checked_at: row.checked_at.map(rfc3339),
-            next_check_at: next_check(row).map(rfc3339),
-            size_bytes: None,
-            why: None,
-        });
-        let all: Vec<Item<'_>> = items.chain(stored.iter().map(stored::Row::item)).collect();
-        serde_json::to_writer_pretty(&mut *out, &all)?;
-        writeln!(out)?;
+        // Where nothing is told there is no state, or joining says why.
+        let outlooks = told.recv().unwrap_or_default();
+        let next_check =
+            |row: &ItemRow| row.id.as_ref().and_then(|id| outlooks.get(id)).and_then(|outlook| outlook.next);
+        let columns = output::terminal_columns();
+        // Written while the rest is still being read.
+        for row in rows.iter().filter(|_| !as_json) {
+            let style = match row.state {
+                "synced" => output::GOOD,
+                "problem" => output::BAD,
+                _ => output::ODD,
+            };
+            let shown = row.path.as_deref().unwrap_or(&row.title);
+            let times = (row.checked_at, next_check(row), now);
+            write_line(out, (style, row.state), times, (shown, ""), columns)?;
+        }
+        let mut stored = rest.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        stored.retain(|row| place.is_root() || row.is_within(&place));
+        if path.is_some()
+            && rows.is_empty()
+            && stored.is_empty()
+            && !config.root.join(place.as_str()).exists()
+        {
+            bail!("nothing is mirrored at {place}; espejo list shows what is");
+        }
+        if as_json {
+            let items = rows.iter().map(|row| Item {
+                kind: row.kind,
+                id: row.id.as_deref(),
+                workspace_id: row.workspace.as_deref(),
+                path: row.path.as_deref(),
+                title: &row.title,
+                state: row.state,
+                checked_at: row.checked_at.map(rfc3339),
+                next_check_at: next_check(row).map(rfc3339),
+                size_bytes: None,
+                why: None,
+            });
+            let all: Vec<Item<'_>> = items.chain(stored.iter().map(stored::Row::item)).collect();
+            serde_json::to_writer_pretty(&mut *out, &all)?;
+            writeln!(out)?;
+        } else {
+            for row in &stored {
+                row.write(now, columns, out)?;
+            }
+        }
         out.flush()?;
-        return Ok(Exit::Done);
-    }
-    let columns = output::terminal_columns();
-    for row in &rows {
-        let style = match row.state {
-            "synced" => output::GOOD,
-            "problem" => output::BAD,
-            _ => output::ODD,
-        };
-        let shown = row.path.as_deref().unwrap_or(&row.title);
-        write_line(out, (style, row.state), (row.checked_at, next_check(row), now), (shown, ""), columns)?;
-    }
-    for row in &stored {
-        row.write(now, columns, out)?;
-    }
-    out.flush()?;
-    Ok(Exit::Done)
+        Ok(Exit::Done)
+    })
 }
 
-/// Stored files and folders, and when what is polled is looked at next.
+/// When what is polled is looked at next, told as soon as it is known; then the stored files and folders.
 fn beside_the_pages(
     config: &Config,
     now: Timestamp,
-) -> Result<(Vec<stored::Row>, BTreeMap<String, why::Outlook>), StoreError> {
-    let Some(mut state) = ReadOnly::open(&config.state_dir)? else { return Ok(Default::default()) };
+    tell: &mpsc::Sender<Arc<Outlooks>>,
+) -> Result<Vec<stored::Row>, StoreError> {
+    let Some(mut state) = ReadOnly::open(&config.state_dir)? else { return Ok(Vec::new()) };
     // Without a daemon nothing is looked at next.
-    let outlooks = match run::is_running(&config.state_dir) {
+    let outlooks = Arc::new(match run::is_running(&config.state_dir) {
         true => why::outlooks(&state, config, now)?,
-        false => BTreeMap::new(),
-    };
+        false => Outlooks::default(),
+    });
+    // Nobody listens any more where the pages could not be read.
+    drop(tell.send(Arc::clone(&outlooks)));
     let mut stored = if config.storage.enabled { stored::rows(&state.storage()?) } else { Vec::new() };
     stored.iter_mut().for_each(|row| row.foretold(&outlooks));
-    Ok((stored, outlooks))
+    Ok(stored)
 }
 
 /// A line: the state, when it was looked at and will be, the path with what comes after it. In a terminal a path that
