@@ -247,12 +247,16 @@ impl<'a> Matching<'a> {
     /// and that place holds no more.
     fn was_elsewhere(&self, file: &SeenFile) -> bool {
         let is_same = |k: usize, known: &KnownFile| {
-            let left = || self.home[k].is_none_or(|home| !known.is_content(&self.seen[home]));
             file.stamp.born_ns != 0 && known.is_object(file)
-                || known.stamp.size >= TRIVIAL_BYTES && known.is_content(file) && left()
+                || known.stamp.size >= TRIVIAL_BYTES && known.is_content(file) && self.has_left(k)
         };
         let mut others = self.known.iter().enumerate().filter(|(_, known)| known.path != file.path);
         others.any(|(k, known)| self.page(k).is_some() && is_same(k, known))
+    }
+
+    /// Whether what `k` held is no more where it was.
+    fn has_left(&self, k: usize) -> bool {
+        self.home[k].is_none_or(|home| !self.known[k].is_content(&self.seen[home]))
     }
 
     /// Files that are where they were, as far as `fits`. One that names another page is among them: had that page no
@@ -278,7 +282,12 @@ impl<'a> Matching<'a> {
             }
             let [k] = objects.get(&file.stamp.object()).map_or(&[][..], Vec::as_slice) else { continue };
             let known = &self.known[*k];
-            let certain = known.stamp.born_ns != 0 && known.is_content(file) && self.page(*k).is_some();
+            // Without a birth the number may be another's by now, but not with the time and the content as well, and
+            // this content nowhere where it was.
+            let is_dated_alike = known.stamp.modified_ns == file.stamp.modified_ns;
+            let certain = (known.stamp.born_ns != 0 || is_dated_alike && self.has_left(*k))
+                && known.is_content(file)
+                && self.page(*k).is_some();
             if certain && self.seen_of[*k].is_none() {
                 self.pair(*k, s);
             }

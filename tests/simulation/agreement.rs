@@ -3,7 +3,7 @@
 //! First blind to espejo's own Markdown: the words that are followed are compared as people would read them. Then with
 //! it: the file must stand for exactly the blocks that the page has.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use espejo::emulator::PageRecord;
 use espejo::markdown::{self, Allowed};
@@ -90,10 +90,11 @@ pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledge
         (path.to_string(), words_in(split_front(&String::from_utf8_lossy(&thing.bytes)).1.as_bytes()))
     });
     for side in [pages.collect::<Vec<_>>(), files.collect()] {
-        let mut seen = BTreeSet::new();
-        for (name, words) in side {
+        let mut seen = BTreeMap::new();
+        for (at, (name, words)) in side.into_iter().enumerate() {
             for word in words.into_iter().filter(|word| matches!(word, Word::Text(_))) {
-                if !seen.insert(word) && !ledger.may_be_twice(word) {
+                let Some(before) = seen.insert(word, at) else { continue };
+                if !ledger.may_be_twice(word) && !(before == at && ledger.has_collided(word)) {
                     return broken("doubled", format!("{word} stands in {name} and once more"));
                 }
             }

@@ -24,7 +24,7 @@ use crate::quiet;
 use crate::script::Scene;
 use crate::service::{Service, Weather};
 use crate::trace::{Trace, brief_outcome};
-use crate::users::Deed;
+use crate::users::{Deed, is_conflict_copy};
 use crate::words::{Ledger, Word, words_in};
 
 /// Something that will happen.
@@ -377,8 +377,12 @@ impl Run {
             self.checks.makes(title, &self.folder);
         }
         self.checks.fates.asked(&effect, &self.folder, &self.service, &self.ledger, self.now_ms)?;
-        if let Effect::WriteFile { bytes, .. } = &effect {
-            self.checks.fates.filed(&words_in(bytes));
+        if let Effect::WriteFile { path, bytes, .. } = &effect {
+            let words = words_in(bytes);
+            self.checks.fates.filed(&words);
+            if is_conflict_copy(path) {
+                words.into_iter().for_each(|word| self.ledger.collide(word));
+            }
         }
         let life = self.life;
         if effect.is_request() {

@@ -87,6 +87,7 @@ pub(crate) struct Ledger {
     typed: BTreeSet<Word>,
     gone: BTreeSet<Word>,
     twice: BTreeSet<Word>,
+    collided: BTreeSet<Word>,
 }
 
 impl Ledger {
@@ -120,6 +121,16 @@ impl Ledger {
     /// A person made a second one: from now on it may stand in several places.
     pub(crate) fn copy(&mut self, word: Word) {
         self.twice.insert(word);
+    }
+
+    /// Its page was put beside itself, and people were told: both sides had changed a text at once.
+    pub(crate) fn collide(&mut self, word: Word) {
+        self.collided.insert(word);
+    }
+
+    /// Whether it may stand twice in one page: a text that one side all but rewrote while the other edited it is two.
+    pub(crate) fn has_collided(&self, word: Word) -> bool {
+        self.collided.contains(&word)
     }
 
     /// Whether a person took it away.
