@@ -39,6 +39,8 @@ const REST: Duration = Duration::from_secs(60);
 const ROUNDS: usize = 5;
 /// What is opened within half a second of an act of espejo's own is taken for its echo.
 const ECHO: Duration = Duration::from_millis(600);
+/// For so long after a program opened every file, opened files are not looked at first.
+const FORGOTTEN: Duration = Duration::from_secs(62);
 /// Whoever opened a file in vain does it again.
 const REOPENED: Duration = Duration::from_secs(3);
 /// From a list's arrival at the service until it is taken in.
@@ -53,8 +55,9 @@ fn main() {
     first_mirror(&bed);
     let (daemon, process) = start(&bed);
     commands(&bed);
-    scan(&bed, process);
     let idle = rest(&bed, process);
+    scan(&bed, process, idle);
+    std::thread::sleep(FORGOTTEN);
     let large = edits(&bed, process, idle);
     if pages > SMALL {
         upheaval::all(&bed, process);
@@ -159,7 +162,7 @@ fn commands(bed: &Bed) {
     }
 }
 
-fn scan(bed: &Bed, process: Process) {
+fn scan(bed: &Bed, process: Process, idle: f64) {
     println!("a full scan with nothing changed");
     let marker = fs::read_to_string(bed.root().join(marker::FOLDER).join(marker::FILE)).unwrap();
     let mirror = Mirror::open(&bed.root(), marker::id(&marker).unwrap(), false).unwrap();
@@ -173,11 +176,11 @@ fn scan(bed: &Bed, process: Process) {
     let strays = (0..5).map(|n| bed.root().join(format!("look-{n}.txt"))).collect::<Vec<_>>();
     let looks = strays.iter().map(|stray| {
         process.rest();
-        let before = process.cpu_fine_ms();
+        let (before, begin) = (process.cpu_fine_ms(), Instant::now());
         fs::write(stray, "").unwrap();
         std::thread::sleep(Duration::from_millis(500));
         process.rest();
-        process.cpu_fine_ms() - before
+        process.cpu_fine_ms() - before - idle * ms(begin.elapsed())
     });
     let whole = median(looks.collect());
     strays.iter().for_each(|stray| fs::remove_file(stray).unwrap());
