@@ -8,7 +8,7 @@ use super::{Engine, poll};
 use crate::model::{
     LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, WorkspaceNode, folder_of,
 };
-use crate::store::{Loaded, StoreError};
+use crate::store::{Loaded, Polled, StoreError};
 
 #[derive(Debug, Default)]
 pub(super) struct Trees {
@@ -42,8 +42,16 @@ pub(super) struct Trees {
 /// them before the commit that an effect rests on, and each once however often it changed.
 #[derive(Debug, Default)]
 struct Unsaved {
+    /// Of which nothing changed but how they are polled.
+    polled: BTreeSet<PageId>,
     pages: BTreeSet<PageId>,
     files: BTreeSet<MirrorPath>,
+}
+
+impl Unsaved {
+    fn rows(&self) -> usize {
+        self.polled.len() + self.pages.len() + self.files.len()
+    }
 }
 
 /// So many rows are written in one turn of the loop, which takes some twenty milliseconds. Few in debug builds, so that
@@ -222,14 +230,19 @@ fn agreed_folders(node: &Node) -> impl Iterator<Item = MirrorPath> {
 impl Engine {
     /// Whether more rows are behind than go with a commit.
     pub(super) fn is_far_behind(&self) -> bool {
-        self.trees.unsaved.pages.len() + self.trees.unsaved.files.len() > ROWS_AT_ONCE
+        self.trees.unsaved.rows() > ROWS_AT_ONCE
     }
 
     /// Writes some of the rows that are behind.
     pub(super) fn write_rows(&mut self) -> Result<(), StoreError> {
         for _ in 0..ROWS_AT_ONCE {
             // A row goes from the list when it is written: if SQLite refuses, it is still behind.
-            if let Some(id) = self.trees.unsaved.pages.first() {
+            if let Some(id) = self.trees.unsaved.polled.first() {
+                if let Some(node) = self.trees.pages.get(id) {
+                    self.store.save_poll(Polled::Page(id), &node.poll)?;
+                }
+                self.trees.unsaved.polled.pop_first();
+            } else if let Some(id) = self.trees.unsaved.pages.first() {
                 if let Some(node) = self.trees.pages.get(id) {
                     self.store.save_page(node)?;
                 }
@@ -248,17 +261,23 @@ impl Engine {
 
     /// Writes all of them, before a commit.
     pub(super) fn write_all_rows(&mut self) -> Result<(), StoreError> {
-        while !self.trees.unsaved.pages.is_empty() || !self.trees.unsaved.files.is_empty() {
+        while self.trees.unsaved.rows() > 0 {
             self.write_rows()?;
         }
         Ok(())
     }
 
     pub(super) fn save_page(&mut self, node: Node) -> Result<(), StoreError> {
-        if self.trees.pages.get(&node.id) == Some(&node) {
+        let known = self.trees.pages.get(&node.id);
+        if known == Some(&node) {
             return Ok(());
         }
-        self.trees.unsaved.pages.insert(node.id.clone());
+        let is_polled = known.is_some_and(|known| {
+            known.poll != node.poll && Node { poll: node.poll, ..known.clone() } == node
+        });
+        let unsaved = &mut self.trees.unsaved;
+        let rows = if is_polled { &mut unsaved.polled } else { &mut unsaved.pages };
+        rows.insert(node.id.clone());
         self.drawings_are_due();
         self.active.insert(node.id.clone());
         self.trees.put(node);
@@ -343,10 +362,16 @@ impl Engine {
     }
 
     pub(super) fn save_workspace(&mut self, node: WorkspaceNode) -> Result<(), StoreError> {
-        if self.trees.workspaces.get(&node.seen.id) != Some(&node) {
-            self.store.save_workspace(&node)?;
-            self.trees.unseen = None;
+        let known = self.trees.workspaces.get(&node.seen.id);
+        if known != Some(&node) {
             let id = node.seen.id.clone();
+            match known.filter(|known| known.listed_at.0 > 0) {
+                Some(known) if (WorkspaceNode { listed_at: node.listed_at, ..known.clone() }) == node => {
+                    self.store.save_listed_at(&id, node.listed_at)?;
+                }
+                _ => self.store.save_workspace(&node)?,
+            }
+            self.trees.unseen = None;
             let was_live = self.is_live(&id);
             self.trees.workspaces.insert(id.clone(), node);
             if self.is_live(&id) && !was_live {

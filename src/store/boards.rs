@@ -70,7 +70,7 @@ pub struct Grave {
     pub element: Value,
 }
 
-fn keys(canvas: &CanvasId) -> (&str, &str) {
+pub(super) fn keys(canvas: &CanvasId) -> (&str, &str) {
     (canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
 }
 

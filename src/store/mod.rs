@@ -22,6 +22,7 @@ mod status;
 mod storage;
 mod waiting;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -32,7 +33,7 @@ pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
 pub use checkpoint::Checkpoint;
 pub use history::{HistorySize, Side, Version};
 pub use missing::LastSight;
-pub use polls::PolledRow;
+pub use polls::{Polled, PolledRow};
 pub use queue::{Attention, Conflict, LogEntry, Writing};
 pub use rows::{Loaded, blocks_of};
 pub use searchable::{Searchable, Wording};
@@ -115,6 +116,11 @@ pub struct Store {
     in_turn: bool,
     /// Whether this is the one that writes, which notes its end: a kill leaves the note out.
     is_held: bool,
+    /// SQLite's log beside the database, to sync it; `None` where there is none, in memory say. Closing it frees no lock:
+    /// SQLite holds its locks on other files.
+    log: Option<(PathBuf, File)>,
+    /// Whether something was written, if only in the open transaction, that a power cut must not take back.
+    is_unsynced: bool,
     checked: Checked,
     acts_elsewhere: Vec<Act>,
 }
@@ -164,16 +170,21 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn in_memory() -> Result<Self, StoreError> {
-        let db = Connection::open_in_memory()?;
-        let mut store = Self {
+        let mut store = Self::with(Connection::open_in_memory()?);
+        open::prepare(&mut store.db, Path::new(":memory:"))?;
+        Ok(store)
+    }
+
+    fn with(db: Connection) -> Self {
+        Self {
             db,
             in_turn: false,
             is_held: false,
+            log: None,
+            is_unsynced: false,
             checked: Checked::default(),
             acts_elsewhere: Vec::new(),
-        };
-        open::prepare(&mut store.db, Path::new(":memory:"))?;
-        Ok(store)
+        }
     }
 
     /// This is an older copy of the state than the one that was in use: everything is compared once more before
@@ -206,6 +217,18 @@ impl Store {
 
     /// As [`Store::turn`], for what is no part of the trees.
     fn turn_for_a_note(&mut self) -> Result<&Connection, StoreError> {
+        self.is_unsynced = true;
+        self.begin()
+    }
+
+    /// As [`Store::turn`], for times of looks and of requests: no word depends on them, and there are two or three for each
+    /// poll that finds nothing. What is written so outlives a kill; after a power cut it may be older.
+    fn turn_for_times(&mut self) -> Result<&Connection, StoreError> {
+        self.checked = Checked::default();
+        self.begin()
+    }
+
+    fn begin(&mut self) -> Result<&Connection, StoreError> {
         if !self.in_turn {
             self.db.execute_batch("BEGIN IMMEDIATE")?;
             self.in_turn = true;
@@ -213,15 +236,23 @@ impl Store {
         Ok(&self.db)
     }
 
-    /// Makes everything written since the last commit durable.
+    /// Makes everything written since the last commit durable; times alone may wait for the next commit of more.
     ///
     /// # Errors
-    /// [`StoreError`] when SQLite refuses (a full disk); the writes stay pending.
+    /// [`StoreError`] when SQLite refuses (a full disk), or the disk; the writes stay pending.
     pub fn commit(&mut self) -> Result<(), StoreError> {
         self.add_acts_elsewhere()?;
         if self.in_turn {
             self.db.execute_batch("COMMIT")?;
             self.in_turn = false;
+        }
+        if self.is_unsynced {
+            // SQLite is asked not to: it would do it for times as well, and the choice cannot be changed in a transaction.
+            if let Some((log, file)) = &self.log {
+                let folder = log.parent().unwrap_or(log);
+                file.sync_data().map_err(|error| StoreError::Io(folder.to_owned(), error.to_string()))?;
+            }
+            self.is_unsynced = false;
         }
         Ok(())
     }

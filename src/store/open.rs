@@ -38,8 +38,10 @@ pub(super) fn open(folder: &Path) -> Result<Opened, StoreError> {
 
 /// The database, and whether its last holder was killed and what it had written last is gone with the log beside it.
 fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
-    let log = PathBuf::from(format!("{}-wal", path.display()));
-    let has_log = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let log = PathBuf::from(log);
+    let has_log = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
     // SQLite would make the file readable by everyone; it holds private notes.
     #[cfg(unix)]
     {
@@ -54,9 +56,11 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
         })?;
     }
     let mut db = Connection::open(path)?;
-    // WAL for readers beside the writer; FULL because an intent must survive a power cut before its effect leaves.
-    db.pragma_update(None, "journal_mode", "wal")?;
-    db.pragma_update(None, "synchronous", "full")?;
+    // WAL for readers beside the writer. An intent must survive a power cut before its effect leaves: `Store::commit` syncs
+    // the log itself where that is so. Some network file systems cannot have a log; then SQLite syncs everything.
+    let mode: String = db.query_row("PRAGMA journal_mode = wal", [], |row| row.get(0))?;
+    let is_logged = mode.eq_ignore_ascii_case("wal");
+    db.pragma_update(None, "synchronous", if is_logged { "normal" } else { "full" })?;
     // Half of what is usual, in KiB: a turn reads a few rows, and what a larger cache would hold the system's has.
     db.pragma_update(None, "cache_size", -1_000)?;
     // What is sorted is paths and numbers; no full folder for temporary files is to stand in its way.
@@ -66,8 +70,13 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
         return Err(unread(&verdict).unwrap_or_else(|| StoreError::Damaged(path.to_owned(), verdict)));
     }
     prepare(&mut db, path)?;
-    let mut store =
-        Store { db, in_turn: false, is_held: true, checked: Checked::default(), acts_elsewhere: Vec::new() };
+    let mut store = Store::with(db);
+    store.is_held = true;
+    if is_logged {
+        let file =
+            std::fs::File::open(&log).map_err(|error| StoreError::Io(log.clone(), error.to_string()))?;
+        store.log = Some((log, file));
+    }
     let noted = |store: &Store, name| store.meta(name).map(|text| text.as_deref() == Some("yes"));
     let log_is_gone = noted(&store, "held")? && !has_log || noted(&store, LOG_IS_GONE)?;
     // A row that cannot be read is damage too, and is better found now than in the middle of a turn.

@@ -1,8 +1,22 @@
-//! What the poll schedule keeps of each target, for `list` and `why`: no tree, only where each stands.
+//! What the poll schedule keeps of each target: no tree, only where each stands.
 
+use rusqlite::params;
+
+use super::boards::keys;
 use super::rows::poll_of;
-use super::{ReadOnly, StoreError};
-use crate::model::PollState;
+use super::{ReadOnly, Store, StoreError};
+use crate::model::{CanvasId, FolderId, PageId, PollState, Timestamp, WorkspaceId};
+
+/// A target of the schedule.
+#[derive(Debug, Clone, Copy)]
+pub enum Polled<'a> {
+    /// A page.
+    Page(&'a PageId),
+    /// A whiteboard or a slide.
+    Canvas(&'a CanvasId),
+    /// A folder of the storage.
+    Folder(&'a FolderId),
+}
 
 /// One target of the schedule.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +27,54 @@ pub struct PolledRow {
     pub is_read: bool,
     /// How it stands.
     pub poll: PollState,
+}
+
+macro_rules! times {
+    () => {
+        "SET poll_last = ?1, poll_life = ?2, poll_changes = ?3, poll_changes_at = ?4, poll_gap = ?5 WHERE "
+    };
+}
+
+impl Store {
+    /// Writes how a target that is known stands, and nothing else of it. A power cut may take it back: then the target is
+    /// looked at once more.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_poll(&mut self, of: Polled<'_>, poll: &PollState) -> Result<(), StoreError> {
+        let sql = match of {
+            Polled::Page(_) => concat!("UPDATE pages ", times!(), "id = ?6 AND ?7 = ''"),
+            Polled::Canvas(_) => concat!("UPDATE board_canvases ", times!(), "own = ?6 AND deck = ?7"),
+            Polled::Folder(_) => concat!("UPDATE storage_folders ", times!(), "id = ?6 AND ?7 = ''"),
+        };
+        let (deck, own) = match of {
+            Polled::Page(id) => ("", id.as_str()),
+            Polled::Canvas(id) => keys(id),
+            Polled::Folder(id) => ("", id.as_str()),
+        };
+        let PollState { last, life, changes, changes_at, gap_ms } = poll;
+        self.turn_for_times()?.prepare_cached(sql)?.execute(params![
+            last.0,
+            life.0,
+            changes,
+            changes_at.0,
+            gap_ms,
+            own,
+            deck
+        ])?;
+        Ok(())
+    }
+
+    /// Writes when a workspace's pages were listed, and nothing else of it, as [`Store::save_poll`].
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_listed_at(&mut self, workspace: &WorkspaceId, at: Timestamp) -> Result<(), StoreError> {
+        self.turn_for_times()?
+            .prepare_cached("UPDATE workspaces SET listed_at = ?1 WHERE id = ?2")?
+            .execute(params![at.0, workspace.as_str()])?;
+        Ok(())
+    }
 }
 
 const ALL: &str = "
@@ -38,5 +100,109 @@ impl ReadOnly {
             all.push(PolledRow { id: row.get("id")?, is_read: row.get("is_read")?, poll: poll_of(row)? });
         }
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::model::{
+        BoardId, CanvasNode, DeckId, FolderNode, Node, Presence, RemotePage, Rest, SlideId, StorageFolder,
+    };
+
+    fn page(id: &str) -> Node {
+        Node {
+            id: PageId::new(id).unwrap(),
+            workspace: WorkspaceId::new("w").unwrap(),
+            remote: RemotePage {
+                parent: None,
+                title: "Title".to_owned(),
+                icon: None,
+                position: 1.0,
+                presence: Presence::Listed,
+                body: None,
+            },
+            base: None,
+            file: None,
+            missing_since: None,
+            missing_from: None,
+            stem: Some("Title".to_owned()),
+            approved: false,
+            first_seen: Timestamp(5),
+            poll: PollState::default(),
+            parked: None,
+            last_push: None,
+        }
+    }
+
+    fn canvas(id: CanvasId) -> CanvasNode {
+        CanvasNode {
+            id,
+            workspace: None,
+            name: "Name".to_owned(),
+            rest: Rest::default(),
+            order: 2,
+            background: Value::Null,
+            presence: Presence::Listed,
+            remote: None,
+            base: None,
+            file: None,
+            missing_since: None,
+            missing_from: None,
+            approved: false,
+            poll: PollState::default(),
+        }
+    }
+
+    fn folder(id: &str) -> FolderNode {
+        FolderNode {
+            remote: StorageFolder {
+                id: FolderId::new(id).unwrap(),
+                parent: None,
+                name: "Folder".to_owned(),
+                position: 1.0,
+            },
+            listed: true,
+            stem: None,
+            at: None,
+            poll: PollState::default(),
+            approved: true,
+        }
+    }
+
+    #[test]
+    fn how_a_target_is_polled_is_written_alone_and_asks_for_no_sync() {
+        let mut store = Store::in_memory().unwrap();
+        let mut pages = ["p", "q"].map(page);
+        // Of one own id, and only the presentation tells them apart.
+        let slide = |deck| CanvasId::Slide(DeckId::new(deck).unwrap(), SlideId::new("s").unwrap());
+        let mut canvases = [CanvasId::Board(BoardId::new("s").unwrap()), slide("d"), slide("e")].map(canvas);
+        let mut folders = ["f", "g"].map(folder);
+        pages.iter().for_each(|node| store.save_page(node).unwrap());
+        canvases.iter().for_each(|node| store.save_canvas(node).unwrap());
+        folders.iter().for_each(|node| store.save_storage_folder(node).unwrap());
+        assert!(store.is_unsynced);
+        store.commit().unwrap();
+
+        let changes_at = Timestamp(13);
+        let poll =
+            PollState { last: Timestamp(11), life: Timestamp(12), changes: 1.5, changes_at, gap_ms: 14 };
+        (pages[0].poll, canvases[1].poll, folders[1].poll) = (poll, poll, poll);
+        store.save_poll(Polled::Page(&pages[0].id), &poll).unwrap();
+        store.save_poll(Polled::Canvas(&canvases[1].id), &poll).unwrap();
+        store.save_poll(Polled::Folder(&folders[1].remote.id), &poll).unwrap();
+        store.note_request(1, Timestamp(20)).unwrap();
+        store.note_answer(1, Timestamp(21), Timestamp(0)).unwrap();
+        assert!(!store.is_unsynced);
+        store.commit().unwrap();
+
+        assert_eq!(store.load().unwrap().pages.into_values().collect::<Vec<_>>(), pages);
+        let loaded: Vec<CanvasNode> = store.load_boards().unwrap().canvases.into_values().collect();
+        assert_eq!(loaded, canvases);
+        assert_eq!(store.load_storage().unwrap().folders.into_values().collect::<Vec<_>>(), folders);
+        store.set_meta("a", "note").unwrap();
+        assert!(store.is_unsynced);
     }
 }

@@ -452,13 +452,14 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Notes a request before it is sent.
+    /// Notes a request before it is sent. A power cut may take the note back, and the minute that it counts for is about what
+    /// a machine needs to start again.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn note_request(&mut self, effect: u64, sent: Timestamp) -> Result<(), StoreError> {
         let effect = i64::try_from(effect).unwrap_or(i64::MAX);
-        self.turn()?
+        self.turn_for_times()?
             .prepare_cached("INSERT INTO requests VALUES (?1, ?2, NULL)")?
             .execute(params![effect, sent.0])?;
         Ok(())
@@ -475,7 +476,7 @@ impl Store {
         forget_before: Timestamp,
     ) -> Result<(), StoreError> {
         let effect = i64::try_from(effect).unwrap_or(i64::MAX);
-        let db = self.turn()?;
+        let db = self.turn_for_times()?;
         db.prepare_cached("UPDATE requests SET freed = ?2 WHERE effect = ?1 AND freed IS NULL")?
             .execute(params![effect, at.0])?;
         db.prepare_cached("DELETE FROM requests WHERE freed < ?1")?.execute([forget_before.0])?;

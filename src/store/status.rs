@@ -106,13 +106,7 @@ impl ReadOnly {
         match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
             Ok(0) => Ok(None),
             Ok(version) if version > super::open::NEWEST => Err(StoreError::Newer(path, version)),
-            Ok(_) => Ok(Some(Self(Store {
-                db,
-                in_turn: false,
-                is_held: false,
-                checked: super::Checked::default(),
-                acts_elsewhere: Vec::new(),
-            }))),
+            Ok(_) => Ok(Some(Self(Store::with(db)))),
             Err(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
                     let why =

@@ -94,7 +94,7 @@ pub(crate) fn nothing_doubled(folder: &Folder, service: &Service, ledger: &Ledge
         for (at, (name, words)) in side.into_iter().enumerate() {
             for word in words.into_iter().filter(|word| matches!(word, Word::Text(_))) {
                 let Some(before) = seen.insert(word, at) else { continue };
-                if !ledger.may_be_twice(word) && !(before == at && ledger.has_collided(word)) {
+                if !(ledger.may_be_twice(word) || before == at && ledger.has_collided(word)) {
                     return broken("doubled", format!("{word} stands in {name} and once more"));
                 }
             }

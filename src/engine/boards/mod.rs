@@ -28,7 +28,7 @@ use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, ContentHash, DeckId, DeckNode, Effect,
     Elements, MirrorPath, PageId, Presence, ServiceError, ServiceReply, Stamp, Timestamp, WorkspaceId,
 };
-use crate::store::{CanvasWriting, Drawn, LoadedBoards, StoreError};
+use crate::store::{CanvasWriting, Drawn, LoadedBoards, Polled, StoreError};
 
 pub use place::WHITEBOARDS;
 pub(super) use place::is_canvas_name;
@@ -332,10 +332,16 @@ fn on_disk(effect: Effect, purpose: Purpose) -> (Effect, super::Purpose) {
 
 impl Engine {
     fn save_canvas(&mut self, node: CanvasNode) -> Result<(), StoreError> {
-        if self.boards.canvases.get(&node.id) == Some(&node) {
+        let known = self.boards.canvases.get(&node.id);
+        if known == Some(&node) {
             return Ok(());
         }
-        self.store.save_canvas(&node)?;
+        match known {
+            Some(known) if (CanvasNode { poll: node.poll, ..known.clone() }) == node => {
+                self.store.save_poll(Polled::Canvas(&node.id), &node.poll)?;
+            }
+            _ => self.store.save_canvas(&node)?,
+        }
         self.boards.active.insert(node.id.clone());
         self.boards.draw_due = true;
         self.boards.canvases.insert(node.id.clone(), node);

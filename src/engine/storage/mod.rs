@@ -38,7 +38,7 @@ use crate::model::{
     MirrorPath, Outcome, Seen, ServiceError, ServiceReply, Settings, Stamp, StorageEffect, StorageEvent,
     StorageMode, Timestamp, Upload,
 };
-use crate::store::{Store, StoreError};
+use crate::store::{Polled, Store, StoreError};
 
 /// The folder in the mirror.
 pub(super) const FOLDER: &str = "Storage";
@@ -549,7 +549,13 @@ impl Storage {
         edit(node);
         self.folders_active = true;
         self.guards_are_old = true;
-        if *node == before { Ok(()) } else { desk.store.save_storage_folder(node) }
+        match &*node {
+            node if *node == before => Ok(()),
+            node if (FolderNode { poll: node.poll, ..before }) == *node => {
+                desk.store.save_poll(Polled::Folder(id), &node.poll)
+            }
+            node => desk.store.save_storage_folder(node),
+        }
     }
 
     fn forget_file(&mut self, desk: &mut Desk<'_>, id: &FileId) -> Result<(), StoreError> {
