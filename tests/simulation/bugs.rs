@@ -37,7 +37,7 @@ const BUGS: &[(&str, &str)] = &[
 ];
 
 /// Seeds to try for each; the slowest bug is found long before.
-const SEEDS: u64 = 6_000;
+const SEEDS: u64 = 20_000;
 
 #[test]
 fn every_planted_bug_is_caught() {

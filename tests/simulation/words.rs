@@ -128,7 +128,7 @@ impl Ledger {
         self.collided.insert(word);
     }
 
-    /// Whether it may stand twice in one page: a text that one side all but rewrote while the other edited it is two.
+    /// Whether its page was put beside itself.
     pub(crate) fn has_collided(&self, word: Word) -> bool {
         self.collided.contains(&word)
     }
