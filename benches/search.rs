@@ -161,17 +161,15 @@ fn command(folder: &Path, pages: &[(String, String, String)]) -> Duration {
         store.keep_body(&body).unwrap();
         let hash = ContentHash::of(text.as_bytes());
         let id = PageId::new(id).unwrap();
+        let remote = RemotePage {
+            parent: None,
+            title: title.clone(),
+            icon: None,
+            position: n as f64,
+            presence: Presence::Listed,
+            body: Some(body.hash),
+        };
         let node = Node {
-            id: id.clone(),
-            workspace: space.clone(),
-            remote: RemotePage {
-                parent: None,
-                title: title.clone(),
-                icon: None,
-                position: n as f64,
-                presence: Presence::Listed,
-                body: Some(body.hash),
-            },
             base: Some(Agreed {
                 parent: None,
                 title: title.clone(),
@@ -183,14 +181,7 @@ fn command(folder: &Path, pages: &[(String, String, String)]) -> Duration {
                 folder_at: None,
             }),
             file: Some(path.clone()),
-            missing_since: None,
-            missing_from: None,
-            stem: None,
-            approved: false,
-            first_seen: at,
-            poll: PollState::default(),
-            parked: None,
-            last_push: None,
+            ..Node::new(id.clone(), space.clone(), remote, at, PollState::default())
         };
         store.save_page(&node).unwrap();
         let modified_ns = meta.mtime() * 1_000_000_000 + meta.mtime_nsec();

@@ -339,21 +339,9 @@ impl Engine {
         let empty = Body::of(Vec::new());
         self.store.keep_body(&empty)?;
         let first_seen = self.trees.pages.get(&id).map_or(now, |node| node.first_seen);
-        let mut node = Node {
-            id: id.clone(),
-            workspace: intent.workspace.clone(),
-            remote: RemotePage { body: remote.body.or(Some(empty.hash)), ..remote },
-            base: None,
-            file: None,
-            missing_since: None,
-            missing_from: None,
-            stem: intent.path.page_stem().or(Some(intent.path.name())).map(ToOwned::to_owned),
-            approved: false,
-            first_seen,
-            poll: poll::fresh(now),
-            parked: None,
-            last_push: None,
-        };
+        let remote = RemotePage { body: remote.body.or(Some(empty.hash)), ..remote };
+        let mut node = Node::new(id.clone(), intent.workspace.clone(), remote, first_seen, poll::fresh(now));
+        node.stem = intent.path.page_stem().or(Some(intent.path.name())).map(ToOwned::to_owned);
         poll::changed(&mut node.poll, now);
         node.poll.last = now;
         let mut missing = None;

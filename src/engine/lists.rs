@@ -367,28 +367,16 @@ impl Engine {
                 poll::changed(&mut seen, now);
             }
             let last_push = self.store.left_push(&meta.id)?.map(Box::new);
-            return self.save_page(Node {
-                id: meta.id,
-                workspace: meta.workspace,
-                remote: RemotePage {
-                    parent: meta.parent,
-                    title: meta.title,
-                    icon: meta.icon,
-                    position: meta.position,
-                    presence: Presence::Listed,
-                    body: None,
-                },
-                base: None,
-                file: None,
-                missing_since: None,
-                missing_from: None,
-                stem: None,
-                approved: false,
-                first_seen: now,
-                poll: seen,
-                parked: None,
-                last_push,
-            });
+            let remote = RemotePage {
+                parent: meta.parent,
+                title: meta.title,
+                icon: meta.icon,
+                position: meta.position,
+                presence: Presence::Listed,
+                body: None,
+            };
+            let node = Node::new(meta.id, meta.workspace, remote, now, seen);
+            return self.save_page(Node { last_push, ..node });
         };
         if !self.is_newer(&meta.id, flight) {
             self.lists.in_doubt.insert(meta.workspace);

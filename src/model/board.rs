@@ -283,6 +283,29 @@ pub struct CanvasNode {
     pub poll: PollState,
 }
 
+impl CanvasNode {
+    /// A canvas that was just heard of: no name yet, no elements, no file.
+    #[must_use]
+    pub fn new(id: CanvasId, poll: PollState) -> Self {
+        Self {
+            id,
+            workspace: None,
+            name: String::new(),
+            rest: Rest::default(),
+            order: 0,
+            background: Value::Null,
+            presence: Presence::Listed,
+            remote: None,
+            base: None,
+            file: None,
+            missing_since: None,
+            missing_from: None,
+            approved: false,
+            poll,
+        }
+    }
+}
+
 /// What both sides last agreed on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CanvasAgreed {

@@ -35,6 +35,34 @@ pub struct Node {
     pub last_push: Option<Box<LastPush>>,
 }
 
+impl Node {
+    /// A page that was just heard of: no file, no base.
+    #[must_use]
+    pub fn new(
+        id: PageId,
+        workspace: WorkspaceId,
+        remote: RemotePage,
+        first_seen: Timestamp,
+        poll: PollState,
+    ) -> Self {
+        Self {
+            id,
+            workspace,
+            remote,
+            base: None,
+            file: None,
+            missing_since: None,
+            missing_from: None,
+            stem: None,
+            approved: false,
+            first_seen,
+            poll,
+            parked: None,
+            last_push: None,
+        }
+    }
+}
+
 /// A page as last seen at the service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RemotePage {

@@ -36,9 +36,8 @@ impl Store {
     #[must_use]
     pub fn due_checkpoint(&self) -> Option<Checkpoint> {
         let database = PathBuf::from(self.db.path().filter(|path| !path.is_empty())?);
-        let mut log = database.clone().into_os_string();
-        log.push("-wal");
-        let length = std::fs::metadata(log).ok()?.len();
+        let (_, log) = self.log.as_ref()?;
+        let length = log.metadata().ok()?.len();
         (length > LOG_BYTES).then_some(Checkpoint { database })
     }
 }

@@ -116,7 +116,7 @@ pub struct Store {
     in_turn: bool,
     /// Whether this is the one that writes, which notes its end: a kill leaves the note out.
     is_held: bool,
-    /// SQLite's log beside the database, to sync it; `None` where there is none, in memory say. Closing it frees no lock:
+    /// The state's folder, and in it SQLite's log, to sync it; `None` where there is none, in memory say. Closing it frees no lock:
     /// SQLite holds its locks on other files.
     log: Option<(PathBuf, File)>,
     /// Whether something was written, if only in the open transaction, that a power cut must not take back.
@@ -248,9 +248,8 @@ impl Store {
         }
         if self.is_unsynced {
             // SQLite is asked not to: it would do it for times as well, and the choice cannot be changed in a transaction.
-            if let Some((log, file)) = &self.log {
-                let folder = log.parent().unwrap_or(log);
-                file.sync_data().map_err(|error| StoreError::Io(folder.to_owned(), error.to_string()))?;
+            if let Some((folder, log)) = &self.log {
+                log.sync_data().map_err(|error| StoreError::Io(folder.to_owned(), error.to_string()))?;
             }
             self.is_unsynced = false;
         }

@@ -73,9 +73,9 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
     let mut store = Store::with(db);
     store.is_held = true;
     if is_logged {
-        let file =
-            std::fs::File::open(&log).map_err(|error| StoreError::Io(log.clone(), error.to_string()))?;
-        store.log = Some((log, file));
+        let folder = path.parent().unwrap_or(path).to_owned();
+        let log = std::fs::File::open(log).map_err(|e| StoreError::Io(folder.clone(), e.to_string()))?;
+        store.log = Some((folder, log));
     }
     let noted = |store: &Store, name| store.meta(name).map(|text| text.as_deref() == Some("yes"));
     let log_is_gone = noted(&store, "held")? && !has_log || noted(&store, LOG_IS_GONE)?;

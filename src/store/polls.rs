@@ -42,15 +42,16 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn save_poll(&mut self, of: Polled<'_>, poll: &PollState) -> Result<(), StoreError> {
-        let sql = match of {
-            Polled::Page(_) => concat!("UPDATE pages ", times!(), "id = ?6 AND ?7 = ''"),
-            Polled::Canvas(_) => concat!("UPDATE board_canvases ", times!(), "own = ?6 AND deck = ?7"),
-            Polled::Folder(_) => concat!("UPDATE storage_folders ", times!(), "id = ?6 AND ?7 = ''"),
-        };
-        let (deck, own) = match of {
-            Polled::Page(id) => ("", id.as_str()),
-            Polled::Canvas(id) => keys(id),
-            Polled::Folder(id) => ("", id.as_str()),
+        let (sql, (deck, own)) = match of {
+            Polled::Page(id) => {
+                (concat!("UPDATE pages ", times!(), "id = ?6 AND ?7 = ''"), ("", id.as_str()))
+            }
+            Polled::Canvas(id) => {
+                (concat!("UPDATE board_canvases ", times!(), "own = ?6 AND deck = ?7"), keys(id))
+            }
+            Polled::Folder(id) => {
+                (concat!("UPDATE storage_folders ", times!(), "id = ?6 AND ?7 = ''"), ("", id.as_str()))
+            }
         };
         let PollState { last, life, changes, changes_at, gap_ms } = poll;
         self.turn_for_times()?.prepare_cached(sql)?.execute(params![
@@ -105,55 +106,22 @@ impl ReadOnly {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use crate::model::{
-        BoardId, CanvasNode, DeckId, FolderNode, Node, Presence, RemotePage, Rest, SlideId, StorageFolder,
+        BoardId, CanvasNode, DeckId, FolderNode, Node, Presence, RemotePage, SlideId, StorageFolder,
     };
 
     fn page(id: &str) -> Node {
-        Node {
-            id: PageId::new(id).unwrap(),
-            workspace: WorkspaceId::new("w").unwrap(),
-            remote: RemotePage {
-                parent: None,
-                title: "Title".to_owned(),
-                icon: None,
-                position: 1.0,
-                presence: Presence::Listed,
-                body: None,
-            },
-            base: None,
-            file: None,
-            missing_since: None,
-            missing_from: None,
-            stem: Some("Title".to_owned()),
-            approved: false,
-            first_seen: Timestamp(5),
-            poll: PollState::default(),
-            parked: None,
-            last_push: None,
-        }
-    }
-
-    fn canvas(id: CanvasId) -> CanvasNode {
-        CanvasNode {
-            id,
-            workspace: None,
-            name: "Name".to_owned(),
-            rest: Rest::default(),
-            order: 2,
-            background: Value::Null,
+        let remote = RemotePage {
+            parent: None,
+            title: "Title".to_owned(),
+            icon: None,
+            position: 1.0,
             presence: Presence::Listed,
-            remote: None,
-            base: None,
-            file: None,
-            missing_since: None,
-            missing_from: None,
-            approved: false,
-            poll: PollState::default(),
-        }
+            body: None,
+        };
+        let (id, space) = (PageId::new(id).unwrap(), WorkspaceId::new("w").unwrap());
+        Node::new(id, space, remote, Timestamp(5), PollState::default())
     }
 
     fn folder(id: &str) -> FolderNode {
@@ -178,7 +146,8 @@ mod tests {
         let mut pages = ["p", "q"].map(page);
         // Of one own id, and only the presentation tells them apart.
         let slide = |deck| CanvasId::Slide(DeckId::new(deck).unwrap(), SlideId::new("s").unwrap());
-        let mut canvases = [CanvasId::Board(BoardId::new("s").unwrap()), slide("d"), slide("e")].map(canvas);
+        let mut canvases = [CanvasId::Board(BoardId::new("s").unwrap()), slide("d"), slide("e")]
+            .map(|id| CanvasNode::new(id, PollState::default()));
         let mut folders = ["f", "g"].map(folder);
         pages.iter().for_each(|node| store.save_page(node).unwrap());
         canvases.iter().for_each(|node| store.save_canvas(node).unwrap());

@@ -8,7 +8,7 @@ use super::targets::RETRY_MS;
 use super::{Area, Want};
 use crate::engine::flight::Flight;
 use crate::model::{
-    BoardEffect, BoardReply, CanvasId, CanvasNode, Deck, DeckId, DeckNode, Elements, Next, Presence, Rest,
+    BoardEffect, BoardReply, CanvasId, CanvasNode, Deck, DeckId, DeckNode, Elements, Next, Presence,
     ServiceError, ServiceReply, Slide, Timestamp, Whiteboard, WorkspaceId,
 };
 use crate::plan::guard;
@@ -308,22 +308,7 @@ impl Engine {
     }
 
     fn new_canvas(&self, id: CanvasId) -> CanvasNode {
-        CanvasNode {
-            id,
-            workspace: None,
-            name: String::new(),
-            rest: Rest::default(),
-            order: 0,
-            background: serde_json::Value::Null,
-            presence: Presence::Listed,
-            remote: None,
-            base: None,
-            file: None,
-            missing_since: None,
-            missing_from: None,
-            approved: false,
-            poll: poll::fresh(self.now),
-        }
+        CanvasNode::new(id, poll::fresh(self.now))
     }
 
     pub(super) fn canvas_made(&self, id: CanvasId) -> CanvasNode {

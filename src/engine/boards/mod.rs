@@ -336,11 +336,13 @@ impl Engine {
         if known == Some(&node) {
             return Ok(());
         }
-        match known {
-            Some(known) if (CanvasNode { poll: node.poll, ..known.clone() }) == node => {
-                self.store.save_poll(Polled::Canvas(&node.id), &node.poll)?;
-            }
-            _ => self.store.save_canvas(&node)?,
+        let is_polled = known.is_some_and(|known| {
+            known.poll != node.poll && CanvasNode { poll: node.poll, ..known.clone() } == node
+        });
+        if is_polled {
+            self.store.save_poll(Polled::Canvas(&node.id), &node.poll)?;
+        } else {
+            self.store.save_canvas(&node)?;
         }
         self.boards.active.insert(node.id.clone());
         self.boards.draw_due = true;

@@ -445,26 +445,13 @@ pub(super) fn stamp_of(object: u64, text: &Text) -> Stamp {
 }
 
 pub(super) fn new_node(id: &PageId, now: i64) -> Node {
-    Node {
-        id: id.clone(),
-        workspace: workspace(),
-        remote: RemotePage {
-            parent: None,
-            title: String::new(),
-            icon: None,
-            position: 0.0,
-            presence: Presence::Listed,
-            body: None,
-        },
-        base: None,
-        file: None,
-        missing_since: None,
-        missing_from: None,
-        stem: None,
-        approved: false,
-        first_seen: Timestamp(now),
-        poll: PollState::default(),
-        parked: None,
-        last_push: None,
-    }
+    let remote = RemotePage {
+        parent: None,
+        title: String::new(),
+        icon: None,
+        position: 0.0,
+        presence: Presence::Listed,
+        body: None,
+    };
+    Node::new(id.clone(), workspace(), remote, Timestamp(now), PollState::default())
 }
