@@ -147,6 +147,21 @@ fn files_open_with_a_header_and_stay_short() {
     none(complaints);
 }
 
+/// The calls that change names on the disk: `sys` makes them and records them, so that tests can cut the power after each.
+const NAME_CALLS: [&str; 6] =
+    ["::renameat", "::unlinkat", "::mkdirat", "::symlinkat", "::linkat", "OFlags::CREATE"];
+
+#[test]
+fn only_one_file_changes_names_on_the_disk() {
+    let edge = sources().iter().filter(|source| source.path.starts_with("src/mirror/"));
+    let others = edge.filter(|source| source.path != "src/mirror/sys.rs" && !source.path.contains("/tests"));
+    let complaints = others.flat_map(|source| {
+        let made = NAME_CALLS.iter().filter(|call| source.code.contains(**call));
+        made.map(|call| format!("{}: {call} belongs in sys.rs", source.path))
+    });
+    none(complaints.collect());
+}
+
 #[test]
 fn no_file_does_what_none_may() {
     let to_do = ["TO", "DO"].concat();

@@ -15,12 +15,11 @@
 //! stand beside the target under [`TEMP_PREFIX`], which scans and the watcher pass over.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::root::{Root, own_path};
 use super::{errors, read, sys};
-use crate::model::{ContentHash, DiskError, MirrorPath};
+use crate::model::{ContentHash, DiskError, MirrorPath, planted};
 
 /// Names that begin so are espejo's own, anywhere in the mirror.
 pub(super) const TEMP_PREFIX: &str = ".espejo-tmp-";
@@ -146,8 +145,11 @@ impl Aside {
 
     /// Writes down what is about to happen.
     pub(super) fn note(&self, note: &Note) -> Result<(), DiskError> {
+        if planted("act-not-noted") {
+            return Ok(());
+        }
         let (name, text) = (self.note_name(), note.to_text());
-        let written = match rustix::fs::symlinkat(text.as_str(), &self.tmp, name.as_str()) {
+        let written = match sys::make_link(&text, &self.tmp, &name) {
             // No links here (FAT, some network disks), or a text longer than a link can be.
             Err(Errno::PERM | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL | Errno::NAMETOOLONG) => {
                 sys::create_file(&self.tmp, &name, 0o600)
@@ -193,15 +195,12 @@ impl Aside {
             self.remove_in(self.dir(), &self.held())?;
             return self.forget();
         }
-        rustix::fs::renameat(&self.tmp, self.held(), &self.tmp, self.done())
+        sys::rename((self.tmp(), &self.held()), (self.tmp(), &self.done()))
             .map_err(|error| errors::failed(&own_path(FOLDER), error))
     }
 
     fn remove_in(&self, dir: BorrowedFd<'_>, name: &str) -> Result<(), DiskError> {
-        match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(errors::failed(&own_path(FOLDER), error)),
-        }
+        sys::remove_if_there(dir, name).map_err(|error| errors::failed(&own_path(FOLDER), error))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Finding and making the folder that an effect's path lies in, never through a link and never outside the root.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, Mode};
+use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use super::{errors, sys};
@@ -38,7 +38,7 @@ impl Made {
     /// Takes back what was made for an act that then failed. Folders that somebody uses by now stay.
     pub(super) fn undo(self) {
         for (parent, name) in self.new.iter().rev() {
-            if rustix::fs::unlinkat(parent, name.as_str(), AtFlags::REMOVEDIR).is_err() {
+            if sys::remove_folder(parent, name.as_str()).is_err() {
                 return;
             }
         }
@@ -93,7 +93,7 @@ fn make_each(
 
 /// Makes and opens a folder; the second value is its parent when it was really this call that made it.
 fn make_one(at: &OwnedFd, name: &str) -> Result<(OwnedFd, Option<OwnedFd>), Errno> {
-    let ours = match rustix::fs::mkdirat(at, name, Mode::from_raw_mode(0o755)) {
+    let ours = match sys::make_folder(at, name, Mode::from_raw_mode(0o755)) {
         Ok(()) => true,
         Err(Errno::EXIST) => false,
         Err(error) => return Err(error),

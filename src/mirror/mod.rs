@@ -11,6 +11,7 @@
 mod act;
 mod aside;
 mod beneath;
+mod calls;
 mod errors;
 mod hands;
 pub mod lock;

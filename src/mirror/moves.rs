@@ -1,7 +1,6 @@
 //! `Effect::Rename`, `Effect::TrashFile` and `Effect::RemoveFolder`.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::act::{Act, Spot, Stopped, at};
@@ -71,7 +70,7 @@ fn drop_name(
     act.try_both(from, |act, aside| {
         aside.note(&Note::Move { from: from.path.clone(), to: to.clone() })?;
         let held = aside.held();
-        match rustix::fs::renameat(from.dir, from.name, aside.dir(), held.as_str()) {
+        match sys::rename(from.at(), (aside.dir(), held.as_str())) {
             Ok(()) => {}
             // Somebody removed it, or moved it elsewhere.
             Err(Errno::NOENT) => return Ok(aside.forget()?),
@@ -120,7 +119,7 @@ pub(super) fn by_way_of_aside(
     let aside = act.aside(from_dir, false)?;
     aside.note(&Note::Move { from: from.clone(), to: to.clone() })?;
     let held = aside.held();
-    if let Err(error) = rustix::fs::renameat(from_dir, from.name(), aside.dir(), held.as_str()) {
+    if let Err(error) = sys::rename(at(from_dir, from.name()), (aside.dir(), held.as_str())) {
         aside.forget()?;
         return Err(errors::failed(from, error));
     }
@@ -179,7 +178,7 @@ pub(super) fn remove_folder(act: &mut Act<'_>, path: &MirrorPath) -> Result<(), 
         Err(DiskError::Missing(_)) => return Ok(()),
         other => other?,
     };
-    match rustix::fs::unlinkat(&dir, name, AtFlags::REMOVEDIR) {
+    match sys::remove_folder(&dir, name) {
         // Durable too: after a power cut it must not look as if a person had made it.
         Ok(()) => sys::sync_folder(&dir).map_err(|error| errors::failed(path, error)),
         Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT) => Ok(()),

@@ -11,12 +11,11 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use ring::digest::{Context, SHA256};
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::root::{Root, own_path};
-use super::{Mirror, errors, sys};
-use crate::model::{ContentHash, DiskError, EntryKind, MirrorPath, Part};
+use super::{Mirror, calls, errors, sys};
+use crate::model::{ContentHash, DiskError, EntryKind, MirrorPath, Part, planted};
 
 /// The folder in `.espejo`.
 pub(super) const FOLDER: &str = "downloads";
@@ -54,15 +53,13 @@ impl Mirror {
     pub fn open_part(&self, part: &Part, size: u64) -> Result<PartFile, DiskError> {
         let root = self.place.open(&self.id).map_err(|state| self.place.not_ready(&state))?;
         let fail = |error| errors::failed(&own_path(FOLDER), error);
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o644);
-        let opened = rustix::fs::openat(folder(&root)?, name_of(part), flags, mode).map_err(fail)?;
+        let opened = sys::open_or_create_file(folder(&root)?, &name_of(part), 0o644).map_err(fail)?;
         let look = sys::look_of(&opened).map_err(fail)?;
         if look.kind != EntryKind::File {
             return Err(DiskError::NotOrdinary(own_path(FOLDER)));
         }
         let there = look.stamp.size;
-        let ours = self.lengths().get(part) == Some(&there);
+        let ours = self.lengths().get(part) == Some(&there) || planted("download-end-trusted");
         let trusted = if ours { there } else { there.saturating_sub(1) / STEP * STEP };
         let mut open =
             PartFile { file: File::from(opened), part: part.clone(), at: 0, hash: Context::new(&SHA256) };
@@ -123,6 +120,7 @@ impl PartFile {
     /// Keeps the first `length` bytes and no more.
     fn cut(&mut self, length: u64) -> Result<(), DiskError> {
         self.file.set_len(length).map_err(|error| of_io(&error))?;
+        calls::wrote(&self.file);
         self.file.seek(SeekFrom::Start(0)).map_err(|error| of_io(&error))?;
         self.hash = Context::new(&SHA256);
         self.at = 0;
@@ -144,6 +142,7 @@ impl PartFile {
             let take = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
             let (now, later) = bytes.split_at(take);
             self.file.write_all(now).map_err(|error| of_io(&error))?;
+            calls::wrote(&self.file);
             self.hash.update(now);
             self.at += take as u64;
             if self.at.is_multiple_of(STEP) {

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::root::{Place, Root};
 use super::sys::{self, Look};
-use super::{errors, is_reserved};
+use super::{calls, errors, is_reserved};
 use crate::model::{ContentHash, DiskError, EntryKind, FileLook, MirrorPath, Timestamp};
 
 /// No page is larger (contract section 2; the service refuses 60 MB bodies).
@@ -143,5 +143,6 @@ pub(super) fn write_all(file: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> 
             Err(error) => return Err(error),
         }
     }
+    calls::wrote(&file);
     Ok(())
 }

@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::act::{Act, Spot, at};
@@ -57,10 +56,7 @@ fn list(act: &Act<'_>) -> Result<Option<(OwnedFd, BTreeSet<String>)>, DiskError>
 }
 
 fn remove(tmp: &OwnedFd, name: &str) -> Result<(), DiskError> {
-    match rustix::fs::unlinkat(tmp, name, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(errors::failed(&own_path(aside::FOLDER), error)),
-    }
+    sys::remove_if_there(tmp, name).map_err(|error| errors::failed(&own_path(aside::FOLDER), error))
 }
 
 /// Finishes one act.

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -145,7 +145,7 @@ fn own_folder(own: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
         Err(Errno::NOENT) => {}
         other => return other,
     }
-    match rustix::fs::mkdirat(own, name, Mode::RWXU) {
+    match sys::make_folder(own, name, Mode::RWXU) {
         Ok(()) => sys::sync_folder(own)?,
         Err(Errno::EXIST) => {}
         Err(error) => return Err(error),
@@ -160,20 +160,17 @@ pub(super) fn own_path(name: &str) -> MirrorPath {
 
 /// The marker appears whole or not at all: a torn one would stop the mirror for good.
 fn write_marker(dir: &OwnedFd, mirror_id: &str) -> Result<(), Errno> {
-    match rustix::fs::mkdirat(dir, marker::FOLDER, Mode::RWXU) {
+    match sys::make_folder(dir, marker::FOLDER, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error),
     }
     let own = sys::open_folder(dir, marker::FOLDER)?;
     let temporary = "marker.new";
-    match rustix::fs::unlinkat(&own, temporary, rustix::fs::AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => {}
-        Err(error) => return Err(error),
-    }
+    sys::remove_if_there(&own, temporary)?;
     let file = sys::create_file(&own, temporary, 0o644)?;
     super::read::write_all(&file, marker::text(mirror_id).as_bytes())?;
     sys::sync_file(&file)?;
-    rustix::fs::renameat(&own, temporary, &own, marker::FILE)?;
+    sys::rename((own.as_fd(), temporary), (own.as_fd(), marker::FILE))?;
     sys::sync_folder(&own)?;
     sys::sync_folder(dir)
 }

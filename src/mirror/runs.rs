@@ -4,8 +4,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use rustix::fs::AtFlags;
-use rustix::io::Errno;
+use rustix::fd::AsFd;
 
 use super::root::{Root, own_path};
 use super::{errors, read, sys};
@@ -25,14 +24,11 @@ pub(super) fn noted(root: &Root) -> Option<u64> {
 /// Notes a number, whole or not at all.
 pub(super) fn note(root: &Root, number: u64) -> Result<(), DiskError> {
     let write = || {
-        match rustix::fs::unlinkat(&root.own, PART, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error),
-        }
+        sys::remove_if_there(&root.own, PART)?;
         let file = sys::create_file(&root.own, PART, 0o600)?;
         read::write_all(&file, format!("{number}\n").as_bytes())?;
         sys::sync_file(&file)?;
-        rustix::fs::renameat(&root.own, PART, &root.own, FILE)?;
+        sys::rename((root.own.as_fd(), PART), (root.own.as_fd(), FILE))?;
         sys::sync_folder(&root.own)
     };
     write().map_err(|error| errors::failed(&own_path(FILE), error))

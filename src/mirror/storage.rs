@@ -12,7 +12,7 @@ use super::act::{Act, Spot, Stopped, at};
 use super::aside::{Aside, Note};
 use super::root::{Root, own_path};
 use super::sys::{self, Look};
-use super::{Mirror, beneath, errors, is_reserved, part, trash, write};
+use super::{Mirror, beneath, calls, errors, is_reserved, part, trash, write};
 use crate::model::{
     ContentHash, DiskError, DiskReply, EntryKind, MirrorPath, Part, Stamp, StorageEffect, StoredReply,
 };
@@ -196,9 +196,9 @@ fn stage(aside: &Aside, spot: Spot<'_>, download: &Download) -> Result<Look, Sto
     let (dir, held) = (aside.dir(), aside.held());
     if aside.is_beside() {
         copy_beside(aside, spot, download)?;
-        rustix::fs::renameat(dir, aside.part(), dir, held.as_str()).map_err(stopped)?;
+        sys::rename((dir, &aside.part()), (dir, held.as_str())).map_err(stopped)?;
     } else {
-        rustix::fs::renameat(&download.dir, download.name.as_str(), dir, held.as_str()).map_err(stopped)?;
+        sys::rename(download.at(), (dir, held.as_str())).map_err(stopped)?;
     }
     let carried = || {
         let new = sys::open_file(dir, held.as_str())?;
@@ -225,7 +225,7 @@ fn unstage(aside: &Aside, spot: Spot<'_>, download: &Download, name: &str) -> Re
         return remove((dir, name)).map_err(|error| spot.failed(error));
     }
     let back = || {
-        rustix::fs::renameat(dir, name, &download.dir, download.name.as_str())?;
+        sys::rename((dir, name), download.at())?;
         // It may have to be written to once more.
         let mode = sys::look_at(&download.dir, download.name.as_str())?.mode | 0o600;
         let mode = Mode::from_raw_mode(mode as _);
@@ -311,7 +311,7 @@ impl Swap<'_> {
     fn take_and_put(&self, act: &mut Act<'_>, expect: Stamp) -> Result<Look, Stopped> {
         let (aside, spot) = (self.aside, self.spot);
         let (dir, part) = (aside.dir(), aside.part());
-        rustix::fs::renameat(dir, aside.held(), dir, part.as_str()).map_err(|error| spot.failed(error))?;
+        sys::rename((dir, &aside.held()), (dir, &part)).map_err(|error| spot.failed(error))?;
         let taken = take(act, aside, spot, expect);
         if !matches!(taken, Ok(true)) {
             self.unstage(&part)?;
@@ -352,6 +352,7 @@ fn copy_beside(aside: &Aside, spot: Spot<'_>, download: &Download) -> Result<Loo
         Some(errno) => fail(errno),
         None => DiskError::Io(spot.path.clone(), error.to_string()),
     })?;
+    calls::wrote(&copy);
     sys::sync_file(&copy).map_err(fail)?;
     sys::look_of(&copy).map_err(fail)
 }
@@ -386,7 +387,7 @@ fn discard(act: &mut Act<'_>, path: &MirrorPath, expect: Stamp) -> Result<(), Di
 /// Takes what stands in a place away into `held`. `true` when it is the file of that stamp; otherwise it is back in its place,
 /// or in the trash when something newer stands there. The note is the caller's.
 fn take(act: &mut Act<'_>, aside: &Aside, spot: Spot<'_>, expect: Stamp) -> Result<bool, Stopped> {
-    if let Err(error) = rustix::fs::renameat(spot.dir, spot.name, aside.dir(), aside.held()) {
+    if let Err(error) = sys::rename(spot.at(), (aside.dir(), &aside.held())) {
         aside.forget()?;
         return Err(Stopped::at(spot, error));
     }
@@ -425,8 +426,5 @@ fn sweep(act: &mut Act<'_>, keep: &[Part]) -> Result<(), DiskError> {
 }
 
 fn remove(what: (BorrowedFd<'_>, &str)) -> Result<(), Errno> {
-    match rustix::fs::unlinkat(what.0, what.1, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(error),
-    }
+    sys::remove_if_there(what.0, what.1)
 }

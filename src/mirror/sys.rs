@@ -10,7 +10,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use crate::model::{EntryKind, Stamp};
+use super::calls;
+use crate::model::{EntryKind, Stamp, planted};
 
 /// What the file system says of one name or one open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +49,60 @@ pub(super) fn open_file(dir: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errno
 /// Creates a file that must not exist yet.
 pub(super) fn create_file(dir: impl AsFd, name: &str, mode: u32) -> Result<OwnedFd, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(mode as _))
+    let file = rustix::fs::openat(&dir, name, flags, Mode::from_raw_mode(mode as _))?;
+    calls::created(&dir, name, &file);
+    Ok(file)
+}
+
+/// Opens a file for reading and writing, making it where there is none.
+pub(super) fn open_or_create_file(dir: impl AsFd, name: &str, mode: u32) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&dir, name, flags, Mode::from_raw_mode(mode as _))?;
+    calls::created(&dir, name, &file);
+    Ok(file)
+}
+
+/// Makes a folder.
+pub(super) fn make_folder(dir: impl AsFd, name: &str, mode: Mode) -> Result<(), Errno> {
+    rustix::fs::mkdirat(&dir, name, mode)?;
+    calls::made_folder(&dir, name);
+    Ok(())
+}
+
+/// Makes a symbolic link whose target is `text`.
+pub(super) fn make_link(text: &str, dir: impl AsFd, name: &str) -> Result<(), Errno> {
+    rustix::fs::symlinkat(text, &dir, name)?;
+    calls::linked_to_text(&dir, name, text);
+    Ok(())
+}
+
+/// Renames as `rename(2)` does: what stands at the new name is replaced. For names of espejo's own only.
+pub(super) fn rename(from: (BorrowedFd<'_>, &str), to: (BorrowedFd<'_>, &str)) -> Result<(), Errno> {
+    rustix::fs::renameat(from.0, from.1, to.0, to.1)?;
+    calls::renamed(from, to);
+    Ok(())
+}
+
+/// Removes a file or a link.
+pub(super) fn remove_file(dir: impl AsFd, name: impl Arg + Copy) -> Result<(), Errno> {
+    rustix::fs::unlinkat(&dir, name, AtFlags::empty())?;
+    calls::removed(&dir, name);
+    Ok(())
+}
+
+/// As [`remove_file`]; a name that is free already is no error.
+pub(super) fn remove_if_there(dir: impl AsFd, name: impl Arg + Copy) -> Result<(), Errno> {
+    match remove_file(dir, name) {
+        Err(Errno::NOENT) => Ok(()),
+        other => other,
+    }
+}
+
+/// Removes an empty folder.
+pub(super) fn remove_folder(dir: impl AsFd, name: impl Arg + Copy) -> Result<(), Errno> {
+    rustix::fs::unlinkat(&dir, name, AtFlags::REMOVEDIR)?;
+    calls::removed(&dir, name);
+    Ok(())
 }
 
 const READ: OFlags = OFlags::RDONLY
@@ -60,6 +114,9 @@ const READ: OFlags = OFlags::RDONLY
 /// Opens the folder at `path` beneath `root`; no component may be a link. `path` is not empty.
 pub(super) fn open_folder_beneath(root: impl AsFd, path: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    if planted("link-followed") {
+        return rustix::fs::openat(root, path, flags, Mode::empty());
+    }
     match beneath(&root, path, flags) {
         Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => step_by_step(root, path),
         other => other,
@@ -256,7 +313,7 @@ pub(super) fn rename_new(
     if look_at(from.0, from.1)?.kind == EntryKind::File
         && let Some(linked) = link_new(from, to)
     {
-        return linked.and_then(|()| rustix::fs::unlinkat(from.0, from.1, AtFlags::empty()));
+        return linked.and_then(|()| remove_file(from.0, from.1));
     }
     rename_after_look(from, to)
 }
@@ -277,6 +334,14 @@ fn rename_with(
 ) -> Option<Result<(), Errno>> {
     match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, how) {
         Err(error) if is_unsupported(error) => None,
+        Ok(()) => {
+            if how == RenameFlags::EXCHANGE {
+                calls::exchanged(from, to)
+            } else {
+                calls::renamed(from, to)
+            }
+            Some(Ok(()))
+        }
         other => Some(other),
     }
 }
@@ -289,6 +354,10 @@ pub(super) fn link_new(
     match rustix::fs::linkat(from.0, from.1, to.0, to.1, AtFlags::empty()) {
         Err(Errno::PERM | Errno::MLINK) => None,
         Err(error) if is_unsupported(error) => None,
+        Ok(()) => {
+            calls::linked(from, to);
+            Some(Ok(()))
+        }
         other => Some(other),
     }
 }
@@ -300,7 +369,7 @@ pub(super) fn rename_after_look(
     to: (BorrowedFd<'_>, &str),
 ) -> Result<(), Errno> {
     match look_at(to.0, to.1) {
-        Err(Errno::NOENT) => rustix::fs::renameat(from.0, from.1, to.0, to.1),
+        Err(Errno::NOENT) => rename(from, to),
         Ok(_) => Err(Errno::EXIST),
         Err(error) => Err(error),
     }
@@ -322,18 +391,20 @@ fn is_unsupported(error: Errno) -> bool {
 
 /// Makes a folder's entries durable. File systems that cannot sync a folder keep them in order by themselves.
 pub(super) fn sync_folder(dir: impl AsFd) -> Result<(), Errno> {
-    match rustix::fs::fsync(dir) {
+    match rustix::fs::fsync(&dir) {
         Err(error) if is_unsupported(error) => Ok(()),
-        other => other,
+        other => other.inspect(|()| calls::synced(&dir)),
     }
 }
 
 /// Makes a file's content durable.
 pub(super) fn sync_file(file: impl AsFd) -> Result<(), Errno> {
     #[cfg(target_vendor = "apple")]
-    return rustix::fs::fsync(file);
+    rustix::fs::fsync(&file)?;
     #[cfg(not(target_vendor = "apple"))]
-    rustix::fs::fdatasync(file)
+    rustix::fs::fdatasync(&file)?;
+    calls::synced(&file);
+    Ok(())
 }
 
 /// Gives `new` the owner, permissions, access list and tags of `old`, as far as this user may: what cannot be carried

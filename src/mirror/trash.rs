@@ -6,13 +6,12 @@ use std::fs::File;
 use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::act::{Act, at};
 use super::root::{Place, Root, own_path};
-use super::{aside, beneath, errors, read, sys};
-use crate::model::{DiskError, EntryKind, MirrorPath, Timestamp};
+use super::{aside, beneath, calls, errors, read, sys};
+use crate::model::{DiskError, EntryKind, MirrorPath, Timestamp, planted};
 
 /// The folder in `.espejo`.
 pub const FOLDER: &str = "trash";
@@ -39,7 +38,7 @@ pub(super) fn keep(
         Err(Errno::XDEV) => {
             // From another file system: copied, and only then removed.
             copy(act, dir, name, &place, path, true)?;
-            rustix::fs::unlinkat(dir, name, AtFlags::empty())
+            sys::remove_file(dir, name)
         }
         other => other,
     }
@@ -101,7 +100,12 @@ fn enter(
     path: &MirrorPath,
 ) -> Result<(), Errno> {
     for count in 1..SAME_NAME_MAX {
-        match sys::rename_new(from, at(place, &numbered(path.name(), count)), act.can) {
+        let entered = if planted("trash-overwrites") {
+            sys::rename(from, at(place, path.name()))
+        } else {
+            sys::rename_new(from, at(place, &numbered(path.name(), count)), act.can)
+        };
+        match entered {
             Err(Errno::EXIST) => {}
             other => return other,
         }
@@ -126,10 +130,7 @@ fn copy(
     }
     let tmp = act.root.own_folder(aside::FOLDER)?;
     let part = "trash.part";
-    let clear = || match rustix::fs::unlinkat(&tmp, part, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(fail(error)),
-    };
+    let clear = || sys::remove_if_there(&tmp, part).map_err(fail);
     clear()?;
     let mut target = File::from(sys::create_file(&tmp, part, 0o600).map_err(fail)?);
     let copied = std::io::copy(&mut source, &mut target)
@@ -137,7 +138,10 @@ fn copy(
             Some(errno) => fail(errno),
             None => DiskError::Io(path.clone(), error.to_string()),
         })
-        .and_then(|_| sys::sync_file(&target).map_err(fail))
+        .and_then(|_| {
+            calls::wrote(&target);
+            sys::sync_file(&target).map_err(fail)
+        })
         .and_then(|()| act.steps.reach("copied"))
         .and_then(|()| match sys::look_at(dir, name) {
             _ if !still => Ok(()),
@@ -218,8 +222,8 @@ pub(super) fn purge(root: &Root, before: Timestamp) -> Result<usize, DiskError> 
 
 /// Removes a name and everything beneath it, following no link.
 fn remove_tree(dir: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
-    match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => return Ok(()),
+    match sys::remove_if_there(dir, name) {
+        Ok(()) => return Ok(()),
         // Linux says EISDIR of a folder, POSIX EPERM.
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(error) => return Err(error),
@@ -231,7 +235,7 @@ fn remove_tree(dir: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
         remove_tree(folder.as_fd(), &name)?;
     }
     drop(folder);
-    rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR)
+    sys::remove_folder(dir, name)
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ fn renames_move_files_and_folders_and_replace_nothing() {
 }
 
 #[test]
-fn the_trash_keeps_everything_by_day_and_path() {
+pub(super) fn the_trash_keeps_everything_by_day_and_path() {
     let bed = bed();
     for text in ["one", "two", "three"] {
         bed.put("a/Plan.md", text);

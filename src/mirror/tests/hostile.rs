@@ -34,7 +34,7 @@ fn refuse_all(bed: &Bed, path: &str) {
 }
 
 #[test]
-fn links_are_refused_at_every_level() {
+pub(super) fn links_are_refused_at_every_level() {
     let bed = bed();
     put(&bed.outside().join("secret"), "secret");
     put(&bed.outside().join("d/e/secret"), "secret");

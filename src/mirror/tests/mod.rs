@@ -2,6 +2,10 @@
 
 mod effects;
 mod hostile;
+#[cfg(feature = "planted")]
+mod planted;
+#[cfg(target_os = "linux")]
+mod power;
 mod races;
 mod roots;
 mod saves;

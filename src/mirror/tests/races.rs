@@ -196,7 +196,7 @@ fn all_rounds(effect: &dyn Fn(&Bed) -> Result<(), DiskError>, what: &str) {
 }
 
 #[test]
-fn a_save_and_a_kill_at_any_step_of_a_write_lose_nothing() {
+pub(super) fn a_save_and_a_kill_at_any_step_of_a_write_lose_nothing() {
     all_rounds(&|bed| bed.replace(NOTE, "old", "new").map(drop), "write");
 }
 

@@ -47,12 +47,12 @@ impl Bed {
 
 type Act = fn(&Bed) -> Result<(), DiskError>;
 
-fn replaced(bed: &Bed) -> Result<(), DiskError> {
+pub(super) fn replaced(bed: &Bed) -> Result<(), DiskError> {
     let (download, stamp) = (bed.fetch("new"), bed.stamp(NOTE));
     bed.place(&download, Some(stamp)).map(drop)
 }
 
-fn discarded(bed: &Bed) -> Result<(), DiskError> {
+pub(super) fn discarded(bed: &Bed) -> Result<(), DiskError> {
     bed.discard(bed.stamp(NOTE))
 }
 
