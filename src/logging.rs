@@ -166,7 +166,7 @@ fn last_words_at(style: Style, sentence: &str, now: fn(Style) -> String) -> Stri
     }
 }
 
-/// An event as a JSON object on one line. What JSON leaves as it is but a terminal takes for a command is escaped too.
+/// An event as a JSON object on one line.
 fn json(time: &str, level: Level, target: &str, message: &str, fields: Map<String, Value>) -> String {
     let mut object = Map::new();
     let level = level.as_str().to_ascii_lowercase();
@@ -176,17 +176,29 @@ fn json(time: &str, level: Level, target: &str, message: &str, fields: Map<Strin
     if !fields.is_empty() {
         object.insert("fields".to_owned(), Value::Object(fields));
     }
-    let text = Value::Object(object).to_string();
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        if commands(c) {
+    escape_json(Value::Object(object).to_string())
+}
+
+/// JSON text that says the same and that no terminal takes for a command. Beyond ASCII characters stand only within its
+/// strings, where each can be written as its number.
+#[must_use]
+pub fn escape_json(json: String) -> String {
+    let acts = |c: char| {
+        c >= '\u{7f}' && (commands(c) || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{feff}'))
+    };
+    if !json.contains(acts) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        if acts(c) {
             // All of them are below U+10000; writing to a `String` does not fail.
-            let _infallible = write!(line, "\\u{:04x}", u32::from(c));
+            let _infallible = write!(out, "\\u{:04x}", u32::from(c));
         } else {
-            line.push(c);
+            out.push(c);
         }
     }
-    line
+    out
 }
 
 /// Whether a terminal takes a character for more than a letter: it controls, or turns the direction of text.

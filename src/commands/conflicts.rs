@@ -43,7 +43,7 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
     let exit = if conflicts.is_empty() { Exit::Done } else { Exit::NeedsUser };
     if as_json {
         let all: Vec<_> = conflicts.iter().map(|conflict| conflict_json(config, conflict)).collect();
-        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        output::json(out, &all)?;
         return Ok(exit);
     }
     if conflicts.is_empty() {

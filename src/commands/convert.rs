@@ -88,7 +88,8 @@ pub fn from_markdown(
     let (_, body) = split(&text, STDIN)?;
     let blocks = Value::Array(markdown::parse(body, &base, &allowed, new_id));
     let json = if pretty { serde_json::to_string_pretty(&blocks) } else { serde_json::to_string(&blocks) };
-    put(out, (json.context("the blocks cannot be written as JSON")? + "\n").as_bytes())
+    let json = crate::logging::escape_json(json.context("the blocks cannot be written as JSON")?);
+    put(out, (json + "\n").as_bytes())
 }
 
 #[expect(clippy::disallowed_methods, reason = "a command is a driver: it hands randomness to the parser")]

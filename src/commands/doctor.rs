@@ -99,7 +99,7 @@ pub async fn run(
     system::watches(config.as_ref(), &mut findings);
     here::unit(&around, &mut findings);
     if as_json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&json(&findings))?)?;
+        output::json(out, &json(&findings))?;
     } else {
         human(&findings, out)?;
     }

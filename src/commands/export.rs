@@ -76,7 +76,7 @@ pub fn run(
     if as_json {
         let mut told = summary;
         told["dir"] = json!(dir.display().to_string());
-        writeln!(out, "{}", serde_json::to_string_pretty(&told)?)?;
+        output::json(out, &told)?;
     } else if !screen.quiet || !whole {
         tell(&dir, &counts, files, bytes, &gaps, out)?;
     }

@@ -36,7 +36,7 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
     rows.reverse();
     if as_json {
         let all: Vec<_> = rows.iter().map(|(version, words)| version_json(version, *words)).collect();
-        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        output::json(out, &all)?;
         return Ok(Exit::Done);
     }
     let now = daemon::wall_now();

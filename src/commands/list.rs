@@ -112,8 +112,7 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
                 why: None,
             });
             let all: Vec<Item<'_>> = items.chain(stored.iter().map(stored::Row::item)).collect();
-            serde_json::to_writer_pretty(&mut *out, &all)?;
-            writeln!(out)?;
+            output::json(out, &all)?;
         } else {
             for row in &stored {
                 row.write(now, columns, out)?;

@@ -1,7 +1,7 @@
 //! How things are said to people: counts, sizes, times, colour. It prints nothing itself.
 //!
 //! Colour is written freely and taken out again by `anstream` where it does not belong (pipes, `NO_COLOR`), so callers never
-//! ask whether there may be colour. `--json` output never passes through here.
+//! ask whether there may be colour. `--json` output passes through [`json`] alone.
 
 use std::io;
 
@@ -22,6 +22,15 @@ pub const NAME: Style = Style::new().bold();
 #[must_use]
 pub fn paint(style: Style, text: &str) -> String {
     format!("{style}{}{style:#}", crate::logging::escape(text))
+}
+
+/// Writes a value for programs, as indented JSON. No terminal that shows it takes a title in it for a command.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn json(out: &mut dyn io::Write, value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let text = crate::logging::escape_json(serde_json::to_string_pretty(value)?);
+    Ok(writeln!(out, "{text}")?)
 }
 
 /// How many columns the terminal behind stdout has; `None` where there is none.
@@ -378,6 +387,22 @@ mod tests {
         let mut piped = anstream::StripStream::new(Vec::new());
         io::Write::write_all(&mut piped, paint(BAD, "gone").as_bytes()).unwrap();
         assert_eq!(piped.into_inner(), b"gone");
+    }
+
+    #[test]
+    fn json_for_programs_keeps_each_value_and_shows_no_command() {
+        let title =
+            "\u{7f}\u{9b}2J\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}\u{feff} ñ 👩\u{200d}🚀 \\u0041 \"\n\u{1b}";
+        let mut out = Vec::new();
+        json(&mut out, &serde_json::json!({ title: [title] })).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(
+            text.split('"').nth(1).unwrap().split(' ').next().unwrap(),
+            r"\u007f\u009b2J\u202e\u2066\u200f\u061c\u2028\ufeff"
+        );
+        assert!(text.contains("ñ 👩\u{200d}🚀"), "{text}");
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, serde_json::json!({ title: [title] }));
     }
 
     #[test]

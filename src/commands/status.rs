@@ -11,7 +11,7 @@ use serde_json::json;
 pub use live::watch;
 
 use super::list::rfc3339;
-use super::{control, run as daemon_run, terminal};
+use super::{control, output, run as daemon_run, terminal};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
@@ -111,7 +111,7 @@ impl<'a> View<'a> {
 pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
     let view = View::take(config)?;
     if as_json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&json(&view))?)?;
+        output::json(out, &json(&view))?;
     } else {
         for line in screen::lines(&view, terminal::size().map(|(columns, _)| columns)) {
             writeln!(out, "{line}")?;

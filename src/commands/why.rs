@@ -135,7 +135,7 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
             "reason": reason,
             "why": why,
         });
-        writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
+        output::json(out, &value)?;
         return Ok(Exit::Done);
     }
     let checked = row.checked_at.map_or_else(

@@ -32,8 +32,7 @@ pub(super) fn json(results: &Results, out: &mut dyn Write) -> Result<()> {
         })
     };
     let all: Vec<_> = results.shown.iter().map(one).collect();
-    writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
-    Ok(())
+    output::json(out, &all)
 }
 
 pub(super) fn people(

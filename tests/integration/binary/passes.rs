@@ -178,6 +178,51 @@ fn no_title_turns_the_terminal_around() {
 }
 
 #[test]
+fn no_title_turns_the_terminal_around_in_json() {
+    let title = "Notes \u{9b}31m\u{202e}\u{2066}\u{200f}";
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, title, vec![paragraph("a", &format!("words {title}"))]);
+    });
+    bench.sync();
+    let items = bench.list();
+    assert_eq!(items[0]["title"], title, "{items:?}");
+    let name = items[0]["path"].as_str().unwrap().to_owned();
+    let file = bench.root().join(&name);
+    let file = file.to_str().unwrap();
+    append(&bench.root().join(&name), "\nunsent\n");
+    let copy = bench.outside("copy");
+    for (command, says) in [
+        (&["list", "--json"][..], title),
+        (&["why", file, "--json"], &name),
+        (&["history", file, "--json"], ""),
+        (&["status", "--json"], ""),
+        (&["conflicts", "--json"], ""),
+        (&["doctor", "--json"], ""),
+        (&["search", "words", "--json"], title),
+        (&["export", copy.to_str().unwrap(), "--json"], ""),
+    ] {
+        let told = bench.tell(command);
+        let is_safe = |c: char| !c.is_control() || c == '\n';
+        assert!(
+            told.out.chars().all(is_safe) && !told.out.contains(['\u{202e}', '\u{2066}', '\u{200f}']),
+            "{told:?}"
+        );
+        let read: serde_json::Value = serde_json::from_str(&told.out).expect("one JSON value");
+        assert!(says.is_empty() || says_it(&read, says), "{told:?}");
+    }
+}
+
+/// Whether a string somewhere in it is just this text.
+fn says_it(value: &serde_json::Value, text: &str) -> bool {
+    match value {
+        serde_json::Value::String(found) => found == text,
+        serde_json::Value::Array(all) => all.iter().any(|value| says_it(value, text)),
+        serde_json::Value::Object(all) => all.values().any(|value| says_it(value, text)),
+        _ => false,
+    }
+}
+
+#[test]
 fn another_command_under_way_is_not_taken_for_a_daemon() {
     let bench = bench("");
     bench.sync();
