@@ -41,6 +41,7 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     world.set_limit(Some(SERVICE_LIMIT), Window::SlidingLog);
     let server =
         Server::start(world, TOKEN).await.context("no loopback port can be had for the demo's service")?;
+    let app = server.open_app(&daemon::fresh_tag(24));
     let scratch = Scratch::new()?;
     let config_file = scratch.config(&server.base_url(), &root)?;
     let config = Config::load(Some(&config_file), &|_| None)?;
@@ -51,6 +52,8 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     writeln!(out, "A small service runs inside this program (nothing leaves this machine), and")?;
     writeln!(out, "its sample workspace is mirrored, both ways, into")?;
     writeln!(out, "\n  {}\n", output::paint(output::NAME, &root.display().to_string()))?;
+    writeln!(out, "The app, for the other side of the mirror, is at")?;
+    writeln!(out, "\n  {}\n", output::paint(output::NAME, &app))?;
     out.flush()?;
     let (told, overheard) = std::sync::mpsc::channel();
     let status = status_command(&config_file);

@@ -3,7 +3,7 @@
 //! [`World`] is the service's state and rules as the API document tells them, and nothing else: no clock, no socket;
 //! the moment is handed in with each request, ids come from a seed. [`Server`] puts a world on a loopback port.
 //! One file per area of the API ([`pages`], `workspaces`; the others join beside them), one for what happens in the
-//! app (`app`), one for bad luck ([`Fault`]). It shares only `model` with the rest of the crate, so that a mistake in
+//! app (`app`), one for the app as a web page (`web`), one for bad luck ([`Fault`]). It shares only `model` with the rest of the crate, so that a mistake in
 //! the client is not repeated here.
 
 mod app;
@@ -20,6 +20,7 @@ mod search;
 mod server;
 mod storage;
 mod uploads;
+mod web;
 mod workspaces;
 mod world;
 

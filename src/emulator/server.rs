@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,11 +15,12 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::downloads::{self, DownloadRequest};
 use super::http::{Delivery, HttpRequest, HttpResponse, Refusal};
+use super::web::Ask;
 use super::world::World;
 use crate::model::Timestamp;
 
@@ -31,6 +32,10 @@ const PREFIX: &str = "/api/v1";
 
 /// The longest request that is read, in bytes.
 const REQUEST_LIMIT: usize = 64 << 20;
+
+/// How often a browser that listens is told of changes, at most. They are rare, and the state of a demo is small: it is
+/// compared as a whole.
+const CHANGES_EVERY: Duration = Duration::from_millis(150);
 
 /// How long running answers may take when the server stops.
 const STOP_GRACE: Duration = Duration::from_secs(1);
@@ -72,6 +77,13 @@ impl Server {
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}{PREFIX}", self.address)
+    }
+
+    /// Lets browsers on this machine see and change the world, and says where.
+    #[must_use]
+    pub fn open_app(&self, key: &str) -> String {
+        self.world().open_app(key);
+        format!("http://{}{}{key}/", self.address, super::web::PREFIX)
     }
 
     /// The world, to look at and to act in. While it is held no request is answered, and a second call (also one in
@@ -177,6 +189,12 @@ async fn respond(
         let response = lock(&world).download(&request, clock());
         return deliver(response).await;
     }
+    let body = body.to_bytes();
+    let host = header("host");
+    let ask = lock(&world).app_ask(head.method.as_str(), head.uri.path(), host.as_deref(), &body);
+    if let Some(ask) = ask {
+        return show(ask, &world);
+    }
     let path = head.uri.path().strip_prefix(PREFIX).filter(|path| path.starts_with('/'));
     let Some(path) = path else {
         return into_http(Refusal(404, "Not found".to_owned()).into_response());
@@ -186,10 +204,43 @@ async fn respond(
         path: path.to_owned(),
         query: head.uri.query().unwrap_or("").to_owned(),
         authorization: header("authorization"),
-        body: body.to_bytes().to_vec(),
+        body: body.to_vec(),
     };
     let response = lock(&world).answer(&request, clock());
     deliver(response).await
+}
+
+/// Answers a browser that shows the app.
+fn show(ask: Ask<'_>, world: &Arc<Mutex<World>>) -> io::Result<Response<Answer>> {
+    match ask {
+        Ask::Page => into_http(World::app_page()),
+        Ask::State => into_http(HttpResponse::json(200, &lock(world).app_state())),
+        Ask::Act(body) => into_http(lock(world).app_act(body).unwrap_or_else(Refusal::into_response)),
+        Ask::Events => {
+            let (lines, listened) = mpsc::channel(1);
+            tokio::spawn(tell_changes(Arc::downgrade(world), lines));
+            let head = Response::builder().header("content-type", "text/event-stream");
+            head.header("cache-control", "no-store").body(Answer::Lines(listened)).map_err(io::Error::other)
+        }
+    }
+}
+
+/// Sends a line whenever the world has changed, until the browser goes or the server ends.
+async fn tell_changes(world: Weak<Mutex<World>>, lines: mpsc::Sender<Bytes>) {
+    let mut last = None;
+    loop {
+        let Some(state) = world.upgrade().map(|world| lock(&world).app_state()) else { return };
+        if last.as_ref() != Some(&state) {
+            last = Some(state);
+            if lines.send(Bytes::from_static(b"data: changed\n\n")).await.is_err() {
+                return;
+            }
+        }
+        tokio::select! {
+            () = lines.closed() => return,
+            () = tokio::time::sleep(CHANGES_EVERY) => {}
+        }
+    }
 }
 
 async fn deliver(response: HttpResponse) -> io::Result<Response<Answer>> {
@@ -215,11 +266,19 @@ fn into_http(response: HttpResponse) -> io::Result<Response<Answer>> {
     for (name, value) in &response.headers {
         builder = builder.header(name, value);
     }
-    builder.body(Answer { body: Some(body), announced, breaks, paused: false }).map_err(io::Error::other)
+    let whole = Whole { body: Some(body), announced, breaks, paused: false };
+    builder.body(Answer::Whole(whole)).map_err(io::Error::other)
+}
+
+/// The body of an answer.
+enum Answer {
+    Whole(Whole),
+    /// Server-sent events, for as long as both sides are there.
+    Lines(mpsc::Receiver<Bytes>),
 }
 
 /// A body that may break off short of its announced length.
-struct Answer {
+struct Whole {
     body: Option<Bytes>,
     announced: u64,
     breaks: bool,
@@ -234,6 +293,29 @@ impl Body for Answer {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match &mut *self {
+            Self::Whole(whole) => whole.poll(context),
+            Self::Lines(lines) => lines.poll_recv(context).map(|line| line.map(|line| Ok(Frame::data(line)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(whole) => !whole.breaks && whole.body.as_ref().is_none_or(Bytes::is_empty),
+            Self::Lines(_) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(whole) => SizeHint::with_exact(whole.announced),
+            Self::Lines(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl Whole {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         if let Some(body) = self.body.take().filter(|body| !body.is_empty()) {
             return Poll::Ready(Some(Ok(Frame::data(body))));
         }
@@ -247,13 +329,5 @@ impl Body for Answer {
             return Poll::Pending;
         }
         Poll::Ready(Some(Err(io::Error::other("the answer breaks off, on command"))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        !self.breaks && self.body.as_ref().is_none_or(Bytes::is_empty)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.announced)
     }
 }

@@ -38,6 +38,8 @@ pub struct World {
     plan_refuses: bool,
     scopes_missing: BTreeSet<String>,
     log: RequestLog,
+    /// What the app's address must hold, once there is an app.
+    pub(super) app_key: Option<String>,
 }
 
 /// What the API document leaves open, each with the more plausible choice as its default.
@@ -83,6 +85,7 @@ impl World {
             plan_refuses: false,
             scopes_missing: BTreeSet::new(),
             log: RequestLog::default(),
+            app_key: None,
         }
     }
 

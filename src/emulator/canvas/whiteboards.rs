@@ -185,6 +185,20 @@ impl World {
         }
     }
 
+    /// The whiteboards that the caller sees in a workspace, with their names, oldest first.
+    pub(in crate::emulator) fn boards_of(
+        &self,
+        workspace: &WorkspaceId,
+    ) -> impl Iterator<Item = (&BoardId, &str)> {
+        let mut boards: Vec<&WhiteboardRecord> = self
+            .whiteboards
+            .values()
+            .filter(|board| board.workspace == *workspace && self.shows_board(board).is_some())
+            .collect();
+        boards.sort_by_key(|board| board.serial);
+        boards.into_iter().map(|board| (&board.id, board.name.as_str()))
+    }
+
     fn shown_board(&self, id: &str) -> Option<(&WhiteboardRecord, &WorkspaceRecord)> {
         let board = self.whiteboards.get(&BoardId::new(id).ok()?)?;
         Some((board, self.shows_board(board)?))
