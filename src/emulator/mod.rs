@@ -31,6 +31,7 @@ pub use http::{Delivery, HttpRequest, HttpResponse};
 pub use limit::Window;
 pub use log::{LogEntry, RequestLog};
 pub use pages::PageRecord;
+pub use search::{Ranking, Weight};
 pub use server::{Clock, Server};
 pub use storage::{FileRecord, FolderRecord};
 pub use workspaces::WorkspaceRecord;

@@ -10,6 +10,7 @@ use super::limit::{Limit, Window};
 use super::log::{LogEntry, RequestLog};
 use super::pages::PageRecord;
 use super::rng::Rng;
+use super::search::Ranking;
 use super::storage::Storage;
 use super::workspaces::WorkspaceRecord;
 use crate::model::{BoardId, DeckId, PageId, Timestamp};
@@ -49,14 +50,23 @@ pub struct Choices {
     pub trashed_page_is_shown: bool,
     /// The status of a write to a frozen workspace. Default: 403.
     pub frozen_write_status: u16,
-    /// Whether a page's rank in a search falls with the length of its text, so that nearly every edit moves it. Default: no,
-    /// only the words that are asked for count.
-    pub search_rank_by_length: bool,
+    /// What a match of a search is worth. Default: as PostgreSQL ranks where nothing else is asked of it.
+    pub ranking: Ranking,
+    /// The longest query string of a search, in bytes as they are sent. Default: any.
+    pub longest_search: Option<usize>,
+    /// The status of a search that is longer. Default: 414.
+    pub long_search_status: u16,
 }
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { trashed_page_is_shown: false, frozen_write_status: 403, search_rank_by_length: false }
+        Self {
+            trashed_page_is_shown: false,
+            frozen_write_status: 403,
+            ranking: Ranking::default(),
+            longest_search: None,
+            long_search_status: 414,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The service's search as a watch, in the real engine on a clock of its own: used where what it shows of a page moves with
 //! the page's text, and left alone where it does not.
 
-use espejo::emulator::Choices;
+use espejo::emulator::{Choices, Ranking};
 use espejo::model::{Blocks, PageId};
 use serde_json::{Value, json};
 
@@ -39,7 +39,10 @@ impl Watching {
         let mut run = Run::new(scene, false).unwrap();
         let space = run.service.workspace.clone();
         let world = &mut run.service.world;
-        world.choose(Choices { search_rank_by_length: by_length, ..Choices::default() });
+        world.choose(Choices {
+            ranking: if by_length { Ranking::BY_LENGTH } else { Ranking::default() },
+            ..Choices::default()
+        });
         let make = |page| world.app_create(&space, None, &format!("Página {page}"), content(page, 0));
         let pages: Vec<PageId> = (0..PAGES).map(make).collect();
         pages.iter().for_each(|page| run.service.learn(page));

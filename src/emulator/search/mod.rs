@@ -1,10 +1,14 @@
-//! `GET /search`: every kind of result of the API document, with its rules. How words match and what a match is worth
-//! stand in `text`; boards, mail and messages, which the rest of the API does not show, live here and nowhere else.
+//! `GET /search`: every kind of result of the API document, with its rules. How words match stands in `query` and `text`,
+//! what a match is worth in `rank`; boards, mail and messages, which the rest of the API does not show, live here and nowhere
+//! else.
 //!
 //! Where the document is silent: the page text is the text of its blocks, a line each, without its title; "better text
-//! match" is what PostgreSQL's ranking of a text search comes to; a workspace that the caller does not belong to finds what
+//! match" is PostgreSQL's `ts_rank`, as `Choices` has it; a workspace that the caller does not belong to finds what
 //! belongs to no workspace; a limit that is no number is the default; mail belongs to no workspace, a conversation may.
 
+mod common;
+mod query;
+mod rank;
 mod text;
 
 use serde_json::{Value, json};
@@ -12,7 +16,9 @@ use serde_json::{Value, json};
 use super::http::{Answered, ok, parameter, refuse};
 use super::world::World;
 use crate::model::WorkspaceId;
-use text::{Query, Text};
+use query::Query;
+pub use rank::{Ranking, Weight};
+use text::Text;
 
 /// The longest snippet, in characters.
 const SNIPPET: usize = 140;
@@ -120,6 +126,9 @@ impl World {
 
     /// `GET /search`.
     pub(super) fn search(&self, query: &str) -> Answered {
+        if self.choices.longest_search.is_some_and(|longest| query.len() > longest) {
+            return refuse(self.choices.long_search_status, "the query is too long");
+        }
         let Some(workspace) = parameter(query, "workspace_id") else {
             return refuse(400, "workspace_id is required");
         };
@@ -138,18 +147,21 @@ impl World {
 
     fn found(&self, workspace: &str, asked: &str) -> Vec<Found> {
         let query = Query::new(asked);
-        let by_length = self.choices.search_rank_by_length;
+        let ranking = self.choices.ranking;
         let lower = asked.to_lowercase();
         let contains = |name: &str| name.to_lowercase().contains(&lower);
         let mut found = Vec::new();
         let pages = WorkspaceId::new(workspace).map(|id| self.visible_pages(&id)).unwrap_or_default();
         for page in pages {
             let words = text::of_blocks(&page.content);
-            let relevance = query.relevance(&Text::new(&words), by_length);
-            if relevance.is_none() && !contains(&page.title) {
+            let text = Text::new(&words, ranking.weight);
+            let rank = if query.matches(&text) {
+                ranking.shown(1.0, &query, &text)
+            } else if contains(&page.title) {
+                1.0
+            } else {
                 continue;
-            }
-            let rank = 1.0 + relevance.unwrap_or(0.0);
+            };
             let snippet = Some(words.chars().take(SNIPPET).collect());
             found.push(Found { snippet, ..Found::named("page", page.id.as_str(), &page.title, rank) });
         }
@@ -175,7 +187,11 @@ impl World {
         };
         for one in self.elsewhere.conversations.iter().filter(is_open) {
             for (id, words) in &one.messages {
-                let Some(rank) = query.relevance(&Text::new(words), by_length) else { continue };
+                let text = Text::new(words, ranking.weight);
+                if !query.matches(&text) {
+                    continue;
+                }
+                let rank = ranking.shown(0.0, &query, &text);
                 found.push(Found {
                     snippet: Some(words.chars().take(SNIPPET).collect()),
                     parent: Some(one.id.clone()),
@@ -187,5 +203,7 @@ impl World {
     }
 }
 
+#[cfg(test)]
+mod rank_tests;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::emulator::{Choices, HttpRequest, World};
+use crate::emulator::{Choices, HttpRequest, Ranking, World};
 use crate::model::{Timestamp, WorkspaceId};
 
 fn page(text: &str) -> Vec<Value> {
@@ -87,15 +87,18 @@ fn better_matches_come_first_and_the_title_may_match_alone() {
     ]);
     assert_eq!(titles(&mut world, &space, "plan"), ["Thrice", "Far", "Near", "Once", "The PLANetarium"]);
     assert_eq!(titles(&mut world, &space, "plan budget"), ["Near", "Far"]);
-    world.choose(Choices { search_rank_by_length: true, ..Choices::default() });
-    assert_eq!(titles(&mut world, &space, "plan"), ["Thrice", "Near", "Once", "Far", "The PLANetarium"]);
+    world.choose(Choices { ranking: Ranking::BY_LENGTH, ..Choices::default() });
+    assert_eq!(titles(&mut world, &space, "plan"), ["Near", "Thrice", "Once", "Far", "The PLANetarium"]);
 }
 
 #[test]
 fn an_edit_moves_the_rank_only_where_length_counts() {
     for by_length in [false, true] {
         let (mut world, space) = world(&[("P", "plan")]);
-        world.choose(Choices { search_rank_by_length: by_length, ..Choices::default() });
+        world.choose(Choices {
+            ranking: if by_length { Ranking::BY_LENGTH } else { Ranking::default() },
+            ..Choices::default()
+        });
         let q = format!("workspace_id={space}&q=plan");
         let rank = |world: &mut World| ask(world, &q).1["data"][0]["rank"].as_f64().unwrap();
         let before = rank(&mut world);
@@ -209,4 +212,19 @@ fn parameters_are_checked_and_the_limit_is_clamped() {
     let (status, body) = ask(&mut world, &format!("workspace_id={space}&q=plan"));
     assert_eq!(status, 403);
     assert!(body["error"].as_str().unwrap().contains("search:read"));
+}
+
+#[test]
+fn a_query_may_be_too_long() {
+    let (mut world, space) = world(&[("Plan", "")]);
+    let query = format!("workspace_id={space}&q=plan");
+    world.choose(Choices { longest_search: Some(query.len()), ..Choices::default() });
+    assert_eq!(ask(&mut world, &query).0, 200);
+    assert_eq!(ask(&mut world, &format!("{query}e")).0, 414);
+    world.choose(Choices {
+        longest_search: Some(query.len()),
+        long_search_status: 400,
+        ..Choices::default()
+    });
+    assert_eq!(ask(&mut world, &format!("{query}e")).0, 400);
 }
