@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Engine;
 use crate::model::{LocalFile, MirrorPath, Node, PageId, Timestamp, WorkspaceId, folder_of};
-use crate::plan::{Place, ignore, naming};
+use crate::plan::{self, Place, ignore, naming};
 use crate::store::StoreError;
 
 /// The folder of a workspace that holds its pages.
@@ -182,7 +182,7 @@ impl Engine {
         let title = &node.remote.title;
         if let Some(file) = self.trees.file_of(node)
             && file.path.parent().as_ref() == Some(&folder)
-            && (self.name_fits(&file.path, title) || file.front_title.as_ref() == Some(title))
+            && plan::name_goes_with_title(node, file)
         {
             return Some(file.path.clone());
         }
@@ -205,10 +205,6 @@ impl Engine {
             |stem: &str| node.stem.as_deref() == Some(stem) || naming::title_of(stem) == node.remote.title;
         path.page_stem().is_some_and(is_its)
             && self.folder_for_children(&node.workspace, self.parent_of(node)) == path.parent()
-    }
-
-    fn name_fits(&self, path: &MirrorPath, title: &str) -> bool {
-        path.page_stem().is_some_and(|stem| naming::still_says(stem, title))
     }
 
     /// The title that must stand in the front matter of a page at `path`, if its name cannot say it.

@@ -10,7 +10,7 @@ use crate::model::{
     ServiceError, ServiceReply, Timestamp, planted, semantically_equal,
 };
 use crate::plan::apart::Apart;
-use crate::plan::{evidence, merge};
+use crate::plan::{self, evidence, merge};
 use crate::store::{StoreError, blocks_of};
 
 /// Why a page is parked that can be seen and not be edited.
@@ -235,12 +235,9 @@ impl Engine {
             if let Some(base) = &mut node.base {
                 base.body = local;
                 base.text = Some(text);
-                if let Some(title) = title {
-                    base.title = title;
-                    if let Some(file) = &file {
-                        base.front_title.clone_from(&file.front_title);
-                    }
-                }
+            }
+            if let Some(title) = title {
+                plan::agree_on_title(node, file.as_ref(), title);
             }
         })?;
         // What the text stands for is the base now.
@@ -412,12 +409,10 @@ impl Engine {
             // A later reading of the file is told apart against the ids that were sent.
             base.body = sent.local;
             base.text = Some(sent.text);
-            if let Some(title) = sent.title.clone().filter(|_| retitled) {
-                base.title = title;
-                if let Some(file) = node.file.as_ref().and_then(|path| self.trees.files.get(path)) {
-                    base.front_title.clone_from(&file.front_title);
-                }
-            }
+        }
+        if let Some(title) = sent.title.clone().filter(|_| retitled) {
+            let file = node.file.as_ref().and_then(|path| self.trees.files.get(path));
+            plan::agree_on_title(node, file, title);
         }
         if let Some(path) = node.file.clone() {
             self.say(Way::Up, &path, "edit sent (its answer was lost and is confirmed now)");

@@ -528,7 +528,7 @@ impl Engine {
 /// The title that the front matter shall hold: what the name cannot say, or what the user wrote there and is true.
 fn wanted_front_title(file: &LocalFile, path: &MirrorPath, title: &str) -> Option<String> {
     Engine::front_title_for(path, title)
-        .or_else(|| file.front_title.clone().filter(|written| written == title && *path == file.path))
+        .or_else(|| file.front_title.clone().filter(|written| written == title))
 }
 
 pub(super) fn front_is_stale(file: &LocalFile, path: &MirrorPath, node: &Node) -> bool {

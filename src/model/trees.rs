@@ -21,7 +21,7 @@ pub struct Node {
     pub missing_since: Option<Timestamp>,
     /// Where its file was when it was last seen, if it is missing.
     pub missing_from: Option<MirrorPath>,
-    /// The stem of its file name once one was chosen; kept while it still says the title.
+    /// The stem of its file name once one was chosen; kept while it goes with the title, `None` while another is due.
     pub stem: Option<String>,
     /// Whether a person has approved what a guard held for it.
     pub approved: bool,

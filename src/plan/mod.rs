@@ -182,6 +182,33 @@ pub fn changed_at_the_service(node: &Node) -> bool {
     })
 }
 
+/// Both sides agree on a title that the file says. Where its name said the title before, that name is given up: the file
+/// gets one that says the new title. A name that never did, since the front matter bore the title, stays.
+pub fn agree_on_title(node: &mut Node, file: Option<&LocalFile>, title: String) {
+    let Some(base) = &mut node.base else { return };
+    let says =
+        |path: &MirrorPath, title: &str| path.page_stem().is_some_and(|stem| naming::still_says(stem, title));
+    let old = std::mem::replace(&mut base.title, title);
+    if let Some(file) = file {
+        base.front_title.clone_from(&file.front_title);
+        if says(&base.path, &old) && !says(&file.path, &base.title) {
+            node.stem = None;
+        }
+    }
+}
+
+/// Whether the name of a page's file goes with its title: it says the title, or both sides agreed on the two together
+/// and the front matter says it.
+#[must_use]
+pub fn name_goes_with_title(node: &Node, file: &LocalFile) -> bool {
+    let title = &node.remote.title;
+    let is_agreed = || {
+        node.base.as_ref().is_none_or(|base| node.stem.is_some() && base.title == *title)
+            && file.front_title.as_ref() == Some(title)
+    };
+    file.path.page_stem().is_some_and(|stem| naming::still_says(stem, title)) || is_agreed()
+}
+
 fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
     let (Some(base), remote) = (view.node.base.as_ref(), &view.node.remote) else {
         return Decision::Wait;

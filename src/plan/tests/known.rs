@@ -8,8 +8,8 @@ use crate::model::{
     ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, PollState, Presence, RemotePage, Sent,
     Stamp, Timestamp, WorkspaceId,
 };
-use crate::plan::evidence;
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
+use crate::plan::{self, evidence};
 
 /// What a page shall be made for.
 #[derive(Debug, Clone)]
@@ -169,10 +169,8 @@ impl Mirror {
             base.body = sent.local;
             base.text = Some(sent.text);
             if let Some(title) = sent.title.filter(|_| retitled) {
-                base.title = title;
-                if let Some(file) = node.file.as_ref().and_then(|path| self.files.get(path)) {
-                    base.front_title.clone_from(&file.front_title);
-                }
+                let file = node.file.as_ref().and_then(|path| self.files.get(path));
+                plan::agree_on_title(node, file, title);
             }
             self.moment(&node.id).reading = None;
         }

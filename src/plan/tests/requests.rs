@@ -4,7 +4,7 @@ use super::acts::Fate;
 use super::known::{Mirror, Wish, new_node};
 use super::world::{World, blocks, hash_of, lines};
 use crate::model::{Agreed, ContentHash, MirrorPath, Node, PageId, Presence, Sent, Timestamp};
-use crate::plan::{Decision, Place, changed_at_the_service, guard, merge, naming};
+use crate::plan::{self, Decision, Place, changed_at_the_service, guard, merge, naming};
 
 impl Mirror {
     pub(super) fn push(&mut self, world: &mut World, page: &PageId, faults: bool) {
@@ -79,19 +79,15 @@ impl Mirror {
         text: ContentHash,
         title: Option<String>,
     ) {
-        let front =
-            self.pages.get(page).and_then(|node| self.file(node)).map(|file| file.front_title.clone());
+        let file = self.pages.get(page).and_then(|node| self.file(node)).cloned();
         let Some(node) = self.pages.get_mut(page) else { return };
         node.approved = false;
         if let Some(base) = &mut node.base {
             base.body = local;
             base.text = Some(text);
-            if let Some(title) = title {
-                base.title = title;
-                if let Some(front) = front {
-                    base.front_title = front;
-                }
-            }
+        }
+        if let Some(title) = title {
+            plan::agree_on_title(node, file.as_ref(), title);
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::known::Mirror;
 use super::world::TOP;
 use crate::model::{ContentHash, LocalFile, MirrorPath, Node, PageId, Presence, folder_of};
-use crate::plan::{Decision, Place, View, decide, naming};
+use crate::plan::{self, Decision, Place, View, decide, naming};
 
 impl Mirror {
     pub(super) fn decide(&self, node: &Node) -> Decision {
@@ -111,8 +111,7 @@ impl Mirror {
         let title = &node.remote.title;
         if let Some(file) = node.file.as_ref().and_then(|path| self.files.get(path))
             && file.path.parent().as_ref() == Some(&folder)
-            && (file.path.page_stem().is_some_and(|stem| naming::still_says(stem, title))
-                || file.front_title.as_ref() == Some(title))
+            && plan::name_goes_with_title(node, file)
         {
             return Some(file.path.clone());
         }
@@ -183,6 +182,5 @@ pub(super) fn front_title_for(path: &MirrorPath, title: &str) -> Option<String> 
 }
 
 pub(super) fn wanted_front_title(file: &LocalFile, path: &MirrorPath, title: &str) -> Option<String> {
-    front_title_for(path, title)
-        .or_else(|| file.front_title.clone().filter(|written| written == title && *path == file.path))
+    front_title_for(path, title).or_else(|| file.front_title.clone().filter(|written| written == title))
 }

@@ -407,3 +407,43 @@ fn a_file_that_is_titled_in_its_front_matter_is_its_pages_also_without_the_state
     assert_eq!(bench.pages(), pages, "{}", bench.seen());
     assert!(!bench.page("A grand title.md").exists(), "{}", bench.seen());
 }
+
+#[test]
+fn a_page_that_takes_the_title_of_its_sibling_takes_its_name_too_with_a_number_and_keeps_it() {
+    let bench = Bench::new(|world, space| {
+        for title in ["Notas", "Otra", "Tercera", "Cuarta"] {
+            world.app_create(space, None, title, vec![paragraph("a", &format!("words of {title}"))]);
+        }
+    });
+    bench.sync();
+    let (other, third) = (bench.id("Otra"), bench.id("Tercera"));
+    // One in its front matter, one in the app; a title that no name can say, and one that any can.
+    let text = bench.text("Otra.md");
+    assert!(text.starts_with("---\nid: "), "{text}");
+    save(&bench.page("Otra.md"), &text.replacen("---\n", "---\ntitle: Notas\n", 1));
+    bench.sync();
+    bench.world().app_rename(&third, "Notas");
+    bench.sync();
+    let text = bench.text("Cuarta.md");
+    save(&bench.page("Cuarta.md"), &text.replacen("---\n", "---\ntitle: a/b\n", 1));
+    bench.sync();
+    let names = || bench.files().into_keys().collect::<Vec<_>>();
+    let all = ["Notas (2).md", "Notas (3).md", "Notas.md", "a\u{ff0f}b.md"];
+    let all = all.map(|name| format!("Equipo/Pages/{name}"));
+    assert!(names().iter().filter(|path| path.ends_with(".md")).eq(all.iter()), "{:?}", names());
+    assert_eq!(
+        (bench.record(&other).title.as_str(), bench.record(&third).title.as_str()),
+        ("Notas", "Notas")
+    );
+    for (name, words) in [("Notas.md", "Notas"), ("Notas (2).md", "Otra"), ("Notas (3).md", "Tercera")] {
+        assert!(bench.text(name).contains(&format!("words of {words}")), "{name}");
+    }
+    // It rests, also when the sibling is gone.
+    std::fs::remove_file(bench.page("Notas.md")).unwrap();
+    bench.sync();
+    bench.forget_requests();
+    let before = bench.files();
+    bench.sync();
+    assert_eq!((bench.writes(), bench.files()), (Vec::new(), before), "{}", bench.seen());
+    assert!(bench.page("Notas (2).md").exists() && bench.page("Notas (3).md").exists());
+}
