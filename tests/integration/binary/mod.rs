@@ -3,6 +3,7 @@
 
 mod agreement;
 mod answers;
+mod app;
 mod bench;
 mod boards;
 mod both;
