@@ -11,11 +11,13 @@ mod acts;
 mod agreement;
 mod arrive;
 mod blocks;
+mod brief;
 #[cfg(feature = "planted")]
 mod bugs;
 mod checks;
 mod disk;
 mod fates;
+mod faults;
 mod fidelity;
 mod folder;
 mod hands;

@@ -35,6 +35,7 @@ macro_rules! verbs {
         }
     };
 }
+pub(crate) use verbs;
 
 verbs! {
     /// A change of a file's text.
@@ -390,7 +391,7 @@ impl Script {
 }
 
 /// A draw's table without some of its rows; never empty.
-fn some_of<T: Copy>(table: &[(T, &'static str, u64)], luck: &mut Luck) -> Vec<(T, u64)> {
+pub(crate) fn some_of<T: Copy>(table: &[(T, &'static str, u64)], luck: &mut Luck) -> Vec<(T, u64)> {
     let mut rows: Vec<(T, u64)> =
         table.iter().filter_map(|(verb, _, weight)| luck.chance(65).then_some((*verb, *weight))).collect();
     if rows.is_empty() {
@@ -399,7 +400,7 @@ fn some_of<T: Copy>(table: &[(T, &'static str, u64)], luck: &mut Luck) -> Vec<(T
     rows
 }
 
-fn weighted<T: Copy>(rows: &[(T, u64)], luck: &mut Luck) -> T {
+pub(crate) fn weighted<T: Copy>(rows: &[(T, u64)], luck: &mut Luck) -> T {
     let mut roll = luck.below(rows.iter().map(|(_, weight)| weight).sum());
     for (verb, weight) in rows {
         if roll < *weight {
