@@ -10,6 +10,7 @@ use crate::folder::Thing;
 use crate::hands::LOOKED_BY_THEN_MS;
 use crate::run::{Due, Run};
 use crate::script::{Act, Step};
+use crate::stored;
 use crate::users::{self, Deed, Plan, in_swap, is_page_file};
 use crate::words::{Word, words_in};
 
@@ -27,6 +28,16 @@ impl Run {
             Act::Edit(edit, save) => users::edit((edit, save), picks, &self.folder, &mut self.ledger),
             Act::Tree(tree) => users::tree(tree, picks, self.scene.grace_ms, &self.folder, &mut self.ledger),
             Act::App(app) => users::app(app, picks, &self.service, &mut self.ledger),
+            Act::Stored(_) | Act::AppStored(_) if self.scene.stored == 0 => None,
+            Act::Stored(verb) => stored::people::on_disk(verb, picks, &self.folder, &mut self.stored.bodies),
+            Act::AppStored(verb) => {
+                stored::people::in_app(verb, picks, &self.service, &mut self.stored.bodies)
+            }
+            Act::StoredFault(fault) => {
+                self.note(format_args!("= {step}"));
+                self.strike_stored(fault, picks)?;
+                return self.pump();
+            }
         };
         self.note(format_args!("= {step}{}", if plan.is_none() { ": no place for it" } else { "" }));
         self.schedule(plan.unwrap_or_default());
@@ -56,6 +67,14 @@ impl Run {
             self.later(1_000, Due::Deed(act));
             return Ok(());
         }
+        let act = match act {
+            Deed::Stored(deed) => return self.carry_out_stored(deed),
+            // A conflict copy of a stored file.
+            Deed::Unlink(path) if path.is_within(&stored::people::root()) => {
+                return self.carry_out_stored(stored::people::StoredDeed::Unlink(path));
+            }
+            act => act,
+        };
         self.mark_changed();
         if on_disk {
             self.on_disk(act)

@@ -1,7 +1,8 @@
 //! What a request does when it reaches the service, and whether it may.
 
 use espejo::model::{
-    Blocks, Effect, EffectId, MirrorPath, Outcome, PageId, PageSettings, ServiceReply, Timestamp,
+    Blocks, Effect, EffectId, MirrorPath, Outcome, PageId, PageSettings, ServiceReply, StorageEffect,
+    Timestamp,
 };
 
 use crate::blocks::{all_words, sent};
@@ -19,12 +20,15 @@ impl Run {
         if let Effect::TrashPage(id) = effect {
             self.before_deletion(id, asked_ms)?;
         }
+        if let Effect::Storage(StorageEffect::Trash(id)) = effect {
+            self.before_stored_deletion(id, asked_ms)?;
+        }
         let before = match effect {
             Effect::UpdatePage { id, .. } => self.service.world.page(id).map(|page| page.content.clone()),
             _ => None,
         };
         let answered = self.service.answer(effect, Timestamp(self.now_ms));
-        if answered.is_false_list {
+        if answered.is_false_list && matches!(effect, Effect::ListPages { .. }) {
             self.checks.lose_track();
         }
         if let (Effect::ListPages { .. }, Ok(_)) = (effect, &answered.result) {
@@ -32,6 +36,9 @@ impl Run {
         }
         if answered.over_budget && !self.clock_jumped {
             return broken("budget", format!("more than {} requests in a minute", self.scene.budget));
+        }
+        if let Effect::Storage(effect) = effect {
+            self.stored_arrived(effect, answered.result.as_ref().ok(), answered.applied)?;
         }
         let mut looked = None;
         if answered.applied {

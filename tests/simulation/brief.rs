@@ -36,7 +36,7 @@ impl Run {
             Effect::TrashFile { path, expect } => format!("trash {path} if {expect:?}"),
             Effect::RemoveFolder(path) => format!("remove folder {path}"),
             Effect::ListWorkspaces => "list workspaces".to_owned(),
-            Effect::Storage(effect) => effect.name().to_owned(),
+            Effect::Storage(effect) => crate::stored::fetch::brief_effect(effect),
             Effect::Work(_) => "work".to_owned(),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use espejo::model::{ANSWER_MAX_MS, Blocks, Effect, MirrorPath, PageId, semantically_equal};
+use espejo::model::{ANSWER_MAX_MS, Blocks, Effect, MirrorPath, PageId, StorageEffect, semantically_equal};
 
 use crate::agreement::front_title;
 use crate::blocks::all_words;
@@ -11,6 +11,7 @@ use crate::fates::Fates;
 use crate::folder::{Folder, Thing};
 use crate::hands::Hands;
 use crate::service::Service;
+use crate::stored;
 use crate::users::{is_conflict_copy, is_page_file};
 use crate::words::{Ledger, Word, words_in};
 
@@ -75,6 +76,12 @@ impl Checks {
                 vec![path]
             }
             Effect::Rename { from, to } => vec![from, to],
+            Effect::Storage(effect) => {
+                self.writes +=
+                    u32::from(effect.is_request() && !only_reads(&Effect::Storage(effect.clone())));
+                self.disk_acts += u32::from(!stored::checks::fences(effect)?.is_empty());
+                return Ok(());
+            }
             _ => Vec::new(),
         };
         if effect.is_request() {
@@ -82,6 +89,11 @@ impl Checks {
         }
         self.disk_acts += u32::from(!paths.is_empty());
         for path in paths {
+            if matches!(effect, Effect::Rename { .. } | Effect::RemoveFolder(_))
+                && path.is_within(&stored::people::root())
+            {
+                continue;
+            }
             let parts: Vec<&str> = path.components().collect();
             let within =
                 parts.len() >= 2 && parts[1] == "Pages" && !parts.iter().any(|part| part.starts_with('.'));
@@ -262,7 +274,11 @@ pub(crate) fn nothing_lost(
 pub(crate) fn only_reads(effect: &Effect) -> bool {
     matches!(
         effect,
-        Effect::ListPages { .. } | Effect::ListWorkspaces | Effect::FetchPage(_) | Effect::Search(_)
+        Effect::ListPages { .. }
+            | Effect::ListWorkspaces
+            | Effect::FetchPage(_)
+            | Effect::Search(_)
+            | Effect::Storage(StorageEffect::List(_) | StorageEffect::AskLink(_))
     )
 }
 

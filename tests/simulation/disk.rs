@@ -10,6 +10,7 @@ use espejo::model::{
 };
 
 use crate::folder::Folder;
+use crate::stored;
 
 /// An effect on the disk, between its beginning and its end.
 #[derive(Debug)]
@@ -136,7 +137,7 @@ impl Walk {
     }
 }
 
-fn look(folder: &Folder, path: &MirrorPath) -> Result<(Stamp, Vec<u8>), DiskError> {
+pub(crate) fn look(folder: &Folder, path: &MirrorPath) -> Result<(Stamp, Vec<u8>), DiskError> {
     ready(folder)?;
     if matches!(in_the_way(folder, path), Some((_, EntryKind::Other))) {
         return Err(DiskError::NotOrdinary(path.clone()));
@@ -158,6 +159,7 @@ fn act(folder: &mut Folder, effect: &Effect) -> Result<DiskReply, DiskError> {
         Effect::Rename { from, to } => rename(folder, from, to),
         Effect::TrashFile { path, expect } => trash_file(folder, path, *expect),
         Effect::RemoveFolder(path) => remove_folder(folder, path),
+        Effect::Storage(effect) => stored::disk::act(folder, effect),
         other => Err(DiskError::Io(MirrorPath::root(), format!("not an act on the disk: {other:?}"))),
     }
 }
@@ -273,7 +275,7 @@ fn remove_folder(folder: &mut Folder, path: &MirrorPath) -> Result<DiskReply, Di
     Ok(DiskReply::Finished)
 }
 
-fn ready(folder: &Folder) -> Result<(), DiskError> {
+pub(crate) fn ready(folder: &Folder) -> Result<(), DiskError> {
     match folder.root {
         RootState::Ready => Ok(()),
         ref other => Err(DiskError::RootNotReady(format!("{other:?}"))),
@@ -295,7 +297,7 @@ fn in_the_way(folder: &Folder, path: &MirrorPath) -> Option<(MirrorPath, EntryKi
 }
 
 /// Whether the folder that `path` lies in can be opened.
-fn may_open(folder: &Folder, path: &MirrorPath) -> Result<(), DiskError> {
+pub(crate) fn may_open(folder: &Folder, path: &MirrorPath) -> Result<(), DiskError> {
     let up = path.parent().ok_or_else(|| DiskError::NotOrdinary(path.clone()))?;
     match in_the_way(folder, path) {
         Some((_, EntryKind::Other)) => Err(DiskError::NotOrdinary(up)),
@@ -306,7 +308,7 @@ fn may_open(folder: &Folder, path: &MirrorPath) -> Result<(), DiskError> {
 }
 
 /// Whether the folder that `path` lies in is there or can be made.
-fn may_make(folder: &Folder, path: &MirrorPath) -> Result<(), DiskError> {
+pub(crate) fn may_make(folder: &Folder, path: &MirrorPath) -> Result<(), DiskError> {
     let up = path.parent().ok_or_else(|| DiskError::NotOrdinary(path.clone()))?;
     match in_the_way(folder, path) {
         Some((_, EntryKind::Other)) => Err(DiskError::NotOrdinary(up)),
@@ -315,7 +317,7 @@ fn may_make(folder: &Folder, path: &MirrorPath) -> Result<(), DiskError> {
     }
 }
 
-fn may_write(folder: &Folder, path: &MirrorPath) -> Result<(), DiskError> {
+pub(crate) fn may_write(folder: &Folder, path: &MirrorPath) -> Result<(), DiskError> {
     if folder.read_only || is_sealed(folder, path) {
         return Err(DiskError::Denied(path.clone(), "permission denied".to_owned()));
     }

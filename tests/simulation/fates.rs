@@ -10,6 +10,7 @@ use crate::blocks::{all_words, sent};
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
 use crate::service::Service;
+use crate::stored::checks::key_of as stored_key_of;
 use crate::words::{Ledger, Word};
 
 /// A DELETE rests on looks at most this old, and on older ones by this much for each page that goes with it: looks at
@@ -293,6 +294,7 @@ fn key_of(effect: &Effect) -> String {
         Effect::TrashPage(id) => format!("DELETE {id}"),
         Effect::CreatePage { parent, title, .. } => format!("POST {title:?} under {parent:?}"),
         Effect::ListPages { workspace, .. } => format!("the pages of {workspace}"),
+        Effect::Storage(effect) => stored_key_of(effect),
         Effect::Search(search) => format!("a search for {}", search.words),
         _ => "the workspaces".to_owned(),
     }

@@ -94,6 +94,7 @@ impl Run {
                         asked: None,
                     }
                 }
+                Due::Beside { life, id, beside } => self.beside_slept(life, id, beside),
                 other => other,
             };
             self.queue.insert((at + asleep_ms, order), due);

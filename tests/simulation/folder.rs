@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::model::{EntryKind, MirrorPath, RootState, Stamp, Timestamp};
 
+use crate::stored::{self, disk::Parts};
 use crate::words::{Word, words_in};
 
 /// A file, folder or link.
@@ -40,6 +41,8 @@ pub(crate) struct Folder {
     pub(crate) things: BTreeMap<MirrorPath, Thing>,
     /// What effects moved to `.espejo/trash/`.
     pub(crate) trash: Vec<(MirrorPath, Thing)>,
+    /// Downloads that are not whole yet, in `.espejo/downloads/`.
+    pub(crate) parts: Parts,
     /// Whether the root can be seen; while it cannot, what is beneath it is still there, unseen.
     pub(crate) root: RootState,
     /// No space is left.
@@ -66,6 +69,7 @@ impl Folder {
         Self {
             things: BTreeMap::new(),
             trash: Vec::new(),
+            parts: Parts::new(),
             root: RootState::Ready,
             full: false,
             read_only: false,
@@ -145,6 +149,24 @@ impl Folder {
         self.stamp_parent(path);
         self.touched.push(path.clone());
         true
+    }
+
+    /// Renames another file of this size over `path`, or to it. Returns what was there.
+    pub(crate) fn put(&mut self, path: &MirrorPath, bytes: &[u8], size: u64) -> Option<Thing> {
+        if !self.make_parents(path) {
+            return None;
+        }
+        let mut thing = self.new_thing(EntryKind::File, bytes);
+        thing.stamp.size = size;
+        let old = self.things.insert(path.clone(), thing);
+        self.stamp_parent(path);
+        self.touched.push(path.clone());
+        old
+    }
+
+    /// A file is as large as this from now on, whatever is kept of it.
+    pub(crate) fn resize(&mut self, path: &MirrorPath, size: u64) -> bool {
+        self.things.get_mut(path).map(|thing| thing.stamp.size = size).is_some()
     }
 
     /// Renames as `rename(2)` does: replaces a file, never a folder that holds something.
@@ -243,6 +265,14 @@ impl Folder {
     /// `path` and everything beneath it, in path order.
     pub(crate) fn within(&self, path: &MirrorPath) -> Vec<MirrorPath> {
         self.things.keys().filter(|key| key.is_within(path)).cloned().collect()
+    }
+
+    /// The storage folder and everything beneath it, in path order.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = (&MirrorPath, &Thing)> {
+        let root = stored::people::root();
+        let named =
+            self.things.range(root.clone()..).take_while(|(path, _)| path.as_str().starts_with("Storage"));
+        named.filter(move |(path, _)| path.is_within(&root))
     }
 
     /// The names directly in `path`.

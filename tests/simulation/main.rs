@@ -31,6 +31,7 @@ mod script;
 mod searched;
 mod service;
 mod shrink;
+mod stored;
 mod text;
 mod trace;
 mod users;
@@ -62,6 +63,9 @@ const SHOWN: u64 = 5;
 fn drawn(seed: u64, steps: usize) -> Script {
     let mut script = Script::draw(seed, steps);
     script.scene.beside = u32::from(number("ESPEJO_BESIDE") == Some(1));
+    if number("ESPEJO_KINDS") == Some(1) {
+        stored::draw::add(&mut script);
+    }
     if let Ok(only) = std::env::var("ESPEJO_ONLY") {
         script.steps.retain(|step| only.split(',').any(|who| step.act.who() == who));
     }

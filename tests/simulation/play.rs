@@ -1,5 +1,6 @@
 //! A script from its first step to the peace after the last.
 
+use espejo::engine::Summary;
 use espejo::model::{Event, Request};
 
 use crate::agreement::{agree, nothing_doubled};
@@ -53,6 +54,8 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     let settled_s = come_to_rest(run)?;
     stay_at_rest(run)?;
     run.nothing_lost(true)?;
+    run.no_body_lost()?;
+    run.no_body_doubled()?;
     if !run.recreated && !script.scene.mistakes_files() {
         run.checks.nothing_made_twice(&run.service)?;
         nothing_doubled(&run.folder, &run.service, &run.ledger)?;
@@ -86,7 +89,7 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     loop {
         let summary = run.summary()?;
         let is_settled = summary.as_ref().is_some_and(|summary| summary.is_settled) && !run.passing;
-        let agreed = agree(&run.folder, &run.service);
+        let agreed = agreed(run, summary.as_ref());
         if is_settled && agreed.is_ok() {
             return Ok((run.now_ms - begun_ms) / 1_000);
         }
@@ -128,5 +131,12 @@ fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
     if (run.checks.writes, run.checks.disk_acts) != before {
         return broken("rest", "something was written although nothing had changed");
     }
-    agree(&run.folder, &run.service)
+    agreed(run, run.summary()?.as_ref())
+}
+
+/// Whether both sides agree, of whatever kind.
+fn agreed(run: &Run, summary: Option<&Summary>) -> Result<(), Failure> {
+    agree(&run.folder, &run.service)?;
+    let told = summary.map_or(&[][..], |summary| &summary.attention);
+    run.stored_agree(&told.iter().map(|item| item.path.as_str()).collect::<Vec<_>>())
 }

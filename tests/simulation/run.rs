@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use espejo::engine::{Engine, Summary};
 use espejo::model::{
     DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request, RootState,
-    Settings, Timestamp,
+    Settings, StorageSettings, Timestamp,
 };
 use espejo::plan::ignore::is_ignored;
 use espejo::store::Store;
@@ -23,6 +23,7 @@ use crate::luck::Luck;
 use crate::quiet;
 use crate::script::Scene;
 use crate::service::{Service, Weather};
+use crate::stored::{self, StoredWorld, fetch::Beside};
 use crate::trace::{Trace, brief_outcome};
 use crate::users::{Deed, is_conflict_copy};
 use crate::words::{Ledger, Word, words_in};
@@ -38,6 +39,8 @@ pub(crate) enum Due {
     Disk { life: u32 },
     /// The watcher says something.
     Hint(Event),
+    /// What runs beside the disk's line does its next bit.
+    Beside { life: u32, id: EffectId, beside: Beside },
     /// A person does something.
     Deed(Deed),
     /// Bad luck ends.
@@ -70,6 +73,7 @@ pub(crate) struct Run {
     pub(crate) service: Service,
     pub(crate) ledger: Ledger,
     pub(crate) checks: Checks,
+    pub(crate) stored: StoredWorld,
     pub(crate) trace: Trace,
     /// How many steps of the script have been begun.
     pub(crate) steps: usize,
@@ -130,6 +134,7 @@ impl Run {
             births: scene.births == 1,
             reuse_inodes: scene.reuse == 1,
         };
+        let stored = StoredWorld::new(&scene, &mut service);
         let mut folder = Folder::new(traits);
         folder.set_clock(BEGINNING_MS);
         let mut run = Self {
@@ -139,6 +144,7 @@ impl Run {
             service,
             ledger,
             checks: Checks::default(),
+            stored,
             trace: Trace::new(loud),
             steps: 0,
             now_ms: BEGINNING_MS,
@@ -162,6 +168,7 @@ impl Run {
             passing: false,
             recreated: false,
         };
+        run.note_gone_and_back();
         run.start()?;
         Ok(run)
     }
@@ -245,12 +252,16 @@ impl Run {
                 }
                 if let (Some(effect), Outcome::Service(result)) = (asked, &outcome) {
                     self.checks.fates.answered(&effect, result.as_ref().err(), self.now_ms);
+                    if let (Effect::Storage(effect), Ok(reply)) = (&effect, result) {
+                        self.stored_told(effect, reply);
+                    }
                 }
                 self.tell(Event::Done { id, outcome })?;
                 self.moment()?;
             }
             Due::Disk { life } if life == self.life => self.disk_step()?,
-            Due::Answer { .. } | Due::Disk { .. } => {}
+            Due::Beside { life, id, beside } if life == self.life => self.beside_step(life, id, beside)?,
+            Due::Answer { .. } | Due::Disk { .. } | Due::Beside { .. } => {}
             Due::Hint(event) => self.tell(event)?,
             Due::Deed(act) => self.carry_out(act)?,
             Due::Heal(heal) => self.heal(&heal),
@@ -258,6 +269,9 @@ impl Run {
         }
         if std::mem::take(&mut self.changed) {
             self.nothing_lost(false)?;
+        }
+        if std::mem::take(&mut self.stored.changed) {
+            self.no_body_lost()?;
         }
         Ok(())
     }
@@ -275,16 +289,25 @@ impl Run {
 
     /// The texts that people hold in hand.
     pub(crate) fn in_hand_texts(&self) -> impl Iterator<Item = &[u8]> {
+        self.deeds_to_come().map(Deed::held)
+    }
+
+    /// What people will do.
+    pub(crate) fn deeds_to_come(&self) -> impl Iterator<Item = &Deed> {
         let planned =
             self.queue.values().filter_map(|due| if let Due::Deed(act) = due { Some(act) } else { None });
-        planned.chain(&self.postponed).map(Deed::held)
+        planned.chain(&self.postponed)
     }
 
     /// Tells the engine something, if it is alive to hear it.
     pub(crate) fn tell(&mut self, event: Event) -> Result<(), Failure> {
         let now = self.engine_now();
         // What an editor leaves behind while it saves is no page, and calls for nothing.
-        if matches!(&event, Event::Hint(path) if !path.components().any(is_ignored)) {
+        // In the storage folder a scan has its time.
+        let calls = |path: &MirrorPath| {
+            !path.components().any(is_ignored) && !path.is_within(&stored::people::root())
+        };
+        if matches!(&event, Event::Hint(path) if calls(path)) {
             self.hinted = Some(now);
         }
         if let Some(engine) = &mut self.engine {
@@ -384,6 +407,9 @@ impl Run {
                 words.into_iter().for_each(|word| self.ledger.collide(word));
             }
         }
+        if let Effect::Storage(effect) = &effect {
+            self.stored_asked(effect)?;
+        }
         let life = self.life;
         if effect.is_request() {
             let travel =
@@ -394,6 +420,9 @@ impl Run {
             let outcome = Outcome::Work(job.run());
             let takes = self.luck.between(0, 400);
             self.later(takes, Due::Answer { life, id, outcome, looked: None, asked: None });
+        } else if let Some(beside) = stored::fetch::beside(&effect) {
+            let delay = self.luck.between(0, 20);
+            self.later(delay, Due::Beside { life, id, beside });
         } else {
             self.disk.push_back((id, Job::begin(effect)));
             if self.disk.len() == 1 {
@@ -412,6 +441,7 @@ impl Run {
             self.disk.pop_front();
             if acts && result.is_ok() {
                 self.mark_changed();
+                self.stored.changed = true;
             }
             if let Ok(DiskReply::Scan(_)) = &result {
                 self.checks.hands.scanned();
@@ -465,6 +495,8 @@ impl Run {
         let Some(engine) = self.engine.take() else { return };
         self.note(format_args!("! the process dies"));
         self.checks.fates.forget_failures();
+        self.stored.checks.forget_failures();
+        self.folder.parts.values_mut().for_each(|part| part.is_ours = false);
         self.checks.hands.died();
         self.store = Some(engine.into_store());
         self.passing = false;
@@ -489,6 +521,7 @@ impl Run {
             let fate = if done { "done all the same" } else { "refused" };
             self.note(format_args!("  {fate} ({})", id.0));
             self.mark_changed();
+            self.stored.changed = true;
         }
         self.disk.clear();
         self.folder.touched.clear();
@@ -503,6 +536,7 @@ impl Run {
         let settings = Settings {
             // Pages alone: whiteboards have their own tests.
             boards: espejo::model::BoardSettings::OFF,
+            storage: StorageSettings { mode: stored::mode(&self.scene), workspace: None },
             requests_per_minute: self.scene.budget,
             // In some scenes the search is watched although there are few pages.
             watch_from: if self.scene.seed.is_multiple_of(4) { 2 } else { 30 },

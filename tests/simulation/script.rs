@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::luck::Luck;
+use crate::stored::{AppStored, Stored, StoredFault};
 
 /// An enum whose variants have a name in scripts and a weight in the draw.
 macro_rules! verbs {
@@ -192,6 +193,12 @@ pub(crate) enum Act {
     App(App),
     /// Something goes wrong.
     Fault(Fault),
+    /// Somebody works in the storage folder.
+    Stored(Stored),
+    /// Somebody works in the app among their stored files.
+    AppStored(AppStored),
+    /// Something goes wrong with these alone.
+    StoredFault(StoredFault),
 }
 
 impl Act {
@@ -202,6 +209,9 @@ impl Act {
             Self::Tree(_) => "tree",
             Self::App(_) => "app",
             Self::Fault(_) => "fault",
+            Self::Stored(_) => "stored",
+            Self::AppStored(_) => "app-stored",
+            Self::StoredFault(_) => "stored-fault",
         }
     }
 }
@@ -223,6 +233,9 @@ impl fmt::Display for Step {
             Act::Tree(tree) => write!(f, "{tree}")?,
             Act::App(app) => write!(f, "{app}")?,
             Act::Fault(fault) => write!(f, "{fault}")?,
+            Act::Stored(verb) => write!(f, "{verb}")?,
+            Act::AppStored(verb) => write!(f, "{verb}")?,
+            Act::StoredFault(fault) => write!(f, "{fault}")?,
         }
         write!(f, " {} {}", self.a, self.b)
     }
@@ -246,6 +259,9 @@ impl FromStr for Step {
             "tree" => Act::Tree(verb.parse()?),
             "app" => Act::App(verb.parse()?),
             "fault" => Act::Fault(verb.parse()?),
+            "stored" => Act::Stored(verb.parse()?),
+            "app-stored" => Act::AppStored(verb.parse()?),
+            "stored-fault" => Act::StoredFault(verb.parse()?),
             other => return Err(format!("nobody is called {other:?}: {line:?}")),
         };
         Ok(Self { wait_ms: number(wait.trim_start_matches('+'))?, act, a: number(a)?, b: number(b)? })
@@ -279,10 +295,14 @@ pub(crate) struct Scene {
     pub(crate) pass: u32,
     /// 1 when what a text stands for, and the text of a page, is worked out beside the engine.
     pub(crate) beside: u32,
+    /// Stored files in the beginning; 0 when storage is off.
+    pub(crate) stored: u32,
+    /// 0 for a backup, 1 for both ways.
+    pub(crate) stored_mode: u32,
 }
 
 impl Scene {
-    const KEYS: [&str; 12] = [
+    const KEYS: [&str; 14] = [
         "seed",
         "pages",
         "budget",
@@ -295,9 +315,11 @@ impl Scene {
         "rest_ms",
         "pass",
         "beside",
+        "stored",
+        "stored_mode",
     ];
 
-    fn values(&self) -> [u64; 12] {
+    fn values(&self) -> [u64; 14] {
         [
             self.seed,
             u64::from(self.pages),
@@ -311,6 +333,8 @@ impl Scene {
             u64::from(self.rest_ms),
             u64::from(self.pass),
             u64::from(self.beside),
+            u64::from(self.stored),
+            u64::from(self.stored_mode),
         ]
     }
 
@@ -334,6 +358,8 @@ impl Scene {
             rest_ms: *luck.pick(&[0, 500, 30_000, 120_000, 120_000]),
             pass: *luck.pick(&[0, 1, 1]),
             beside: 0,
+            stored: 0,
+            stored_mode: 0,
         }
     }
 }
@@ -430,9 +456,9 @@ impl FromStr for Script {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let head = lines.next().ok_or("an empty script")?;
-        let mut values = [None; 12];
-        // Older scripts do not say it.
-        values[11] = Some(0);
+        let mut values = [None; 14];
+        // Older scripts do not say them.
+        values[11..].fill(Some(0));
         for pair in head.split_whitespace() {
             let (key, value) = pair.split_once('=').ok_or_else(|| format!("no value: {pair:?}"))?;
             let place = Scene::KEYS
@@ -459,6 +485,8 @@ impl FromStr for Script {
             rest_ms: small("rest_ms")?,
             pass: small("pass")?,
             beside: small("beside")?,
+            stored: small("stored")?,
+            stored_mode: small("stored_mode")?,
         };
         Ok(Self { scene, steps: lines.map(str::parse).collect::<Result<_, _>>()? })
     }

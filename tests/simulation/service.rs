@@ -4,10 +4,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use espejo::emulator::{Delivery, Fault as Mishap, HttpRequest, Matcher, PageRecord, Window, World};
-use espejo::model::{Blocks, Effect, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId};
+use espejo::model::{
+    Blocks, Effect, PageId, ServiceError, ServiceReply, StorageEffect, Timestamp, WorkspaceId,
+};
 use espejo::service::wire::{self, WireAnswer};
 
 use crate::blocks::{all_words, undescribed};
+use crate::stored::StoredStrike;
+use crate::stored::fetch::BadDownload;
 use crate::words::{StandIns, Word, words_in};
 
 /// What strikes requests for a while.
@@ -55,6 +59,11 @@ pub(crate) struct Service {
     /// What is going on, and how many causes it has.
     weather: BTreeMap<Weather, u32>,
     strikes: VecDeque<Strike>,
+    /// What strikes requests about stored files.
+    pub(crate) stored_strikes: VecDeque<StoredStrike>,
+    pub(crate) bad_downloads: VecDeque<BadDownload>,
+    /// Stored files and folders in the order in which they were made.
+    stored_order: BTreeMap<String, usize>,
     words: BTreeMap<PageId, Vec<Word>>,
     /// Every block that ever stood in a page and may stand in files by its id.
     stand_ins: StandIns,
@@ -74,6 +83,9 @@ impl Service {
             workspace,
             weather: BTreeMap::new(),
             strikes: VecDeque::new(),
+            stored_strikes: VecDeque::new(),
+            bad_downloads: VecDeque::new(),
+            stored_order: BTreeMap::new(),
             words: BTreeMap::new(),
             stand_ins: StandIns::default(),
         }
@@ -85,7 +97,7 @@ impl Service {
         *causes = if on { *causes + 1 } else { causes.saturating_sub(1) };
     }
 
-    fn is(&self, weather: Weather) -> bool {
+    pub(crate) fn is(&self, weather: Weather) -> bool {
         self.weather.get(&weather).is_some_and(|causes| *causes > 0)
     }
 
@@ -98,6 +110,9 @@ impl Service {
     pub(crate) fn heal(&mut self) {
         self.weather.clear();
         self.strikes.clear();
+        self.stored_strikes.clear();
+        self.bad_downloads.clear();
+        self.world.set_storage_room(None);
         let hidden: Vec<PageId> =
             self.world.pages().filter(|page| page.hidden).map(|page| page.id.clone()).collect();
         for page in hidden {
@@ -171,7 +186,12 @@ impl Service {
                 Strike::Garbled => Mishap::PageWith200,
             });
         }
-        let list = matches!(effect, Effect::ListPages { .. });
+        if let Effect::Storage(effect) = effect
+            && let Some(mishap) = self.stored_mishap(effect)
+        {
+            return Some(mishap);
+        }
+        let list = matches!(effect, Effect::ListPages { .. } | Effect::Storage(StorageEffect::List(_)));
         match () {
             () if self.is(Weather::Unauthorized) => Some(Mishap::Status { status: 401, retry_after: None }),
             () if self.is(Weather::Forbidden) => Some(Mishap::Status { status: 403, retry_after: None }),
@@ -180,6 +200,31 @@ impl Service {
             () if self.is(Weather::Slow) => Some(Mishap::Delay(9_000)),
             () => None,
         }
+    }
+
+    /// What goes wrong with this request about stored files, if it is of the kind that is struck next.
+    fn stored_mishap(&mut self, effect: &StorageEffect) -> Option<Mishap> {
+        let status = |status| Mishap::Status { status, retry_after: None };
+        let mishap = match (self.stored_strikes.front()?, effect) {
+            (StoredStrike::EmptyListing, StorageEffect::List(_)) => Mishap::EmptyList,
+            (StoredStrike::ShortListing, StorageEffect::List(_)) => Mishap::ShortList,
+            (StoredStrike::TooLarge, StorageEffect::Upload { .. }) => status(413),
+            (StoredStrike::LinkForbidden, StorageEffect::AskLink(_)) => status(403),
+            _ => return None,
+        };
+        self.stored_strikes.pop_front();
+        Some(mishap)
+    }
+
+    /// A stored file or folder was made.
+    pub(crate) fn note_stored(&mut self, id: &str) {
+        let next = self.stored_order.len();
+        self.stored_order.entry(id.to_owned()).or_insert(next);
+    }
+
+    /// How many stored files and folders were made before this one.
+    pub(crate) fn stored_order(&self, id: &str) -> usize {
+        self.stored_order.get(id).copied().unwrap_or(usize::MAX)
     }
 
     fn relearn(&mut self, effect: &Effect) {

@@ -7,6 +7,7 @@ use espejo::model::{DiskReply, Outcome, ServiceReply};
 
 use crate::blocks::all_words;
 use crate::run::listed;
+use crate::stored;
 use crate::words::words_in;
 
 /// The record of a run.
@@ -117,10 +118,9 @@ pub(crate) fn brief_outcome(outcome: &Outcome) -> String {
         Outcome::Disk(Ok(DiskReply::Written(_))) => "written".to_owned(),
         Outcome::Disk(Ok(DiskReply::Finished)) => "finished".to_owned(),
         Outcome::Disk(Err(error)) => format!("fails: {error}"),
-        // Storage is switched off here: it has its own tests.
         Outcome::Service(Ok(ServiceReply::Storage(_)))
         | Outcome::Disk(Ok(DiskReply::Storage(_)))
-        | Outcome::Download(_) => "storage".to_owned(),
+        | Outcome::Download(_) => stored::fetch::brief(outcome).unwrap_or_default(),
         Outcome::Work(_) => "worked out".to_owned(),
     }
 }

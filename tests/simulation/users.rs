@@ -8,6 +8,7 @@ use crate::folder::Folder;
 use crate::luck::Luck;
 use crate::script::{App, Edit, Save, Tree};
 use crate::service::Service;
+use crate::stored::people::StoredDeed;
 use crate::text;
 use crate::words::{Ledger, words_in};
 
@@ -39,6 +40,7 @@ pub(crate) enum Deed {
     TrashInApp(PageId),
     RestoreInApp(PageId),
     IconInApp(PageId, Option<&'static str>),
+    Stored(StoredDeed),
 }
 
 impl Deed {
@@ -57,6 +59,9 @@ impl Deed {
 
     /// Whether it is done to the folder, and not in the app.
     pub(crate) fn is_on_disk(&self) -> bool {
+        if let Self::Stored(deed) = self {
+            return deed.is_on_disk();
+        }
         matches!(
             self,
             Self::Write(..)

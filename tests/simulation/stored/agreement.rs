@@ -1,0 +1,111 @@
+//! Whether both sides hold the same stored files: each file of the service has its file with its bytes in its folder, and
+//! where both ways are wanted the reverse, but for what the API cannot do, which must be told.
+
+use std::collections::BTreeMap;
+
+use espejo::emulator::FileRecord;
+use espejo::model::{EntryKind, FolderId, MirrorPath};
+
+use super::people::{is_copy_beside, root};
+use crate::checks::{Failure, broken};
+use crate::run::Run;
+
+impl Run {
+    /// Whether folder and service agree. `told`: the paths that status names.
+    pub(crate) fn stored_agree(&self, told: &[&str]) -> Result<(), Failure> {
+        if self.scene.stored == 0 {
+            return Ok(());
+        }
+        let bodies = &self.stored.bodies;
+        let places = self.places();
+        let is_file = |kind: EntryKind| kind == EntryKind::File;
+        let mut files: Vec<(&MirrorPath, Option<u32>)> = self
+            .folder
+            .stored()
+            .filter(|(path, thing)| is_file(thing.kind) && !is_copy_beside(path))
+            .map(|(path, thing)| (path, bodies.known(&thing.bytes)))
+            .collect();
+        let world = &self.service.world;
+        let shown: Vec<&FileRecord> =
+            world.storage_files().filter(|file| world.storage_shows(&file.id)).collect();
+        let mut left = Vec::new();
+        // Those that bear their name itself, before those that bear it with a number.
+        for exact in [true, false] {
+            let records = if exact { shown.clone() } else { std::mem::take(&mut left) };
+            for record in records {
+                let number = bodies.known(&record.bytes());
+                let places = places.get(&record.folder).map_or(&[][..], Vec::as_slice);
+                let fits = |(path, body): &(&MirrorPath, Option<u32>)| {
+                    let named = path.name() == record.filename
+                        || !exact && is_numbered(path.name(), &record.filename);
+                    *body == number && named && path.parent().is_some_and(|up| places.contains(&up))
+                };
+                match files.iter().position(fits) {
+                    Some(at) => drop(files.remove(at)),
+                    None if exact => left.push(record),
+                    None if self.is_told_elsewhere(number, &files, told) => {}
+                    None => {
+                        let what = format!(
+                            "{:?} ({}, {number:?}) has no file in {places:?}",
+                            record.filename, record.id
+                        );
+                        return broken("agreement", what);
+                    }
+                }
+            }
+        }
+        for (path, number) in files {
+            let is_ours = number.is_some_and(|number| self.stored.checks.is_a_persons(number));
+            let is_arriving = [".part", ".crdownload"].iter().any(|ending| path.name().ends_with(ending));
+            let is_told = self.scene.stored_mode == 0 || is_arriving || told.contains(&path.as_str());
+            if !is_ours || !is_told {
+                return broken("agreement", format!("{path} ({number:?}) is not at the service"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a person moved a file to where it cannot be sent from, or put something over it that cannot be sent, which
+    /// is told, and the service keeps it as it was.
+    fn is_told_elsewhere(
+        &self,
+        number: Option<u32>,
+        files: &[(&MirrorPath, Option<u32>)],
+        told: &[&str],
+    ) -> bool {
+        let was_taken = number.is_some_and(|number| self.stored.checks.was_taken(number));
+        was_taken
+            && self.scene.stored_mode == 1
+            && files.iter().any(|(path, _)| told.contains(&path.as_str()))
+    }
+
+    /// Where each folder of the service may be here: its name may bear a number.
+    fn places(&self) -> BTreeMap<Option<FolderId>, Vec<MirrorPath>> {
+        let mut places: BTreeMap<Option<FolderId>, Vec<MirrorPath>> = BTreeMap::from([(None, vec![root()])]);
+        let mut left = vec![None];
+        while let Some(parent) = left.pop() {
+            let above = places.get(&parent).cloned().unwrap_or_default();
+            let inner = self.service.world.storage_folders();
+            for folder in inner.filter(|folder| folder.parent == parent && !folder.trashed) {
+                let here = self.folder.stored().filter(|(path, thing)| {
+                    thing.kind == EntryKind::Folder
+                        && path.parent().is_some_and(|up| above.contains(&up))
+                        && (path.name() == folder.name || is_numbered(path.name(), &folder.name))
+                });
+                places.insert(Some(folder.id.clone()), here.map(|(path, _)| path.clone()).collect());
+                left.push(Some(folder.id.clone()));
+            }
+        }
+        places
+    }
+}
+
+/// Whether `name` is `whole` with a number before its ending.
+fn is_numbered(name: &str, whole: &str) -> bool {
+    let (stem, ending) =
+        whole.rsplit_once('.').map_or((whole, String::new()), |(stem, ending)| (stem, format!(".{ending}")));
+    name.strip_prefix(stem)
+        .and_then(|rest| rest.strip_suffix(ending.as_str()))
+        .and_then(|rest| rest.strip_prefix(" (")?.strip_suffix(')'))
+        .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}

@@ -1,0 +1,400 @@
+//! What espejo promises of stored files, as code.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espejo::model::{
+    AttachmentId, FileId, FolderId, MirrorPath, PageSettings, Part, ServiceReply, StorageEffect, StorageReply,
+};
+
+use super::bodies::EMPTY;
+use super::people::{bodies_at, is_copy_beside, root};
+use crate::checks::{Failure, broken};
+use crate::run::Run;
+
+/// A DELETE of what left here rests on a list this old at most: five seconds when it was decided, and a little.
+const LIST_TO_DELETE_MS: i64 = 6_000;
+/// Deletions within this time are one deletion.
+const TOGETHER_MS: i64 = 60_000;
+/// What failed is not asked again sooner.
+const PATIENCE_MS: i64 = 400;
+/// A scan and a list take their time; what came back longer ago has been seen.
+const SEEN_BY_THEN_MS: i64 = 30_000;
+
+/// How a body left its place by a person's hand.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    at_ms: i64,
+    /// Another one was written over it.
+    is_overwritten: bool,
+    /// It was put there anew since.
+    is_back: bool,
+}
+
+/// What these checks remember.
+#[derive(Debug, Default)]
+pub(crate) struct StoredChecks {
+    /// When a person last put a body somewhere in the folder.
+    placed: BTreeMap<u32, i64>,
+    taken: BTreeMap<u32, Taken>,
+    /// Files that somebody in the app renamed, moved or gave new content.
+    pub(crate) worked_on: BTreeSet<FileId>,
+    /// Files that were in a trash at some time, and those that are shown.
+    was_gone: BTreeSet<FileId>,
+    shown: BTreeSet<FileId>,
+    /// What the engine was told of a file last.
+    told: BTreeMap<FileId, AttachmentId>,
+    /// When it was told of all that is in a folder.
+    listed: BTreeMap<Option<FolderId>, i64>,
+    /// The body behind each attachment that was ever shown.
+    attachments: BTreeMap<AttachmentId, u32>,
+    deleted: Vec<i64>,
+    failed: BTreeMap<Part, i64>,
+    /// Somebody in the app renamed or moved a folder.
+    pub(crate) folders_changed: bool,
+    /// How often something happened at the service between a list and the DELETE that rested on it.
+    pub(crate) slipped_between: u32,
+}
+
+impl StoredChecks {
+    /// A person put a body somewhere in the folder; perhaps by moving it there.
+    pub(crate) fn placed(&mut self, number: u32, by_writing: bool, now_ms: i64) {
+        self.placed.insert(number, now_ms);
+        if let Some(taken) = self.taken.get_mut(&number) {
+            taken.is_back |= by_writing;
+        }
+    }
+
+    /// A person took a body from its place: it is elsewhere now (`stays`), or another one is written over it.
+    pub(crate) fn taken(&mut self, number: u32, stays: bool, by_writing: bool, now_ms: i64) {
+        if stays && by_writing {
+            return;
+        }
+        // What is moved again and again left its first place when it left that.
+        let first = self.taken.get(&number).filter(|taken| !taken.is_back).map(|taken| taken.at_ms);
+        let at_ms = first.unwrap_or(now_ms);
+        self.taken.insert(number, Taken { at_ms, is_overwritten: by_writing, is_back: false });
+    }
+
+    /// Whether a person put it into the folder.
+    pub(crate) fn is_a_persons(&self, number: u32) -> bool {
+        number == EMPTY || self.placed.contains_key(&number)
+    }
+
+    /// Whether a person moved or removed it in the folder.
+    pub(crate) fn was_taken(&self, number: u32) -> bool {
+        self.taken.contains_key(&number)
+    }
+
+    /// A download broke off.
+    pub(crate) fn download_failed(&mut self, part: &Part, now_ms: i64) {
+        self.failed.insert(part.clone(), now_ms);
+    }
+
+    /// A new process remembers no failures.
+    pub(crate) fn forget_failures(&mut self) {
+        self.failed.clear();
+    }
+}
+
+/// Whether an effect of storage stays within its fences, and on which paths it acts.
+pub(crate) fn fences(effect: &StorageEffect) -> Result<Vec<&MirrorPath>, Failure> {
+    let paths = match effect {
+        StorageEffect::MakeFolder(path) | StorageEffect::Discard { path, .. } => vec![path],
+        StorageEffect::Place { to, .. } => vec![to],
+        _ => Vec::new(),
+    };
+    for path in &paths {
+        if !path.is_within(&root()) || is_copy_beside(path) {
+            return broken("fences", format!("{path} is none of its business: {}", effect.name()));
+        }
+    }
+    Ok(paths)
+}
+
+/// What tells one request from another.
+pub(crate) fn key_of(effect: &StorageEffect) -> String {
+    match effect {
+        StorageEffect::List(folder) => format!("the files in {folder:?}"),
+        StorageEffect::AskLink(id) => format!("GET stored {id}"),
+        StorageEffect::Upload { folder, filename, .. } => format!("POST {filename:?} to {folder:?}"),
+        StorageEffect::Trash(id) => format!("DELETE stored {id}"),
+        other => other.name().to_owned(),
+    }
+}
+
+impl Run {
+    /// The engine asks for an effect of storage.
+    pub(crate) fn stored_asked(&mut self, effect: &StorageEffect) -> Result<(), Failure> {
+        match effect {
+            StorageEffect::Download { part, .. } => {
+                let failed = self.stored.checks.failed.get(part);
+                if let Some(at) = failed.filter(|at| self.now_ms - **at < PATIENCE_MS) {
+                    let ms = self.now_ms - at;
+                    return broken("calm", format!("a download asked again {ms} ms after it broke off"));
+                }
+            }
+            StorageEffect::Discard { path, expect } => {
+                let there = self.folder.file(path).filter(|thing| thing.stamp == *expect);
+                let number = there.and_then(|thing| self.stored.bodies.known(&thing.bytes));
+                if let Some(number) = number.filter(|number| !self.stored.bodies.may_be_twice(*number))
+                    && !self.checks.fates.is_approved()
+                    && let Some(id) = self.active_with(number)
+                    && !self.stored.checks.was_gone.contains(&id)
+                {
+                    return broken("absence", format!("{path} is taken away, and {id} was never gone"));
+                }
+            }
+            StorageEffect::Upload { .. } | StorageEffect::Trash(_) if self.scene.stored_mode == 0 => {
+                return broken("fences", format!("a backup sends: {}", effect.name()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A file that is shown and holds this.
+    fn active_with(&self, number: u32) -> Option<FileId> {
+        let world = &self.service.world;
+        let mut files = world.storage_files().filter(|file| world.storage_shows(&file.id));
+        let holds = |bytes: Vec<u8>| self.stored.bodies.known(&bytes) == Some(number);
+        files.find(|file| holds(file.bytes())).map(|file| file.id.clone())
+    }
+
+    /// A DELETE arrives: may it be?
+    pub(crate) fn before_stored_deletion(&mut self, id: &FileId, asked_ms: i64) -> Result<(), Failure> {
+        if !self.service.world.storage_shows(id) {
+            return Ok(());
+        }
+        let Some(record) = self.service.world.storage_file(id) else { return Ok(()) };
+        let checks = &self.stored.checks;
+        let Some(seen) = checks.told.get(id) else {
+            return broken("guard", format!("a DELETE of {id} without a look at it"));
+        };
+        let Some(number) = checks.attachments.get(seen).copied() else { return Ok(()) };
+        let Some(taken) = checks.taken.get(&number).copied() else {
+            let what = format!("{:?} is deleted, and no person removed or replaced it", record.filename);
+            return broken(
+                if record.attachment == seen.as_str() { "invented" } else { "edit beats deletion" },
+                what,
+            );
+        };
+        if record.attachment != seen.as_str() {
+            // Nobody can prevent this: the service has no precondition on deletions.
+            let new = self.stored.bodies.known(&record.bytes());
+            new.into_iter().for_each(|number| self.stored.bodies.forget(number));
+            self.stored.checks.slipped_between += 1;
+            return Ok(());
+        }
+        if self.clock_jumped || self.stored.bodies.may_be_twice(number) {
+            return Ok(());
+        }
+        let folder = record.folder.clone();
+        let is_elsewhere = || {
+            let world = &self.service.world;
+            let mut others = world.storage_files().filter(|file| world.storage_shows(&file.id));
+            others.any(|file| file.id != *id && self.stored.bodies.known(&file.bytes()) == Some(number))
+        };
+        let placed_ms = checks.placed.get(&number).copied().unwrap_or(0).max(taken.at_ms);
+        let here = self.folder.stored();
+        let mut here = here.filter(|(path, thing)| {
+            !is_copy_beside(path)
+                && bodies_at(&self.folder, &self.stored.bodies, path) == Some(number)
+                && thing.stamp.size == self.stored.bodies.size(number)
+        });
+        if asked_ms - placed_ms > SEEN_BY_THEN_MS
+            && self.scene.hints_lost == 0
+            && let Some((path, _)) = here.next()
+            && !is_elsewhere()
+        {
+            return broken(
+                "guard",
+                format!("a DELETE of {id}, which {path} holds and nothing else at the service"),
+            );
+        }
+        if taken.is_overwritten {
+            return Ok(());
+        }
+        let grace_ms = i64::from(self.scene.grace_ms);
+        if asked_ms - taken.at_ms < grace_ms {
+            let ms = asked_ms - taken.at_ms;
+            return broken("guard", format!("a DELETE of {id}, {ms} ms after its file was removed"));
+        }
+        let listed_ms = checks.listed.get(&folder).copied().unwrap_or(0);
+        if asked_ms - listed_ms > LIST_TO_DELETE_MS && !checks.worked_on.contains(id) {
+            let ms = asked_ms - listed_ms;
+            return broken("guard", format!("a DELETE of {id}, {ms} ms after a list of its folder"));
+        }
+        let now_ms = self.now_ms;
+        let deleted = &mut self.stored.checks.deleted;
+        deleted.retain(|at| now_ms - at < TOGETHER_MS);
+        deleted.push(now_ms);
+        let (most, sum) = (PageSettings::default().max_deletes, deleted.len());
+        if sum > most && !self.checks.fates.is_approved() {
+            return broken(
+                "guard",
+                format!("{sum} stored files deleted within a minute, and nobody approved it"),
+            );
+        }
+        Ok(())
+    }
+
+    /// A request about storage was carried out, and this is what will be answered.
+    pub(crate) fn stored_arrived(
+        &mut self,
+        effect: &StorageEffect,
+        result: Option<&ServiceReply>,
+        applied: bool,
+    ) -> Result<(), Failure> {
+        if let Some(ServiceReply::Storage(reply)) = result {
+            let files = match reply {
+                StorageReply::Listing(listing) => listing.files.as_slice(),
+                StorageReply::Link { file, .. } | StorageReply::Uploaded(file) => std::slice::from_ref(file),
+                StorageReply::Trashed => &[],
+            };
+            for file in files {
+                let record = self.service.world.storage_file(&file.id);
+                if let Some(number) = record.and_then(|record| self.stored.bodies.known(&record.bytes())) {
+                    self.stored.checks.attachments.insert(file.attachment.clone(), number);
+                }
+            }
+        }
+        if !applied {
+            return Ok(());
+        }
+        if let StorageEffect::Upload { .. } = effect {
+            self.stored.changed = true;
+            let world = &mut self.service.world;
+            let newest = world.storage_files().max_by_key(|file| file.uploaded).map(|file| file.id.clone());
+            if let Some(id) = newest {
+                self.service.note_stored(id.as_str());
+                self.uploaded(&id)?;
+            }
+        }
+        if let StorageEffect::Trash(_) = effect {
+            self.stored.changed = true;
+        }
+        self.note_gone_and_back();
+        Ok(())
+    }
+
+    /// An upload was carried out: was it asked for by what a person did, and the first of it?
+    fn uploaded(&mut self, id: &FileId) -> Result<(), Failure> {
+        let world = &self.service.world;
+        let Some(record) = world.storage_file(id) else { return Ok(()) };
+        let Some(number) = self.stored.bodies.known(&record.bytes()) else {
+            return broken(
+                "lost",
+                format!("{:?} was uploaded with other bytes than a person wrote", record.filename),
+            );
+        };
+        if !self.stored.checks.placed.contains_key(&number) {
+            return broken(
+                "invented",
+                format!("{:?} was uploaded, and no person put it there", record.filename),
+            );
+        }
+        if self.stored.bodies.may_be_twice(number) {
+            return Ok(());
+        }
+        let is_same = |other: &&espejo::emulator::FileRecord| {
+            other.id != *id
+                && other.folder == record.folder
+                && other.filename == record.filename
+                && world.storage_shows(&other.id)
+                && self.stored.bodies.known(&other.bytes()) == Some(number)
+        };
+        match world.storage_files().find(is_same) {
+            Some(other) if self.stored.checks.worked_on.contains(&other.id) => Ok(()),
+            Some(other) if other.uploaded.is_some() => {
+                broken("once", format!("{:?} was uploaded twice: {} and {id}", record.filename, other.id))
+            }
+            Some(other) => broken(
+                "calm",
+                format!("{:?} was uploaded, and the same is there as {}", record.filename, other.id),
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// That answer reached the engine.
+    pub(crate) fn stored_told(&mut self, effect: &StorageEffect, reply: &ServiceReply) {
+        let ServiceReply::Storage(reply) = reply else { return };
+        let checks = &mut self.stored.checks;
+        let files = match reply {
+            StorageReply::Listing(listing) => listing.files.as_slice(),
+            StorageReply::Link { file, .. } | StorageReply::Uploaded(file) => std::slice::from_ref(file),
+            StorageReply::Trashed => &[],
+        };
+        for file in files {
+            checks.told.insert(file.id.clone(), file.attachment.clone());
+        }
+        if let StorageEffect::List(folder) = effect {
+            checks.listed.insert(folder.clone(), self.now_ms);
+        }
+    }
+
+    /// Notes what left the service and what came back: that may have been uploaded anew meanwhile.
+    pub(crate) fn note_gone_and_back(&mut self) {
+        let world = &self.service.world;
+        let shown: BTreeSet<FileId> = world
+            .storage_files()
+            .map(|file| &file.id)
+            .filter(|id| world.storage_shows(id))
+            .cloned()
+            .collect();
+        let checks = &mut self.stored.checks;
+        checks.was_gone.extend(checks.shown.difference(&shown).cloned());
+        for id in shown.difference(&checks.shown).filter(|id| checks.was_gone.contains(*id)) {
+            if let Some(file) = world.storage_file(id)
+                && let Some(number) = self.stored.bodies.known(&file.bytes())
+            {
+                self.stored.bodies.copy(number);
+            }
+        }
+        checks.shown = shown;
+    }
+
+    /// Whether every body that a person made and did not take away is somewhere.
+    pub(crate) fn no_body_lost(&self) -> Result<(), Failure> {
+        let bodies = &self.stored.bodies;
+        let beneath = self.folder.stored().map(|(_, thing)| thing);
+        let trashed = self.folder.trash.iter().map(|(_, thing)| thing);
+        let here = beneath.chain(trashed).filter_map(|thing| bodies.known(&thing.bytes));
+        let there = self.service.world.storage_files().filter_map(|file| bodies.known(&file.bytes()));
+        let found: BTreeSet<u32> = here.chain(there).chain(self.stored_in_hand()).collect();
+        let missing: Vec<String> = bodies
+            .owed()
+            .filter(|number| !found.contains(number))
+            .map(|number| format!("s{number}"))
+            .collect();
+        if missing.is_empty() { Ok(()) } else { broken("lost", missing.join(" ")) }
+    }
+
+    /// Whether a body stands twice on one side that nobody copied.
+    pub(crate) fn no_body_doubled(&self) -> Result<(), Failure> {
+        let bodies = &self.stored.bodies;
+        let mut seen = BTreeMap::new();
+        for (path, thing) in self.folder.stored().filter(|(path, _)| !is_copy_beside(path)) {
+            if let Some(number) =
+                bodies.known(&thing.bytes).filter(|_| thing.kind == espejo::model::EntryKind::File)
+                && !bodies.may_be_twice(number)
+                // A backup fetches what was moved away, and leaves what was moved alone.
+                && !(self.scene.stored_mode == 0 && self.stored.checks.was_taken(number))
+                && let Some(other) = seen.insert(number, path)
+            {
+                return broken("doubled", format!("s{number} is in {other} and in {path}"));
+            }
+        }
+        let mut seen = BTreeMap::new();
+        let world = &self.service.world;
+        for file in world.storage_files().filter(|file| world.storage_shows(&file.id)) {
+            if let Some(number) = bodies.known(&file.bytes())
+                && !bodies.may_be_twice(number)
+                && let Some(other) = seen.insert(number, &file.id)
+            {
+                return broken("doubled", format!("s{number} is {other} and {}", file.id));
+            }
+        }
+        Ok(())
+    }
+}
