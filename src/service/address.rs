@@ -9,6 +9,8 @@ use reqwest::Url;
 pub(super) struct Address {
     /// The URL, without a slash at its end.
     pub(super) base: String,
+    /// Its host, as a parsed URL has it.
+    pub(super) host: String,
     /// Whether it is on this computer.
     pub(super) loopback: bool,
     /// Whether it is plain http.
@@ -46,7 +48,8 @@ pub(super) fn check(base_url: &str) -> Result<Address, String> {
         }
         other => return Err(format!("base_url begins with {other}:, and only https: can be used")),
     };
-    Ok(Address { base: url.as_str().trim_end_matches('/').to_owned(), loopback, plain })
+    let host = host.to_owned();
+    Ok(Address { base: url.as_str().trim_end_matches('/').to_owned(), host, loopback, plain })
 }
 
 /// Whether a host, as a parsed URL has it, is this computer. `localhost` is made so by the client itself, which does
@@ -67,7 +70,8 @@ mod tests {
     fn addresses_that_may_be_used() {
         #[track_caller]
         fn good(text: &str, base: &str, loopback: bool, plain: bool) {
-            assert_eq!(check(text), Ok(Address { base: base.to_owned(), loopback, plain }), "{text}");
+            let host = Url::parse(base).unwrap().host_str().unwrap().to_owned();
+            assert_eq!(check(text), Ok(Address { base: base.to_owned(), host, loopback, plain }), "{text}");
         }
         good("https://example.com/api/v1", "https://example.com/api/v1", false, false);
         good(" https://EXAMPLE.com:8443/api/v1// ", "https://example.com:8443/api/v1", false, false);

@@ -1,20 +1,23 @@
 //! Signed links: plain GETs without a token, by a client that never had one. It does not try again and writes nothing:
 //! whoever asks gets the bytes as they come.
 //!
-//! A link is followed over https only, or over plain http on this computer when the service itself is there (the demo).
-//! Redirects are followed a few times under the same rule, without a `Referer`, so that a signed address is told to nobody.
+//! A link is followed over https only, or over plain http on this computer when the service itself is there (the demo), and
+//! to where [`Reach`] lets it lead. Redirects are followed a few times under the same rules, without a `Referer`, so that a
+//! signed address is told to nobody.
 //! No error holds an address.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_RANGE, HeaderValue, RANGE};
-use reqwest::{StatusCode, Url};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_RANGE, HeaderValue, LOCATION, RANGE};
+use reqwest::{Response, StatusCode, Url};
 
 use super::address;
 use super::client::{ClientError, reason};
+use super::reach::{self, Reach};
 use crate::model::{DownloadError, Link};
 
 /// Object stores redirect once at most; more is somebody's mistake.
@@ -27,11 +30,12 @@ const READ: Duration = Duration::from_secs(30);
 pub struct Downloader {
     http: reqwest::Client,
     plain: bool,
+    reach: Reach,
 }
 
 /// The bytes behind a link, as they come.
 pub struct Incoming {
-    response: reqwest::Response,
+    response: Response,
     /// Where in the file they begin: where they were asked for, or 0 when the server begins anew.
     pub from: u64,
     /// How many the whole file has, where the server tells.
@@ -47,17 +51,12 @@ impl Downloader {
         let address = address::check(base_url).map_err(ClientError::Address)?;
         let _installed_before = rustls::crypto::ring::default_provider().install_default();
         let plain = address.plain;
-        let policy = reqwest::redirect::Policy::custom(move |attempt| {
-            if attempt.previous().len() > REDIRECTS_MAX || refusal(attempt.url(), plain).is_some() {
-                attempt.stop()
-            } else {
-                attempt.follow()
-            }
-        });
+        let reach = Reach::new(&address.host);
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("espejo/", env!("CARGO_PKG_VERSION")))
-            .redirect(policy)
+            .redirect(reqwest::redirect::Policy::none())
             .referer(false)
+            .dns_resolver(Arc::new(reach.clone()))
             .retry(reqwest::retry::never())
             .no_gzip()
             .connect_timeout(CONNECT)
@@ -71,7 +70,7 @@ impl Downloader {
             builder = builder.tls_certs_only([]);
         }
         let http = builder.build().map_err(|error| ClientError::Tls(reason(error)))?;
-        Ok(Self { http, plain })
+        Ok(Self { http, plain, reach })
     }
 
     /// Begins a download of a file of `size` bytes, from byte `from` on where the server can.
@@ -79,17 +78,7 @@ impl Downloader {
     /// # Errors
     /// [`DownloadError`]; nothing has been read of the body then.
     pub async fn open(&self, link: &Link, from: u64, size: u64) -> Result<Incoming, DownloadError> {
-        let url =
-            Url::parse(link.expose()).map_err(|_| DownloadError::BadLink("it is no address".to_owned()))?;
-        if let Some(why) = refusal(&url, self.plain) {
-            return Err(DownloadError::BadLink(why));
-        }
-        // What is stored may be compressed itself; what comes must be the stored bytes.
-        let mut builder = self.http.get(url).header(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        if from > 0 {
-            builder = builder.header(RANGE, format!("bytes={from}-"));
-        }
-        let response = builder.send().await.map_err(|error| broken(reason(error)))?;
+        let response = self.follow(link, from).await?;
         let status = response.status();
         match status {
             StatusCode::OK => {
@@ -113,10 +102,38 @@ impl Downloader {
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
                 Err(broken(format!("the server answered with status {}", status.as_u16())))
             }
-            _ if status.is_redirection() => Err(DownloadError::BadLink("it leads elsewhere".to_owned())),
+            _ if status.is_redirection() => Err(bad("it leads elsewhere")),
             _ if status.is_client_error() => Err(DownloadError::Refused(status.as_u16())),
             _ => Err(broken(format!("the server failed with status {}", status.as_u16()))),
         }
+    }
+
+    /// The answer at the end of a link's redirects, each of which must lead where links may.
+    async fn follow(&self, link: &Link, from: u64) -> Result<Response, DownloadError> {
+        let mut url = Url::parse(link.expose()).map_err(|_| bad("it is no address"))?;
+        for _ in 0..=REDIRECTS_MAX {
+            if let Some(why) = refusal(&url, self.plain) {
+                return Err(DownloadError::BadLink(why));
+            }
+            if let Some(refused) = self.reach.refuses(&url).await {
+                return Err(bad(refused));
+            }
+            // What is stored may be compressed itself; what comes must be the stored bytes.
+            let identity = HeaderValue::from_static("identity");
+            let mut builder = self.http.get(url.clone()).header(ACCEPT_ENCODING, identity);
+            if from > 0 {
+                builder = builder.header(RANGE, format!("bytes={from}-"));
+            }
+            let response = builder.send().await.map_err(|error| match reach::refusal_in(&error) {
+                Some(refused) => bad(refused),
+                None => broken(reason(error)),
+            })?;
+            let to = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
+            let Some(to) = to else { return Ok(response) };
+            let to = to.to_str().ok().and_then(|to| url.join(to).ok());
+            url = to.ok_or_else(|| bad("it leads to what is no address"))?;
+        }
+        Err(bad("it leads from one address to the next without an end"))
     }
 }
 
@@ -145,6 +162,10 @@ impl fmt::Debug for Incoming {
 /// How much is here is known to whoever writes it down.
 fn broken(why: impl Into<String>) -> DownloadError {
     DownloadError::Broken { why: why.into(), got: 0 }
+}
+
+fn bad(why: impl fmt::Display) -> DownloadError {
+    DownloadError::BadLink(why.to_string())
 }
 
 fn told_size(whole: Option<u64>, size: u64) -> Result<(), DownloadError> {

@@ -13,6 +13,7 @@ mod client;
 mod download;
 mod entry;
 mod glimpse;
+mod reach;
 mod search;
 mod storage;
 mod text;

@@ -18,6 +18,8 @@ const SECOND_LOOK_MS: i64 = 5_000;
 const HIDDEN_RETRY_MS: i64 = 600_000;
 /// Failures in a row before a person is told.
 const PATIENCE: u32 = 4;
+/// Links in a row that may not be followed before a person is told: time does not mend them.
+const BAD_LINKS: u32 = 2;
 
 impl Storage {
     fn fetching(&self) -> usize {
@@ -211,8 +213,9 @@ impl Storage {
             }
         }
         let moment = self.moment(id);
+        let patience = if matches!(result, Err(DownloadError::BadLink(_))) { BAD_LINKS } else { PATIENCE };
         if let Err(error) = result
-            && moment.failures >= PATIENCE
+            && moment.failures >= patience
         {
             moment.trouble = Some(format!("it cannot be downloaded: {error}"));
         }

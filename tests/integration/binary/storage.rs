@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use espejo::emulator::{Contents, Fault, Matcher, Window, World};
 use espejo::model::{FileId, FolderId};
 
-use super::bench::Bench;
+use super::bench::{Bench, side_by_side};
 
 /// Lines for the config's `[pages]` that switch storage on.
 pub(super) const BACKUP: &str = "[storage]\nmode = \"backup\"";
@@ -429,4 +429,38 @@ fn a_person_s_edit_goes_before_the_first_mirror_of_storage() {
     assert!(links(&bench) < 10, "{:?}", bench.requests());
     assert!(bench.world().log().answered(429) == 0);
     drop(daemon);
+}
+
+#[test]
+fn a_link_that_leads_into_this_computer_or_its_network_is_not_followed() {
+    let places = [
+        ("https://169.254.169.254", "it leads to a link-local address"),
+        ("https://10.0.0.7", "it leads into a private network"),
+        ("https://[::ffff:192.168.1.1]", "it leads into a private network"),
+    ];
+    let cases = places.into_iter().flat_map(|place| [(place, false), (place, true)]);
+    side_by_side(cases, |((to, why), redirected)| {
+        let mut file: Option<FileId> = None;
+        let bench = Bench::with(BACKUP, |world, _| file = Some(put(world, None, "a.txt", "one")));
+        let origin = bench.base_url().trim_end_matches("/api/v1").to_owned();
+        if redirected {
+            let file = file.unwrap();
+            let attachment = bench.world().storage_file(&file).unwrap().attachment.clone();
+            let route = Matcher::Route("GET".into(), format!("/signed/{file}/{attachment}"));
+            for _ in 0..2 {
+                bench.world().fail_next(route.clone(), Fault::Redirect(format!("{to}/x")));
+            }
+        } else {
+            bench.world().set_link_origin(to);
+        }
+        assert_eq!(bench.tell(&["sync"]).code, 3, "{to} {redirected}: {}", bench.seen());
+        let told = bench.attention();
+        let line = format!("Storage/a.txt: it cannot be downloaded: the link cannot be followed: {why}");
+        assert!(told.contains(&line) && !told.contains(to) && !told.contains("signature"), "{to}: {told}");
+        assert!(!stored(&bench, "a.txt").exists());
+        // The service itself is on this computer, and so may its files be.
+        bench.world().set_link_origin(&origin);
+        bench.sync();
+        assert_eq!((text(&bench, "a.txt"), bench.attention()), ("one".into(), String::new()));
+    });
 }
