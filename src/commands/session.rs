@@ -158,14 +158,13 @@ fn compare_runs(store: &mut Store, mirror: &Mirror, log_is_gone: bool, now: Time
                           here is not deleted for it";
             tell(store, reason, "nothing, if you put a backup of the state back")?;
         } else if noted < stored {
-            store.distrust_folder()?;
-            store.set_meta("folder_is_old", &now.0.to_string())?;
+            store.folder_went_back(now)?;
             let reason = "the folder is an older copy than the one that was mirrored last: files that went back to an \
-                          earlier version are not sent, and what is missing is not deleted for it";
+                          earlier version are not sent, and what is missing is not deleted for it; stored files are fetched anew";
             tell(
                 store,
                 reason,
-                "espejo restore brings the files up to date; espejo approve takes them as they are",
+                "espejo restore brings the pages up to date; espejo approve takes what is here as it is",
             )?;
         }
     } else if log_is_gone {

@@ -313,8 +313,17 @@ pub struct StoredFile {
     pub hash: ContentHash,
     /// Where it is.
     pub path: MirrorPath,
-    /// As the file system showed it.
+    /// As the file system showed it; [`Stamp::default`] while the file was not seen in the present folder.
     pub stamp: Stamp,
+}
+
+impl StoredFile {
+    /// Whether the file was seen in the present folder. Until then its absence is no deletion, and other bytes in its place
+    /// are no edit.
+    #[must_use]
+    pub fn is_seen(&self) -> bool {
+        self.stamp != Stamp::default()
+    }
 }
 
 /// An upload that may have been carried out although nothing says so.
@@ -330,6 +339,8 @@ pub struct Upload {
     pub size: u64,
     /// Its hash.
     pub hash: ContentHash,
+    /// The local file as it was read.
+    pub stamp: Stamp,
     /// The file whose newer content it is.
     pub replaces: Option<FileId>,
     /// When it was sent.

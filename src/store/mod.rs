@@ -27,6 +27,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+use crate::model::Timestamp;
+
 pub use acts::{Act, ActKind};
 pub use board_status::BoardCounts;
 pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
@@ -40,6 +42,18 @@ pub use searchable::{Searchable, Wording};
 pub use status::{ItemRow, ReadOnly, StatusCounts, StorageCounts};
 pub use storage::StoredStorage;
 pub use waiting::Waiting;
+
+/// Where it is noted that stored files doubt the folder.
+const FOLDER_DOUBT: &str = "stored_folder_doubt";
+
+/// Why the folder may show less, or something older, than a person made of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FolderDoubt {
+    /// The state is not the one that the folder was last mirrored with.
+    Other,
+    /// The folder is an older copy than the one that was mirrored last.
+    Older,
+}
 
 /// What can go wrong with the database.
 #[derive(Debug, thiserror::Error)]
@@ -206,7 +220,39 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn distrust_folder(&mut self) -> Result<(), StoreError> {
+        self.set_meta(FOLDER_DOUBT, "other")?;
         self.set_meta("root_identity", "0 0")
+    }
+
+    /// The folder is an older copy than the one that was mirrored last: it is distrusted, and what differs in it may be older,
+    /// too.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn folder_went_back(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        self.distrust_folder()?;
+        self.set_meta(FOLDER_DOUBT, "older")?;
+        self.set_meta("folder_is_old", &now.0.to_string())
+    }
+
+    /// Why stored files doubt the folder until its first scan.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn folder_doubt(&self) -> Result<Option<FolderDoubt>, StoreError> {
+        Ok(match self.meta(FOLDER_DOUBT)?.as_deref() {
+            Some("other") => Some(FolderDoubt::Other),
+            Some("older") => Some(FolderDoubt::Older),
+            _ => None,
+        })
+    }
+
+    /// The folder was scanned, and what it is doubted for is noted.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn end_folder_doubt(&mut self) -> Result<(), StoreError> {
+        self.set_meta(FOLDER_DOUBT, "no")
     }
 
     /// Begins a transaction unless one is open. Every writing method calls it.

@@ -12,7 +12,11 @@ use super::{Checked, Opened, Store, StoreError};
 const APPLICATION_ID: i64 = 0x6573_706a;
 
 /// One step each, never edited once released.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
+];
 
 /// The version that this espejo writes.
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;

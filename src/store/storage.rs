@@ -22,6 +22,8 @@ pub struct StoredStorage {
     pub uploads: BTreeMap<MirrorPath, Upload>,
     /// Local files that the service does not have, by path.
     pub local_only: BTreeMap<MirrorPath, LocalOnly>,
+    /// Local files that came back with an older copy of the folder, and when each had last changed, in nanoseconds.
+    pub returned: BTreeMap<MirrorPath, i64>,
 }
 
 impl Store {
@@ -52,6 +54,13 @@ impl Store {
         for row in rows {
             let item = row?;
             loaded.local_only.insert(item.path.clone(), item);
+        }
+        let mut query = self.db.prepare_cached("SELECT path, changed FROM storage_returned")?;
+        let rows = query
+            .query_and_then([], |row| Ok::<_, StoreError>((path(&row.get::<_, String>(0)?)?, row.get(1)?)))?;
+        for row in rows {
+            let (path, changed) = row?;
+            loaded.returned.insert(path, changed);
         }
         Ok(loaded)
     }
@@ -146,8 +155,11 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn save_upload(&mut self, upload: &Upload) -> Result<(), StoreError> {
+        let stamp = stamp_values(upload.stamp);
         self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO storage_uploads VALUES (?1,?2,?3,?4,?5,?6,?7,?8)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO storage_uploads VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+            )?
             .execute(params![
                 upload.path.as_str(),
                 upload.folder.as_ref().map(FolderId::as_str),
@@ -157,6 +169,12 @@ impl Store {
                 upload.replaces.as_ref().map(FileId::as_str),
                 upload.asked_at.0,
                 upload.lost_at.map(|at| at.0),
+                stamp[0],
+                stamp[1],
+                stamp[2],
+                stamp[3],
+                stamp[4],
+                stamp[5],
             ])?;
         Ok(())
     }
@@ -189,6 +207,28 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn delete_local_only(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
         self.turn()?.prepare_cached("DELETE FROM storage_local WHERE path = ?1")?.execute([path.as_str()])?;
+        Ok(())
+    }
+
+    /// Remembers a local file that came back with an older copy of the folder.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn save_returned(&mut self, path: &MirrorPath, changed_ns: i64) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("INSERT OR REPLACE INTO storage_returned VALUES (?1,?2)")?
+            .execute(params![path.as_str(), changed_ns])?;
+        Ok(())
+    }
+
+    /// Takes back what [`Store::save_returned`] wrote.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn delete_returned(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
+        self.turn()?
+            .prepare_cached("DELETE FROM storage_returned WHERE path = ?1")?
+            .execute([path.as_str()])?;
         Ok(())
     }
 }
@@ -285,6 +325,7 @@ fn upload_of(row: &Row<'_>) -> Result<Upload, StoreError> {
         filename: row.get(col!(row, "filename"))?,
         size: row.get::<_, i64>(col!(row, "size"))?.unsigned_abs(),
         hash: content_hash(row, col!(row, "hash"))?,
+        stamp: stamp_of(row, col!(row, "stamp_size"))?,
         replaces: optional(row, col!(row, "replaces"), file_id)?,
         asked_at: Timestamp(row.get(col!(row, "asked_at"))?),
         lost_at: row.get::<_, Option<i64>>(col!(row, "lost_at"))?.map(Timestamp),

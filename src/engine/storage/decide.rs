@@ -54,7 +54,7 @@ pub(super) struct View {
     pub(super) here: Here,
     /// The service holds another content than was agreed.
     pub(super) renewed: bool,
-    /// It may be what an upload that is under way has made.
+    /// It may be what an upload that is under way has made, or its place is that of an upload in doubt.
     pub(super) awaited: bool,
     /// The content that the service holds is here, whole.
     pub(super) fetched: bool,

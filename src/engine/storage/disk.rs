@@ -195,6 +195,8 @@ impl Storage {
         let is_current = |fetched: &Fetched| {
             fetched.attachment == node.remote.attachment && fetched.size == node.remote.size
         };
+        let fetched =
+            fetched.is_some_and(|fetched| is_current(fetched) && !self.is_lost_upload(node, fetched.hash));
         let base = node.base.as_ref();
         let wanted = self.wanted_file(node);
         let displaced = base.is_some_and(|base| wanted.as_ref().is_some_and(|wanted| *wanted != base.path));
@@ -207,15 +209,15 @@ impl Storage {
                     && moment.compared.as_ref() != Some(&node.remote.attachment)
             });
         let view = View {
-            mode: self.mode,
+            mode: self.mode_of(node),
             perhaps_placed,
             seen: node.seen,
             agreed: base.is_some(),
-            awaited: self.may_be_under_way(node),
+            awaited: self.may_be_under_way(node)
+                || fetched && wanted.as_ref().is_some_and(|wanted| self.uploads.contains_key(wanted)),
             here,
             renewed,
-            fetched: fetched
-                .is_some_and(|fetched| is_current(fetched) && !self.is_lost_upload(node, fetched.hash)),
+            fetched,
             displaced,
             held: self.is_held_back(node),
             // Looked for only where it matters: it compares with everything that is here.

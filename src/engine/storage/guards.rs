@@ -49,7 +49,8 @@ impl Storage {
                 folder.0 += 1;
             }
             let here = self.moments.get(&node.remote.id).map(|moment| moment.local);
-            if matches!(here, Some(Local::Missing(_))) && node.seen == Seen::Listed && !node.approved {
+            let is_missing = matches!(here, Some(Local::Missing(_))) && !self.is_doubted(node);
+            if is_missing && node.seen == Seen::Listed && !node.approved {
                 missing += 1;
             }
         }

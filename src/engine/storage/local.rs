@@ -65,6 +65,11 @@ impl Local {
 }
 
 impl Sight {
+    /// Whether a place could not be looked at.
+    pub(super) fn hides(&self, path: &MirrorPath) -> bool {
+        self.unreadable.iter().any(|at| path.is_within(at) || at.is_root())
+    }
+
     /// The nearest folder above a path that is there, and its disk.
     fn above(&self, path: &MirrorPath) -> (MirrorPath, u64) {
         let mut above = path.parent();
@@ -76,6 +81,11 @@ impl Sight {
             above = folder.parent();
         }
         (MirrorPath::root(), self.root_device)
+    }
+
+    /// Whether what is left of a place is on another disk than this one. A disk that is not known is no other one.
+    pub(super) fn is_elsewhere(&self, path: &MirrorPath, device: u64) -> bool {
+        device != 0 && self.above(path).1 != device
     }
 }
 
@@ -117,6 +127,7 @@ impl Storage {
         let approved_unseen = std::mem::replace(&mut self.sight, sight).approved_unseen;
         self.made.clear();
         self.guards_are_old = true;
+        self.meet_folder(desk, scan, approved_unseen)?;
         self.root_made &= self.sight.folders.contains(&root);
         self.folders_active = true;
         self.occupied.retain(|path| {
@@ -130,11 +141,13 @@ impl Storage {
             let before = self.local_of(&node.remote.id);
             let mut now = self.local_now(node, before, &odd, desk.now);
             if let (Local::Missing(_), false, Some(base)) = (now, before.is_missing(), &node.base) {
-                let (folder, device) = self.sight.above(&base.path);
                 let known = base.stamp.device;
-                if device != known && !renumbered.contains(&known) && (!node.approved || approved_unseen) {
+                if self.sight.is_elsewhere(&base.path, known)
+                    && !renumbered.contains(&known)
+                    && (!node.approved || approved_unseen)
+                {
                     now = Local::Away;
-                    away.insert(base.path.clone(), folder);
+                    away.insert(base.path.clone(), self.sight.above(&base.path).0);
                 }
             }
             if now != before || now == Local::Same && is_approved_in_vain(node) {
@@ -171,7 +184,7 @@ impl Storage {
 
     /// The former numbers of disks that have another one now, as after a start of the machine: what was there is there, and looks
     /// as it did but for that.
-    fn renumbered(&self) -> BTreeSet<u64> {
+    pub(super) fn renumbered(&self) -> BTreeSet<u64> {
         let was = self.files.values().filter_map(|node| {
             let (base, now) = (node.base.as_ref()?, self.sight.files.get(&node.base.as_ref()?.path)?);
             let looks = |stamp: &Stamp| (stamp.inode, stamp.size, stamp.modified_ns, stamp.born_ns);
@@ -211,10 +224,7 @@ impl Storage {
         let id = &node.remote.id;
         let Some(base) = node.base.as_ref().filter(|_| self.is_missing_here(id)) else { return Ok(false) };
         let Some(to) = self.wanted_file(node).filter(|to| *to != base.path) else { return Ok(false) };
-        let untouched = |stamp: &Stamp| {
-            let looks = |stamp: &Stamp| (stamp.object(), stamp.size, stamp.modified_ns);
-            looks(stamp) == looks(&base.stamp)
-        };
+        let untouched = |stamp: &Stamp| is_untouched(&base.stamp, stamp);
         let Some(stamp) = self.sight.files.get(&to).copied().filter(untouched) else { return Ok(false) };
         if self.files.values().any(|other| other.base.as_ref().is_some_and(|theirs| theirs.path == to)) {
             return Ok(false);
@@ -250,9 +260,7 @@ impl Storage {
             }
             Some(stamp) => Local::Suspect(*stamp),
             None if self.sight.folders.contains(&base.path) || odd.contains(&base.path) => Local::Odd,
-            None if self.sight.unreadable.iter().any(|path| base.path.is_within(path) || path.is_root()) => {
-                Local::Unknown
-            }
+            None if self.sight.hides(&base.path) => Local::Unknown,
             None => match before {
                 Local::Missing(since) => Local::Missing(since),
                 _ => Local::Missing(now),
@@ -291,6 +299,7 @@ impl Storage {
 
     /// Files that are none of the service's: listed as local only, and sent where both ways are wanted.
     pub(super) fn take_in_strays(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
+        self.forget_returned(desk, |_| false)?;
         let mut ours: Vec<(&MirrorPath, &FileNode)> =
             self.files.values().filter_map(|node| Some((&node.base.as_ref()?.path, node))).collect();
         ours.sort_by_key(|(path, _)| *path);
@@ -300,15 +309,18 @@ impl Storage {
             while ours.next_if(|(other, _)| *other < path).is_some() {}
             let mut its = None;
             while let Some((_, node)) = ours.next_if(|(other, _)| *other == path) {
-                its = Some(&node.remote.id);
+                its = Some(node);
             }
-            let is_changed = |id| matches!(self.local_of(id), Local::Changed(_));
+            let is_changed = |node: &FileNode| {
+                self.mode_of(node) == StorageMode::TwoWay
+                    && matches!(self.local_of(&node.remote.id), Local::Changed(_))
+            };
             match its {
                 None => {
                     strays.insert(path.clone(), (*stamp, None));
                 }
-                Some(id) if self.mode == StorageMode::TwoWay && is_changed(id) => {
-                    strays.insert(path.clone(), (*stamp, Some(id.clone())));
+                Some(node) if is_changed(node) => {
+                    strays.insert(path.clone(), (*stamp, Some(node.remote.id.clone())));
                 }
                 Some(_) => {}
             }
@@ -438,6 +450,12 @@ impl Storage {
         let settle = desk.settings.pages.settle_ms;
         if stamp.size == 0 { settle.max(NEW_EMPTY_MS) } else { settle }
     }
+}
+
+/// Whether a file that has left its place may be this one: the same object, with what was written to it last.
+pub(super) fn is_untouched(agreed: &Stamp, found: &Stamp) -> bool {
+    let looks = |stamp: &Stamp| (stamp.object(), stamp.size, stamp.modified_ns);
+    looks(found) == looks(agreed)
 }
 
 /// Whether somebody's word that this file may go is void, as it is there again on both sides.

@@ -12,7 +12,9 @@ mod again;
 mod decide;
 mod desk;
 mod disk;
+mod doubt;
 mod fetch;
+mod folder;
 mod guards;
 mod local;
 mod names;
@@ -35,7 +37,7 @@ pub(super) use task::Task;
 use super::pace::{Class, Pace};
 use crate::model::{
     AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, LocalOnly,
-    MirrorPath, Outcome, Seen, ServiceError, ServiceReply, Settings, Stamp, StorageEffect, StorageEvent,
+    MirrorPath, Outcome, Seen, ServiceError, ServiceReply, Settings, StorageEffect, StorageEvent,
     StorageMode, Timestamp, Upload,
 };
 use crate::store::{Polled, Store, StoreError};
@@ -55,6 +57,9 @@ pub(super) struct Storage {
     files: BTreeMap<FileId, FileNode>,
     uploads: BTreeMap<MirrorPath, Upload>,
     local_only: BTreeMap<MirrorPath, LocalOnly>,
+    /// Local files that came back with an older copy of the folder, and when each had last changed: not sent while that is so.
+    returned: BTreeMap<MirrorPath, i64>,
+    folder: folder::Known,
 
     walks: BTreeMap<Option<FolderId>, walk::Walk>,
     moments: BTreeMap<FileId, Moment>,
@@ -94,8 +99,6 @@ pub(super) struct Storage {
     wants_scan: bool,
     /// A file that was read and goes up next.
     ready: Option<send::Ready>,
-    /// What uploads under way were read from.
-    sent_stamps: BTreeMap<MirrorPath, Stamp>,
     /// Files that were trashed at the service, and when, as a tick.
     trashed: BTreeMap<FileId, u64>,
     no_workspace: bool,
@@ -107,6 +110,8 @@ struct Moment {
     local: local::Local,
     /// When our last change of it at the service ended: looks that were asked for before are not believed.
     acted: u64,
+    /// When a list first showed it in this run.
+    met_at: Timestamp,
     /// When a list first lacked it.
     missed_at: Timestamp,
     failures: u32,
@@ -190,6 +195,8 @@ impl Storage {
             files: loaded.files,
             uploads: loaded.uploads,
             local_only: loaded.local_only,
+            returned: loaded.returned,
+            folder: folder::Known::open(store)?,
             walks: BTreeMap::new(),
             moments: BTreeMap::new(),
             stirring: BTreeSet::new(),
@@ -217,7 +224,6 @@ impl Storage {
             folders_trouble: None,
             wants_scan: false,
             ready: None,
-            sent_stamps: BTreeMap::new(),
             trashed: BTreeMap::new(),
             no_workspace: false,
         };
@@ -235,6 +241,12 @@ impl Storage {
         }
         storage.active = known;
         storage.plan_walks(now);
+        // What became of an upload is asked at once: until then nothing is done about its file.
+        let folders: BTreeSet<Option<FolderId>> =
+            storage.uploads.values().map(|upload| upload.folder.clone()).collect();
+        for folder in folders {
+            storage.walk_by(folder.as_ref(), now, 0);
+        }
         Ok(storage)
     }
 
@@ -438,6 +450,7 @@ impl Storage {
                     || self.moments.get(&node.remote.id).is_some_and(|m| m.local == local::Local::Away);
                 self.is_leaving(node)
                     || self.sight.at.0 == 0
+                    || self.is_doubted(node)
                     || self.is_missing_here(&node.remote.id)
                     || !paths.is_empty() && away()
             })
@@ -453,6 +466,8 @@ impl Storage {
             })?;
         }
         self.sight.approved_unseen |= self.sight.at.0 == 0 && paths.is_empty();
+        self.forget_returned(desk, named)?;
+        self.strays_are_old = true;
         let folders: Vec<FolderId> = self
             .folders
             .values()

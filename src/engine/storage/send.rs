@@ -15,11 +15,9 @@ use crate::model::{
     ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile, Timestamp,
     Upload, WorkspaceId, WorkspaceNode,
 };
-use crate::plan::filenames;
+use crate::plan::{filenames, naming::fold};
 use crate::store::StoreError;
 
-/// An upload whose answer was lost may still be carried out for so long.
-const LOST_MS: i64 = 10_000;
 /// What the service refused is tried again after this, in case there is room by now.
 const REFUSED_RETRY_MS: i64 = 3_600_000;
 
@@ -70,7 +68,14 @@ impl Storage {
                 }
                 candidate.by_service = false;
             }
+            let is_returned =
+                candidate.replaces.is_none() && self.returned.get(&path) == Some(&candidate.stamp.changed_ns);
             candidate.refused = match place {
+                _ if is_returned => Some((
+                    "it came back with an older copy of the folder, and may have been removed since"
+                        .to_owned(),
+                    "remove it, or espejo approve sends it",
+                )),
                 None => Some((
                     "its folder is not at the service, and the API cannot make folders".to_owned(),
                     "make the folder in the app; the file is sent as soon as it is there",
@@ -218,13 +223,13 @@ impl Storage {
             filename: filename.clone(),
             size: ready.bytes.len() as u64,
             hash: ContentHash::of(&ready.bytes),
+            stamp: ready.stamp,
             replaces: candidate.replaces.clone(),
             asked_at: desk.now,
             lost_at: None,
         };
         desk.store.save_upload(&upload)?;
         self.uploads.insert(upload.path.clone(), upload);
-        self.sent_stamps.insert(ready.path.clone(), ready.stamp);
         let effect = effect(StorageEffect::Upload { workspace, folder, filename, bytes: ready.bytes });
         Ok(Some((effect, Task::Upload(ready.path))))
     }
@@ -284,7 +289,6 @@ impl Storage {
         self.wake_in(upload.folder.as_ref());
         self.walk_by(upload.folder.as_ref(), desk.now, desk.tick);
         self.uploads.remove(&upload.path);
-        self.sent_stamps.remove(&upload.path);
         desk.store.delete_upload(&upload.path)?;
         if let Some(candidate) = self.candidates.get_mut(&upload.path) {
             candidate.failures += 1;
@@ -308,14 +312,15 @@ impl Storage {
     }
 
     /// The service has what was sent: it is a file like any other from here on.
-    fn settle_upload(
+    pub(super) fn settle_upload(
         &mut self,
         desk: &mut Desk<'_>,
         upload: &Upload,
         file: &StorageFile,
     ) -> Result<(), StoreError> {
         let now = desk.now;
-        let stamp = self.sent_stamps.remove(&upload.path).unwrap_or_default();
+        let at = self.lies_at(upload, file);
+        let is_here = self.sight.files.get(&at) == Some(&upload.stamp);
         let same_name = file.filename == upload.filename && file.folder == upload.folder;
         let node = FileNode {
             remote: file.clone(),
@@ -326,8 +331,8 @@ impl Storage {
                 attachment: file.attachment.clone(),
                 size: upload.size,
                 hash: upload.hash,
-                path: upload.path.clone(),
-                stamp,
+                path: at.clone(),
+                stamp: upload.stamp,
             }),
             replaced_by: None,
             approved: false,
@@ -363,6 +368,7 @@ impl Storage {
                 self.edit_file(desk, &id, |node| node.replaced_by = Some(file.id.clone()))?;
             }
         }
+        self.free_name(desk, &node)?;
         self.files.insert(file.id.clone(), node);
         self.active.insert(file.id.clone());
         let tick = desk.tick;
@@ -370,14 +376,32 @@ impl Storage {
         moment.acted = tick;
         moment.checked = tick;
         moment.fetched = None;
-        moment.local = if stamp == Stamp::default() { Local::Unknown } else { Local::Same };
+        // Where it is not as it was sent, the next scan tells what became of it.
+        moment.local = if is_here { Local::Same } else { Local::Unknown };
         self.guards_are_old = true;
         self.walk_by(file.folder.as_ref(), now, tick);
         self.wants_scan = true;
         let what = if upload.replaces.is_some() { "new version uploaded" } else { "uploaded" };
         desk.say(Way::Up, &upload.path, what);
         self.wake_all();
-        self.is_no_stray(desk, &upload.path)
+        self.is_no_stray(desk, &upload.path)?;
+        self.is_no_stray(desk, &at)
+    }
+
+    /// A file whose name was chosen while it was not known whose it is may be in the way of the one that has it.
+    fn free_name(&mut self, desk: &mut Desk<'_>, node: &FileNode) -> Result<(), StoreError> {
+        let Some(name) = node.stem.as_deref().map(fold) else { return Ok(()) };
+        let others = self.files.values().filter(|other| {
+            other.remote.id != node.remote.id
+                && other.remote.folder == node.remote.folder
+                && other.base.is_none()
+                && other.replaced_by.is_none()
+                && other.stem.as_deref().is_some_and(|stem| fold(stem) == name)
+        });
+        for id in others.map(|other| other.remote.id.clone()).collect::<Vec<_>>() {
+            self.edit_file(desk, &id, |other| other.stem = None)?;
+        }
+        Ok(())
     }
 
     /// A local file turned out to be one of the service's.
@@ -387,79 +411,6 @@ impl Storage {
             desk.store.delete_local_only(path)?;
         }
         Ok(())
-    }
-
-    /// A list of the folder that a lost upload went to: what looks like it is fetched and compared; when nothing does, and
-    /// the list is young enough, the upload was never carried out.
-    pub(super) fn look_for_lost_uploads(
-        &mut self,
-        desk: &mut Desk<'_>,
-        folder: Option<&FolderId>,
-        asked_at: Timestamp,
-    ) -> Result<(), StoreError> {
-        let lost: Vec<(MirrorPath, Timestamp)> = self
-            .uploads
-            .values()
-            .filter(|upload| upload.folder.as_ref() == folder)
-            .filter_map(|upload| Some((upload.path.clone(), upload.lost_at?)))
-            .collect();
-        for (path, lost_at) in lost {
-            let sought = self
-                .uploads
-                .get(&path)
-                .is_some_and(|upload| self.files.values().any(|node| self.may_be(node, upload)));
-            if sought {
-                continue;
-            }
-            if asked_at < lost_at.plus_ms(LOST_MS) {
-                self.walk_by(folder, lost_at.plus_ms(LOST_MS), desk.tick);
-                continue;
-            }
-            self.uploads.remove(&path);
-            self.sent_stamps.remove(&path);
-            desk.store.delete_upload(&path)?;
-        }
-        Ok(())
-    }
-
-    /// What was just downloaded may be what an upload without an answer sent.
-    pub(super) fn settle_lost_upload(
-        &mut self,
-        desk: &mut Desk<'_>,
-        id: &FileId,
-        hash: ContentHash,
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
-        let found =
-            self.uploads.values().find(|upload| looks_like(&node, upload) && upload.hash == hash).cloned();
-        if let Some(upload) = found {
-            return self.settle_upload(desk, &upload, &node.remote);
-        }
-        if self.uploads.values().any(|upload| looks_like(&node, upload)) {
-            // It is somebody else's file of that name and size: a list that shows no other one ends the search.
-            self.walk_by(node.remote.folder.as_ref(), desk.now, desk.tick);
-        }
-        Ok(())
-    }
-
-    /// Whether a file with this content is what a lost upload sent.
-    pub(super) fn is_lost_upload(&self, node: &FileNode, hash: ContentHash) -> bool {
-        self.uploads.values().any(|upload| upload.hash == hash && looks_like(node, upload))
-    }
-
-    /// Whether a file looks like what a lost upload sent, and is not known to hold something else.
-    fn may_be(&self, node: &FileNode, upload: &Upload) -> bool {
-        let differs = |moment: &super::Moment| {
-            moment.fetched.as_deref().is_some_and(|fetched| {
-                fetched.attachment == node.remote.attachment && fetched.hash != upload.hash
-            })
-        };
-        looks_like(node, upload) && !self.moments.get(&node.remote.id).is_some_and(differs)
-    }
-
-    /// Whether a file may be what an upload under way has made: its answer tells.
-    pub(super) fn may_be_under_way(&self, node: &FileNode) -> bool {
-        self.uploads.values().any(|upload| upload.lost_at.is_none() && is_like(node, upload))
     }
 
     /// The next file that left here, or was replaced by an upload, for the service's trash.
@@ -554,19 +505,4 @@ impl Storage {
         });
         (!there).then(|| path.clone())
     }
-}
-
-fn looks_like(node: &FileNode, upload: &Upload) -> bool {
-    upload.lost_at.is_some() && is_like(node, upload)
-}
-
-fn is_like(node: &FileNode, upload: &Upload) -> bool {
-    node.seen == Seen::Listed
-        && node.base.is_none()
-        && node.replaced_by.is_none()
-        && node.remote.folder == upload.folder
-        && node.remote.size == upload.size
-        && (node.remote.filename == upload.filename
-            || node.remote.filename == filenames::as_stored(&upload.filename))
-        && upload.replaces.as_ref() != Some(&node.remote.id)
 }

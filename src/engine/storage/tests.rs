@@ -8,8 +8,8 @@ use super::*;
 use crate::engine::Happening;
 use crate::engine::ids::Ids;
 use crate::model::{
-    ContentHash, Entry, EntryKind, RootState, Scan, StorageFile, StorageFolder, StorageListing, StorageReply,
-    StoredFile, StoredReply,
+    ContentHash, Entry, EntryKind, RootState, Scan, Stamp, StorageFile, StorageFolder, StorageListing,
+    StorageReply, StoredFile, StoredReply,
 };
 
 const NOW: Timestamp = Timestamp(1_000_000_000);
@@ -55,6 +55,7 @@ fn upload() -> Upload {
         filename: "new.txt".to_owned(),
         size: 5,
         hash: ContentHash::of(b"newer"),
+        stamp: Stamp::default(),
         replaces: None,
         asked_at: NOW,
         lost_at: None,
@@ -299,8 +300,7 @@ fn a_list_from_before_our_own_change_is_followed_by_another() {
     let check = |change: (Task, Outcome), list: &[StorageFile], again: bool| {
         let what = format!("{:?} {list:?}", change.0);
         let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
-        play.storage.uploads.insert(up.path.clone(), up.clone());
-        play.storage.sent_stamps.insert(up.path.clone(), AS_AGREED);
+        play.storage.uploads.insert(up.path.clone(), Upload { stamp: AS_AGREED, ..up.clone() });
         let asked = play.ask(Task::Walk(None));
         let (task, outcome) = change;
         let is_upload = matches!(task, Task::Upload(_));
@@ -575,4 +575,26 @@ fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
     let trash = play.ask(Task::Trash(file("a")));
     play.end(trash, Outcome::Service(Err(refused)));
     assert_eq!(count(&mut play, false), 0, "it is certainly there");
+}
+
+#[test]
+fn a_file_that_was_never_seen_in_the_folder_is_neither_deleted_nor_on_a_disk_that_is_away() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
+    for node in play.storage.files.values_mut() {
+        node.base.as_mut().unwrap().stamp = Stamp::default();
+    }
+    for _ in 0..3 {
+        play.scan(&[("Storage/b.txt", Stamp { size: 9, ..AS_AGREED })]);
+        play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+    }
+    play.is_settled();
+    play.is_settled();
+    assert_eq!(
+        (play.wants("a"), play.wants("b")),
+        (Some(decide::Decision::Fetch), Some(decide::Decision::Fetch))
+    );
+    let mut told = 0;
+    play.storage.needs(play.now, &mut |_, _, _| told += 1);
+    assert_eq!((told, play.storage.candidates.len()), (0, 0));
 }

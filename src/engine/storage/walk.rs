@@ -311,6 +311,7 @@ impl Storage {
             desk.store.save_storage_file(&node)?;
             self.files.insert(seen.id.clone(), node);
             self.active.insert(seen.id.clone());
+            self.moment(&seen.id).met_at = now;
             return Ok(true);
         };
         let changed = node.remote != *seen || node.seen != Seen::Listed;

@@ -9,16 +9,16 @@ use serde_json::Value;
 use super::bench::Bench;
 use super::storage::{bytes, files, stored, text};
 
-const BOTH: &str = "[storage]\nmode = \"two-way\"";
+pub(super) const BOTH: &str = "[storage]\nmode = \"two-way\"";
 
-fn write(bench: &Bench, path: &str, text: &[u8]) {
+pub(super) fn write(bench: &Bench, path: &str, text: &[u8]) {
     let path = stored(bench, path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     File::create(path).unwrap().write_all(text).unwrap();
 }
 
 /// What the service shows, as `name: content`, sorted.
-fn there(bench: &Bench) -> Vec<String> {
+pub(super) fn there(bench: &Bench) -> Vec<String> {
     let world = bench.world();
     let shown = |file: &&FileRecord| world.storage_shows(&file.id);
     let line = |file: &FileRecord| format!("{}: {}", file.filename, String::from_utf8_lossy(&file.bytes()));
@@ -27,15 +27,15 @@ fn there(bench: &Bench) -> Vec<String> {
     all
 }
 
-fn in_trash(bench: &Bench) -> usize {
+pub(super) fn in_trash(bench: &Bench) -> usize {
     bench.world().storage_files().filter(|file| file.trashed).count()
 }
 
-fn uploads(bench: &Bench) -> usize {
+pub(super) fn uploads(bench: &Bench) -> usize {
     bench.writes().iter().filter(|line| **line == "POST /storage").count()
 }
 
-fn docs_and_three() -> Bench {
+pub(super) fn docs_and_three() -> Bench {
     Bench::with(BOTH, |world, _| {
         let docs = world.app_make_folder(None, "Docs");
         for name in ["a.txt", "b.txt", "c.txt"] {

@@ -1,0 +1,143 @@
+//! Uploads whose answer nobody heard, as it was lost or espejo was killed: what each has made is found among what the service
+//! shows, by its place, name and size, and compared byte for byte. From then on it is a file like any other, whatever became
+//! of it on either side.
+
+use super::local::is_untouched;
+use super::{Desk, Storage};
+use crate::model::{
+    ContentHash, FileId, FileNode, FolderId, MirrorPath, Seen, StorageFile, Timestamp, Upload,
+};
+use crate::plan::filenames;
+use crate::store::StoreError;
+
+/// An upload whose answer was lost may still be carried out for so long.
+const LOST_MS: i64 = 10_000;
+
+impl Storage {
+    /// A list of the folder that a lost upload went to: what looks like it is fetched and compared; when nothing does, and
+    /// the list is young enough, the upload was never carried out.
+    pub(super) fn look_for_lost_uploads(
+        &mut self,
+        desk: &mut Desk<'_>,
+        folder: Option<&FolderId>,
+        asked_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let lost: Vec<(MirrorPath, Timestamp)> = self
+            .uploads
+            .values()
+            .filter(|upload| upload.folder.as_ref() == folder)
+            .filter_map(|upload| Some((upload.path.clone(), upload.lost_at?)))
+            .collect();
+        for (path, lost_at) in lost {
+            let sought = self
+                .uploads
+                .get(&path)
+                .is_some_and(|upload| self.files.values().any(|node| self.may_be(node, upload)));
+            if sought {
+                continue;
+            }
+            if asked_at < lost_at.plus_ms(LOST_MS) {
+                self.walk_by(folder, lost_at.plus_ms(LOST_MS), desk.tick);
+                continue;
+            }
+            self.uploads.remove(&path);
+            desk.store.delete_upload(&path)?;
+            // Its place is free.
+            self.wake_in(folder);
+        }
+        Ok(())
+    }
+
+    /// What was just downloaded may be what an upload without an answer sent.
+    pub(super) fn settle_lost_upload(
+        &mut self,
+        desk: &mut Desk<'_>,
+        id: &FileId,
+        hash: ContentHash,
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
+        let found = self
+            .uploads
+            .values()
+            .find(|upload| self.looks_like(&node, upload) && upload.hash == hash)
+            .cloned();
+        if let Some(upload) = found {
+            return self.settle_upload(desk, &upload, &node.remote);
+        }
+        if self.uploads.values().any(|upload| self.looks_like(&node, upload)) {
+            // It is somebody else's file of that name and size: a list that shows no other one ends the search.
+            self.walk_by(node.remote.folder.as_ref(), desk.now, desk.tick);
+        }
+        Ok(())
+    }
+
+    /// Whether a file with this content is what a lost upload sent.
+    pub(super) fn is_lost_upload(&self, node: &FileNode, hash: ContentHash) -> bool {
+        self.uploads.values().any(|upload| upload.hash == hash && self.looks_like(node, upload))
+    }
+
+    /// Whether a file looks like what a lost upload sent, and is not known to hold something else.
+    fn may_be(&self, node: &FileNode, upload: &Upload) -> bool {
+        self.looks_like(node, upload) && !self.is_known_to_differ(node, upload)
+    }
+
+    /// Whether a file looks like what a lost upload has made: by its folder and name, or by one of the two where it has come
+    /// since and nothing has both. It may have been renamed or moved in the app by now.
+    fn looks_like(&self, node: &FileNode, upload: &Upload) -> bool {
+        let met_at =
+            self.moments.get(&node.remote.id).map_or_else(Timestamp::default, |moment| moment.met_at);
+        let is_like_in_part = || {
+            let in_folder = node.remote.folder == upload.folder && upload.size > 0;
+            let is_as_well =
+                |other: &FileNode| is_like(other, upload) && !self.is_known_to_differ(other, upload);
+            met_at >= upload.asked_at
+                && is_unclaimed(node, upload)
+                && (in_folder || has_its_name(node, upload))
+                && !self.files.values().any(is_as_well)
+        };
+        upload.lost_at.is_some() && (is_like(node, upload) || is_like_in_part())
+    }
+
+    fn is_known_to_differ(&self, node: &FileNode, upload: &Upload) -> bool {
+        let differs = |moment: &super::Moment| {
+            moment.fetched.as_deref().is_some_and(|fetched| {
+                fetched.attachment == node.remote.attachment && fetched.hash != upload.hash
+            })
+        };
+        self.moments.get(&node.remote.id).is_some_and(differs)
+    }
+
+    /// Whether a file may be what an upload under way has made: its answer tells.
+    pub(super) fn may_be_under_way(&self, node: &FileNode) -> bool {
+        self.uploads.values().any(|upload| upload.lost_at.is_none() && is_like(node, upload))
+    }
+
+    /// Where the file of an upload is: a folder around it may have been renamed since.
+    pub(super) fn lies_at(&self, upload: &Upload, file: &StorageFile) -> MirrorPath {
+        let place = self.place_of(file.folder.as_ref());
+        let moved = place.and_then(|place| place.join(upload.path.name()).ok()).filter(|to| {
+            let found = self.sight.files.get(to);
+            !self.sight.files.contains_key(&upload.path)
+                && found.is_some_and(|stamp| is_untouched(&upload.stamp, stamp))
+        });
+        moved.unwrap_or_else(|| upload.path.clone())
+    }
+}
+
+fn is_like(node: &FileNode, upload: &Upload) -> bool {
+    is_unclaimed(node, upload) && node.remote.folder == upload.folder && has_its_name(node, upload)
+}
+
+fn has_its_name(node: &FileNode, upload: &Upload) -> bool {
+    let name = &node.remote.filename;
+    *name == upload.filename || *name == filenames::as_stored(&upload.filename)
+}
+
+/// Whether a file is there, of the size of what was uploaded, and nothing is agreed on it.
+fn is_unclaimed(node: &FileNode, upload: &Upload) -> bool {
+    node.seen == Seen::Listed
+        && node.base.is_none()
+        && node.replaced_by.is_none()
+        && node.remote.size == upload.size
+        && upload.replaces.as_ref() != Some(&node.remote.id)
+}

@@ -1,0 +1,143 @@
+//! Stored files after an older copy of the folder, or of the state, was put back: nothing newer is trashed, no older version
+//! goes up over a newer one, and nothing is uploaded twice.
+
+use std::fs;
+
+use super::bench::{Bench, side_by_side};
+use super::state::copy;
+use super::storage::{bytes, files, stored, text};
+use super::storage_send::{docs_and_three, in_trash, there, uploads, write};
+
+/// What a person does to stored files after the copy was made: eight new ones, one changed here, one changed in the app, one
+/// removed, one renamed.
+fn go_on(bench: &Bench) {
+    for n in 0..8 {
+        write(bench, &format!("new {n}.txt"), format!("newer {n}").as_bytes());
+    }
+    write(bench, "Docs/a.txt", b"a.txt, the newer version");
+    fs::remove_file(stored(bench, "Docs/b.txt")).unwrap();
+    fs::rename(stored(bench, "8.pdf"), stored(bench, "eight.pdf")).unwrap();
+    let id = bench.world().storage_files().find(|file| file.filename == "0.pdf").unwrap().id.clone();
+    bench.world().app_replace_file(&id, bytes("pdf, replaced in the app"));
+    bench.sync();
+    assert_eq!(there(bench).len(), 19, "{}", bench.seen());
+    assert_eq!(text(bench, "0.pdf"), "pdf, replaced in the app");
+}
+
+#[test]
+fn an_old_copy_of_the_folder_trashes_and_reverts_no_stored_file() {
+    side_by_side([true, false], |keeps_times| {
+        let bench = docs_and_three();
+        bench.sync();
+        let old = bench.outside("old");
+        if keeps_times {
+            let done =
+                std::process::Command::new("cp").arg("-a").arg(bench.root()).arg(&old).status().unwrap();
+            assert!(done.success());
+        } else {
+            copy(&bench.root(), &old);
+        }
+        go_on(&bench);
+        let (newer, trashed) = (there(&bench), in_trash(&bench));
+        fs::remove_dir_all(bench.root()).unwrap();
+        fs::rename(&old, bench.root()).unwrap();
+        bench.forget_requests();
+        for _ in 0..2 {
+            let told = bench.tell(&["sync"]);
+            assert_eq!(told.code, 3, "{told:?}");
+            assert_eq!(bench.writes(), Vec::<String>::new(), "{}", bench.seen());
+        }
+        assert_eq!((there(&bench), in_trash(&bench)), (newer.clone(), trashed));
+        // What is newer is here again, and what was older beside it.
+        for n in 0..8 {
+            assert_eq!(text(&bench, &format!("new {n}.txt")), format!("newer {n}"));
+        }
+        assert_eq!(text(&bench, "Docs/a.txt"), "a.txt, the newer version");
+        assert_eq!(
+            (text(&bench, "0.pdf"), text(&bench, "eight.pdf")),
+            ("pdf, replaced in the app".into(), "pdf".into())
+        );
+        let kept = files(&bench.root().join("Storage"));
+        let beside = |name: &str, held: &[u8]| {
+            kept.iter()
+                .any(|(path, bytes)| path.starts_with(name) && path.contains(".conflict-") && bytes == held)
+        };
+        assert!(beside("Docs/a.", b"a.txt") && beside("0.", b"pdf"), "{:?}", kept.keys());
+        let told = bench.attention();
+        for line in [
+            "the folder is an older copy",
+            "Storage/Docs/b.txt: not uploaded: it came back with an older copy of the folder",
+            "Storage/8.pdf: not uploaded: it came back with an older copy of the folder",
+        ] {
+            assert!(told.contains(line), "{line}: {told}");
+        }
+        // What is done since counts: an edit goes up, a deletion to the trash.
+        write(&bench, "Docs/a.txt", b"a.txt, edited since the copy was put back");
+        fs::remove_file(stored(&bench, "new 0.txt")).unwrap();
+        bench.tell(&["sync"]);
+        let shown = there(&bench);
+        assert!(shown.contains(&"a.txt: a.txt, edited since the copy was put back".into()), "{shown:?}");
+        assert!(!shown.iter().any(|line| line.starts_with("new 0.txt")), "{shown:?}");
+        assert_eq!((shown.len(), uploads(&bench), in_trash(&bench)), (18, 1, trashed + 2));
+        assert!(!bench.tell(&["approve"]).out.contains("nothing"), "{}", bench.seen());
+        bench.tell(&["sync"]);
+        let shown = there(&bench);
+        assert!(shown.contains(&"b.txt: b.txt".into()) && shown.contains(&"8.pdf: pdf".into()), "{shown:?}");
+        assert_eq!((shown.len(), uploads(&bench)), (20, 3), "{}", bench.seen());
+        for name in kept.keys().filter(|name| name.contains(".conflict-")) {
+            fs::remove_file(stored(&bench, name)).unwrap();
+        }
+        bench.sync();
+        assert_eq!(bench.attention(), "");
+    });
+}
+
+#[test]
+fn an_old_copy_of_the_state_trashes_no_stored_file_and_uploads_none_twice() {
+    let bench = docs_and_three();
+    bench.sync();
+    let old = bench.outside("old state");
+    copy(&bench.state(), &old);
+    go_on(&bench);
+    let newer = (there(&bench), in_trash(&bench));
+    // Gone from the folder while only an older state knows of it.
+    fs::remove_file(stored(&bench, "Docs/c.txt")).unwrap();
+    fs::remove_dir_all(bench.state()).unwrap();
+    fs::rename(&old, bench.state()).unwrap();
+    bench.forget_requests();
+    for _ in 0..2 {
+        bench.tell(&["sync"]);
+        assert_eq!(bench.writes(), Vec::<String>::new(), "{}", bench.seen());
+    }
+    assert_eq!((there(&bench), in_trash(&bench)), newer);
+    assert_eq!(text(&bench, "Docs/c.txt"), "c.txt");
+    let names: Vec<String> = files(&bench.root().join("Storage")).into_keys().collect();
+    assert_eq!(names.len(), 19, "{names:?}");
+    assert!(!bench.attention().contains("Storage"), "{}", bench.attention());
+    // Edits go on as before.
+    write(&bench, "Docs/a.txt", b"edited");
+    bench.tell(&["sync"]);
+    assert!(there(&bench).contains(&"a.txt: edited".into()));
+    assert_eq!((there(&bench).len(), uploads(&bench)), (19, 1));
+}
+
+#[test]
+fn files_missing_in_another_folder_than_the_mirrored_one_come_back() {
+    let bench = docs_and_three();
+    bench.sync();
+    // The folder was moved to another disk, and some of it was left behind.
+    let moved = bench.outside("moved");
+    copy(&bench.root(), &moved);
+    fs::remove_file(moved.join("Storage/Docs/a.txt")).unwrap();
+    // The former one is kept for a while, so that the new one is another object.
+    fs::rename(bench.root(), bench.outside("former")).unwrap();
+    copy(&moved, &bench.root());
+    bench.forget_requests();
+    bench.tell(&["sync"]);
+    assert_eq!(bench.writes(), Vec::<String>::new(), "{}", bench.seen());
+    assert_eq!(text(&bench, "Docs/a.txt"), "a.txt");
+    // From now on it is the folder: a deletion is one.
+    fs::remove_file(stored(&bench, "Docs/a.txt")).unwrap();
+    bench.sync();
+    assert_eq!(in_trash(&bench), 1);
+}
