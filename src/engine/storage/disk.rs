@@ -104,6 +104,12 @@ impl Storage {
         self.folders.remove(id);
         self.walks.remove(&Some(id.clone()));
         self.folders_missed.remove(id);
+        // What an upload into it has made is gone with it.
+        let gone = self.uploads.values().filter(|upload| upload.folder.as_ref() == Some(id));
+        for path in gone.map(|upload| upload.path.clone()).collect::<Vec<_>>() {
+            self.uploads.remove(&path);
+            desk.store.delete_upload(&path)?;
+        }
         desk.store.delete_storage_folder(id)
     }
 

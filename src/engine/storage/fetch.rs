@@ -103,8 +103,7 @@ impl Storage {
                 let (position, rest) = (node.remote.position, node.remote.rest.clone());
                 let elsewhere = node.remote.folder != file.folder;
                 let home = file.folder.clone();
-                let home_is_listed =
-                    home.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|f| f.listed));
+                let home_is_listed = self.is_listed(home.as_ref());
                 self.take_in_file(desk, &crate::model::StorageFile { position, rest, ..file })?;
                 if node.seen != Seen::Listed {
                     if elsewhere || home_is_listed {

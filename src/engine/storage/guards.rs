@@ -54,13 +54,11 @@ impl Storage {
                 missing += 1;
             }
         }
-        let is_listed =
-            |id: Option<&FolderId>| id.is_none_or(|id| self.folders.get(id).is_some_and(|f| f.listed));
         let emptied: BTreeSet<Option<FolderId>> = folders
             .into_iter()
             .filter(|(id, (left, shows))| {
                 // One file may well have been the last one; of the root it may not be believed.
-                is_listed(*id) && !*shows && *left >= if id.is_some() { 2 } else { 1 }
+                self.is_listed(*id) && !*shows && *left >= if id.is_some() { 2 } else { 1 }
             })
             .map(|(id, _)| id.cloned())
             .collect();

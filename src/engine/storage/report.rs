@@ -112,7 +112,8 @@ impl Storage {
                 || sending_rests
                 || summary.sending == self.too_soon(now)
                 || self.no_workspace)
-            && self.uploads.values().all(|upload| upload.lost_at.is_none())
+            // What an upload made in a folder that is not shown is not known before that is.
+            && self.uploads.values().all(|upload| upload.lost_at.is_none() || !self.is_listed(upload.folder.as_ref()))
     }
 
     /// Files that were uploaded a moment ago and have changed again: they wait for nothing but time.

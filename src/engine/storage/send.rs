@@ -11,7 +11,7 @@ use super::removals::Gone;
 use super::{Desk, Rests, Storage, Task, effect};
 use crate::engine::Way;
 use crate::model::{
-    ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, MirrorPath, Seen, ServiceError,
+    ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, MirrorPath, Seen, ServiceError,
     ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile, Timestamp,
     Upload, WorkspaceId, WorkspaceNode,
 };

@@ -46,11 +46,16 @@ impl Storage {
         walk.wanted.is_some() || walk.poll.last.0 == 0 || in_pass
     }
 
+    /// Whether the service shows a folder.
+    pub(super) fn is_listed(&self, folder: Option<&FolderId>) -> bool {
+        folder.is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed))
+    }
+
     /// Folders that may be listed now.
     fn listable(&self, now: Timestamp) -> impl Iterator<Item = (&Option<FolderId>, &Walk)> {
         self.walks.iter().filter(move |(folder, walk)| {
             walk.due <= now
-                && folder.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed))
+                && self.is_listed(folder.as_ref())
                 && !self.under_way.contains(&Task::Walk((*folder).clone()))
         })
     }
@@ -124,10 +129,8 @@ impl Storage {
         self.walks
             .iter()
             .filter(|(folder, walk)| {
-                let listed =
-                    folder.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed));
                 let known = self.pass.is_none() && folder.is_some() && walk.poll.last.0 > 0;
-                listed && (walk.wanted.is_some() || walk.looked <= since && !known)
+                self.is_listed(folder.as_ref()) && (walk.wanted.is_some() || walk.looked <= since && !known)
             })
             .count()
     }
@@ -136,9 +139,7 @@ impl Storage {
     pub(super) fn all_walked_since(&self, tick: u64) -> bool {
         self.walks
             .iter()
-            .filter(|(folder, _)| {
-                folder.as_ref().is_none_or(|id| self.folders.get(id).is_some_and(|node| node.listed))
-            })
+            .filter(|(folder, _)| self.is_listed(folder.as_ref()))
             .all(|(_, walk)| walk.looked > tick)
     }
 

@@ -256,3 +256,28 @@ fn a_new_version_in_doubt_is_the_file_whatever_happens_to_it() {
         }
     });
 }
+
+#[test]
+fn an_upload_in_doubt_whose_folder_was_trashed_since_keeps_no_sync_from_its_end() {
+    let doubt = killed("words");
+    let bench = &doubt.bench;
+    assert!(bench.world().app_change_folder(&doubt.docs, |folder| folder.trashed = true));
+    bench.forget_requests();
+    assert_eq!(bench.tell(&["sync"]).code, 3, "{}", bench.seen());
+    let told = bench.attention();
+    assert!(told.contains("Docs/new.txt: not uploaded: its folder is not at the service"), "{told}");
+    assert_eq!((text(bench, "Docs/new.txt"), bench.writes()), ("words".into(), Vec::new()));
+    bench.tell(&["approve"]);
+    bench.tell(&["sync"]);
+    assert_eq!(
+        (text(bench, "Docs/new.txt"), bench.writes()),
+        ("words".into(), Vec::new()),
+        "{}",
+        bench.seen()
+    );
+    // The folder is restored: the file is the one that was uploaded.
+    assert!(bench.world().app_change_folder(&doubt.docs, |folder| folder.trashed = false));
+    bench.sync();
+    assert_eq!((there(bench).len(), files(&stored(bench, "Docs")).len()), (13, 4), "{}", bench.seen());
+    assert_eq!(bench.writes(), Vec::<String>::new());
+}
