@@ -372,7 +372,9 @@ impl Engine {
                 return Ok(self.look_at_canvas(unseen, Class::Edit));
             }
             let changed = self.slides_of(&id).any(|node| {
+                // One that no file has stood for yet was made in the app meanwhile.
                 node.presence != Presence::Listed
+                    || node.base.is_none()
                     || node.base.as_ref().map(|base| base.elements) != node.remote
             });
             if changed {
