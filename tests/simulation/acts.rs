@@ -38,6 +38,17 @@ impl Run {
                 self.strike_stored(fault, picks)?;
                 return self.pump();
             }
+            Act::Canvas(act) => self.plan_canvas(act, picks),
+            Act::AppCanvas(act) => {
+                self.note(format_args!("= {step}"));
+                self.in_app_canvas(act, picks);
+                return self.pump();
+            }
+            Act::CanvasFault(fault) => {
+                self.note(format_args!("= {step}"));
+                self.strike_canvases(fault, picks);
+                return self.pump();
+            }
         };
         self.note(format_args!("= {step}{}", if plan.is_none() { ": no place for it" } else { "" }));
         self.schedule(plan.unwrap_or_default());
@@ -76,10 +87,10 @@ impl Run {
             act => act,
         };
         self.mark_changed();
-        if on_disk {
-            self.on_disk(act)
-        } else {
-            self.in_app(act)
+        match act {
+            Deed::Canvas(deed) => self.on_canvas_files(deed),
+            act if on_disk => self.on_disk(act),
+            act => self.in_app(act),
         }
         self.spread_hints();
         Ok(())

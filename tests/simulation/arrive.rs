@@ -23,6 +23,10 @@ impl Run {
         if let Effect::Storage(StorageEffect::Trash(id)) = effect {
             self.before_stored_deletion(id, asked_ms)?;
         }
+        let before_canvas = match effect {
+            Effect::Board(effect) => self.before_canvas(effect, asked_ms)?,
+            _ => Vec::new(),
+        };
         let before = match effect {
             Effect::UpdatePage { id, .. } => self.service.world.page(id).map(|page| page.content.clone()),
             _ => None,
@@ -70,6 +74,7 @@ impl Run {
                         looked = Some((self.order, page.clone()));
                     }
                 }
+                Effect::Board(effect) => self.after_canvas(effect, &before_canvas, asked_ms)?,
                 _ => {}
             }
             if !only_reads(effect) {

@@ -3,6 +3,7 @@
 use espejo::model::{Effect, PageId};
 
 use crate::blocks;
+use crate::canvas;
 use crate::run::{Run, listed};
 use crate::words::words_in;
 
@@ -25,7 +26,7 @@ impl Run {
                 format!("PATCH {} title {title:?} content {words:?}", page(id))
             }
             Effect::TrashPage(id) => format!("DELETE {}", page(id)),
-            Effect::Board(effect) => format!("{effect:?}"),
+            Effect::Board(effect) => canvas::brief(effect),
             Effect::Search(search) => format!("{search:?}"),
             Effect::WriteFile { path, bytes, expect } => {
                 format!("write {path} [{}] over {expect:?}", listed(&words_in(bytes)))

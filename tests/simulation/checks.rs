@@ -7,6 +7,7 @@ use espejo::model::{ANSWER_MAX_MS, Blocks, Effect, MirrorPath, PageId, StorageEf
 
 use crate::agreement::front_title;
 use crate::blocks::all_words;
+use crate::canvas::{self, CanvasChecks};
 use crate::fates::Fates;
 use crate::folder::{Folder, Thing};
 use crate::hands::Hands;
@@ -63,6 +64,8 @@ pub(crate) struct Checks {
     pub(crate) fates: Fates,
     /// What people did.
     pub(crate) hands: Hands,
+    /// Everything about canvases.
+    pub(crate) canvas: CanvasChecks,
 }
 
 /// A write must follow its look within this time, or it was not made on it.
@@ -97,6 +100,9 @@ impl Checks {
             let parts: Vec<&str> = path.components().collect();
             let within =
                 parts.len() >= 2 && parts[1] == "Pages" && !parts.iter().any(|part| part.starts_with('.'));
+            if canvas::may_touch(effect, path) {
+                continue;
+            }
             if !within {
                 return broken("fences", format!("{path} is none of its business: {effect:?}"));
             }
@@ -272,6 +278,9 @@ pub(crate) fn nothing_lost(
 
 /// Whether a request changes nothing at the service.
 pub(crate) fn only_reads(effect: &Effect) -> bool {
+    if let Effect::Board(effect) = effect {
+        return !effect.is_write();
+    }
     matches!(
         effect,
         Effect::ListPages { .. }

@@ -296,6 +296,7 @@ fn key_of(effect: &Effect) -> String {
         Effect::ListPages { workspace, .. } => format!("the pages of {workspace}"),
         Effect::Storage(effect) => stored_key_of(effect),
         Effect::Search(search) => format!("a search for {}", search.words),
+        Effect::Board(effect) => format!("{effect:?}"),
         _ => "the workspaces".to_owned(),
     }
 }

@@ -69,7 +69,10 @@ impl Run {
                 self.folder.step_clock(self.now_ms + self.clock_ms);
             }
             Fault::Overflow => self.tell(Event::HintAll)?,
-            Fault::FullPass => self.ask_for_pass()?,
+            Fault::FullPass => {
+                self.checks.canvas.forget_failures();
+                self.ask_for_pass()?;
+            }
         }
         Ok(())
     }
@@ -82,6 +85,7 @@ impl Run {
     /// The machine sleeps: nothing happens for a long time, and what was on its way has timed out.
     fn suspend(&mut self, asleep_ms: i64) {
         self.checks.hands.slept(asleep_ms);
+        self.checks.canvas.hands.slept(asleep_ms);
         for ((at, order), due) in std::mem::take(&mut self.queue) {
             let due = match due {
                 Due::Arrive { life, id, .. } => {
@@ -140,6 +144,8 @@ impl Run {
     /// All bad luck ends, and every person finishes what they began.
     pub(crate) fn heal_all(&mut self) {
         self.service.heal();
+        let shown = self.service.heal_canvases();
+        self.back(&shown);
         self.bring_root_back();
         self.folder.full = false;
         self.folder.read_only = false;

@@ -116,12 +116,12 @@ impl Folder {
         }
         match self.things.get(path).map(|thing| thing.kind) {
             None => {
-                let thing = self.new_thing(EntryKind::File, bytes);
+                let thing = self.new_file(path, bytes);
                 self.things.insert(path.clone(), thing);
                 self.stamp_parent(path);
             }
             Some(EntryKind::File) => {
-                let (modified_ns, words) = (self.tick(), words_in(bytes));
+                let (modified_ns, words) = (self.tick(), words_at(path, bytes));
                 if let Some(thing) = self.things.get_mut(path) {
                     thing.bytes = bytes.to_vec();
                     thing.words = words;
@@ -141,7 +141,7 @@ impl Folder {
         if !self.make_parents(path) || self.is_folder(path) {
             return false;
         }
-        let thing = self.new_thing(EntryKind::File, bytes);
+        let thing = self.new_file(path, bytes);
         if let Some(old) = self.things.insert(path.clone(), thing) {
             let inode = old.stamp.inode;
             self.free(inode);
@@ -156,7 +156,7 @@ impl Folder {
         if !self.make_parents(path) {
             return None;
         }
-        let mut thing = self.new_thing(EntryKind::File, bytes);
+        let mut thing = self.new_thing(EntryKind::File, bytes, words_in(bytes));
         thing.stamp.size = size;
         let old = self.things.insert(path.clone(), thing);
         self.stamp_parent(path);
@@ -237,7 +237,7 @@ impl Folder {
         if self.things.contains_key(path) || !self.make_parents(path) {
             return false;
         }
-        let thing = self.new_thing(EntryKind::Folder, b"");
+        let thing = self.new_thing(EntryKind::Folder, b"", Vec::new());
         self.things.insert(path.clone(), thing);
         self.stamp_parent(path);
         self.touched.push(path.clone());
@@ -249,7 +249,7 @@ impl Folder {
         if self.things.contains_key(path) || !self.make_parents(path) {
             return false;
         }
-        let thing = self.new_thing(EntryKind::Other, b"");
+        let thing = self.new_thing(EntryKind::Other, b"", Vec::new());
         self.things.insert(path.clone(), thing);
         self.touched.push(path.clone());
         true
@@ -305,8 +305,12 @@ impl Folder {
         path.parent().is_some_and(|parent| self.make_folder(&parent))
     }
 
+    fn new_file(&mut self, path: &MirrorPath, bytes: &[u8]) -> Thing {
+        self.new_thing(EntryKind::File, bytes, words_at(path, bytes))
+    }
+
     /// A thing with a number and times of its own.
-    pub(crate) fn new_thing(&mut self, kind: EntryKind, bytes: &[u8]) -> Thing {
+    fn new_thing(&mut self, kind: EntryKind, bytes: &[u8], words: Vec<Word>) -> Thing {
         let now_ns = self.tick();
         let free = self.freed_inodes.iter().rposition(|inode| !self.open.contains(inode));
         let reused = free.filter(|_| self.traits.reuse_inodes).map(|at| self.freed_inodes.remove(at));
@@ -322,7 +326,7 @@ impl Folder {
             changed_ns: now_ns,
             born_ns: if self.traits.births { now_ns } else { 0 },
         };
-        Thing { kind, bytes: bytes.to_vec(), words: words_in(bytes), stamp }
+        Thing { kind, bytes: bytes.to_vec(), words, stamp }
     }
 
     /// Somebody has the file with this inode open, or has it no more.
@@ -367,4 +371,10 @@ impl Folder {
         }
         self.things.get(path).map(|thing| (thing.stamp.inode, thing.stamp.modified_ns))
     }
+}
+
+/// The followed words of a file. What is only drawn from elsewhere keeps none.
+fn words_at(path: &MirrorPath, bytes: &[u8]) -> Vec<Word> {
+    let is_drawn = path.name().ends_with(".svg") || path.name().ends_with(".html");
+    if is_drawn { Vec::new() } else { words_in(bytes) }
 }

@@ -115,7 +115,7 @@ impl Hands {
     /// A DELETE of a page with these words was asked for at `asked_ms`.
     pub(crate) fn deleted(
         &self,
-        id: &PageId,
+        id: &dyn std::fmt::Display,
         words: &BTreeSet<Word>,
         (asked_ms, grace_ms): (i64, i64),
         ledger: &Ledger,

@@ -14,6 +14,7 @@ mod blocks;
 mod brief;
 #[cfg(feature = "planted")]
 mod bugs;
+mod canvas;
 mod checks;
 mod disk;
 mod fates;
@@ -63,8 +64,12 @@ const SHOWN: u64 = 5;
 fn drawn(seed: u64, steps: usize) -> Script {
     let mut script = Script::draw(seed, steps);
     script.scene.beside = u32::from(number("ESPEJO_BESIDE") == Some(1));
-    if number("ESPEJO_KINDS") == Some(1) {
+    let kinds = number("ESPEJO_KINDS").unwrap_or(0);
+    if matches!(kinds, 1 | 3) {
         stored::draw::add(&mut script);
+    }
+    if matches!(kinds, 1 | 2) {
+        canvas::draw(&mut script.scene, &mut script.steps);
     }
     if let Ok(only) = std::env::var("ESPEJO_ONLY") {
         script.steps.retain(|step| only.split(',').any(|who| step.act.who() == who));

@@ -3,7 +3,8 @@
 use espejo::engine::Summary;
 use espejo::model::{Event, Request};
 
-use crate::agreement::{agree, nothing_doubled};
+use crate::agreement::nothing_doubled;
+use crate::canvas;
 use crate::checks::{Failure, broken};
 use crate::quiet;
 use crate::run::Run;
@@ -59,6 +60,7 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     if !run.recreated && !script.scene.mistakes_files() {
         run.checks.nothing_made_twice(&run.service)?;
         nothing_doubled(&run.folder, &run.service, &run.ledger)?;
+        canvas::nothing_doubled(&run.folder, &run.service, &run.ledger)?;
     }
     let most = run.service.world.log().most_in_any_minute();
     if most > run.scene.budget as usize && !run.clock_jumped {
@@ -136,7 +138,7 @@ fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
 
 /// Whether both sides agree, of whatever kind.
 fn agreed(run: &Run, summary: Option<&Summary>) -> Result<(), Failure> {
-    agree(&run.folder, &run.service)?;
+    run.agree()?;
     let told = summary.map_or(&[][..], |summary| &summary.attention);
     run.stored_agree(&told.iter().map(|item| item.path.as_str()).collect::<Vec<_>>())
 }

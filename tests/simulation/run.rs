@@ -129,6 +129,9 @@ impl Run {
             service.learn(&page);
             pages.push(page);
         }
+        if scene.has_canvases() {
+            Self::first_canvases(&mut service, &mut ledger, &scene);
+        }
         let traits = Traits {
             grain_ns: i64::from(scene.grain_us).max(0) * 1_000 + i64::from(scene.grain_us == 0),
             births: scene.births == 1,
@@ -255,6 +258,7 @@ impl Run {
                     if let (Effect::Storage(effect), Ok(reply)) = (&effect, result) {
                         self.stored_told(effect, reply);
                     }
+                    self.canvas_answered(&effect, result);
                 }
                 self.tell(Event::Done { id, outcome })?;
                 self.moment()?;
@@ -396,6 +400,7 @@ impl Run {
                 .text(content.iter().map(|block| format!("{}\n", block)).collect::<String>().as_bytes());
         }
         self.checks.asked(&effect)?;
+        self.canvas_asked(&effect)?;
         if let Effect::CreatePage { title, .. } = &effect {
             self.checks.makes(title, &self.folder);
         }
@@ -438,13 +443,15 @@ impl Run {
         let answer = job.step(&mut self.folder);
         let life = self.life;
         if let Some(result) = answer {
-            self.disk.pop_front();
+            let done = self.disk.pop_front();
             if acts && result.is_ok() {
                 self.mark_changed();
                 self.stored.changed = true;
+                self.canvas_acted(done.as_ref().map(|(_, job)| job));
             }
             if let Ok(DiskReply::Scan(_)) = &result {
                 self.checks.hands.scanned();
+                self.checks.canvas.hands.scanned();
             }
             self.spread_hints();
             let outcome = Outcome::Disk(result);
@@ -498,6 +505,7 @@ impl Run {
         self.stored.checks.forget_failures();
         self.folder.parts.values_mut().for_each(|part| part.is_ours = false);
         self.checks.hands.died();
+        self.checks.canvas.died();
         self.store = Some(engine.into_store());
         self.passing = false;
         self.crashes += 1;
@@ -534,8 +542,7 @@ impl Run {
         let Some(store) = self.store.take() else { return Ok(()) };
         self.note(format_args!("! the process starts"));
         let settings = Settings {
-            // Pages alone: whiteboards have their own tests.
-            boards: espejo::model::BoardSettings::OFF,
+            boards: self.scene.board_settings(),
             storage: StorageSettings { mode: stored::mode(&self.scene), workspace: None },
             requests_per_minute: self.scene.budget,
             // In some scenes the search is watched although there are few pages.

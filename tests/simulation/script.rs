@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::canvas::{AppCanvas, Canvas, CanvasFault};
 use crate::luck::Luck;
 use crate::stored::{AppStored, Stored, StoredFault};
 
@@ -199,6 +200,12 @@ pub(crate) enum Act {
     AppStored(AppStored),
     /// Something goes wrong with these alone.
     StoredFault(StoredFault),
+    /// Somebody works on canvas files.
+    Canvas(Canvas),
+    /// Somebody works in the app on whiteboards and presentations.
+    AppCanvas(AppCanvas),
+    /// Something goes wrong with these alone.
+    CanvasFault(CanvasFault),
 }
 
 impl Act {
@@ -212,6 +219,9 @@ impl Act {
             Self::Stored(_) => "stored",
             Self::AppStored(_) => "app-stored",
             Self::StoredFault(_) => "stored-fault",
+            Self::Canvas(_) => "canvas",
+            Self::AppCanvas(_) => "app-canvas",
+            Self::CanvasFault(_) => "canvas-fault",
         }
     }
 }
@@ -236,6 +246,9 @@ impl fmt::Display for Step {
             Act::Stored(verb) => write!(f, "{verb}")?,
             Act::AppStored(verb) => write!(f, "{verb}")?,
             Act::StoredFault(fault) => write!(f, "{fault}")?,
+            Act::Canvas(canvas) => write!(f, "{canvas}")?,
+            Act::AppCanvas(app) => write!(f, "{app}")?,
+            Act::CanvasFault(fault) => write!(f, "{fault}")?,
         }
         write!(f, " {} {}", self.a, self.b)
     }
@@ -262,6 +275,9 @@ impl FromStr for Step {
             "stored" => Act::Stored(verb.parse()?),
             "app-stored" => Act::AppStored(verb.parse()?),
             "stored-fault" => Act::StoredFault(verb.parse()?),
+            "canvas" => Act::Canvas(verb.parse()?),
+            "app-canvas" => Act::AppCanvas(verb.parse()?),
+            "canvas-fault" => Act::CanvasFault(verb.parse()?),
             other => return Err(format!("nobody is called {other:?}: {line:?}")),
         };
         Ok(Self { wait_ms: number(wait.trim_start_matches('+'))?, act, a: number(a)?, b: number(b)? })
@@ -299,10 +315,16 @@ pub(crate) struct Scene {
     pub(crate) stored: u32,
     /// 0 for a backup, 1 for both ways.
     pub(crate) stored_mode: u32,
+    /// Whiteboards in the beginning; 0 when there are none, ever.
+    pub(crate) boards: u32,
+    /// Presentations in the beginning; 0 when there are none, ever.
+    pub(crate) decks: u32,
+    /// 1 when what cannot be brought back may be removed.
+    pub(crate) permanent: u32,
 }
 
 impl Scene {
-    const KEYS: [&str; 14] = [
+    const KEYS: [&str; 17] = [
         "seed",
         "pages",
         "budget",
@@ -317,9 +339,12 @@ impl Scene {
         "beside",
         "stored",
         "stored_mode",
+        "boards",
+        "decks",
+        "permanent",
     ];
 
-    fn values(&self) -> [u64; 14] {
+    fn values(&self) -> [u64; 17] {
         [
             self.seed,
             u64::from(self.pages),
@@ -335,6 +360,9 @@ impl Scene {
             u64::from(self.beside),
             u64::from(self.stored),
             u64::from(self.stored_mode),
+            u64::from(self.boards),
+            u64::from(self.decks),
+            u64::from(self.permanent),
         ]
     }
 
@@ -360,6 +388,9 @@ impl Scene {
             beside: 0,
             stored: 0,
             stored_mode: 0,
+            boards: 0,
+            decks: 0,
+            permanent: 0,
         }
     }
 }
@@ -456,7 +487,7 @@ impl FromStr for Script {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let head = lines.next().ok_or("an empty script")?;
-        let mut values = [None; 14];
+        let mut values = [None; 17];
         // Older scripts do not say them.
         values[11..].fill(Some(0));
         for pair in head.split_whitespace() {
@@ -487,6 +518,9 @@ impl FromStr for Script {
             beside: small("beside")?,
             stored: small("stored")?,
             stored_mode: small("stored_mode")?,
+            boards: small("boards")?,
+            decks: small("decks")?,
+            permanent: small("permanent")?,
         };
         Ok(Self { scene, steps: lines.map(str::parse).collect::<Result<_, _>>()? })
     }

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use espejo::emulator::{Delivery, Fault as Mishap, HttpRequest, Matcher, PageRecord, Window, World};
 use espejo::model::{
-    Blocks, Effect, PageId, ServiceError, ServiceReply, StorageEffect, Timestamp, WorkspaceId,
+    Blocks, CanvasId, Effect, PageId, ServiceError, ServiceReply, StorageEffect, Timestamp, WorkspaceId,
 };
 use espejo::service::wire::{self, WireAnswer};
 
 use crate::blocks::{all_words, undescribed};
+use crate::canvas::Misfortune;
 use crate::stored::StoredStrike;
 use crate::stored::fetch::BadDownload;
 use crate::words::{StandIns, Word, words_in};
@@ -65,6 +66,12 @@ pub(crate) struct Service {
     /// Stored files and folders in the order in which they were made.
     stored_order: BTreeMap<String, usize>,
     words: BTreeMap<PageId, Vec<Word>>,
+    /// The words of every canvas, in the trash or not.
+    pub(crate) canvas_words: BTreeMap<CanvasId, Vec<Word>>,
+    /// Elements that the API cannot make, as they ever were.
+    pub(crate) odd_elements: Vec<serde_json::Value>,
+    /// What goes wrong with canvases alone.
+    pub(crate) canvas: Misfortune,
     /// Every block that ever stood in a page and may stand in files by its id.
     stand_ins: StandIns,
 }
@@ -87,6 +94,9 @@ impl Service {
             bad_downloads: VecDeque::new(),
             stored_order: BTreeMap::new(),
             words: BTreeMap::new(),
+            canvas_words: BTreeMap::new(),
+            odd_elements: Vec::new(),
+            canvas: Misfortune::default(),
             stand_ins: StandIns::default(),
         }
     }
@@ -136,9 +146,10 @@ impl Service {
                 is_false_list: false,
             };
         }
-        let mishap = self.mishap(effect);
+        let mishap = self.mishap(effect, now);
         let planned = matches!(mishap, Some(Mishap::Status { status: 429, .. }));
-        let is_false_list = matches!(mishap, Some(Mishap::EmptyList | Mishap::ShortList));
+        let is_false_list = matches!(mishap, Some(Mishap::EmptyList | Mishap::ShortList))
+            && !matches!(effect, Effect::Board(_));
         if let Some(mishap) = mishap {
             self.world.fail_next(Matcher::Any, mishap);
         }
@@ -175,7 +186,12 @@ impl Service {
     }
 
     /// What goes wrong with this request, if anything.
-    fn mishap(&mut self, effect: &Effect) -> Option<Mishap> {
+    fn mishap(&mut self, effect: &Effect, now: Timestamp) -> Option<Mishap> {
+        if let Effect::Board(effect) = effect
+            && let Some(mishap) = self.canvas.mishap(effect, now)
+        {
+            return Some(mishap);
+        }
         if let Some(strike) = self.strikes.pop_front() {
             return Some(match strike {
                 Strike::LostBefore => Mishap::LostBefore,
@@ -235,6 +251,7 @@ impl Service {
                     self.learn(&page);
                 }
             }
+            Effect::Board(effect) => self.relearn_canvas(effect),
             _ => {}
         }
     }
@@ -276,9 +293,9 @@ impl Service {
         &self.stand_ins
     }
 
-    /// Every word of every page, in the trash or not.
+    /// Every word of every page and canvas, in the trash or not.
     pub(crate) fn words(&self) -> impl Iterator<Item = Word> {
-        self.words.values().flatten().copied()
+        self.words.values().chain(self.canvas_words.values()).flatten().copied()
     }
 
     /// Active pages, oldest first.

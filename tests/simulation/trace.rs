@@ -6,6 +6,7 @@ use std::fmt;
 use espejo::model::{DiskReply, Outcome, ServiceReply};
 
 use crate::blocks::all_words;
+use crate::canvas::brief_reply;
 use crate::run::listed;
 use crate::stored;
 use crate::words::words_in;
@@ -101,7 +102,7 @@ pub(crate) fn brief_outcome(outcome: &Outcome) -> String {
         Outcome::Service(Ok(ServiceReply::Meta(meta))) => format!("gives {:?} {}", meta.title, meta.id),
         Outcome::Service(Ok(ServiceReply::Workspaces(all))) => format!("lists {} workspaces", all.len()),
         Outcome::Service(Ok(ServiceReply::Trashed)) => "trashed".to_owned(),
-        Outcome::Service(Ok(ServiceReply::Board(reply))) => format!("{reply:?}"),
+        Outcome::Service(Ok(ServiceReply::Board(reply))) => brief_reply(reply),
         Outcome::Service(Ok(ServiceReply::Found(found))) => format!("finds {}", found.hits.len()),
         Outcome::Service(Err(error)) => format!("fails: {error}"),
         Outcome::Disk(Ok(DiskReply::Scan(scan))) => {

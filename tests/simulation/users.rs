@@ -41,6 +41,8 @@ pub(crate) enum Deed {
     RestoreInApp(PageId),
     IconInApp(PageId, Option<&'static str>),
     Stored(StoredDeed),
+    /// Something at canvas files.
+    Canvas(crate::canvas::Deed),
 }
 
 impl Deed {
@@ -53,6 +55,7 @@ impl Deed {
             | Self::WriteLate(_, bytes)
             | Self::WriteQuietly(_, bytes)
             | Self::Replace(_, bytes) => bytes,
+            Self::Canvas(deed) => deed.held(),
             _ => &[],
         }
     }
@@ -75,6 +78,7 @@ impl Deed {
                 | Self::Rename(..)
                 | Self::MakeFolder(_)
                 | Self::Link(_)
+                | Self::Canvas(_)
         )
     }
 }

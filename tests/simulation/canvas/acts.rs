@@ -1,0 +1,169 @@
+//! What people's hands do to canvas files, and what that takes away.
+
+use std::collections::BTreeSet;
+
+use espejo::model::{EntryKind, MirrorPath};
+
+use super::nodes::{nodes_of, parsed};
+use super::people::{self, Deed, is_canvas_file, is_slide_file};
+use super::verbs::Canvas;
+use crate::run::{Run, listed};
+use crate::users::Plan;
+use crate::words::{Word, words_in};
+
+impl Run {
+    /// What a person at the folder does in a step.
+    pub(crate) fn plan_canvas(&mut self, act: Canvas, picks: (u32, u32)) -> Option<Plan> {
+        let kinds = (self.scene.boards > 0, self.scene.decks > 0);
+        people::plan(act, picks, kinds, self.scene.grace_ms, &self.folder, &mut self.ledger)
+    }
+
+    /// A person does one thing to canvas files.
+    pub(crate) fn on_canvas_files(&mut self, deed: Deed) {
+        let held = words_in(deed.held());
+        let was = self.words_of_canvas_files();
+        let deed = match deed {
+            Deed::Mend(stamp, bytes) => {
+                let object = stamp.object();
+                self.folder.set_open(stamp.inode, false);
+                let is_it = |(_, thing): &(&MirrorPath, &crate::folder::Thing)| {
+                    thing.stamp.object() == object && parsed(&thing.bytes).is_none()
+                };
+                match self.folder.things.iter().find(is_it).map(|(path, _)| path.clone()) {
+                    Some(path) => Deed::Write(path, bytes),
+                    // It was saved over, or is gone: what is in hand is thrown away.
+                    None => Deed::Unlink(MirrorPath::root()),
+                }
+            }
+            deed => deed,
+        };
+        let is_accident = matches!(deed, Deed::Spoil(..));
+        let (from, to) = match &deed {
+            Deed::Rename(from, to) => (from.clone(), Some(to.clone())),
+            Deed::Write(path, _)
+            | Deed::WriteBack(path, _)
+            | Deed::Replace(path, _)
+            | Deed::Spoil(path, _)
+            | Deed::Unlink(path)
+            | Deed::RemoveTree(path)
+            | Deed::MakeFolder(path) => (path.clone(), None),
+            Deed::Mend(..) => return,
+        };
+        let touched: Vec<MirrorPath> = std::iter::once(&from)
+            .chain(&to)
+            .filter(|path| !path.is_root())
+            .flat_map(|path| self.folder.within(path))
+            .collect();
+        let before: Vec<Word> = touched
+            .iter()
+            .filter_map(|path| self.folder.file(path))
+            .flat_map(|thing| thing.words.iter().copied())
+            .collect();
+        let (decks, was_there) = (people::deck_folders(&self.folder), self.folder.file(&from).is_some());
+        if !was_there && to.is_none() {
+            // Written where it was, and moved meanwhile: now there are two.
+            let others = self.folder.things.iter().filter(|(path, _)| is_canvas_file(path));
+            let twice: Vec<Word> = others
+                .filter(|(_, thing)| thing.words.iter().any(|word| held.contains(word)))
+                .flat_map(|(_, thing)| thing.words.clone())
+                .collect();
+            twice.into_iter().for_each(|word| self.ledger.copy(word));
+        }
+        let folder = &mut self.folder;
+        let (done, line) = match &deed {
+            Deed::Write(path, _) if !folder.has_way(path) => (false, format!("writes {path}")),
+            Deed::Write(path, bytes) => (folder.write(path, bytes), format!("writes {path}")),
+            Deed::WriteBack(path, bytes) => {
+                (folder.has_parent(path) && folder.write(path, bytes), format!("writes {path} again"))
+            }
+            Deed::Replace(path, bytes) => (folder.replace(path, bytes), format!("replaces {path}")),
+            Deed::Spoil(path, bytes) => {
+                let inode = folder.file(path).map(|thing| thing.stamp.inode);
+                let done = inode.is_some() && folder.write(path, bytes);
+                inode.into_iter().for_each(|inode| folder.set_open(inode, true));
+                (done, format!("spoils {path}"))
+            }
+            Deed::Unlink(path) => (folder.unlink(path), format!("removes {path}")),
+            Deed::RemoveTree(path) => (folder.remove_tree(path), format!("removes {path} and all in it")),
+            Deed::Rename(from, to) => (folder.rename(from, to), format!("renames {from} to {to}")),
+            Deed::MakeFolder(path) => (folder.make_folder(path), format!("makes {path}")),
+            Deed::Mend(..) => return,
+        };
+        self.note(format_args!("@ {line} [{}]{}", listed(&held), if done { "" } else { ": refused" }));
+        if done {
+            self.ledger.typed(&held);
+            self.note_deed(&deed, was_there, decks.len());
+            let is = self.words_of_canvas_files();
+            let told = self.scene.hints_lost == 0 && self.engine.is_some();
+            let handled = held.iter().chain(&before).copied();
+            self.checks.canvas.hands.did(handled, (&was, &is), told, self.now_ms);
+        }
+        let left = self.canvas_words_left();
+        for word in before {
+            let is_copy = !held.contains(&word) && self.ledger.may_be_twice(word);
+            // What an accident took from a file is still owed by the service, if it has got there.
+            let is_safe = is_accident && self.service.words().any(|other| other == word);
+            if !is_safe && (!left.contains(&word) || is_copy) {
+                self.ledger.forget(word);
+            }
+        }
+        // Thrown away by a person whose file was saved over meanwhile.
+        for word in held.iter().filter(|word| !done && !left.contains(word)) {
+            self.ledger.forget(*word);
+        }
+    }
+
+    /// Remembers what a person did to which nodes and places.
+    fn note_deed(&mut self, deed: &Deed, was_there: bool, decks_before: usize) {
+        let is_new = |path: &MirrorPath| !was_there && is_canvas_file(path);
+        let checks = &mut self.checks.canvas;
+        checks.decks_placed += people::deck_folders(&self.folder).len().saturating_sub(decks_before);
+        match deed {
+            Deed::Write(path, bytes) | Deed::WriteBack(path, bytes) | Deed::Replace(path, bytes) => {
+                if is_new(path) {
+                    let placed = if is_slide_file(path) {
+                        &mut checks.slides_placed
+                    } else {
+                        &mut checks.boards_placed
+                    };
+                    *placed += 1;
+                }
+                if let Some(nodes) = nodes_of(bytes) {
+                    checks.person_wrote(path, nodes, self.now_ms);
+                }
+            }
+            Deed::Rename(from, to) => {
+                if is_canvas_file(to) && !is_canvas_file(from) && !from.name().ends_with(".tmp") {
+                    checks.boards_placed += 1;
+                    checks.slides_placed += 1;
+                }
+                let moved = self.folder.within(to);
+                for path in moved {
+                    if let (Some(old), Some(thing)) = (path.rebase(to, from), self.folder.file(&path))
+                        && let Some(nodes) = nodes_of(&thing.bytes)
+                    {
+                        if from.name().ends_with(".tmp") {
+                            checks.person_wrote(&path, nodes, self.now_ms);
+                        } else {
+                            checks.moved(&old, &path);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The words in all canvas files that are kept in step.
+    pub(crate) fn words_of_canvas_files(&self) -> BTreeSet<Word> {
+        let files = self.folder.things.iter().filter(|(path, _)| is_canvas_file(path));
+        files.flat_map(|(_, thing)| thing.words.iter().copied()).collect()
+    }
+
+    /// Words that stand in some file, or in what somebody holds in hand. Pictures hold none.
+    fn canvas_words_left(&self) -> BTreeSet<Word> {
+        let things = self.folder.things.values().filter(|thing| thing.kind == EntryKind::File);
+        let files = things.flat_map(|thing| thing.words.iter().copied());
+        files.chain(self.in_hand_texts().flat_map(words_in)).collect()
+    }
+}

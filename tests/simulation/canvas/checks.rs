@@ -1,0 +1,283 @@
+//! The promises about canvases, and what they remember.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espejo::model::{BoardEffect, CanvasId, Effect, MirrorPath, ServiceError};
+use serde_json::Value;
+
+use super::nodes::{Nodes, Said, nodes_of};
+use super::people::is_canvas_file;
+use crate::checks::{Failure, broken};
+use crate::folder::Folder;
+use crate::hands::Hands;
+use crate::service::Service;
+use crate::words::{Ledger, Word, words_in};
+
+/// What the service showed of a canvas, and when the engine heard it.
+#[derive(Debug, Clone)]
+pub(super) struct Look {
+    pub(super) elements: Vec<Value>,
+    pub(super) at_ms: i64,
+}
+
+/// What the checks of canvases remember.
+#[derive(Debug, Default)]
+pub(crate) struct CanvasChecks {
+    pub(super) looks: BTreeMap<CanvasId, Vec<Look>>,
+    /// What people did to words in canvas files.
+    pub(crate) hands: Hands,
+    /// Words that stood in a canvas file at some time.
+    pub(super) filed: BTreeSet<Word>,
+    /// What any file ever said of a node, leaf by leaf.
+    said: BTreeMap<String, BTreeMap<&'static str, BTreeSet<String>>>,
+    /// What each file said when it could last be read.
+    files: BTreeMap<MirrorPath, Nodes>,
+    /// The leaves that a person changed, by the ids and words of their nodes.
+    touched: BTreeMap<String, BTreeSet<&'static str>>,
+    /// Nodes that a person removed.
+    pub(super) removed: BTreeSet<String>,
+    /// Canvases that were not shown at some time.
+    pub(super) was_gone: BTreeSet<CanvasId>,
+    /// How many places people filled where no file, or folder, was, and how many POSTs were carried out.
+    pub(super) boards_placed: usize,
+    pub(super) slides_placed: usize,
+    pub(super) decks_placed: usize,
+    pub(super) boards_made: usize,
+    pub(super) slides_made: usize,
+    pub(super) decks_made: usize,
+    /// Elements that were made a short while ago.
+    pub(super) made_ms: BTreeMap<String, i64>,
+    pub(super) deleted_ms: Vec<i64>,
+    /// What was asked for and failed each time: how often, and when last.
+    failed: BTreeMap<String, (u32, i64)>,
+    /// Nobody can tell any more what was made for what.
+    pub(super) is_lost_track: bool,
+}
+
+/// What failed is asked again after this at the earliest, doubled each time,
+const PATIENCE_MS: i64 = 400;
+/// up to this.
+const PATIENCE_MOST_MS: i64 = 60_000;
+/// Somebody who changes an element sooner after it was made may hide that it was made.
+const JUST_MADE_MS: i64 = 90_000;
+
+impl CanvasChecks {
+    /// A person wrote a file that can be read.
+    pub(super) fn person_wrote(&mut self, path: &MirrorPath, nodes: Nodes, now_ms: i64) {
+        let before = self.files.remove(path);
+        let known = before.as_ref();
+        let nothing = Said::new();
+        for (id, said) in &nodes {
+            let was = known.and_then(|before| before.get(id)).unwrap_or(&nothing);
+            let leaves: BTreeSet<&'static str> = said
+                .iter()
+                .filter(|(leaf, value)| was.get(*leaf) != Some(*value))
+                .map(|(leaf, _)| *leaf)
+                .collect();
+            if leaves.is_empty() {
+                continue;
+            }
+            for key in keys_of(id, said).into_iter().chain(keys_of(id, was)) {
+                self.touched.entry(key).or_default().extend(&leaves);
+            }
+        }
+        let gone = known.into_iter().flatten().filter(|(id, _)| !nodes.contains_key(*id));
+        for (id, said) in gone {
+            self.removed.extend(keys_of(id, said));
+        }
+        // A file that is back as it was has been away: what it lacked was removed, for all that anybody can see.
+        let _ = now_ms;
+        self.note_said(path, nodes);
+    }
+
+    /// A file holds this now.
+    pub(super) fn note_said(&mut self, path: &MirrorPath, nodes: Nodes) {
+        for (id, said) in &nodes {
+            let known = self.said.entry(id.clone()).or_default();
+            for (leaf, value) in said {
+                known.entry(leaf).or_default().insert(value.to_string());
+            }
+            self.filed.extend(words_in(said["content"].as_str().unwrap_or_default().as_bytes()));
+        }
+        self.files.insert(path.clone(), nodes);
+    }
+
+    /// A file has another place.
+    pub(super) fn moved(&mut self, from: &MirrorPath, to: &MirrorPath) {
+        if let Some(nodes) = self.files.remove(from) {
+            self.files.insert(to.clone(), nodes);
+        }
+    }
+
+    /// Whether some file ever said this of a node.
+    pub(super) fn was_said(&self, id: &str, leaf: &str, value: &Value) -> bool {
+        self.said
+            .get(id)
+            .and_then(|known| known.get(leaf))
+            .is_some_and(|values| values.contains(&value.to_string()))
+    }
+
+    /// Whether a person changed this of an element on disk.
+    pub(super) fn is_touched(&self, id: &str, said: &[&Said], leaf: &str) -> bool {
+        let keys = said.iter().flat_map(|said| keys_of(id, said));
+        keys.chain([id.to_owned()]).any(|key| self.touched.get(&key).is_some_and(|all| all.contains(leaf)))
+    }
+
+    /// These are not shown for a while, or ever again.
+    pub(super) fn gone(&mut self, canvases: &[CanvasId]) {
+        self.was_gone.extend(canvases.iter().cloned());
+    }
+
+    pub(crate) fn lose_track(&mut self) {
+        self.is_lost_track = true;
+    }
+
+    pub(super) fn was_just_made(&self, id: &str, now_ms: i64) -> bool {
+        self.made_ms.get(id).is_some_and(|at| now_ms - at < JUST_MADE_MS)
+    }
+
+    /// A new process remembers no failures, and a person who asks for everything has them tried again.
+    pub(crate) fn forget_failures(&mut self) {
+        self.failed.clear();
+    }
+
+    /// The process died.
+    pub(crate) fn died(&mut self) {
+        self.forget_failures();
+        self.hands.died();
+    }
+
+    /// What the engine saw of a canvas last, as it asked at `asked_ms`.
+    pub(super) fn last_look(&self, canvas: &CanvasId, asked_ms: i64) -> Option<&Look> {
+        self.looks.get(canvas)?.iter().rev().find(|look| look.at_ms <= asked_ms)
+    }
+
+    /// An answer reached the engine.
+    pub(crate) fn answered(&mut self, effect: &BoardEffect, error: Option<&ServiceError>, now_ms: i64) {
+        if !effect.is_write() {
+            return;
+        }
+        let key = key_of(effect);
+        match error {
+            Some(ServiceError::Unreachable(_) | ServiceError::Lost(_) | ServiceError::Server { .. }) => {
+                let failed = self.failed.entry(key).or_default();
+                *failed = (failed.0 + 1, now_ms);
+            }
+            _ => drop(self.failed.remove(&key)),
+        }
+    }
+
+    /// The engine asks for a request about canvases.
+    pub(crate) fn asked(&mut self, effect: &BoardEffect, now_ms: i64) -> Result<(), Failure> {
+        let key = key_of(effect);
+        let Some((times, at)) = self.failed.get(&key).filter(|_| effect.is_write()) else { return Ok(()) };
+        let patience = (PATIENCE_MS << times.saturating_sub(1).min(12)).min(PATIENCE_MOST_MS);
+        if now_ms - at < patience {
+            return broken(
+                "calm",
+                format!("{key} asked again {} ms after it failed {times} times", now_ms - at),
+            );
+        }
+        Ok(())
+    }
+
+    /// The engine asks for an act on canvas files: is it within its fences, and was nothing taken for gone that is there?
+    pub(crate) fn acts(
+        &mut self,
+        effect: &Effect,
+        folder: &Folder,
+        service: &Service,
+        ledger: &Ledger,
+    ) -> Result<(), Failure> {
+        match effect {
+            Effect::TrashFile { path, .. } if path.name().contains(".conflict-") => {
+                broken("fences", format!("{path} is the user's to remove"))
+            }
+            Effect::TrashFile { path, .. } if is_canvas_file(path) => {
+                let Some(file) = folder.file(path) else { return Ok(()) };
+                let own = |word: &&Word| !ledger.may_be_twice(**word) && !ledger.may_vanish(**word);
+                let words: Vec<Word> = file.words.iter().filter(own).copied().collect();
+                let whole = |canvas: &&CanvasId| {
+                    let there = service.words_of_canvas(canvas);
+                    !words.is_empty() && words.iter().all(|word| there.contains(word))
+                };
+                let active = service.canvases();
+                let there = active.iter().find(whole).filter(|canvas| !self.was_gone.contains(*canvas));
+                match there {
+                    Some(canvas) => {
+                        broken("absence", format!("{path} is trashed, and {canvas:?} was never gone"))
+                    }
+                    None => Ok(()),
+                }
+            }
+            Effect::WriteFile { path, bytes, .. } if is_canvas_file(path) => {
+                let after = nodes_of(bytes).unwrap_or_default();
+                let before = folder.file(path).and_then(|file| nodes_of(&file.bytes)).unwrap_or_default();
+                // Copies get ids of their own.
+                let is_copy = |said: &Said| {
+                    let text = said["content"].as_str().unwrap_or_default();
+                    words_in(text.as_bytes()).into_iter().any(|word| ledger.may_be_twice(word))
+                };
+                let gone = before.iter().filter(|(id, said)| !after.contains_key(*id) && !is_copy(said));
+                let gone: Vec<&String> = gone.map(|(id, _)| id).collect();
+                if gone.is_empty() {
+                    return Ok(());
+                }
+                for canvas in service.canvases() {
+                    let elements = service.world.elements_of(&canvas);
+                    let there = elements.iter().filter_map(|element| element["id"].as_str());
+                    if let Some(id) =
+                        there.into_iter().find(|id| gone.iter().any(|gone| gone.as_str() == *id))
+                    {
+                        return broken(
+                            "absence",
+                            format!("{path} loses the node {id}, which was never gone"),
+                        );
+                    }
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether an act is within what canvases are: files and pictures in their folders, and what shows a dashboard's magnets.
+pub(crate) fn may_touch(effect: &Effect, path: &MirrorPath) -> bool {
+    let parts: Vec<&str> = path.components().collect();
+    let is_ours = |name: &str| name.ends_with(".canvas") || name.ends_with(".svg");
+    let is_hidden = parts.iter().any(|part| part.starts_with('.'));
+    match (effect, parts.as_slice()) {
+        _ if is_hidden => false,
+        // What was moved to where none belongs is put back from anywhere.
+        (Effect::Rename { from, .. }, _) if from == path && is_ours(path.name()) => true,
+        (_, ["Presentations", _, name]) => is_ours(name) || *name == "index.html",
+        (Effect::Rename { .. } | Effect::RemoveFolder(_), ["Presentations", _]) => true,
+        (_, [_, "Whiteboards", name]) => is_ours(name),
+        (Effect::WriteFile { .. } | Effect::TrashFile { .. }, [_, "Pages", .., name]) => is_ours(name),
+        _ => false,
+    }
+}
+
+/// What a node is known by: its id, and the words in it.
+fn keys_of(id: &str, said: &Said) -> Vec<String> {
+    let text = said.get("content").and_then(Value::as_str).unwrap_or_default();
+    let words = words_in(text.as_bytes()).into_iter().map(|word| word.to_string());
+    std::iter::once(id.to_owned()).chain(words).collect()
+}
+
+/// What tells one request from another.
+fn key_of(effect: &BoardEffect) -> String {
+    match effect {
+        BoardEffect::UpdateElement { element, .. } => format!("PATCH {element}"),
+        BoardEffect::DeleteElement { element, .. } => format!("DELETE {element}"),
+        BoardEffect::CreateElement { canvas, fields } => {
+            format!(
+                "POST {} on {}",
+                fields.get("content").unwrap_or(&Value::Null),
+                super::app::canvas_name(canvas)
+            )
+        }
+        other => format!("{other:?}"),
+    }
+}

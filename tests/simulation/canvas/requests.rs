@@ -1,0 +1,361 @@
+//! A request about canvases reaches the service: is it one that may be?
+
+use espejo::model::{
+    BoardEffect, BoardReply, CanvasId, Effect, Fields, PageSettings, ServiceError, ServiceReply, id_of,
+    is_creatable,
+};
+use serde_json::{Value, json};
+
+use super::app::words_of;
+use super::checks::Look;
+use super::nodes::{nodes_of, shown};
+use super::people::is_canvas_file;
+use crate::checks::{Failure, broken};
+use crate::disk::Job;
+use crate::run::Run;
+use crate::words::Word;
+
+/// A write follows a look within this time.
+const LOOK_TO_WRITE_MS: i64 = 5_000;
+/// The looks at all slides of a presentation take their time.
+const LOOKS_TO_DELETE_MS: i64 = 120_000;
+/// As many looks are remembered of a canvas.
+const LOOKS: usize = 6;
+/// Deletions within this time are one deletion.
+const TOGETHER_MS: i64 = 60_000;
+
+impl Run {
+    /// What there is of the canvas that a request changes, before it does.
+    pub(crate) fn before_canvas(
+        &mut self,
+        effect: &BoardEffect,
+        asked_ms: i64,
+    ) -> Result<Vec<Value>, Failure> {
+        let now_ms = self.now_ms;
+        let shown = self.service.show_canvases(now_ms);
+        if !shown.is_empty() {
+            self.back(&shown);
+        }
+        match effect {
+            BoardEffect::TrashBoard(board) => {
+                let canvas = CanvasId::Board(board.clone());
+                let is_there = self.service.boards().contains(board);
+                if is_there {
+                    self.deletes_canvases(&[canvas], LOOK_TO_WRITE_MS, asked_ms)?;
+                }
+                Ok(Vec::new())
+            }
+            BoardEffect::TrashDeck(deck) => {
+                if self.service.decks().contains(deck) {
+                    let slides = self.service.canvases_of(deck);
+                    self.deletes_canvases(&slides, LOOKS_TO_DELETE_MS, asked_ms)?;
+                }
+                Ok(Vec::new())
+            }
+            BoardEffect::DeleteSlide { deck, slide } => {
+                let canvas = CanvasId::Slide(deck.clone(), slide.clone());
+                if self.service.canvases().contains(&canvas) {
+                    if self.scene.permanent == 0 {
+                        return broken(
+                            "guard",
+                            "a slide is removed for good, which the config does not allow",
+                        );
+                    }
+                    self.deletes_canvases(std::slice::from_ref(&canvas), LOOK_TO_WRITE_MS, asked_ms)?;
+                }
+                Ok(self.service.world.elements_of(&canvas).to_vec())
+            }
+            BoardEffect::UpdateElement { canvas, .. } | BoardEffect::DeleteElement { canvas, .. } => {
+                Ok(self.service.world.elements_of(canvas).to_vec())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn deletes_canvases(
+        &mut self,
+        canvases: &[CanvasId],
+        oldest_ms: i64,
+        asked_ms: i64,
+    ) -> Result<(), Failure> {
+        let checks = &mut self.checks.canvas;
+        for canvas in canvases {
+            let name = super::app::canvas_name(canvas);
+            let Some(look) = checks.last_look(canvas, asked_ms) else {
+                // A slide that was made and never filled is known to be empty.
+                if self.service.words_of_canvas(canvas).is_empty() {
+                    continue;
+                }
+                return broken("guard", format!("a DELETE of the {name} without a look at it"));
+            };
+            let age = asked_ms - look.at_ms;
+            if age > oldest_ms {
+                return broken("guard", format!("a DELETE of the {name}, {age} ms after the look at it"));
+            }
+            let unread = look
+                .elements
+                .iter()
+                .flat_map(words_of)
+                .find(|word| !checks.filed.contains(word) && !self.ledger.may_vanish(*word));
+            if let Some(word) = unread {
+                return broken(
+                    "edit beats deletion",
+                    format!("the {name} is deleted with {word}, which no file has had"),
+                );
+            }
+            if self.clock_jumped {
+                continue;
+            }
+            let words = self.service.words_of_canvas(canvas).iter().copied().collect();
+            let grace_ms = i64::from(self.scene.grace_ms);
+            checks.hands.deleted(&name, &words, (asked_ms, grace_ms), &self.ledger)?;
+        }
+        let now_ms = self.now_ms;
+        checks.deleted_ms.retain(|at| now_ms - at < TOGETHER_MS);
+        checks.deleted_ms.extend(std::iter::repeat_n(now_ms, canvases.len().min(1)));
+        let (sum, most) = (checks.deleted_ms.len(), PageSettings::default().max_deletes);
+        if sum > most && !self.checks.fates.is_approved() && !self.clock_jumped {
+            return broken(
+                "guard",
+                format!("{sum} canvases deleted within a minute, and nobody approved it"),
+            );
+        }
+        Ok(())
+    }
+
+    /// A request about canvases was carried out.
+    pub(crate) fn after_canvas(
+        &mut self,
+        effect: &BoardEffect,
+        before: &[Value],
+        asked_ms: i64,
+    ) -> Result<(), Failure> {
+        match effect {
+            BoardEffect::UpdateElement { canvas, element, fields } => {
+                self.patched(canvas, element.as_str(), fields, before, asked_ms)
+            }
+            BoardEffect::DeleteElement { canvas, element } => {
+                self.deleted(canvas, element.as_str(), before, asked_ms)
+            }
+            BoardEffect::CreateElement { canvas, .. } => self.posted(canvas, asked_ms),
+            BoardEffect::DeleteSlide { deck, slide } => {
+                let canvas = CanvasId::Slide(deck.clone(), slide.clone());
+                self.slipped(&canvas, before.iter().flat_map(words_of), &[], asked_ms);
+                Ok(())
+            }
+            BoardEffect::CreateBoard { .. } => {
+                self.checks.canvas.boards_made += 1;
+                let checks = &self.checks.canvas;
+                self.once("whiteboards", checks.boards_made, checks.boards_placed)
+            }
+            BoardEffect::CreateDeck { .. } => {
+                self.checks.canvas.decks_made += 1;
+                let checks = &self.checks.canvas;
+                self.once("presentations", checks.decks_made, checks.decks_placed)
+            }
+            BoardEffect::AddSlide(_) => {
+                self.checks.canvas.slides_made += 1;
+                let checks = &self.checks.canvas;
+                self.once("slides", checks.slides_made, checks.slides_placed)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn once(&self, what: &str, made: usize, placed: usize) -> Result<(), Failure> {
+        if made > placed && !self.checks.canvas.is_lost_track && !self.scene.mistakes_files() {
+            return broken("once", format!("{made} {what} were made for {placed} new files"));
+        }
+        Ok(())
+    }
+
+    /// A PATCH of an element: does it rest on a look, does it change what a person changed and nothing else?
+    fn patched(
+        &mut self,
+        canvas: &CanvasId,
+        id: &str,
+        fields: &Fields,
+        before: &[Value],
+        asked_ms: i64,
+    ) -> Result<(), Failure> {
+        let checks = &self.checks.canvas;
+        let name = format!("{} of {}", id.get(..4).unwrap_or(""), super::app::canvas_name(canvas));
+        let Some(look) = checks.last_look(canvas, asked_ms) else {
+            return broken("guard", format!("a PATCH of {name} without a look at it"));
+        };
+        let age = asked_ms - look.at_ms;
+        if age > LOOK_TO_WRITE_MS {
+            return broken("guard", format!("a PATCH of {name}, {age} ms after the look that it rests on"));
+        }
+        let is_it = |element: &&Value| id_of(element) == id;
+        let Some(was) = before.iter().find(is_it) else { return Ok(()) };
+        let after = self.service.world.elements_of(canvas).iter().find(is_it).cloned().unwrap_or(json!({}));
+        let looked = look.elements.iter().find(is_it);
+        if after == *was && looked == Some(was) {
+            return broken("calm", format!("a PATCH of {name} that changes nothing"));
+        }
+        let say = |element: &Value| shown(std::slice::from_ref(element)).remove(id).unwrap_or_default();
+        let (old, new) = (say(was), say(&after));
+        let seen = looked.map(say).unwrap_or_default();
+        for (leaf, value) in &new {
+            let is_sent = fields.contains_key(*leaf)
+                || *leaf == "color" && fields.get("style").is_some_and(|style| style.get("color").is_some());
+            if !is_sent {
+                continue;
+            }
+            if !checks.is_touched(id, &[&old, &new], leaf) {
+                return broken("invented", format!("a PATCH of {leaf} of {name}, which nobody has touched"));
+            }
+            if let Some(shown) = seen.get(leaf)
+                && shown != value
+                && !checks.was_said(id, leaf, shown)
+            {
+                return broken(
+                    "overwritten",
+                    format!("{leaf} of {name} was {shown} in the app, and is {value} now"),
+                );
+            }
+        }
+        self.slipped(canvas, words_of(was).into_iter(), &words_of(&after), asked_ms);
+        Ok(())
+    }
+
+    fn deleted(
+        &mut self,
+        canvas: &CanvasId,
+        id: &str,
+        before: &[Value],
+        asked_ms: i64,
+    ) -> Result<(), Failure> {
+        let name = format!("{} of {}", id.get(..4).unwrap_or(""), super::app::canvas_name(canvas));
+        let checks = &self.checks.canvas;
+        let Some(was) = before.iter().find(|element| id_of(element) == id) else { return Ok(()) };
+        let Some(look) = checks.last_look(canvas, asked_ms) else {
+            return broken("guard", format!("a DELETE of {name} without a look at it"));
+        };
+        let age = asked_ms - look.at_ms;
+        if age > LOOK_TO_WRITE_MS {
+            return broken("guard", format!("a DELETE of {name}, {age} ms after the look that it rests on"));
+        }
+        let kind = was["type"].as_str().unwrap_or_default();
+        if self.scene.permanent == 0 && !is_creatable(canvas.surface(), kind) {
+            return broken("guard", format!("a DELETE of {name}, a {kind}, which nobody can make again"));
+        }
+        let words = words_of(was);
+        let is_asked_for = checks.removed.contains(id)
+            || words
+                .iter()
+                .any(|word| self.ledger.may_vanish(*word) || checks.removed.contains(&word.to_string()));
+        if !is_asked_for && !words.is_empty() {
+            return broken("invented", format!("a DELETE of {name}, whose node nobody has removed"));
+        }
+        let looked = look.elements.iter().find(|element| id_of(element) == id);
+        let unread = looked
+            .into_iter()
+            .flat_map(words_of)
+            .find(|word| !checks.filed.contains(word) && !self.ledger.may_vanish(*word));
+        if let Some(word) = unread {
+            return broken(
+                "edit beats deletion",
+                format!("{name} is deleted with {word}, which no file has had"),
+            );
+        }
+        self.slipped(canvas, words.into_iter(), &[], asked_ms);
+        Ok(())
+    }
+
+    /// Words that the service lost because somebody wrote between a look and the write that rested on it: nobody can
+    /// prevent this, for the service has no precondition on writes.
+    fn slipped(
+        &mut self,
+        canvas: &CanvasId,
+        before: impl Iterator<Item = Word>,
+        after: &[Word],
+        asked_ms: i64,
+    ) {
+        let look = self.checks.canvas.last_look(canvas, asked_ms);
+        let seen: Vec<Word> =
+            look.into_iter().flat_map(|look| look.elements.iter().flat_map(words_of)).collect();
+        for word in before {
+            if !after.contains(&word) && !seen.contains(&word) && !self.ledger.may_vanish(word) {
+                self.ledger.forget(word);
+                self.checks.slipped_between += 1;
+            }
+        }
+    }
+
+    /// An element was made: the only one of its text?
+    fn posted(&mut self, canvas: &CanvasId, asked_ms: i64) -> Result<(), Failure> {
+        let Some(made) = self.service.world.elements_of(canvas).last().cloned() else { return Ok(()) };
+        self.checks.canvas.made_ms.insert(id_of(&made).to_owned(), self.now_ms);
+        let words = words_of(&made);
+        if self.checks.canvas.is_lost_track || self.scene.mistakes_files() {
+            return Ok(());
+        }
+        for other in self.service.canvases() {
+            for element in self.service.world.elements_of(&other) {
+                let is_other = id_of(element) != id_of(&made);
+                let twice = words_of(element)
+                    .into_iter()
+                    .find(|word| is_other && words.contains(word) && !self.ledger.may_be_twice(*word));
+                if let Some(word) = twice {
+                    return broken("once", format!("an element with {word} is made, and there was one"));
+                }
+            }
+        }
+        let look = self.checks.canvas.last_look(canvas, asked_ms);
+        let age = look.map(|look| asked_ms - look.at_ms);
+        // What espejo has just made is known to be empty.
+        if age.is_some_and(|age| age > LOOK_TO_WRITE_MS) {
+            return broken(
+                "guard",
+                format!("a POST of an element {age:?} ms after the look that it rests on"),
+            );
+        }
+        Ok(())
+    }
+
+    /// An answer reaches the engine.
+    pub(crate) fn canvas_answered(&mut self, effect: &Effect, result: &Result<ServiceReply, ServiceError>) {
+        let Effect::Board(effect) = effect else { return };
+        self.checks.canvas.answered(effect, result.as_ref().err(), self.now_ms);
+        if let (BoardEffect::ListElements(canvas), Ok(ServiceReply::Board(BoardReply::Elements(elements)))) =
+            (effect, result)
+        {
+            let looks = self.checks.canvas.looks.entry(canvas.clone()).or_default();
+            if looks.len() == LOOKS {
+                looks.remove(0);
+            }
+            looks.push(Look { elements: elements.clone(), at_ms: self.now_ms });
+        }
+    }
+
+    /// The engine asks for an effect.
+    pub(crate) fn canvas_asked(&mut self, effect: &Effect) -> Result<(), Failure> {
+        match effect {
+            Effect::Board(effect) => self.checks.canvas.asked(effect, self.now_ms),
+            effect => self.checks.canvas.acts(effect, &self.folder, &self.service, &self.ledger),
+        }
+    }
+
+    /// An act on the disk was done.
+    pub(crate) fn canvas_acted(&mut self, job: Option<&Job>) {
+        let Some(Job::Act(effect)) = job else { return };
+        let checks = &mut self.checks.canvas;
+        match effect {
+            Effect::WriteFile { path, bytes, .. } if is_canvas_file(path) => {
+                if let Some(nodes) = nodes_of(bytes) {
+                    checks.note_said(path, nodes);
+                }
+            }
+            Effect::Rename { from, to } => {
+                for path in self.folder.within(to) {
+                    if let Some(old) = path.rebase(to, from) {
+                        checks.moved(&old, &path);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
