@@ -395,8 +395,10 @@ impl<'t> Reader<'t, '_> {
     fn open_item(&mut self, range: Range<usize>) {
         self.definitions_before(range.start);
         let first = self.firsts.last_mut().is_some_and(|first| std::mem::replace(first, false));
+        // The range counts the columns of its indentation as bytes: where a tab is as wide as several, it begins in what stands
+        // before that.
         let rest = &self.text[range.start..];
-        let rest = rest.trim_start_matches([' ', '\t']);
+        let rest = rest.trim_start_matches([' ', '\t', '\n', '\r', '>']);
         let start = self.text.len() - rest.len();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let kind = match rest.as_bytes().first() {
