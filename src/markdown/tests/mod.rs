@@ -15,6 +15,7 @@ mod laws;
 mod scale;
 mod styles;
 mod tables;
+mod typed;
 
 use serde_json::{Value, json};
 
