@@ -366,7 +366,7 @@ pub(super) fn type_of(kind: &Kind) -> &'static str {
         Kind::Divider => "divider",
         Kind::Media(_) => "image",
         Kind::Table(_) => "table",
-        Kind::Paragraph | Kind::Placeholder(_) | Kind::Open | Kind::Close => "paragraph",
+        Kind::Paragraph | Kind::Placeholder(_) | Kind::Hidden(_) | Kind::Open | Kind::Close => "paragraph",
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn runs(
     let new_chars: Vec<char> = new.text.chars().collect();
     // Where the runs do not spell the text (they always should), nothing is carried.
     let fits = sources.len() == old_chars.len();
-    let origin = if fits { diff(&old_chars, &new_chars) } else { vec![None; new_chars.len()] };
+    let origin = if fits { origins(&old_chars, &new_chars) } else { vec![None; new_chars.len()] };
     let old_styles = styles(old);
     let (before, after) = nearest(&origin);
     let mut out = Out::default();
@@ -211,7 +211,7 @@ fn exclusive(mut styles: Map<String, Value>, in_link: bool) -> Map<String, Value
 }
 
 /// For each new character, the old one that it is: by words, and inside a changed word by its ends.
-fn diff(old: &[char], new: &[char]) -> Vec<Option<usize>> {
+pub(super) fn origins(old: &[char], new: &[char]) -> Vec<Option<usize>> {
     let mut origin = vec![None; new.len()];
     // Both ends stop between words: half a word that happens to begin alike is not the same word.
     let splits = |text: &[char], at: usize| {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::lower::{Alone, Lowered, shown, stand_in};
-use super::parse::each;
+use super::parse::{each, says_beside};
 use super::plain::{Kind, Node, number, same_trees};
 use super::read::read;
 use super::write::{Written, write};
@@ -34,7 +34,7 @@ pub(super) fn written_alone(page: &Alone) -> Option<String> {
 
 /// Whether a text says what the tree of a page says.
 pub(super) fn says(text: &str, page: &Alone) -> bool {
-    other_reading(text, &page.nodes, &page.items).is_none()
+    says_beside(text, &page.nodes, &page.items)
 }
 
 /// Changes nodes until the page reads back, from the mildest change to the hardest.

@@ -1,6 +1,6 @@
 //! Text to blocks: reads the text, finds each block's past in the base, and builds what is new.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -10,8 +10,8 @@ use super::allowed::{Allowed, Known};
 use super::build::{Builder, Built};
 use super::columns::Columns;
 use super::lower::{Lowered, ids, lower, shown, stand_in};
-use super::plain::{Inline, Kind, Node, number, own_hash};
-use super::read::read;
+use super::plain::{Beside, Inline, Kind, Node, number, own_hash, same_trees};
+use super::read::{end, read};
 use super::write::is_text_of;
 
 /// See [`super::parse`].
@@ -83,7 +83,14 @@ fn built<'a>(
 
 /// The tree of a text with each node's block of the base. The base's tree may be bent to the text where a formatter
 /// wipes out what the dialect says: bullets for toggles, and blank lines.
-pub(super) fn matched<'a>(
+pub(super) fn matched<'a>(text: &str, lowered: Lowered<'a>, allowed: &Known<'_>) -> (Vec<Node>, Lowered<'a>) {
+    let (mut nodes, lowered) = matched_with_hidden(text, lowered, allowed);
+    drop_hidden(&mut nodes);
+    (nodes, lowered)
+}
+
+/// As [`matched`], with what Markdown hides.
+pub(super) fn matched_with_hidden<'a>(
     text: &str,
     mut lowered: Lowered<'a>,
     allowed: &Known<'_>,
@@ -101,12 +108,17 @@ pub(super) fn matched<'a>(
     let hidden = !any(&nodes, &|node| node.blank);
     let mut old = Vec::with_capacity(lowered.values.len());
     flatten(shown(&lowered.nodes), 0, &mut old);
+    settle_readings(&mut nodes, old.iter().map(|flat| flat.hash));
     settle_literals(&mut nodes, &old, allowed);
+    end(&mut nodes);
     let count = number(&mut nodes);
     let mut new = Vec::with_capacity(count);
     flatten(&nodes, 0, &mut new);
     let found = align(&old, &new);
-    let places: Vec<Option<usize>> = found.into_iter().map(|o| o.map(|o| old[o].node.index)).collect();
+    let mut places: Vec<Option<usize>> = vec![None; count];
+    for (flat, o) in new.iter().zip(found) {
+        places[flat.node.index] = o.map(|o| old[o].node.index);
+    }
     each(&mut nodes, &mut |node| node.base = places.get(node.index).copied().flatten());
     if hidden {
         let roots = shown(&lowered.nodes);
@@ -117,7 +129,7 @@ pub(super) fn matched<'a>(
 
 /// Finds what placeholders stand for: blocks of the base that are written so, or could be should nothing else read
 /// back. The others become the text that they are.
-fn settle_placeholders(nodes: &mut [Node], lowered: &mut Lowered) {
+fn settle_placeholders(nodes: &mut Vec<Node>, lowered: &mut Lowered) {
     let is_placeholder = |node: &Node| matches!(node.kind, Kind::Placeholder(_));
     if !any(nodes, &is_placeholder) {
         return;
@@ -149,10 +161,29 @@ fn settle_placeholders(nodes: &mut [Node], lowered: &mut Lowered) {
         if let Kind::Placeholder(label) = &node.kind
             && strange.contains(&**label)
         {
-            node.inline = Inline::plain(&format!("<!-- block: {label} -->"));
-            node.kind = Kind::Paragraph;
+            // It stands for nothing here: a comment like any other.
+            let source = format!("<!-- block: {label} -->");
+            node.beside =
+                Some(Box::new(Beside { readings: vec![Inline::plain(&source)], ..Beside::default() }));
+            node.kind = Kind::Hidden(source.into());
         }
     });
+    hoist(nodes);
+}
+
+/// Puts what is beneath a comment behind it.
+fn hoist(nodes: &mut Vec<Node>) {
+    let mut out = Vec::with_capacity(nodes.len());
+    for mut node in std::mem::take(nodes) {
+        hoist(&mut node.children);
+        let beneath = if node.is_hidden() { std::mem::take(&mut node.children) } else { Vec::new() };
+        if !beneath.is_empty() {
+            node.end = node.at.end;
+        }
+        out.push(node);
+        out.extend(beneath);
+    }
+    *nodes = out;
 }
 
 fn collect_labels(nodes: &[Node], out: &mut BTreeSet<String>) {
@@ -166,6 +197,9 @@ fn collect_labels(nodes: &[Node], out: &mut BTreeSet<String>) {
 
 fn flatten<'a>(nodes: &'a [Node], depth: usize, out: &mut Vec<Flat<'a>>) {
     for node in nodes {
+        if node.is_hidden() {
+            continue;
+        }
         out.push(Flat { node, hash: own_hash(&node.kind, &node.inline), depth });
         flatten(&node.children, depth + 1, out);
     }
@@ -182,6 +216,59 @@ pub(super) fn each(nodes: &mut [Node], act: &mut dyn FnMut(&mut Node)) {
         act(node);
         each(&mut node.children, act);
     }
+}
+
+/// Chooses between what a block says and what it was read as before comments were hidden and lines kept: that holds where the
+/// base has it, as often as the base has it.
+fn settle_readings(nodes: &mut [Node], hashes: impl Iterator<Item = u64>) {
+    if !any(nodes, &|node| node.beside.is_some()) {
+        return;
+    }
+    let mut left: BTreeMap<u64, isize> = BTreeMap::new();
+    hashes.for_each(|hash| *left.entry(hash).or_insert(0) += 1);
+    each(nodes, &mut |node| {
+        if node.beside.is_none() {
+            *left.entry(own_hash(&node.kind, &node.inline)).or_insert(0) -= 1;
+        }
+    });
+    each(nodes, &mut |node| {
+        let Some(beside) = &mut node.beside else { return };
+        let mut takes = |kind: &Kind, inline: &Inline| {
+            left.get_mut(&own_hash(kind, inline)).filter(|left| **left > 0).is_some_and(|left| {
+                *left -= 1;
+                true
+            })
+        };
+        let literal = node.literal.as_ref().and_then(|literal| literal.inline.as_ref());
+        if !matches!(node.kind, Kind::Hidden(_))
+            && (takes(&node.kind, &node.inline) || literal.is_some_and(|inline| takes(&node.kind, inline)))
+        {
+            return;
+        }
+        let kind = if matches!(node.kind, Kind::Hidden(_)) { Kind::Paragraph } else { node.kind.clone() };
+        if let Some(reading) = beside.readings.iter().find(|reading| takes(&kind, reading)) {
+            node.inline = reading.clone();
+            (node.kind, node.literal, node.beside) = (kind, None, None);
+        }
+    });
+}
+
+/// Leaves out what Markdown hides.
+fn drop_hidden(nodes: &mut Vec<Node>) {
+    nodes.retain(|node| !node.is_hidden());
+    nodes.iter_mut().for_each(|node| drop_hidden(&mut node.children));
+}
+
+/// Whether a text says what these nodes say, beside them as its base.
+pub(super) fn says_beside(text: &str, nodes: &[Node], items: &BTreeSet<String>) -> bool {
+    let mut have = read(text, items);
+    let mut old = Vec::new();
+    flatten(shown(nodes), 0, &mut old);
+    settle_readings(&mut have, old.iter().map(|flat| flat.hash));
+    drop_hidden(&mut have);
+    end(&mut have);
+    number(&mut have);
+    same_trees(shown(nodes), &have)
 }
 
 /// Chooses between the natural and the literal reading of constructs without a documented block: the one that the
@@ -324,7 +411,7 @@ fn restore(nodes: Vec<Node>, gaps: &[Gap]) -> Vec<Node> {
     let mut out: Vec<Node> = Vec::with_capacity(nodes.len());
     for mut node in nodes {
         node.children = restore(std::mem::take(&mut node.children), gaps);
-        let before = out.last().and_then(|last| last.base);
+        let before = out.iter().rfind(|node| !node.is_hidden()).and_then(|last| last.base);
         if let (Some(before), Some(after)) = (before, node.base)
             && let Ok(at) = gaps.binary_search_by_key(&before, |gap| gap.0)
             && gaps[at].2 == after

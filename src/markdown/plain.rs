@@ -57,6 +57,8 @@ pub(super) enum What {
     Link(Box<Link>),
     /// An inline item of a kind that has no Markdown, by its label (`#type-hash`); its text is one [`ITEM`].
     Item(Box<str>),
+    /// What Markdown hides, as it is written; its text is one [`ITEM`]. Only while a file is spliced: no block has it.
+    Hidden(Box<str>),
 }
 
 /// Where a link goes.
@@ -83,7 +85,11 @@ impl Inline {
         }
         self.text.push_str(text);
         match self.marks.last_mut() {
-            Some(last) if last.style == style && last.what == *what && !matches!(what, What::Item(_)) => {
+            Some(last)
+                if last.style == style
+                    && last.what == *what
+                    && !matches!(what, What::Item(_) | What::Hidden(_)) =>
+            {
                 last.len += text.len();
             }
             _ => self.marks.push(Mark { len: text.len(), style, what: what.clone() }),
@@ -145,6 +151,8 @@ pub(super) enum Kind {
     Table(Box<Table>),
     /// A one-line comment that stands for a block, by its label (`TYPE ID`).
     Placeholder(Box<str>),
+    /// What Markdown hides (a comment, a reference definition), as it is written. No block has it: it stays in the file.
+    Hidden(Box<str>),
     /// `<!-- children -->`; only while reading.
     Open,
     /// `<!-- /children -->`; only while reading.
@@ -216,6 +224,17 @@ pub(super) struct Node {
     pub strict: bool,
     /// How it reads when a construct without a documented block is kept as its text.
     pub literal: Option<Box<Literal>>,
+    /// What its lines hold besides what they say.
+    pub beside: Option<Box<Beside>>,
+}
+
+/// What stands in a block's lines and is not said by them, and how they were read before that was known.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Beside {
+    /// What Markdown hides, each with the byte of the inline text that it stands before.
+    pub hidden: Vec<(usize, Box<str>)>,
+    /// Other readings, which hold where the base has them: comments that were sent as text, lines that were joined.
+    pub readings: Vec<Inline>,
 }
 
 /// The other reading of a node.
@@ -248,7 +267,13 @@ impl Node {
             sealed: false,
             strict: false,
             literal: None,
+            beside: None,
         }
+    }
+
+    /// Whether it stays in the file.
+    pub(super) fn is_hidden(&self) -> bool {
+        matches!(self.kind, Kind::Hidden(_))
     }
 
     /// Whether it is an empty paragraph with nothing beneath it.

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::super::allowed::{Allowed, Known};
 use super::super::lower::{Lowered, lower};
-use super::super::parse::{any, matched};
+use super::super::parse::{any, matched_with_hidden};
 use super::super::plain::{Kind, Node};
+use super::hidden::{Between, Hidden, Spot, with_pieces};
 
 /// How a block that is no list item holds its children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,8 @@ pub(super) struct Place {
     pub parent: Option<usize>,
     /// It is the first of its Markdown list.
     pub list_first: bool,
+    /// Empty paragraphs that blank lines say before it.
+    pub blank: usize,
 }
 
 /// A text beside the blocks it stands for.
@@ -70,13 +74,17 @@ pub(super) struct Layout<'a> {
     pub end: usize,
     /// The line end that most lines have.
     pub eol: &'static str,
+    /// Whether Markdown hides anything in the text.
+    hides: bool,
+    /// What it is.
+    pub hidden: Hidden,
 }
 
 impl<'a> Layout<'a> {
     /// `None` when the text does not show every block of `old` in its place.
     pub(super) fn of(text: &'a str, old: &'a [Value]) -> Option<Self> {
         let documented = Allowed::documented();
-        let (nodes, _) = matched(text, lower(old), &Known::new(&documented, old));
+        let (nodes, _) = matched_with_hidden(text, lower(old), &Known::new(&documented, old));
         let lowered = lower(old);
         let mut flat = Vec::new();
         collect(&lowered.nodes, &mut flat);
@@ -108,18 +116,41 @@ impl<'a> Layout<'a> {
             hides_toggles,
             end: 0,
             eol,
+            hides: any(&nodes, &|node| node.is_hidden() || node.beside.is_some()),
+            hidden: Hidden::default(),
         };
-        layout.level(&nodes, "", None)?;
+        layout.level(&nodes, "", None, &[])?;
         layout.end = nodes.last().map_or(0, |last| layout.behind(last.end.max(last.at.end)));
         Some(layout)
     }
 
-    fn level(&mut self, nodes: &[Node], prefix: &str, parent: Option<usize>) -> Option<()> {
-        for node in nodes {
+    /// Lays out siblings; `above` are the places of what they are beneath, from the outside to the inside.
+    fn level(&mut self, nodes: &[Node], prefix: &str, parent: Option<usize>, above: &[Spot]) -> Option<()> {
+        let visible: Rc<[usize]> =
+            if self.hides { nodes.iter().filter_map(|node| node.base).collect() } else { Rc::new([]) };
+        let mut passed = 0;
+        let mut blank = 0;
+        for (at, node) in nodes.iter().enumerate() {
             if node.blank {
+                passed += usize::from(node.base.is_some());
+                blank += 1;
                 continue;
             }
-            let index = node.base?;
+            let spot = |at| Spot { parent, siblings: Rc::clone(&visible), at };
+            let index = if let Kind::Hidden(source) = &node.kind {
+                let mut spots = vec![spot(passed)];
+                spots.extend(above.iter().rev().cloned());
+                self.hide(node, source, spots, blank, nodes.get(at + 1))
+            } else {
+                let index = node.base?;
+                passed += 1;
+                if let Some(beside) = node.beside.as_ref().filter(|beside| !beside.hidden.is_empty()) {
+                    let own = &mut self.nodes[index];
+                    self.hidden.inside.insert(index, (spot(passed), beside.hidden.clone()));
+                    own.inline = with_pieces(&own.inline, &beside.hidden);
+                }
+                index
+            };
             let marker = if node.kind.is_item() { self.marker(node) } else { String::new() };
             let holds = self.holds(node);
             let inner = match node.children.iter().find(|child| !child.blank) {
@@ -138,14 +169,43 @@ impl<'a> Layout<'a> {
                 number: node.number,
                 parent,
                 list_first: node.list_first,
+                blank,
             };
+            blank = 0;
             self.order.push(index);
             if self.places.insert(index, place).is_some() {
                 return None;
             }
-            self.level(&node.children, &inner, Some(index))?;
+            if node.children.is_empty() {
+                continue;
+            }
+            let mut beneath = Vec::new();
+            if self.hides {
+                beneath.extend_from_slice(above);
+                beneath.push(spot(passed));
+            }
+            self.level(&node.children, &inner, Some(index), &beneath)?;
         }
         Some(())
+    }
+
+    /// Takes in what is hidden; its index.
+    fn hide(
+        &mut self,
+        node: &Node,
+        source: &str,
+        spots: Vec<Spot>,
+        blank: usize,
+        next: Option<&Node>,
+    ) -> usize {
+        let index = self.nodes.len();
+        let name = format!("\0hidden {index}");
+        self.nodes.push(Node::new(node.kind.clone(), 0..0));
+        self.ids.insert(name.clone(), index);
+        let below = next.and_then(|next| self.text.get(node.at.end..next.at.start));
+        let touches = below.is_some_and(|below| below.matches('\n').count() == 1);
+        self.hidden.between.push(Between { name: Some(name), source: source.into(), blank, touches, spots });
+        index
     }
 
     /// The marker of an item with the white space behind it, as wide as its content is indented.

@@ -4,6 +4,7 @@
 //! blocks is put together again byte for byte; the rest is written anew in the style of its surroundings. The result
 //! is read back, and a coarser splice is tried until it says exactly what it should; the last one is a new rendering.
 
+mod hidden;
 mod layout;
 mod splice;
 
@@ -11,8 +12,9 @@ use serde_json::Value;
 
 use super::certain::{says, written, written_alone};
 use super::front_matter;
-use super::lower::{Alone, id_of, lower};
+use super::lower::{Alone, Lowered, id_of, lower};
 use super::parse::stands_for;
+use super::plain::{Inline, Node, What};
 use super::write::Mode;
 use layout::Layout;
 use splice::{Grain, Page, Splice};
@@ -23,17 +25,82 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
         return text.to_owned();
     }
     if let Some(layout) = Layout::of(text, old) {
-        let lowered = lower(new);
+        let Lowered { mut nodes, values, .. } = lower(new);
+        let id = |index: usize| id_of(values.get(index)?);
+        let names = brought(&layout, &mut nodes, values.len(), &id);
         let page = Page {
-            nodes: &lowered.nodes,
-            id: &|index| id_of(lowered.values[index]),
-            is: &|index, was| lowered.values[index] == was,
+            nodes: &nodes,
+            id: &|index| named(index, &id, values.len(), &names),
+            is: &|index, was| values.get(index).is_some_and(|value| *value == was),
         };
         if let Some(result) = spliced(&layout, &page, |result| stands_for(result, new)) {
             return result;
         }
+        return kept(&layout, as_before(text, &written(&mut lower(new), &mut |_, _| {})));
     }
     as_before(text, &written(&mut lower(new), &mut |_, _| {}))
+}
+
+/// Puts what the text hides into the tree of the new page; its names.
+fn brought<'a>(
+    layout: &Layout<'_>,
+    nodes: &mut Vec<Node>,
+    count: usize,
+    id: &dyn Fn(usize) -> Option<&'a str>,
+) -> Vec<Option<String>> {
+    if layout.hidden.is_empty() {
+        return Vec::new();
+    }
+    let found = |node: &Node| layout.ids.get(id(node.index)?).copied();
+    let old = lower_texts(layout);
+    layout.hidden.bring(nodes, &old, count, &found)
+}
+
+/// The nodes of the text without what is hidden in their lines.
+fn lower_texts(layout: &Layout<'_>) -> Vec<Node> {
+    let mut nodes = layout.nodes.clone();
+    for index in layout.hidden.inside.keys() {
+        let mut inline = Inline::default();
+        for (text, mark) in layout.nodes[*index].inline.stretches() {
+            if !matches!(mark.what, What::Hidden(_)) {
+                inline.push(text, mark.style, &mark.what);
+            }
+        }
+        nodes[*index].inline = inline;
+    }
+    nodes
+}
+
+/// The id of a block of the new page, or the name of what is hidden in it.
+fn named<'a>(
+    index: usize,
+    id: &dyn Fn(usize) -> Option<&'a str>,
+    count: usize,
+    names: &'a [Option<String>],
+) -> Option<&'a str> {
+    match index.checked_sub(count) {
+        Some(hidden) => names.get(hidden)?.as_deref(),
+        None => id(index),
+    }
+}
+
+/// The text with what the old one hid: what has found no place stands at the end.
+fn kept(layout: &Layout<'_>, mut text: String) -> String {
+    let bare = |text: &str| text.replace([' ', '\t', '\n', '\r', '>'], "");
+    let there = bare(&text);
+    let mut seen = 0;
+    for source in layout.hidden.sources() {
+        let source = source.trim();
+        let own = bare(source);
+        match there[seen..].find(&own).or_else(|| there.contains(&own).then_some(0)) {
+            Some(at) => seen = (seen + at).min(there.len()),
+            None => {
+                let end = if text.is_empty() || text.ends_with('\n') { "" } else { layout.eol };
+                text = [&text, end, layout.eol, source, layout.eol].concat();
+            }
+        }
+    }
+    text
 }
 
 const TRIES: [(Grain, Mode); 4] = [
@@ -50,10 +117,18 @@ pub(super) fn patch_alone(text: &str, old: &[Value], new: &Alone) -> Option<Stri
     }
     if let Some(layout) = Layout::of(text, old) {
         // What is beneath a block at the top cannot be compared.
-        let page = Page { nodes: &new.nodes, id: &|index| new.ids[index].as_deref(), is: &|_, _| false };
+        let mut nodes = if layout.hidden.is_empty() { Vec::new() } else { new.nodes.clone() };
+        let id = |index: usize| new.ids.get(index)?.as_deref();
+        let names = brought(&layout, &mut nodes, new.ids.len(), &id);
+        let page = Page {
+            nodes: if layout.hidden.is_empty() { &new.nodes } else { &nodes },
+            id: &|index| named(index, &id, new.ids.len(), &names),
+            is: &|_, _| false,
+        };
         if let Some(result) = spliced(&layout, &page, |result| says(result, new)) {
             return Some(result);
         }
+        return Some(kept(&layout, as_before(text, &written_alone(new)?)));
     }
     Some(as_before(text, &written_alone(new)?))
 }
@@ -65,7 +140,9 @@ fn spliced<'a>(
     is_right: impl Fn(&str) -> bool,
 ) -> Option<String> {
     let mut tries = TRIES.into_iter().map(|(grain, mode)| Splice::new(layout, page, grain, mode).run());
-    tries.find_map(|result| Some(unmistaken(layout.text, result)).filter(|result| is_right(result)))
+    tries.find_map(|result| {
+        Some(kept(layout, unmistaken(layout.text, result))).filter(|result| is_right(result))
+    })
 }
 
 /// A page that is written anew, with the line ends of the text before.

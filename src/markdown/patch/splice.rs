@@ -266,7 +266,11 @@ impl<'a> Splice<'a> {
             at = self.seen[parent].parent;
         }
         let index = self.base(top);
-        index.is_some_and(|index| (self.new.is)(top.index, self.layout.lowered.values[index]))
+        let is = |index: usize| match self.layout.lowered.values.get(index) {
+            Some(value) => (self.new.is)(top.index, value),
+            None => top.is_hidden(),
+        };
+        index.is_some_and(is)
     }
 
     /// Writes what stands between a block and the one before it.
@@ -392,10 +396,7 @@ impl<'a> Splice<'a> {
 
     /// Empty paragraphs that blank lines say before a block in the base.
     fn blank_in_base(&self, seen: &Seen) -> Option<usize> {
-        let index = self.base(seen.node)?;
-        let nodes = &self.layout.nodes;
-        let is_blank = |index: usize| nodes[index].blank && !self.layout.places.contains_key(&index);
-        Some((0..index).rev().take_while(|&index| is_blank(index)).count())
+        Some(self.layout.places.get(&self.base(seen.node)?)?.blank)
     }
 
     /// White space between siblings, taken from beside the place where a block came or went.

@@ -1,15 +1,15 @@
 //! The block events of a page to nodes with their places in the text.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::super::plain::{DEPTH_MAX, Inline, Kind, Literal, Media, Node, Table, What, number};
-use super::super::shapes::is_sayable;
-use super::inline::inline;
+use super::super::plain::{Beside, DEPTH_MAX, Inline, Kind, Literal, Node, number};
 use super::level;
-use super::source::{is_inline, level_of, lines, placeholder, strip};
+use super::mask::{Cover, mask};
+use super::source::{is_inline, level_of, lines, strip};
 
 /// Reads a page's text. `items` are the labels of inline items that the page may hold.
 pub(crate) fn read(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
@@ -26,40 +26,77 @@ pub(crate) const OPTIONS: Options =
 
 fn read_ended(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
     let skip = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let masked = mask(text);
+    let seen = &masked.text[skip..];
+    let (used, notes) = if text.contains("]:") { definitions(seen, skip) } else { Default::default() };
     let mut reader = Reader {
         text,
+        masked: masked.text.len() == text.len() && !matches!(masked.text, Cow::Borrowed(_)),
+        covers: masked.covers.clone(),
+        used,
         items,
         frames: vec![Frame::new(Holder::Root, 0..text.len())],
         events: Vec::new(),
         leaf: Leaf::None,
         firsts: Vec::new(),
         seen: skip,
-        definitions: text.contains("]:"),
+        definitions: notes,
     };
-    for (event, range) in Parser::new_ext(&text[skip..], OPTIONS).into_offset_iter() {
+    for (event, range) in Parser::new_ext(seen, OPTIONS).into_offset_iter() {
         reader.event(event, range.start + skip..range.end + skip);
     }
     reader.finish()
 }
 
+/// The places of the reference definitions that a text uses, and whether it has any.
+fn definitions(text: &str, skip: usize) -> (Vec<Range<usize>>, bool) {
+    let parser = Parser::new_ext(text, OPTIONS).into_offset_iter();
+    let places: BTreeMap<String, Range<usize>> = parser
+        .reference_definitions()
+        .iter()
+        .map(|(label, definition)| (folded(label), definition.span.start + skip..definition.span.end + skip))
+        .collect();
+    if places.is_empty() {
+        return (Vec::new(), false);
+    }
+    let mut used: Vec<Range<usize>> = parser
+        .filter_map(|(event, _)| match event {
+            Event::Start(Tag::Link { link_type, id, .. } | Tag::Image { link_type, id, .. }) => {
+                matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut)
+                    .then(|| places.get(&folded(&id)).cloned())
+                    .flatten()
+            }
+            _ => None,
+        })
+        .collect();
+    used.sort_unstable_by_key(|range| range.start);
+    used.dedup();
+    (used, true)
+}
+
+/// A label as it is compared.
+fn folded(label: &str) -> String {
+    label.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
 /// What holds blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Holder {
+pub(super) enum Holder {
     Root,
     Quote,
     Item,
 }
 
-struct Frame {
-    holder: Holder,
-    at: Range<usize>,
-    nodes: Vec<Node>,
+pub(super) struct Frame {
+    pub(super) holder: Holder,
+    pub(super) at: Range<usize>,
+    pub(super) nodes: Vec<Node>,
     /// The list item itself.
-    item: Option<Node>,
+    pub(super) item: Option<Node>,
     /// Blank lines before it.
-    blank: usize,
+    pub(super) blank: usize,
     /// The list item has its own text, empty or not.
-    filled: bool,
+    pub(super) filled: bool,
 }
 
 impl Frame {
@@ -70,7 +107,7 @@ impl Frame {
 
 /// The leaf that is being collected.
 #[derive(Debug, Clone, PartialEq)]
-enum Leaf {
+pub(super) enum Leaf {
     None,
     /// A paragraph; `true` when the list item leaves its tags out.
     Paragraph(bool),
@@ -83,21 +120,27 @@ enum Leaf {
     Table(Vec<u8>),
 }
 
-struct Reader<'t, 'k> {
-    text: &'t str,
-    items: &'k BTreeSet<String>,
-    frames: Vec<Frame>,
-    events: Vec<(Event<'t>, Range<usize>)>,
-    leaf: Leaf,
+pub(super) struct Reader<'t, 'k> {
+    pub(super) text: &'t str,
+    /// The parser sees another text, of the same length.
+    pub(super) masked: bool,
+    /// What is covered in that text.
+    pub(super) covers: Vec<(Range<usize>, Cover)>,
+    /// The places of reference definitions that are used.
+    pub(super) used: Vec<Range<usize>>,
+    pub(super) items: &'k BTreeSet<String>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) events: Vec<(Event<'k>, Range<usize>)>,
+    pub(super) leaf: Leaf,
     /// For each open list, whether its first item is still to come.
-    firsts: Vec<bool>,
+    pub(super) firsts: Vec<bool>,
     /// Everything before this byte has been accounted for.
-    seen: usize,
-    definitions: bool,
+    pub(super) seen: usize,
+    pub(super) definitions: bool,
 }
 
-impl<'t> Reader<'t, '_> {
-    fn event(&mut self, event: Event<'t>, range: Range<usize>) {
+impl<'k> Reader<'_, 'k> {
+    fn event(&mut self, event: Event<'k>, range: Range<usize>) {
         match (&mut self.leaf, &event) {
             (Leaf::Table(_), Event::End(TagEnd::Table)) => return self.table(range),
             (Leaf::Table(_), _) => return self.events.push((event, range)),
@@ -179,8 +222,7 @@ impl<'t> Reader<'t, '_> {
             self.close_quote(self.text.len());
         }
         let mut nodes = self.frames.pop().map_or_else(Vec::new, |frame| level::fold(frame.nodes, 0));
-        // At the end of a page an empty paragraph shows nowhere, whatever says it.
-        nodes.truncate(nodes.iter().rposition(|node| !node.is_void()).map_or(0, |last| last + 1));
+        level::end(&mut nodes);
         level::numbers(&mut nodes);
         number(&mut nodes);
         nodes
@@ -200,196 +242,6 @@ impl<'t> Reader<'t, '_> {
             let start = self.events.first().map_or(self.seen, |(_, range)| range.start);
             self.paragraph(start..end.max(start));
         }
-    }
-
-    fn paragraph(&mut self, range: Range<usize>) {
-        self.leaf = Leaf::None;
-        if let Some(kind) = self.media() {
-            let mut node = Node::new(kind, self.trimmed(range.clone()));
-            self.seen = self.seen.max(node.at.end);
-            node = or_text(node, self.source(&range));
-            return self.add(node);
-        }
-        let (inline, literal) = inline(self.text, &self.events, self.items, true);
-        let mut node = Node::new(Kind::Paragraph, self.trimmed(range));
-        node.inline = inline;
-        node.literal = literal.map(|inline| Box::new(Literal { inline: Some(inline), ..Literal::default() }));
-        self.seen = self.seen.max(node.at.end);
-        self.add(node);
-    }
-
-    fn heading(&mut self, range: Range<usize>) {
-        let Leaf::Heading(level) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
-        let (inline, literal) = inline(self.text, &self.events, self.items, false);
-        let mut node = Node::new(Kind::Heading(level), self.trimmed(range));
-        node.inline = inline;
-        node.literal = literal.map(|inline| Box::new(Literal { inline: Some(inline), ..Literal::default() }));
-        self.seen = node.at.end;
-        self.add(node);
-    }
-
-    fn html(&mut self, range: Range<usize>) {
-        let Leaf::Html(html) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
-        let text = lines(&html);
-        let at = self.trimmed(range);
-        self.seen = at.end;
-        let kind = match text.as_str() {
-            "<!-- -->" => return,
-            "<!-- children -->" => Kind::Open,
-            "<!-- /children -->" => Kind::Close,
-            "<!-- empty -->" => Kind::Paragraph,
-            other => match placeholder(other) {
-                Some(label) => Kind::Placeholder(label.into()),
-                None => {
-                    let mut node = Node::new(Kind::Paragraph, at);
-                    node.inline = Inline::plain(&text);
-                    // Marked as whole so that it never becomes the text of a list item or quote.
-                    return self.add(node);
-                }
-            },
-        };
-        self.add(Node::new(kind, at));
-    }
-
-    /// Code by its indentation. A line that stands for a block is that block all the same: it comes to stand so when a
-    /// person writes a paragraph between it and the item that it was nested under.
-    fn indented(&mut self, range: Range<usize>) {
-        let Leaf::Indented(lines) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
-        let stands_for = |line: &str| placeholder(line.trim());
-        if !lines.iter().any(|(line, _)| stands_for(line).is_some()) {
-            let code = lines.into_iter().map(|(line, _)| line).collect();
-            return self.code(String::new(), code, range);
-        }
-        let mut code = String::new();
-        let mut at = 0..0;
-        for (line, place) in lines {
-            if let Some(label) = stands_for(&line) {
-                if !code.trim().is_empty() {
-                    self.code(String::new(), std::mem::take(&mut code), at.clone());
-                }
-                code.clear();
-                let place = self.trimmed(place);
-                self.seen = place.end;
-                self.add(Node::new(Kind::Placeholder(label.into()), place));
-            } else if !code.is_empty() || !line.trim().is_empty() {
-                at = if code.is_empty() { place } else { at.start..place.end };
-                code.push_str(&line);
-            }
-        }
-        if !code.trim().is_empty() {
-            self.code(String::new(), code, at);
-        }
-    }
-
-    fn code(&mut self, language: String, mut code: String, range: Range<usize>) {
-        let at = self.trimmed(range.clone());
-        self.seen = at.end;
-        if code.contains('\r') {
-            code = code.replace("\r\n", "\n").replace('\r', "\n");
-        }
-        if code.ends_with('\n') {
-            code.pop();
-        }
-        let whole = self.source(&range);
-        let mut node = Node::new(Kind::Code(language.into()), at);
-        node.inline.push(&code.replace('\0', "\u{fffd}"), 0, &What::Text);
-        self.add(or_text(node, whole));
-    }
-
-    fn table(&mut self, range: Range<usize>) {
-        let Leaf::Table(align) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
-        let mut rows: [Vec<Vec<Inline>>; 2] = [Vec::new(), Vec::new()];
-        let mut cell = 0;
-        let mut links = false;
-        let (mut told, mut surplus) = (range.start, false);
-        for (at, (event, place)) in self.events.iter().enumerate() {
-            match event {
-                Event::End(TagEnd::TableHead | TagEnd::TableRow) => {
-                    let line = self.text[told..].lines().next().unwrap_or_default();
-                    surplus |= line.contains(|c: char| c != '|' && !c.is_whitespace());
-                }
-                Event::Start(Tag::TableHead | Tag::TableRow) => {
-                    rows.iter_mut().for_each(|rows| rows.push(Vec::new()))
-                }
-                Event::Start(Tag::TableCell) => cell = at + 1,
-                Event::End(TagEnd::TableCell) => {
-                    told = place.end;
-                    let (text, literal) = inline(self.text, &self.events[cell..at], self.items, false);
-                    links |= literal.is_some();
-                    let literal = literal.unwrap_or_else(|| text.clone());
-                    for (rows, text) in rows.iter_mut().zip([text, literal]) {
-                        if let Some(row) = rows.last_mut() {
-                            row.push(text);
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        let [natural, literal] = rows.map(|mut rows| {
-            rows.iter_mut().for_each(|row| row.resize(align.len(), Inline::default()));
-            let header = rows.first().is_some_and(|row| row.iter().any(|cell| !cell.is_empty()));
-            if !header && rows.len() > 1 {
-                rows.remove(0);
-            }
-            Box::new(Table { header, align: align.clone(), rows })
-        });
-        let mut node = Node::new(Kind::Table(natural), self.trimmed(range.clone()));
-        self.seen = node.at.end;
-        let whole = self.source(&range);
-        if surplus {
-            // A row with more cells than the table has columns: no block holds the words in them.
-            node.kind = Kind::Paragraph;
-            node.inline = Inline::plain(&whole);
-            return self.add(node);
-        }
-        let table = links.then_some(literal);
-        node.literal = Some(Box::new(Literal { whole: Some(whole), table, ..Literal::default() }));
-        self.add(node);
-    }
-
-    /// An image, or a link with the comment that says it is a file, that is a paragraph by itself where that is not
-    /// the text of an item or a quote.
-    fn media(&self) -> Option<Kind> {
-        let frame = self.frames.last()?;
-        let own =
-            frame.holder == Holder::Root || frame.item.is_some() && (frame.filled || !frame.nodes.is_empty());
-        if !own {
-            return None;
-        }
-        let (inside, file) = match self.events.as_slice() {
-            [inside @ .., (Event::InlineHtml(html), _)] if &**html == "<!-- file -->" => (inside, true),
-            inside => (inside, false),
-        };
-        let (first, range) = inside.first()?;
-        let (dest_url, title) = match first {
-            Event::Start(Tag::Image { dest_url, title, .. }) if !file => (dest_url, title),
-            Event::Start(Tag::Link { dest_url, title, .. }) if file => (dest_url, title),
-            _ => return None,
-        };
-        if inside.last()?.1 != *range {
-            return None;
-        }
-        let mut name = String::new();
-        for (event, _) in inside {
-            match event {
-                Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) => name.push_str(text),
-                Event::SoftBreak | Event::HardBreak => name.push(' '),
-                Event::Start(Tag::Image { .. }) if file => return None,
-                _ => {}
-            }
-        }
-        let media = Media { file, url: dest_url.to_string(), name, caption: title.to_string() };
-        Some(Kind::Media(Box::new(media)))
-    }
-
-    fn rule(&mut self, range: Range<usize>) {
-        self.definitions_before(range.start);
-        let at = self.trimmed(range.clone());
-        self.seen = at.end;
-        let mut node = Node::new(Kind::Divider, at);
-        node.literal = Some(Box::new(Literal { whole: Some(self.source(&range)), ..Literal::default() }));
-        self.add(node);
     }
 
     fn open_item(&mut self, range: Range<usize>) {
@@ -425,8 +277,12 @@ impl<'t> Reader<'t, '_> {
         let depth = self.frames.len() - 1;
         let Some(frame) = self.frames.pop() else { return };
         let Some(mut item) = frame.item else { return };
-        item.end = frame.nodes.last().map_or(item.at.end, |node| node.end.max(item.at.end));
-        item.children = level::fold(frame.nodes, depth);
+        let mut nodes = frame.nodes;
+        if !frame.filled && !nodes.is_empty() && nodes.iter().all(Node::is_hidden) {
+            level::only_hidden(&mut item, std::mem::take(&mut nodes));
+        }
+        item.end = nodes.last().map_or(item.at.end, |node| node.end.max(item.at.end));
+        item.children = level::fold(nodes, depth);
         level::numbers(&mut item.children);
         self.push_node(item, frame.blank);
     }
@@ -443,16 +299,17 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Adds a block to what is open: the first paragraph of an item is the item's own text.
-    fn add(&mut self, node: Node) {
+    pub(super) fn add(&mut self, node: Node) {
         let blank = self.blank_before(node.at.start);
         let Some(frame) = self.frames.last_mut() else { return };
         if let Some(item) = &mut frame.item
-            && frame.nodes.is_empty()
+            && frame.nodes.iter().all(Node::is_hidden)
             && node.kind == Kind::Paragraph
             && node.children.is_empty()
             && !frame.filled
         {
             item.inline = node.inline;
+            item.beside = level::led(std::mem::take(&mut frame.nodes), node.beside);
             let prefix = item.literal.take().and_then(|literal| literal.prefix);
             item.literal = node.literal;
             if prefix.is_some() {
@@ -468,11 +325,11 @@ impl<'t> Reader<'t, '_> {
     fn push_node(&mut self, mut node: Node, blank: usize) {
         let depth = self.frames.len() - 1;
         let Some(frame) = self.frames.last_mut() else { return };
-        if let Some(last) = frame.nodes.last()
+        if let Some(last) = frame.nodes.iter().rfind(|node| !node.is_hidden())
             && last.kind != Kind::Open
             && !matches!(node.kind, Kind::Open | Kind::Close)
         {
-            let at = last.end;
+            let at = frame.nodes.last().map_or(last.end, |last| last.end);
             for _ in 1..blank.min(MAX_BLANK) {
                 let mut empty = Node::new(Kind::Paragraph, at..at);
                 empty.blank = true;
@@ -518,7 +375,22 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Link reference definitions make no event; they are kept as the text of a paragraph.
-    fn definitions_before(&mut self, at: usize) {
+    pub(super) fn definitions_before(&mut self, at: usize) {
+        if self.seen >= at || !self.definitions && self.covers.is_empty() {
+            return;
+        }
+        while let Some(place) = self.covers.iter().find_map(|(place, cover)| {
+            (*cover == Cover::Comment && place.start >= self.seen && place.end <= at).then(|| place.clone())
+        }) {
+            self.defined(place.start);
+            self.seen = place.end;
+            self.add(Node::new(Kind::Hidden(self.source(&place).into()), place));
+        }
+        self.defined(at);
+    }
+
+    /// Reference definitions before a place: those that are used are kept as the text of a paragraph, the others are hidden.
+    fn defined(&mut self, at: usize) {
         if !self.definitions || self.seen >= at {
             return;
         }
@@ -528,20 +400,44 @@ impl<'t> Reader<'t, '_> {
             return;
         }
         let start = self.seen + open;
-        let end = self.seen + gap.trim_end_matches(['>', ' ', '\t', '\n', '\r']).len();
+        let end = start.max(self.seen + gap.trim_end_matches(['>', ' ', '\t', '\n', '\r']).len());
         self.seen = at;
-        let mut node = Node::new(Kind::Paragraph, start..end.max(start));
-        node.inline = Inline::plain(&self.source(&node.at.clone()));
+        let used: Vec<Range<usize>> =
+            self.used.iter().filter(|place| place.start >= start && place.start < end).cloned().collect();
+        let whole = Inline::plain(&self.source(&(start..end)));
+        if used.is_empty() {
+            let mut node = Node::new(Kind::Hidden(whole.text.as_str().into()), start..end);
+            node.beside = Some(Box::new(Beside { readings: vec![whole], ..Beside::default() }));
+            return self.add(node);
+        }
+        let mut from = start;
+        for place in used {
+            self.unused(from..place.start);
+            let place = self.trimmed(place);
+            let mut node = Node::new(Kind::Paragraph, place.clone());
+            node.inline = Inline::plain(&self.source(&place));
+            from = place.end;
+            self.add(node);
+        }
+        self.unused(from..end);
+    }
+
+    /// Definitions that are not used.
+    fn unused(&mut self, place: Range<usize>) {
+        let Some(open) = self.text[place.clone()].find('[') else { return };
+        let place = self.trimmed(place.start + open..place.end);
+        let mut node = Node::new(Kind::Hidden(self.source(&place).into()), place.clone());
+        node.beside = Some(Box::new(Beside {
+            readings: vec![Inline::plain(&self.source(&place))],
+            ..Beside::default()
+        }));
         self.add(node);
     }
 
     /// The source of a construct without the prefixes of what it stands in.
-    fn source(&self, range: &Range<usize>) -> String {
+    pub(super) fn source(&self, range: &Range<usize>) -> String {
         let source = lines(&self.text[range.clone()]);
-        let from = self.text[..range.start].rfind(['\n', '\r']).map_or(0, |i| i + 1);
-        let lead = &self.text[from..range.start];
-        let quoted = self.frames.iter().filter(|frame| frame.holder == Holder::Quote).count();
-        let width = lead.chars().count();
+        let (width, quoted) = self.lead(range);
         let mut out = String::new();
         for (at, line) in source.split('\n').enumerate() {
             let mut line = line;
@@ -554,7 +450,14 @@ impl<'t> Reader<'t, '_> {
         out
     }
 
-    fn trimmed(&self, range: Range<usize>) -> Range<usize> {
+    /// How wide what stands before a place on its line is, and how many quotes it is in.
+    pub(super) fn lead(&self, range: &Range<usize>) -> (usize, usize) {
+        let from = self.text[..range.start].rfind(['\n', '\r']).map_or(0, |i| i + 1);
+        let quoted = self.frames.iter().filter(|frame| frame.holder == Holder::Quote).count();
+        (self.text[from..range.start].chars().count(), quoted)
+    }
+
+    pub(super) fn trimmed(&self, range: Range<usize>) -> Range<usize> {
         let end = range.start + self.text[range.clone()].trim_end_matches([' ', '\t', '\n', '\r']).len();
         range.start..end
     }
@@ -564,17 +467,6 @@ impl<'t> Reader<'t, '_> {
 fn is_mere_holder(node: &Node) -> bool {
     let holds = matches!(node.kind, Kind::Quote | Kind::Bullet | Kind::Number(_) | Kind::Toggle);
     holds && node.inline.is_empty()
-}
-
-/// A node that can also be read as the text `whole`, or that text where no block says it exactly.
-fn or_text(mut node: Node, whole: String) -> Node {
-    if !is_sayable(&node.kind) {
-        node.kind = Kind::Paragraph;
-        node.inline = Inline::plain(&whole);
-        return node;
-    }
-    node.literal = Some(Box::new(Literal { whole: Some(whole), ..Literal::default() }));
-    node
 }
 
 /// More blank lines than this are not counted.

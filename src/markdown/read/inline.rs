@@ -7,24 +7,164 @@ use pulldown_cmark::{CowStr, Event, LinkType, Tag, TagEnd};
 
 use super::super::lower::{is_label, push_text, settle_breaks};
 use super::super::plain::{BOLD, CODE, ITALIC, ITEM, Inline, Link, Mark, STRIKE, UNDERLINE, What};
+use super::source::strip;
 
 /// Events with their places in the text.
 pub(super) type Events<'t> = [(Event<'t>, Range<usize>)];
 
-/// What the events of a block say, and what they say with links as their source, where that differs.
-pub(super) fn inline(
-    text: &str,
-    events: &Events,
-    items: &BTreeSet<String>,
-    exact: bool,
-) -> (Inline, Option<Inline>) {
+/// Where a block's events come from.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    /// The page's text.
+    pub text: &'a str,
+    /// The events are of another text, of the same length.
+    pub masked: bool,
+    /// The block keeps its lines.
+    pub lines: bool,
+    /// How wide what stands before the block's first line is.
+    pub width: usize,
+    /// How many quotes it is in.
+    pub quoted: usize,
+}
+
+/// What the events of a block say.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Its text.
+    pub natural: Inline,
+    /// The text with links as their source, where that differs.
+    pub literal: Option<Inline>,
+    /// What is hidden in it: see [`super::super::plain::Beside`].
+    pub hidden: Vec<(usize, Box<str>)>,
+    /// What the text was read as before comments were hidden and lines were kept.
+    pub readings: Vec<Inline>,
+}
+
+/// Reads the events of a block.
+pub(super) fn inline(source: Source<'_>, events: &Events, items: &BTreeSet<String>, exact: bool) -> Found {
     let underlines = underlines(events);
-    let natural = Builder::new(text, items, &underlines, false).run(events, exact);
-    if !natural.has_link() {
-        return (natural, None);
+    let hidden = hidden(source.text, events);
+    let build = |literal_links: bool, hidden: &[Range<usize>], lines: bool| {
+        let source = Source { lines: source.lines && lines, ..source };
+        let builder = Builder { literal_links, hidden, ..Builder::new(source, items, &underlines) };
+        builder.run(events, exact)
+    };
+    let (natural, pieces) = build(false, &hidden, true);
+    let mut found = Found { natural, hidden: pieces, ..Found::default() };
+    if found.natural.has_link() {
+        found.literal = Some(build(true, &hidden, true).0);
     }
-    let literal = Builder::new(text, items, &underlines, true).run(events, exact);
-    (natural, Some(literal))
+    if !hidden.is_empty() {
+        found.readings.push(build(false, &[], true).0);
+        found.readings.push(build(true, &[], true).0);
+    }
+    if source.lines {
+        found.readings.push(build(false, &[], false).0);
+        found.readings.push(build(true, &[], false).0);
+    }
+    found
+}
+
+/// Whether a tag of HTML is a comment that a person wrote.
+fn is_comment(html: &str) -> bool {
+    const MARKS: [&str; 5] = ["", "empty", "file", "children", "/children"];
+    let inside = html.strip_prefix("<!--").map(|html| html.trim_end_matches("-->").trim());
+    inside.is_some_and(|inside| !MARKS.contains(&inside) && !inside.starts_with("block:"))
+}
+
+/// The places in a block that Markdown hides: comments, and what stands between two `%%` beside white space. White space is
+/// not doubled by what is hidden in it.
+fn hidden(text: &str, events: &Events) -> Vec<Range<usize>> {
+    let mut places: Vec<Range<usize>> = events
+        .iter()
+        .filter(|(event, _)| matches!(event, Event::InlineHtml(html) if is_comment(html)))
+        .map(|(_, range)| range.clone())
+        .collect();
+    let (Some(first), Some(last)) = (events.first(), events.iter().map(|(_, range)| range.end).max()) else {
+        return places;
+    };
+    let block = first.1.start..last;
+    if text.get(block.clone()).is_some_and(|text| text.contains("%%")) {
+        percents(text, events, &block, &mut places);
+    }
+    for place in &mut places {
+        let before = text[..place.start].chars().next_back();
+        let rest = &text[place.end..block.end];
+        let spaces = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        if before.is_none_or(char::is_whitespace) && spaces > 0 {
+            place.end += spaces;
+        } else if rest.is_empty() || rest.starts_with(['\n', '\r']) {
+            let head = &text[block.start..place.start];
+            place.start = block.start + head.trim_end_matches([' ', '\t']).len();
+        }
+    }
+    places
+}
+
+/// Adds the pairs of `%%`.
+fn percents(text: &str, events: &Events, block: &Range<usize>, places: &mut Vec<Range<usize>>) {
+    let is_text = |at: usize| {
+        events.iter().any(|(event, range)| {
+            matches!(event, Event::Text(text) if text.len() == range.len())
+                && range.contains(&at)
+                && at + 2 <= range.end
+        })
+    };
+    let blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let mut open: Option<usize> = None;
+    let mut at = block.start;
+    while let Some(next) = text[at..block.end].find("%%").map(|offset| at + offset) {
+        at = next + 2;
+        if !is_text(next) || places.iter().any(|place| place.contains(&next)) {
+            continue;
+        }
+        if let Some(from) = open {
+            let closes = blank(text[at..block.end].chars().next());
+            let fits = |range: &Range<usize>| {
+                range.end <= from
+                    || range.start >= at
+                    || range.start >= from && range.end <= at
+                    || range.start <= from && range.end >= at
+            };
+            if closes && events.iter().all(|(event, range)| matches!(event, Event::Text(_)) || fits(range)) {
+                places.push(from..at);
+                open = None;
+                continue;
+            }
+        }
+        if open.is_none() && blank(text[..next].chars().next_back()) {
+            open = Some(next);
+        }
+    }
+    places.sort_unstable_by_key(|place| place.start);
+}
+
+/// A text of HTML without its comments, and the comments with their places in it.
+pub(super) fn visible(text: &str) -> (String, Vec<(usize, Box<str>)>) {
+    let (mut shown, mut hidden) = (String::new(), Vec::new());
+    let mut rest = text;
+    while let Some(from) = rest.find("<!--") {
+        let Some(len) = rest[from + 4..].find("-->").map(|at| at + 7) else { break };
+        let comment = &rest[from..from + len];
+        shown.push_str(&rest[..from]);
+        rest = &rest[from + len..];
+        if !is_comment(comment) {
+            shown.push_str(comment);
+            continue;
+        }
+        let mut source = comment.to_owned();
+        let spaces = rest.len() - rest.trim_start_matches([' ', '\t', '\n']).len();
+        if spaces > 0 && (shown.is_empty() || shown.ends_with([' ', '\n'])) {
+            source.push_str(&rest[..spaces]);
+            rest = &rest[spaces..];
+        }
+        hidden.push((shown.len(), source.into()));
+    }
+    shown.push_str(rest);
+    let kept = shown.trim_end().len();
+    shown.truncate(kept);
+    hidden.iter_mut().for_each(|(at, _)| *at = kept.min(*at));
+    (shown, hidden)
 }
 
 /// The events that open or close a `<u>` that has its partner.
@@ -46,7 +186,11 @@ fn underlines(events: &Events) -> BTreeSet<usize> {
 }
 
 struct Builder<'a> {
-    source: &'a str,
+    source: Source<'a>,
+    /// What is left out.
+    hidden: &'a [Range<usize>],
+    /// What was left out, with its place in the text.
+    pieces: Vec<(usize, Box<str>)>,
     items: &'a BTreeSet<String>,
     underlines: &'a BTreeSet<usize>,
     literal_links: bool,
@@ -58,17 +202,14 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(
-        source: &'a str,
-        items: &'a BTreeSet<String>,
-        underlines: &'a BTreeSet<usize>,
-        literal_links: bool,
-    ) -> Self {
+    fn new(source: Source<'a>, items: &'a BTreeSet<String>, underlines: &'a BTreeSet<usize>) -> Self {
         Self {
             source,
+            hidden: &[],
+            pieces: Vec::new(),
             items,
             underlines,
-            literal_links,
+            literal_links: false,
             out: Inline::default(),
             depth: [0; 5],
             link: What::Text,
@@ -76,23 +217,78 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn run(mut self, events: &Events, exact: bool) -> Inline {
+    fn run(mut self, events: &Events, exact: bool) -> (Inline, Vec<(usize, Box<str>)>) {
         let mut at = 0;
         while at < events.len() {
             at = self.event(events, at);
         }
         self.settle(exact);
-        self.out
+        (self.out, self.pieces)
+    }
+
+    /// Leaves out what is hidden, once.
+    fn hide(&mut self, place: &Range<usize>) {
+        let from = place.start;
+        if self.hidden[..self.pieces.len()].last().is_some_and(|last| last.start >= from) {
+            return;
+        }
+        let source = &self.source.text[place.clone()];
+        let mut lines = source.split('\n').map(|line| line.trim_end_matches('\r'));
+        let first = lines.next().unwrap_or("").to_owned();
+        let whole = lines.fold(first, |all, line| all + "\n" + line.trim_start_matches([' ', '\t', '>']));
+        self.pieces.push((self.out.text.len(), whole.into()));
+    }
+
+    /// A text as it stands in the source, in parts around what is hidden.
+    fn words(&mut self, text: &str, range: &Range<usize>) {
+        let is_source = text.len() == range.len();
+        let source = self.source.text;
+        let text =
+            if self.source.masked && is_source { source.get(range.clone()).unwrap_or(text) } else { text };
+        if self.hidden.is_empty() || !is_source {
+            return self.text(text);
+        }
+        let mut from = range.start;
+        for place in self.hidden {
+            if place.end <= from || place.start >= range.end {
+                continue;
+            }
+            if place.start > from {
+                self.text(&text[from - range.start..place.start - range.start]);
+            }
+            self.hide(place);
+            from = place.end.min(range.end);
+        }
+        self.text(&text[from - range.start..]);
+    }
+
+    /// The line end of a block that keeps its lines, with the white space that the next line begins with.
+    fn line(&mut self, events: &Events, at: usize) {
+        let next = events.get(at + 1).map_or(0, |(_, range)| range.start);
+        let text = self.source.text;
+        let from = text[..next].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let lead = text.get(from..next).unwrap_or("");
+        let kept = strip(lead, self.source.width, self.source.quoted);
+        let kept = if kept.chars().all(|c| c == ' ') { kept } else { "" };
+        self.text("\n");
+        self.text(kept);
     }
 
     fn event(&mut self, events: &Events, at: usize) -> usize {
         let (event, range) = &events[at];
+        let over =
+            |place: &&Range<usize>| place.start <= range.start && range.end <= place.end && !range.is_empty();
+        if let Some(place) = self.hidden.iter().find(over) {
+            self.hide(place);
+            return if matches!(event, Event::Start(_)) { skip(events, at) } else { at + 1 };
+        }
         match event {
-            Event::Text(text) => self.text(text),
+            Event::Text(text) => self.words(text, range),
             Event::Code(code) => {
                 let style = self.style() | CODE;
                 push_text(&mut self.out, code, style, &self.link);
             }
+            Event::SoftBreak | Event::HardBreak if self.source.lines => self.line(events, at),
             Event::SoftBreak => {
                 if is_break(events.get(at + 1)) {
                     self.belongs.push((self.out.text.len(), false));
@@ -125,7 +321,15 @@ impl<'a> Builder<'a> {
             Event::Start(Tag::Link { link_type: LinkType::Email, dest_url, title, .. }) => {
                 return self.link(events, at, &format!("mailto:{dest_url}"), title);
             }
-            Event::Start(Tag::Link { dest_url, title, .. }) => return self.link(events, at, dest_url, title),
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                // A footnote is no link, and the title of a definition stays there.
+                if id.starts_with('^') {
+                    self.literal(range.clone());
+                    return skip(events, at);
+                }
+                let title = if *link_type == LinkType::Inline { title } else { "" };
+                return self.link(events, at, dest_url, title);
+            }
             Event::End(TagEnd::Link) => self.link = What::Text,
             Event::Start(Tag::Image { .. }) => {
                 self.literal(range.clone());
@@ -166,7 +370,7 @@ impl<'a> Builder<'a> {
 
     /// The source itself, its lines joined by spaces.
     fn literal(&mut self, range: Range<usize>) {
-        let source = self.source.get(range).unwrap_or("");
+        let source = self.source.text.get(range).unwrap_or("");
         let mut lines = source.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
         let first = lines.next().unwrap_or("").to_owned();
         let joined = lines.fold(first, |all, line| all + " " + line.trim_start_matches(['>', ' ']));

@@ -1,6 +1,6 @@
 //! What a list of siblings means once all of them are read: children markers, quotes, and numbers.
 
-use super::super::plain::{DEPTH_MAX, Inline, Kind, Literal, Node};
+use super::super::plain::{Beside, DEPTH_MAX, Inline, Kind, Literal, Node};
 
 /// Puts what stands between `<!-- children -->` and `<!-- /children -->` beneath the block before it. Markers
 /// without a partner or without such a block stay as text.
@@ -14,7 +14,12 @@ pub(super) fn fold(nodes: Vec<Node>, depth: usize) -> Vec<Node> {
         let paired = partner[at];
         let top = levels.len() - 1;
         match node.kind {
-            Kind::Open if paired => levels.push(Vec::new()),
+            Kind::Open if paired => {
+                // What is hidden between a block and what is beneath it is beneath it as well.
+                let shown = levels[top].iter().rposition(|node| !node.is_hidden()).map_or(0, |last| last + 1);
+                let hidden = levels[top].split_off(shown);
+                levels.push(hidden);
+            }
             Kind::Close if paired && top > 0 => {
                 let mut children = levels.pop().unwrap_or_default();
                 numbers(&mut children);
@@ -54,6 +59,7 @@ fn partners(nodes: &[Node], depth: usize) -> Vec<bool> {
                 }
                 owner = true;
             }
+            Kind::Hidden(_) => {}
             _ => owner = !node.blank,
         }
     }
@@ -64,14 +70,21 @@ fn partners(nodes: &[Node], depth: usize) -> Vec<bool> {
 /// Its lines begin with its sign.
 pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>, text: &str) -> Vec<Node> {
     let mut out: Vec<Node> = Vec::new();
+    // What is hidden before a quote's first words is in its line.
+    let mut early = Vec::new();
     for mut node in nodes {
         if node.blank {
+            continue;
+        }
+        if node.is_hidden() && out.is_empty() {
+            early.push(node);
             continue;
         }
         let end = node.end;
         if node.kind == Kind::Paragraph && node.literal.as_ref().is_none_or(|literal| literal.whole.is_none())
         {
             node.kind = Kind::Quote;
+            node.beside = led(std::mem::take(&mut early), node.beside);
             let line = text[..node.at.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
             if let Some(sign) = text[line..node.at.start].rfind('>') {
                 node.at.start = line + sign;
@@ -90,7 +103,51 @@ pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>, text: &str) -
     if out.is_empty() {
         out.push(Node::new(Kind::Quote, at));
     }
+    if let Some(first) = out.first_mut() {
+        only_hidden(first, early);
+    }
     out
+}
+
+/// Gives a block whose text is nothing but what is hidden that as its own.
+pub(super) fn only_hidden(node: &mut Node, hidden: Vec<Node>) {
+    let mut beside = node.beside.take().unwrap_or_default();
+    for (at, other) in hidden.into_iter().enumerate() {
+        let Kind::Hidden(source) = other.kind else { continue };
+        let source = if at == 0 { source } else { format!("\n{source}").into() };
+        beside.hidden.push((node.inline.text.len(), source));
+        node.end = node.end.max(other.end);
+        if node.inline.is_empty() {
+            node.at.end = node.at.end.max(other.at.end);
+            beside.readings.extend(other.beside.into_iter().flat_map(|beside| beside.readings));
+        }
+    }
+    node.beside = (!beside.hidden.is_empty() || !beside.readings.is_empty()).then(|| Box::new(*beside));
+}
+
+/// What stands beside a block's text, with what is hidden on the lines before it.
+pub(super) fn led(hidden: Vec<Node>, beside: Option<Box<Beside>>) -> Option<Box<Beside>> {
+    if hidden.is_empty() {
+        return beside;
+    }
+    let mut beside = beside.unwrap_or_default();
+    let lines = hidden.into_iter().filter_map(|node| match node.kind {
+        Kind::Hidden(source) => Some((0, format!("{source}\n").into())),
+        _ => None,
+    });
+    beside.hidden.splice(..0, lines);
+    Some(beside)
+}
+
+/// Leaves the empty paragraphs at the end of a page out: they show nowhere, whatever says them.
+pub(crate) fn end(nodes: &mut Vec<Node>) {
+    let shown =
+        nodes.iter().rposition(|node| !node.is_void() && !node.is_hidden()).map_or(0, |last| last + 1);
+    let mut at = 0;
+    nodes.retain(|node| {
+        at += 1;
+        at <= shown || node.is_hidden()
+    });
 }
 
 /// Settles what the numbers of ordered lists say: an item only has a `start` when it is the first of its run and
@@ -99,6 +156,9 @@ pub(super) fn numbers(nodes: &mut [Node]) {
     let mut next = None;
     let mut literal = false;
     for node in nodes {
+        if node.is_hidden() {
+            continue;
+        }
         if !matches!(node.kind, Kind::Number(_)) {
             next = None;
             continue;

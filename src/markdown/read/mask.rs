@@ -53,9 +53,9 @@ pub(super) fn mask(text: &str) -> Masked<'_> {
             continue;
         }
         if line.text == "%%"
-            && let Some(end) = lines[at + 1..].iter().position(|other| {
-                other.text == "%%" && other.lead == line.lead && !is_code(other.at)
-            })
+            && let Some(end) = lines[at + 1..]
+                .iter()
+                .position(|other| other.text == "%%" && other.lead == line.lead && !is_code(other.at))
         {
             let last = at + 1 + end;
             cover(&mut bytes, &lines[at..=last], b' ');
@@ -63,7 +63,12 @@ pub(super) fn mask(text: &str) -> Masked<'_> {
             at = last + 1;
             continue;
         }
-        if let Some(last) = math(&lines, at) {
+        let alone =
+            |at: Option<usize>| at.and_then(|at| lines.get(at)).is_none_or(|line| line.text.is_empty());
+        if let Some(last) = math(&lines, at)
+            && alone(at.checked_sub(1))
+            && alone(Some(last + 1))
+        {
             cover(&mut bytes, &lines[at..=last], b'x');
             covers.push((line.at..lines[last].end(), Cover::Math));
             at = last + 1;
@@ -112,9 +117,8 @@ fn lines(text: &str) -> Vec<Line<'_>> {
 
 /// Where code and HTML are: nothing in them is covered.
 fn code(text: &str) -> Vec<Range<usize>> {
-    let is_code = |event: &Event| {
-        matches!(event, Event::Start(Tag::CodeBlock(_) | Tag::HtmlBlock) | Event::Code(_))
-    };
+    let is_code =
+        |event: &Event| matches!(event, Event::Start(Tag::CodeBlock(_) | Tag::HtmlBlock) | Event::Code(_));
     let events = Parser::new_ext(text, OPTIONS).into_offset_iter();
     events.filter(|(event, _)| is_code(event)).map(|(_, range)| range).collect()
 }
@@ -143,7 +147,11 @@ pub(crate) fn is_math(text: &str) -> bool {
     let plain = lines.iter().skip(1).all(|line| !line.lead.contains('>'));
     let edged = text.trim() == text && !text.contains(['\r', '\0', '\u{feff}']);
     let trailing = text.split('\n').any(|line| line.ends_with([' ', '\t']));
-    edged && plain && !trailing && text.starts_with("$$") && math(&lines, 0).is_some_and(|last| last + 1 == lines.len())
+    edged
+        && plain
+        && !trailing
+        && text.starts_with("$$")
+        && math(&lines, 0).is_some_and(|last| last + 1 == lines.len())
 }
 
 /// Whether a line begins as the text of a footnote.
@@ -157,7 +165,9 @@ fn is_note(line: &str) -> bool {
 pub(crate) fn keeps_lines(line: &str, is_first: bool, in_quote: bool) -> bool {
     let callout = || {
         let name = line.strip_prefix("[!").and_then(|rest| rest.split_once(']')).map(|(name, _)| name);
-        name.is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'))
+        name.is_some_and(|name| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        })
     };
     let admonition = || ["!!! ", "??? ", "???+ "].iter().any(|sign| line.starts_with(sign));
     is_first && in_quote && callout()

@@ -5,7 +5,11 @@
 
 mod block;
 mod inline;
+mod leaf;
 mod level;
+mod mask;
 mod source;
 
 pub(super) use block::{OPTIONS, read};
+pub(super) use level::end;
+pub(super) use mask::{is_math, keeps_lines, sign};

@@ -53,6 +53,30 @@ fn what_may_not_be_created_stays_the_text_that_it_is() {
 }
 
 #[test]
+fn what_is_hidden_stays_in_the_file_and_is_not_sent() {
+    let examples = examples("markdown-hidden");
+    assert_eq!(examples.len(), 1);
+    for example in examples {
+        let (file, other) = example.split_once("\n----\n").unwrap();
+        let blocks = read(&format!("{file}\n"), &[]);
+        assert_eq!(render(&blocks).text, other);
+        let mut new = blocks.clone();
+        new[0]["content"][0]["text"] = json!("A paragraph with another word in question, as well.");
+        let patched = super::super::patch(file, &blocks, &new);
+        assert_eq!(patched, file.replace("a word", "another word"));
+    }
+}
+
+#[test]
+fn lines_that_mean_something_elsewhere_are_written_as_they_are() {
+    let examples = examples("markdown-kept");
+    assert_eq!(examples.len(), 1);
+    for example in examples {
+        assert_eq!(render(&read(&example, &[])).text, example);
+    }
+}
+
+#[test]
 fn spans_are_shown_as_the_example_has_them_and_stay_through_an_edit() {
     let examples = examples("markdown-spans");
     assert_eq!(examples.len(), 1);

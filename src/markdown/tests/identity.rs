@@ -102,15 +102,18 @@ fn a_placeholder_is_moved_deleted_and_copied() {
 }
 
 #[test]
-fn a_placeholder_that_names_nothing_is_its_text() {
+fn a_placeholder_that_names_nothing_stays_in_its_file() {
     for line in ["<!-- block: database unknown -->", "<!-- block: board db -->", "<!-- a comment -->"] {
-        let blocks = edits(|text| format!("{text}\n{line}\n"), "a db l(m inner) z +");
-        assert_eq!(blocks[4]["type"], "paragraph");
-        assert_eq!(blocks[4]["content"], json!([{"type": "text", "text": line, "styles": {}}]));
-        // It still is, when the file is read again beside what was made of it.
+        edits(|text| format!("{text}\n{line}\n"), "a db l(m inner) z");
+        edits(|text| format!("{line}\n\n{text}"), "a db l(m inner) z");
+        // What was sent as a text before stays one.
+        let blocks = [page(), vec![block("c", "paragraph", line, vec![])]].concat();
         let text = format!("{}\n{line}\n", render(&page()).text);
         assert_eq!(read(&text, &blocks), blocks);
     }
+    let beneath = "<!-- block: database unknown -->\n\n<!-- children -->\n\nBeneath\n\n<!-- /children -->\n";
+    let blocks = edits(|text| format!("{text}\n{beneath}"), "a db l(m inner) z +");
+    assert_eq!(blocks[4]["content"][0]["text"], "Beneath");
 }
 
 #[test]

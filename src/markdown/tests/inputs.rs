@@ -129,9 +129,12 @@ fn words(text: &str) -> BTreeMap<String, usize> {
 /// What a reader of the text sees, with addresses.
 fn seen(markdown: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut out = String::new();
+    let (mut out, mut hidden) = (String::new(), false);
     for event in Parser::new_ext(markdown, options) {
         match event {
+            Event::Html(html) if hidden || html.trim_start().starts_with("<!--") => {
+                hidden = !html.contains("-->");
+            }
             Event::Text(text) | Event::Code(text) => out.push_str(&text),
             Event::Html(html) | Event::InlineHtml(html)
                 if !html.trim().starts_with("<!--") && !html.contains("<br") && !html.contains("u>") =>

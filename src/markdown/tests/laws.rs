@@ -7,9 +7,10 @@ use super::super::lower::{lower, lower_one_by_one};
 use super::super::patch::patch_alone;
 use super::super::plain::{number, same_trees};
 use super::super::{Allowed, patch, render};
+use super::formatted::Dice;
 use super::generate::page;
 use super::{ids, norm, read};
-use crate::markdown::parse;
+use crate::markdown::{parse, with_new_ids};
 use crate::model::tests::config;
 
 proptest! {
@@ -53,6 +54,56 @@ proptest! {
         let alone = lower_one_by_one(new.iter().cloned());
         let patched = patch_alone(&text, &old, &alone).unwrap();
         prop_assert_eq!(norm(&read(&patched, &new)), norm(&new));
+    }
+}
+
+/// The text with comments put into it by the dice, and how many.
+fn commented(text: &str, dice: &mut Dice) -> (String, usize) {
+    let mut count = 0;
+    let mut out = String::new();
+    for line in text.lines() {
+        let lead = &line[..line.len() - line.trim_start_matches([' ', '>']).len()];
+        let mut comment = |text: &str| {
+            count += 1;
+            text.replace('#', &count.to_string())
+        };
+        // espejo's own comments stand alone on their lines.
+        match if line.contains("<!--") { 9 } else { dice.below(12) } {
+            0 if !line.is_empty() => out.push_str(&format!("{line}{}", comment(" <!-- own # -->"))),
+            1 if !line.is_empty() => out.push_str(&format!("{lead}{}\n{line}", comment("<!-- own # -->"))),
+            2 if line.is_empty() => out.push_str(&comment("\n<!-- own\n\n# -->\n")),
+            3 if line.is_empty() => out.push_str(&comment("\n%%\nown #\n\n%%\n")),
+            4 if !line.is_empty() => out.push_str(&format!("{line}{}", comment(" %%own #%%"))),
+            5 if line.is_empty() => out.push_str(&comment("\n[own #]: /nobody\n")),
+            6 if line.contains(' ') => out.push_str(&line.replacen(' ', &comment(" <!-- own # --> "), 1)),
+            _ => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    (out, count)
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn what_a_file_hides_survives_whatever_the_page_becomes(old in page(), new in page(), seed in any::<u64>()) {
+        let old = with_new_ids(&old, &mut ids());
+        let (text, _) = commented(&render(&old).text, &mut Dice(seed));
+        let base = read(&text, &old);
+        prop_assert_eq!(&read(&text, &base), &base, "silent: {}", text);
+        let own = |text: &str| text.matches("own").count();
+        let hidden = own(&text) - own(&serde_json::to_string(&base).unwrap());
+        // Some blocks stay, some come.
+        let mut dice = Dice(seed / 7);
+        let mut mixed: Vec<_> = base.iter().filter(|_| dice.below(3) > 0).cloned().collect();
+        mixed.splice(..0, new);
+        for new in [mixed, Vec::new()] {
+            let patched = patch(&text, &base, &new);
+            prop_assert_eq!(norm(&read(&patched, &new)), norm(&new), "{}\n----\n{}", text, patched);
+            let left = own(&patched) - own(&serde_json::to_string(&new).unwrap());
+            prop_assert!(left >= hidden, "{} of {}\n{}\n----\n{}", left, hidden, text, patched);
+        }
     }
 }
 

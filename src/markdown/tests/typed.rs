@@ -64,14 +64,32 @@ fn a_list_that_is_indented_with_tabs_keeps_its_kinds() {
         ("+ a\n\t+ b\n", "toggle \"a\"\n toggle \"b\"", "+ a\n  + b\n"),
         ("* a\n\t1. b\n", "bullet \"a\"\n numbered \"b\"", "- a\n  1. b\n"),
         ("- [ ] a\n\t1. b\n", "check \"a\"\n numbered \"b\"", "- [ ] a\n  1. b\n"),
-        ("- [x] a\n\t- [x] b\n\t\t+ c\n", "checkx \"a\"\n checkx \"b\"\n  toggle \"c\"", "- [x] a\n  - [x] b\n    + c\n"),
-        ("1. a\n\t+ b\n\t\t1. c\n\t\t\t- d\n", "numbered \"a\"\n toggle \"b\"\n  numbered \"c\"\n   bullet \"d\"",
-            "1. a\n   + b\n     1. c\n        - d\n"),
-        ("- a\r\n\t1. b\r\n\t2. c\r\n", "bullet \"a\"\n numbered \"b\"\n numbered \"c\"", "- a\n  1. b\n  2. c\n"),
-        ("> - a\n>\t1. b\n", "quote \"\"\n bullet \"a\"\n  numbered \"b\"",
-            ">\n\n<!-- children -->\n\n- a\n  1. b\n\n<!-- /children -->\n"),
+        (
+            "- [x] a\n\t- [x] b\n\t\t+ c\n",
+            "checkx \"a\"\n checkx \"b\"\n  toggle \"c\"",
+            "- [x] a\n  - [x] b\n    + c\n",
+        ),
+        (
+            "1. a\n\t+ b\n\t\t1. c\n\t\t\t- d\n",
+            "numbered \"a\"\n toggle \"b\"\n  numbered \"c\"\n   bullet \"d\"",
+            "1. a\n   + b\n     1. c\n        - d\n",
+        ),
+        (
+            "- a\r\n\t1. b\r\n\t2. c\r\n",
+            "bullet \"a\"\n numbered \"b\"\n numbered \"c\"",
+            "- a\n  1. b\n  2. c\n",
+        ),
+        (
+            "> - a\n>\t1. b\n",
+            "quote \"\"\n bullet \"a\"\n  numbered \"b\"",
+            ">\n\n<!-- children -->\n\n- a\n  1. b\n\n<!-- /children -->\n",
+        ),
         (">\t+ a\n", "quote \"\"\n toggle \"a\"", ">\n\n<!-- children -->\n\n+ a\n\n<!-- /children -->\n"),
-        ("- ñ\n\t+ ñ\n\n\t\ttext\n", "bullet \"ñ\"\n toggle \"ñ\"\n  paragraph \"text\"", "- ñ\n  + ñ\n\n    text\n"),
+        (
+            "- ñ\n\t+ ñ\n\n\t\ttext\n",
+            "bullet \"ñ\"\n toggle \"ñ\"\n  paragraph \"text\"",
+            "- ñ\n  + ñ\n\n    text\n",
+        ),
     ] {
         check(&Case { page: "", file, sent, other });
     }
@@ -145,4 +163,168 @@ fn the_tabs_of_obsidian_are_no_edit_of_any_document() {
         assert_eq!(read(&tabs, &blocks), blocks, "{name}\n{tabs}");
     }
     assert!(changed > 10, "{changed}");
+}
+
+/// Checks a change of the page in the app: the file with what it hides, before and after.
+#[track_caller]
+fn comes_down(file: &str, change: impl Fn(&mut Vec<Value>), after: &str) {
+    let old = parse(file, &[], &Allowed::documented(), &mut ids());
+    let mut new = old.clone();
+    change(&mut new);
+    let patched = patch(file, &old, &new);
+    assert_eq!(patched, after);
+    assert_eq!(read(&patched, &new), new);
+}
+
+#[test]
+fn what_markdown_hides_stays_here() {
+    for (file, sent, other) in [
+        ("<!-- mine -->\n\nText\n", "paragraph \"Text\"", "Text\n"),
+        ("One\n\n<!-- mine\n\nof lines -->\n\nTwo\n", "paragraph \"One\"\nparagraph \"Two\"", "One\n\nTwo\n"),
+        ("One <!-- mine --> two\n", "paragraph \"One two\"", "One two\n"),
+        ("One two <!-- mine -->\n", "paragraph \"One two\"", "One two\n"),
+        ("One<!-- mine --> two\n", "paragraph \"One two\"", "One two\n"),
+        ("One <!-- mine\nof lines --> two\n", "paragraph \"One two\"", "One two\n"),
+        ("One\n<!-- mine -->\nTwo\n", "paragraph \"One\"\nparagraph \"Two\"", "One\n\nTwo\n"),
+        ("<!-- mine --> *Text*\n", "paragraph \"*Text*\"", "\\*Text\\*\n"),
+        ("- a <!-- mine -->\n  - b\n", "bullet \"a\"\n bullet \"b\"", "- a\n  - b\n"),
+        ("- <!-- mine -->\n  a\n", "bullet \"a\"", "- a\n"),
+        ("> <!-- mine -->\n> a\n", "quote \"a\"", "> a\n"),
+        ("# Head <!-- mine -->\n", "heading \"Head\"", "# Head\n"),
+        ("%% mine %%\n\nText\n", "paragraph \"Text\"", "Text\n"),
+        ("%%\nmine\n\n- of lines\n%%\n\nText\n", "paragraph \"Text\"", "Text\n"),
+        ("One %%mine%% two\n", "paragraph \"One two\"", "One two\n"),
+        ("One %%mine\nof *lines*%% two\n", "paragraph \"One two\"", "One two\n"),
+        ("One 50%% and 60%% two\n", "paragraph \"One 50%% and 60%% two\"", "One 50%% and 60%% two\n"),
+        ("One %% two\n", "paragraph \"One %% two\"", "One \\%% two\n"),
+        ("`a %%b%% c` %% d\n", "paragraph \"a %%b%% c %% d\"", "`a %%b%% c` \\%% d\n"),
+        (
+            "```\n%%\nb\n%%\n```\n",
+            "paragraph \"```\\n%%\\nb\\n%%\\n```\"",
+            "\\`\\`\\`\\\n\\%%\\\nb\\\n\\%%\\\n\\`\\`\\`\n",
+        ),
+        ("`<!-- code -->`\n", "paragraph \"<!-- code -->\"", "`<!-- code -->`\n"),
+        ("Text\n\n[nobody]: https://a.example\n", "paragraph \"Text\"", "Text\n"),
+        (
+            "[used] text\n\n[nobody]: https://a.example\n[used]: https://b.example\n",
+            "paragraph \"[used] text\"\nparagraph \"[used]: https://b.example\"",
+            "[used] text\n\n\\[used]: https://b.example\n",
+        ),
+        ("Text\n\n<!-- block: database nowhere -->\n", "paragraph \"Text\"", "Text\n"),
+        (
+            "One\n\n\n<!-- mine -->\n\nTwo\n",
+            "paragraph \"One\"\nparagraph \"\"\nparagraph \"Two\"",
+            "One\n\n\nTwo\n",
+        ),
+        ("1. a\n<!-- mine -->\n2. b\n", "numbered \"a\"\nnumbered \"b\"", "1. a\n2. b\n"),
+        (
+            "One\r<!-- children -->\r\rTwo\r\r<!-- /children -->\r",
+            "paragraph \"One\"\n paragraph \"Two\"",
+            "One\n\n<!-- children -->\n\nTwo\n\n<!-- /children -->\n",
+        ),
+    ] {
+        check(&Case { page: "", file, sent, other });
+    }
+}
+
+#[test]
+fn what_markdown_hides_stays_beside_its_block() {
+    let says = |text: &str| serde_json::json!([{"type": "text", "text": text, "styles": {}}]);
+    let file = "One\n\n<!-- of two -->\nTwo\n\nThree\n\n<!-- after three -->\n";
+    comes_down(file, |_| {}, file);
+    comes_down(file, |page| page[1]["content"] = says("Second"), &file.replace("Two", "Second"));
+    comes_down(
+        file,
+        |page| page.swap(1, 2),
+        "One\n\nThree\n\n<!-- after three -->\n\n<!-- of two -->\nTwo\n",
+    );
+    comes_down(
+        file,
+        |page| drop(page.remove(1)),
+        "One\n\n<!-- of two -->\n\nThree\n\n<!-- after three -->\n",
+    );
+    comes_down(file, |page| drop(page.remove(2)), "One\n\n<!-- of two -->\nTwo\n\n<!-- after three -->\n");
+    comes_down(file, |page| page.clear(), "<!-- of two -->\n\n<!-- after three -->\n");
+    let file = "Some words <!-- mine --> and more\n\n- item <!-- too -->\n";
+    comes_down(
+        file,
+        |page| page[0]["content"] = says("Some new words and more"),
+        &file.replace("Some", "Some new"),
+    );
+    comes_down(
+        file,
+        |page| page[0]["content"] = says("Some words and much more"),
+        &file.replace("and", "and much"),
+    );
+    comes_down(file, |page| page[1]["content"] = says("an item"), &file.replace("item", "an item"));
+    comes_down(file, |page| drop(page.remove(0)), "<!-- mine -->\n\n- item <!-- too -->\n");
+    comes_down(file, |page| page[1]["type"] = "paragraph".into(), &file.replace("- item", "item"));
+    let file = "- a\n\n  <!-- within -->\n\n  b\n- c\n\n[x]: y\n";
+    comes_down(file, |page| page[0]["children"][0]["content"] = says("bb"), &file.replace("  b", "  bb"));
+    comes_down(
+        file,
+        |page| page[0]["children"] = serde_json::json!([]),
+        "- a\n\n  <!-- within -->\n- c\n\n[x]: y\n",
+    );
+    comes_down(file, |page| drop(page.remove(0)), "<!-- within -->\n\n- c\n\n[x]: y\n");
+}
+
+#[test]
+fn what_was_sent_as_text_once_stays_text() {
+    let paragraph = |id: &str, text: &str| {
+        serde_json::json!({"id": id, "type": "paragraph", "props":
+        {"textColor": "default", "backgroundColor": "default", "textAlignment": "left"},
+        "content": [{"type": "text", "text": text, "styles": {}}], "children": []})
+    };
+    let base = vec![
+        paragraph("a", "<!-- sent -->"),
+        paragraph("b", "One <!-- sent as well --> two"),
+        paragraph("c", "%% sent %%"),
+        paragraph("d", "[nobody]: https://a.example"),
+        paragraph("e", "Text"),
+    ];
+    let file = "<!-- sent -->\n\nOne <!-- sent as well --> two\n\n%% sent %%\n\n[nobody]: https://a.example\n\nText\n";
+    assert_eq!(read(&format!("{file}\n"), &base), base);
+    let mut edited = base.clone();
+    edited[4] = paragraph("e", "Text and more");
+    assert_eq!(read(&file.replace("Text", "Text and more"), &base), edited);
+    assert_eq!(patch(file, &base, &edited), file.replace("Text", "Text and more"));
+    // What is written anew is escaped, and a second comment of the same words is one.
+    assert_eq!(
+        render(&base).text,
+        "\\<!-- sent -->\n\nOne \\<!-- sent as well --> two\n\n\\%% sent \\%%\n\n\\[nobody]: https://a.example\n\nText\n"
+    );
+    assert_eq!(read(&file.replace("Text", "Text\n\n<!-- sent -->"), &base), base);
+}
+
+#[test]
+fn lines_that_mean_something_elsewhere_are_kept() {
+    for (file, sent, other) in [
+        ("> [!WARNING]\n> text\n> and **more**\n", "quote \"[!WARNING]\\ntext\\nand more\"", ""),
+        (
+            "> [!note]- Title\n> text\n>\n> - item\n",
+            "quote \"[!note]- Title\\ntext\"\n bullet \"item\"",
+            "> [!note]- Title\n> text\n\n<!-- children -->\n\n- item\n\n<!-- /children -->\n",
+        ),
+        ("$$\na_1 \\\\ b_2\n- c\n= *d*\n$$\n", "paragraph \"$$\\na_1 \\\\\\\\ b_2\\n- c\\n= *d*\\n$$\"", ""),
+        ("$$ a_1 \\\\ *b* $$\n", "paragraph \"$$ a_1 \\\\\\\\ *b* $$\"", ""),
+        ("- a\n\n  $$\n  x\n  $$\n", "bullet \"a\"\n paragraph \"$$\\nx\\n$$\"", ""),
+        ("::: tip\ntext\n:::\n", "paragraph \"::: tip\\ntext\\n:::\"", ""),
+        ("::: tip\n\ntext\n:::\n", "paragraph \"::: tip\"\nparagraph \"text\\n:::\"", ""),
+        (
+            "!!! note \"Title\"\n    text\n    more\n",
+            "paragraph \"!!! note \\\"Title\\\"\\n    text\\n    more\"",
+            "",
+        ),
+        ("Term\n: definition\n:   another\n", "paragraph \"Term\\n: definition\\n:   another\"", ""),
+        (
+            "Text[^1]\n\n[^1]: note\n[^b]: another note\n",
+            "paragraph \"Text[^1]\"\nparagraph \"[^1]: note\\n[^b]: another note\"",
+            "",
+        ),
+        ("[^1]: a note\n    that goes on\n", "paragraph \"[^1]: a note\\n    that goes on\"", ""),
+        ("One\ntwo\n", "paragraph \"One two\"", "One two\n"),
+    ] {
+        check(&Case { page: "", file, sent, other: if other.is_empty() { file } else { other } });
+    }
 }

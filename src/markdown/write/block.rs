@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::super::plain::{Inline, Kind, Node, Table};
-use super::inline::{Place, destination, title, write_inline};
+use super::super::plain::{Inline, Kind, Node, Table, What};
+use super::super::read::is_math;
+use super::inline::{Place, write_inline};
+use super::solid::{destination, title};
 
 /// How eagerly text is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -215,7 +217,12 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool 
             out.push('>');
             if !node.inline.is_empty() {
                 out.push(' ');
-                return text(out, Place::Paragraph, &format!("{}> ", at.prefix));
+                let prefix = format!("{}> ", at.prefix);
+                if is_verbatim(&node.inline) {
+                    verbatim(out, &node.inline.text, &prefix);
+                } else {
+                    return text(out, Place::Quote, &prefix);
+                }
             }
         }
         Kind::Code(language) => fence(out, language, &node.inline.text, at.prefix),
@@ -225,6 +232,7 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool 
             out.push_str(label);
             out.push_str(" -->");
         }
+        Kind::Hidden(source) => out.push_str(&source.replace('\n', &format!("\n{}", at.prefix))),
         Kind::Paragraph if node.inline.is_empty() => out.push_str("<!-- empty -->"),
         Kind::Media(media) => {
             out.push_str(if media.file { "[" } else { "![" });
@@ -238,9 +246,21 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool 
             out.push_str(if media.file { ")<!-- file -->" } else { ")" });
         }
         Kind::Table(table) => rows(out, table, at.prefix, strict),
+        Kind::Paragraph if is_verbatim(&node.inline) => verbatim(out, &node.inline.text, at.prefix),
         Kind::Paragraph | Kind::Open | Kind::Close => return text(out, Place::Paragraph, at.prefix),
     }
     true
+}
+
+/// Whether a text is written as it is: display mathematics, in which Markdown has no say.
+fn is_verbatim(inline: &Inline) -> bool {
+    inline.text.starts_with("$$")
+        && inline.marks.iter().all(|mark| mark.style == 0 && matches!(mark.what, What::Text))
+        && is_math(&inline.text)
+}
+
+fn verbatim(out: &mut String, text: &str, prefix: &str) {
+    out.push_str(&text.replace('\n', &format!("\n{prefix}")));
 }
 
 fn item(out: &mut String, node: &Node, at: Line, strict: bool) -> bool {

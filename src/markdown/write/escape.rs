@@ -13,6 +13,8 @@ use super::inline::Place;
 pub(super) struct Scan {
     stars: bool,
     pub(super) underscores: bool,
+    percents: bool,
+    dollars: bool,
     tildes: bool,
     ticks: bool,
     brackets: bool,
@@ -25,7 +27,7 @@ pub(super) fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return true };
     let begins = (first.is_ascii_alphabetic() || first >= 0xc3) && !text.starts_with('\u{feff}');
-    begins && last > b' ' && bytes.iter().all(|&b| !SPECIAL[b as usize])
+    begins && last > b' ' && bytes.iter().all(|&b| !SPECIAL[b as usize]) && !text.contains("%%")
 }
 
 const SPECIAL: [bool; 256] = {
@@ -52,6 +54,8 @@ impl Scan {
             return Self {
                 stars: true,
                 underscores: true,
+                percents: true,
+                dollars: true,
                 tildes: true,
                 ticks: true,
                 brackets: true,
@@ -70,6 +74,10 @@ impl Scan {
             }
             if mark.style & STRIKE != 0 {
                 tildes += 2;
+            }
+            if matches!(mark.what, What::Hidden(_)) {
+                scan.angle_close = true;
+                continue;
             }
             if !matches!(mark.what, What::Text) {
                 scan.brackets = true;
@@ -103,6 +111,8 @@ impl Scan {
                 before = byte;
             }
         }
+        scan.percents = inline.text.contains("%%");
+        scan.dollars = inline.text.starts_with("$$") && inline.text[2..].contains("$$");
         scan.stars = stars > 1;
         scan.underscores = underscores > 1;
         scan.tildes = tildes > 1;
@@ -188,6 +198,12 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
             }
             '&' => is_entity(&bytes[at..]),
             '|' => place == Place::Cell,
+            '%' => {
+                scan.percents
+                    && after == Some(b'%')
+                    && text[..at].chars().next_back().is_none_or(char::is_whitespace)
+            }
+            '$' => scan.dollars && at == 0 && site.first_line && site.line_start,
             '#' => at == hash_end,
             _ => false,
         };

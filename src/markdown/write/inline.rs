@@ -5,13 +5,17 @@
 //! counts as punctuation unless it surely is a letter or digit, so readers with older tables agree.
 
 use super::super::plain::{BOLD, CODE, ITALIC, Inline, Link, STRIKE, UNDERLINE, What};
+use super::super::read::{keeps_lines, sign};
 use super::escape::{Scan, Site, escape, is_plain};
+use super::solid::{code_span, destination, item_text, title};
 
 /// What kind of line the text goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A paragraph or a quote.
+    /// A paragraph.
     Paragraph,
+    /// A quote.
+    Quote,
     /// The text of a list item.
     Item,
     /// A heading: one line, no block can begin in it.
@@ -25,7 +29,7 @@ pub(crate) enum Place {
 impl Place {
     /// Whether block starts are looked for at the start of its lines.
     pub(super) fn is_block(self) -> bool {
-        matches!(self, Self::Paragraph | Self::Item)
+        matches!(self, Self::Paragraph | Self::Quote | Self::Item)
     }
 
     fn one_line(self) -> bool {
@@ -48,6 +52,7 @@ struct Piece<'a> {
     code: bool,
     link: Option<&'a Link>,
     item: Option<&'a str>,
+    hidden: Option<&'a str>,
     /// For a line break: which neighbour's style it has, when it is not what both share.
     belongs: Belongs,
 }
@@ -73,7 +78,9 @@ pub(crate) fn write_inline(
     let pieces = pieces(inline);
     let scan = Scan::of(inline, strict);
     let start = out.len();
-    let mut writer = Writer { out, pieces: &pieces, scan, place, prefix, italic: "*", open: Vec::new() };
+    let lines = place.is_block() && keeps_its_lines(inline, place);
+    let mut writer =
+        Writer { out, pieces: &pieces, scan, place, prefix, lines, italic: "*", open: Vec::new() };
     if !writer.run() {
         // A star would be taken for the end of another one: tell them apart.
         writer.out.truncate(start);
@@ -83,6 +90,38 @@ pub(crate) fn write_inline(
         writer.run();
     }
     true
+}
+
+/// Whether a text has a line that means more to other programs than to Markdown, and lines that can be written as such.
+fn keeps_its_lines(inline: &Inline, place: Place) -> bool {
+    if !inline.text.contains('\n') || !inline.text.contains(['!', ':', '?']) {
+        return false;
+    }
+    let text = &inline.text;
+    let plain = |at: usize, len: usize| {
+        let mut from = 0;
+        inline.marks.iter().all(|mark| {
+            let range = from..from + mark.len;
+            from += mark.len;
+            range.end <= at || range.start >= at + len || mark.style == 0 && matches!(mark.what, What::Text)
+        })
+    };
+    let mut from = 0;
+    let mut kept = false;
+    for (at, line) in text.split('\n').enumerate() {
+        let inner = line.trim_start_matches(' ');
+        // An empty line would end the block, and white space at a line's end means nothing there.
+        if inner.is_empty() || inner.starts_with(char::is_whitespace) || line.ends_with(char::is_whitespace) {
+            return false;
+        }
+        let start = from + line.len() - inner.len();
+        kept |= keeps_lines(inner, at == 0, place == Place::Quote) && plain(start, sign(inner));
+        if at == 0 && inner.len() < line.len() {
+            return false;
+        }
+        from += line.len() + 1;
+    }
+    kept && !text.contains('\r')
 }
 
 /// Writes text that needs no thought: no character that Markdown knows, and styles that stand alone between white
@@ -139,10 +178,11 @@ fn calm(out: &mut String, inline: &Inline, place: Place) -> bool {
 fn pieces(inline: &Inline) -> Vec<Piece<'_>> {
     let mut pieces: Vec<Piece> = Vec::with_capacity(inline.marks.len());
     for (text, mark) in inline.stretches() {
-        let (link, item) = match &mark.what {
-            What::Text => (None, None),
-            What::Link(link) => (Some(&**link), None),
-            What::Item(label) => (None, Some(&**label)),
+        let (link, item, hidden) = match &mark.what {
+            What::Text => (None, None, None),
+            What::Link(link) => (Some(&**link), None, None),
+            What::Item(label) => (None, Some(&**label), None),
+            What::Hidden(source) => (None, None, Some(&**source)),
         };
         let base = Piece {
             text: "",
@@ -150,6 +190,7 @@ fn pieces(inline: &Inline) -> Vec<Piece<'_>> {
             code: mark.style & CODE != 0,
             link,
             item,
+            hidden,
             belongs: Belongs::Both,
         };
         for part in text.split_inclusive('\n') {
@@ -188,6 +229,8 @@ struct Writer<'a, 'o> {
     scan: Scan,
     place: Place,
     prefix: &'a str,
+    /// Its lines mean something to other programs: they are written as lines.
+    lines: bool,
     italic: &'static str,
     /// Lengths of the runs of stars that open ones come from.
     open: Vec<usize>,
@@ -216,6 +259,8 @@ impl<'a> Writer<'a, '_> {
             let ends_line = at + 1 == self.pieces.len() || self.pieces[at + 1].text == "\n";
             if is_break {
                 self.line_break(&mut text, at, has_mark(&steps[at], true));
+            } else if let Some(source) = piece.hidden {
+                text.push_str(&source.replace('\n', &format!("\n{}", self.prefix)));
             } else if let Some(label) = piece.item {
                 text.push('[');
                 text.push_str(item_text(label));
@@ -242,7 +287,20 @@ impl<'a> Writer<'a, '_> {
                     Site { line_start: line_start && (steps[at].is_empty() || text_edge(piece)), ..site };
                 let place =
                     if steps[at].is_empty() { self.place } else { Place::Heading.or_cell(self.place) };
-                escape(&mut text, piece.text, &self.scan, site, place);
+                let mut words = piece.text;
+                let mut site = site;
+                if self.lines && line_start && steps[at].is_empty() {
+                    // White space and the sign are part of what the line means.
+                    let inner = if first_line { words } else { words.trim_start_matches(' ') };
+                    let mut raw = words.len() - inner.len();
+                    if keeps_lines(inner, first_line, place == Place::Quote) {
+                        raw += sign(inner);
+                    }
+                    text.push_str(&words[..raw]);
+                    words = &words[raw..];
+                    site.line_start &= raw == 0 || inner.len() == words.len();
+                }
+                escape(&mut text, words, &self.scan, site, place);
             }
             clear &= self.flush(&steps[at], text.chars().next(), line_start);
             self.out.push_str(&text);
@@ -403,6 +461,9 @@ impl<'a> Writer<'a, '_> {
         let real = |pieces: &[Piece]| pieces.iter().any(|piece| piece.text != "\n");
         if !real(&self.pieces[..at]) || !real(&self.pieces[at + 1..]) {
             text.push_str("&#10;");
+        } else if self.lines {
+            text.push('\n');
+            text.push_str(self.prefix);
         } else if self.place.one_line() {
             text.push_str("<br>");
         } else {
@@ -456,108 +517,4 @@ fn is_word(c: char) -> bool {
 /// Surely white space or punctuation.
 fn is_outside(c: char) -> bool {
     c.is_ascii_punctuation() || matches!(c, ' ' | '\n' | '\t')
-}
-
-fn code_span(out: &mut String, text: &str, place: Place) {
-    let mut longest = 0;
-    let mut run = 0;
-    let mut has_single = [false; 4];
-    for byte in text.bytes().chain([b' ']) {
-        if byte == b'`' {
-            run += 1;
-        } else {
-            if run > 0 && run < 4 {
-                has_single[run] = true;
-            }
-            longest = longest.max(run);
-            run = 0;
-        }
-    }
-    let ticks = (1..4).find(|&n| !has_single[n]).unwrap_or(longest + 1);
-    let spaced = text.starts_with(' ') && text.ends_with(' ') && text.contains(|c| c != ' ');
-    let pad = spaced || text.starts_with('`') || text.ends_with('`');
-    out.extend(std::iter::repeat_n('`', ticks));
-    if pad {
-        out.push(' ');
-    }
-    if place == Place::Cell {
-        out.push_str(&text.replace('|', "\\|"))
-    } else {
-        out.push_str(text)
-    }
-    if pad {
-        out.push(' ');
-    }
-    out.extend(std::iter::repeat_n('`', ticks));
-}
-
-/// The words shown for an inline item: the type out of its label.
-fn item_text(label: &str) -> &str {
-    label.trim_start_matches('#').rsplit_once('-').map_or(label, |(kind, _)| kind)
-}
-
-/// A link's address as CommonMark reads it back.
-pub(super) fn destination(out: &mut String, href: &str, place: Place) {
-    let simple =
-        !href.is_empty() && !href.starts_with('<') && !href.contains([' ', '\u{7f}']) && balanced(href);
-    if !simple {
-        out.push('<');
-    }
-    let bytes = href.as_bytes();
-    for (at, c) in href.char_indices() {
-        let after = bytes.get(at + 1);
-        let escaped = match c {
-            '\\' => after.is_none_or(|b| b.is_ascii_punctuation()),
-            '<' | '>' => !simple,
-            '&' => {
-                href[at + 1..].bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'#').count() > 0
-                    && href[at + 1..]
-                        .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '#')
-                        .starts_with(';')
-            }
-            '|' => place == Place::Cell,
-            _ => false,
-        };
-        if escaped {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    if !simple {
-        out.push('>');
-    }
-}
-
-/// A link's title in double quotes; line breaks in it become entities.
-pub(super) fn title(out: &mut String, title: &str, place: Place) {
-    out.push('"');
-    for c in title.chars() {
-        match c {
-            '\n' => out.push_str("&#10;"),
-            '\r' => out.push_str("&#13;"),
-            '"' | '\\' | '&' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '|' if place == Place::Cell => out.push_str("\\|"),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-}
-
-fn balanced(href: &str) -> bool {
-    let mut depth = 0;
-    for byte in href.bytes() {
-        match byte {
-            b'\\' => return false,
-            b'(' => depth += 1,
-            b')' => depth -= 1,
-            _ => {}
-        }
-        if !(0..30).contains(&depth) {
-            return false;
-        }
-    }
-    depth == 0
 }

@@ -3,5 +3,6 @@
 mod block;
 mod escape;
 mod inline;
+mod solid;
 
 pub(super) use block::{Line, Mode, Written, is_text_of, line, separator, write};

@@ -1,0 +1,289 @@
+//! The leaves of a page: what the events of one paragraph, table or other block without blocks in it become.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Tag, TagEnd};
+
+use super::super::plain::{Beside, Inline, Kind, Literal, Media, Node, Table, What};
+use super::super::shapes::is_sayable;
+use super::block::{Holder, Leaf, Reader, read};
+use super::inline::{Source, inline, visible};
+use super::mask::{Cover, keeps_lines};
+use super::source::{lines, placeholder};
+
+impl Reader<'_, '_> {
+    pub(super) fn paragraph(&mut self, range: Range<usize>) {
+        self.leaf = Leaf::None;
+        if let Some(kind) = self.media() {
+            let mut node = Node::new(kind, self.trimmed(range.clone()));
+            self.seen = self.seen.max(node.at.end);
+            node = or_text(node, self.source(&range));
+            return self.add(node);
+        }
+        let at = self.trimmed(range.clone());
+        if self.covers.iter().any(|(place, cover)| *cover == Cover::Math && *place == at) {
+            return self.mathematics(at);
+        }
+        let mut node = self.text(Kind::Paragraph, range, true);
+        self.seen = self.seen.max(node.at.end);
+        if node.inline.is_empty() && node.beside.as_ref().is_some_and(|beside| !beside.hidden.is_empty()) {
+            // Nothing but what is hidden: it is no block.
+            let mut beside = node.beside.take().unwrap_or_default();
+            let pieces: String =
+                std::mem::take(&mut beside.hidden).into_iter().map(|(_, source)| source).collect();
+            node = Node::new(Kind::Hidden(pieces.trim().into()), node.at);
+            node.beside = Some(beside);
+        }
+        self.add(node);
+    }
+
+    /// A block of the text that was collected.
+    pub(super) fn text(&self, kind: Kind, range: Range<usize>, exact: bool) -> Node {
+        let at = self.trimmed(range);
+        let lines = kind == Kind::Paragraph && self.keeps_lines(&at);
+        let (width, quoted) = self.lead(&at);
+        let source = Source { text: self.text, masked: self.masked, lines, width, quoted };
+        let found = inline(source, &self.events, self.items, exact);
+        let mut node = Node::new(kind, at);
+        node.inline = found.natural;
+        node.literal =
+            found.literal.map(|inline| Box::new(Literal { inline: Some(inline), ..Literal::default() }));
+        let beside = Beside { hidden: found.hidden, readings: found.readings };
+        node.beside = (!beside.hidden.is_empty() || !beside.readings.is_empty()).then(|| Box::new(beside));
+        node
+    }
+
+    /// Whether a paragraph has a line that means more to other programs.
+    pub(super) fn keeps_lines(&self, at: &Range<usize>) -> bool {
+        if !self.text[at.clone()].contains(['!', ':', '?']) || !self.text[at.clone()].contains(['\n', '\r']) {
+            return false;
+        }
+        let in_quote = self.frames.last().is_some_and(|frame| frame.holder == Holder::Quote);
+        let source = self.source(at);
+        let mut lines = source.split('\n').enumerate();
+        lines.any(|(at, line)| keeps_lines(line.trim_start_matches([' ', '\t']), at == 0, in_quote))
+    }
+
+    /// Display mathematics: the very characters.
+    pub(super) fn mathematics(&mut self, at: Range<usize>) {
+        let source = self.source(&at);
+        let mut node = Node::new(Kind::Paragraph, at.clone());
+        node.inline = Inline::plain(&source);
+        let before = read_plain(&source, self.items);
+        if let [only] = before.as_slice()
+            && only.kind == Kind::Paragraph
+        {
+            let literal = only.literal.as_ref().and_then(|literal| literal.inline.clone());
+            let readings = [Some(only.inline.clone()), literal].into_iter().flatten().collect();
+            node.beside = Some(Box::new(Beside { readings, ..Beside::default() }));
+        }
+        self.seen = self.seen.max(at.end);
+        self.add(node);
+    }
+
+    pub(super) fn heading(&mut self, range: Range<usize>) {
+        let Leaf::Heading(level) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
+        let node = self.text(Kind::Heading(level), range, false);
+        self.seen = node.at.end;
+        self.add(node);
+    }
+
+    pub(super) fn html(&mut self, range: Range<usize>) {
+        let Leaf::Html(html) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
+        let text = lines(&html);
+        let at = self.trimmed(range);
+        self.seen = at.end;
+        let kind = match text.as_str() {
+            "" => return,
+            "<!-- -->" => return,
+            "<!-- children -->" => Kind::Open,
+            "<!-- /children -->" => Kind::Close,
+            "<!-- empty -->" => Kind::Paragraph,
+            other => match placeholder(other) {
+                Some(label) => Kind::Placeholder(label.into()),
+                None => {
+                    let (shown, hidden) = visible(other);
+                    let is_hidden = shown.is_empty() && !hidden.is_empty();
+                    let kind = if is_hidden { Kind::Hidden(text.as_str().into()) } else { Kind::Paragraph };
+                    let mut node = Node::new(kind, at);
+                    if !hidden.is_empty() {
+                        let hidden = if is_hidden { Vec::new() } else { hidden };
+                        node.beside = Some(Box::new(Beside { hidden, readings: vec![Inline::plain(&text)] }));
+                    }
+                    node.inline = Inline::plain(&shown);
+                    return self.add(node);
+                }
+            },
+        };
+        self.add(Node::new(kind, at));
+    }
+
+    /// Code by its indentation. A line that stands for a block is that block all the same: it comes to stand so when a
+    /// person writes a paragraph between it and the item that it was nested under.
+    pub(super) fn indented(&mut self, range: Range<usize>) {
+        let Leaf::Indented(lines) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
+        let stands_for = |line: &str| placeholder(line.trim());
+        if !lines.iter().any(|(line, _)| stands_for(line).is_some()) {
+            let code = lines.into_iter().map(|(line, _)| line).collect();
+            return self.code(String::new(), code, range);
+        }
+        let mut code = String::new();
+        let mut at = 0..0;
+        for (line, place) in lines {
+            if let Some(label) = stands_for(&line) {
+                if !code.trim().is_empty() {
+                    self.code(String::new(), std::mem::take(&mut code), at.clone());
+                }
+                code.clear();
+                let place = self.trimmed(place);
+                self.seen = place.end;
+                self.add(Node::new(Kind::Placeholder(label.into()), place));
+            } else if !code.is_empty() || !line.trim().is_empty() {
+                at = if code.is_empty() { place } else { at.start..place.end };
+                code.push_str(&line);
+            }
+        }
+        if !code.trim().is_empty() {
+            self.code(String::new(), code, at);
+        }
+    }
+
+    pub(super) fn code(&mut self, language: String, mut code: String, range: Range<usize>) {
+        let at = self.trimmed(range.clone());
+        self.seen = at.end;
+        if code.contains('\r') {
+            code = code.replace("\r\n", "\n").replace('\r', "\n");
+        }
+        if code.ends_with('\n') {
+            code.pop();
+        }
+        let whole = self.source(&range);
+        let mut node = Node::new(Kind::Code(language.into()), at);
+        node.inline.push(&code.replace('\0', "\u{fffd}"), 0, &What::Text);
+        self.add(or_text(node, whole));
+    }
+
+    pub(super) fn table(&mut self, range: Range<usize>) {
+        let Leaf::Table(align) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
+        let mut rows: [Vec<Vec<Inline>>; 2] = [Vec::new(), Vec::new()];
+        let mut cell = 0;
+        let mut links = false;
+        let (mut told, mut surplus) = (range.start, false);
+        for (at, (event, place)) in self.events.iter().enumerate() {
+            match event {
+                Event::End(TagEnd::TableHead | TagEnd::TableRow) => {
+                    let line = self.text[told..].lines().next().unwrap_or_default();
+                    surplus |= line.contains(|c: char| c != '|' && !c.is_whitespace());
+                }
+                Event::Start(Tag::TableHead | Tag::TableRow) => {
+                    rows.iter_mut().for_each(|rows| rows.push(Vec::new()))
+                }
+                Event::Start(Tag::TableCell) => cell = at + 1,
+                Event::End(TagEnd::TableCell) => {
+                    told = place.end;
+                    let source =
+                        Source { text: self.text, masked: self.masked, lines: false, width: 0, quoted: 0 };
+                    let found = inline(source, &self.events[cell..at], self.items, false);
+                    links |= found.literal.is_some();
+                    let literal = found.literal.unwrap_or_else(|| found.natural.clone());
+                    for (rows, text) in rows.iter_mut().zip([found.natural, literal]) {
+                        if let Some(row) = rows.last_mut() {
+                            row.push(text);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let [natural, literal] = rows.map(|mut rows| {
+            rows.iter_mut().for_each(|row| row.resize(align.len(), Inline::default()));
+            let header = rows.first().is_some_and(|row| row.iter().any(|cell| !cell.is_empty()));
+            if !header && rows.len() > 1 {
+                rows.remove(0);
+            }
+            Box::new(Table { header, align: align.clone(), rows })
+        });
+        let mut node = Node::new(Kind::Table(natural), self.trimmed(range.clone()));
+        self.seen = node.at.end;
+        let whole = self.source(&range);
+        if surplus {
+            // A row with more cells than the table has columns: no block holds the words in them.
+            node.kind = Kind::Paragraph;
+            node.inline = Inline::plain(&whole);
+            return self.add(node);
+        }
+        let table = links.then_some(literal);
+        node.literal = Some(Box::new(Literal { whole: Some(whole), table, ..Literal::default() }));
+        self.add(node);
+    }
+
+    /// An image, or a link with the comment that says it is a file, that is a paragraph by itself where that is not
+    /// the text of an item or a quote.
+    pub(super) fn media(&self) -> Option<Kind> {
+        let frame = self.frames.last()?;
+        let own =
+            frame.holder == Holder::Root || frame.item.is_some() && (frame.filled || !frame.nodes.is_empty());
+        if !own {
+            return None;
+        }
+        let (inside, file) = match self.events.as_slice() {
+            [inside @ .., (Event::InlineHtml(html), _)] if &**html == "<!-- file -->" => (inside, true),
+            inside => (inside, false),
+        };
+        let (first, range) = inside.first()?;
+        let (dest_url, title) = match first {
+            Event::Start(Tag::Image { dest_url, title, .. }) if !file => (dest_url, title),
+            Event::Start(Tag::Link { dest_url, title, .. }) if file => (dest_url, title),
+            _ => return None,
+        };
+        if inside.last()?.1 != *range {
+            return None;
+        }
+        let mut name = String::new();
+        for (event, _) in inside {
+            match event {
+                Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) => name.push_str(text),
+                Event::SoftBreak | Event::HardBreak => name.push(' '),
+                Event::Start(Tag::Image { .. }) if file => return None,
+                _ => {}
+            }
+        }
+        let media = Media { file, url: dest_url.to_string(), name, caption: title.to_string() };
+        Some(Kind::Media(Box::new(media)))
+    }
+
+    pub(super) fn rule(&mut self, range: Range<usize>) {
+        self.definitions_before(range.start);
+        let at = self.trimmed(range.clone());
+        self.seen = at.end;
+        let mut node = Node::new(Kind::Divider, at);
+        node.literal = Some(Box::new(Literal { whole: Some(self.source(&range)), ..Literal::default() }));
+        self.add(node);
+    }
+}
+
+/// A node that can also be read as the text `whole`, or that text where no block says it exactly.
+fn or_text(mut node: Node, whole: String) -> Node {
+    if !is_sayable(&node.kind) {
+        node.kind = Kind::Paragraph;
+        node.inline = Inline::plain(&whole);
+        return node;
+    }
+    node.literal = Some(Box::new(Literal { whole: Some(whole), ..Literal::default() }));
+    node
+}
+
+/// A text without the parser's other view of it, as it was read before there was one.
+fn read_plain(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
+    let text = text.replace('$', "\u{1}");
+    let mut nodes = read(&text, items);
+    fn back(inline: &mut Inline) {
+        inline.text = inline.text.replace('\u{1}', "$");
+    }
+    for node in &mut nodes {
+        back(&mut node.inline);
+        node.literal.iter_mut().filter_map(|literal| literal.inline.as_mut()).for_each(back);
+    }
+    nodes
+}
