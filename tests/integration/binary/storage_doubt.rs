@@ -11,6 +11,12 @@ use super::bench::{Bench, side_by_side};
 use super::storage::{bytes, files, stored, text};
 use super::storage_send::{docs_and_three, there, write};
 
+/// What happens meanwhile, how, and the files that both sides hold in the end besides what was there before.
+type Case = (&'static str, fn(&Doubt), &'static [(&'static str, &'static str)]);
+
+/// The same for `Docs/a.txt`, and the name that it has in the end.
+type NewVersion = (&'static str, fn(&Bench), Option<&'static str>);
+
 /// A file that the service has by an upload of which espejo knows no end.
 struct Doubt {
     bench: Bench,
@@ -91,7 +97,7 @@ impl Doubt {
 
 #[test]
 fn an_upload_in_doubt_whose_file_was_renamed_moved_or_deleted_here_is_that_file() {
-    let cases: [(&str, fn(&Doubt), &[(&str, &str)]); 6] = [
+    let cases: [Case; 6] = [
         (
             "renamed",
             |at| fs::rename(at.local("Docs/new.txt"), at.local("Docs/old.txt")).unwrap(),
@@ -131,7 +137,7 @@ fn an_upload_in_doubt_whose_file_was_renamed_moved_or_deleted_here_is_that_file(
 
 #[test]
 fn an_upload_in_doubt_whose_file_or_folder_was_changed_in_the_app_is_that_file() {
-    let cases: [(&str, fn(&Doubt), &[(&str, &str)]); 5] = [
+    let cases: [Case; 5] = [
         (
             "its folder renamed",
             |at| {
@@ -180,7 +186,7 @@ fn an_upload_in_doubt_whose_file_or_folder_was_changed_in_the_app_is_that_file()
 
 #[test]
 fn what_happens_to_an_upload_in_doubt_after_the_restart_happens_to_one_file() {
-    let cases: [(&str, fn(&Doubt), &[(&str, &str)]); 3] = [
+    let cases: [Case; 3] = [
         (
             "renamed",
             |at| fs::rename(at.local("Docs/new.txt"), at.local("Docs/old.txt")).unwrap(),
@@ -218,7 +224,7 @@ fn what_happens_to_an_upload_in_doubt_after_the_restart_happens_to_one_file() {
 
 #[test]
 fn a_new_version_in_doubt_is_the_file_whatever_happens_to_it() {
-    let cases: [(&str, fn(&Bench), Option<&str>); 3] = [
+    let cases: [NewVersion; 3] = [
         ("nothing", |_| {}, Some("a.txt")),
         (
             "renamed",
