@@ -75,6 +75,7 @@ pub fn read(
     let (nodes, edges) = parse(text)?;
     let known: BTreeMap<&str, &Value> = base.iter().map(|element| (id_of(element), element)).collect();
     let mut local = Local { strays: edges.len(), ..Local::default() };
+    let twins = Twins::new(&nodes, &known, aliases);
     let mut seen = BTreeSet::new();
     let mut keys = Keys::default();
     for node in &nodes {
@@ -97,7 +98,7 @@ pub fn read(
             }
             None if type_of(node) == "text" => {
                 let copied = known.get(element_id(said, &known, aliases)).copied();
-                let origin = copied.or_else(|| origins.get(said));
+                let origin = copied.or_else(|| origins.get(said)).or_else(|| twins.of(node));
                 match origin.map(type_of).filter(|kind| !has_text(kind)) {
                     Some(kind) => local.held.push(format!(
                         "the node {} is a copy of a node of the type {kind}, which the API cannot make; it stays in \
@@ -117,6 +118,41 @@ pub fn read(
         local.put_back.push(why.to_owned());
     }
     Ok(local)
+}
+
+/// What a person sees of a text node, its place aside.
+type Look<'a> = (&'a str, Option<i64>, Option<i64>, Option<[u8; 3]>);
+
+/// The elements of a file by what their nodes look like. Obsidian gives the duplicate of a node an id of its own: the look
+/// is all that says of what it is one.
+struct Twins<'a>(Vec<(Look<'a>, &'a Value)>);
+
+impl<'a> Twins<'a> {
+    fn new(nodes: &'a [Value], known: &BTreeMap<&str, &'a Value>, aliases: &Aliases) -> Self {
+        let elements = nodes.iter().filter_map(|node| {
+            let element = *known.get(element_id(id_of(node), known, aliases))?;
+            Some((look_of(node)?, element))
+        });
+        Self(elements.collect())
+    }
+
+    /// The element that a new node looks like. Where elements of several types look so, it is none of them.
+    fn of(&self, node: &Value) -> Option<&'a Value> {
+        let look = look_of(node)?;
+        let mut alike = self.0.iter().filter(|(other, _)| *other == look).map(|(_, element)| *element);
+        let first = alike.next()?;
+        alike.all(|other| type_of(other) == type_of(first)).then_some(first)
+    }
+}
+
+fn look_of(node: &Value) -> Option<Look<'_>> {
+    if type_of(node) != "text" {
+        return None;
+    }
+    let text = node.get("text").and_then(Value::as_str).unwrap_or_default();
+    let size = |key| node.get(key).and_then(rounded);
+    let colour = said_colour(node, "").ok()?.map(|colour| colour.rgb);
+    Some((text, size("width"), size("height"), colour))
 }
 
 /// The base of a file, with what the service shows and the file has although nobody noted it: after a kill, or when an

@@ -477,3 +477,44 @@ proptest! {
         prop_assert!(!svg.contains("NaN") && !svg.contains("inf"));
     }
 }
+
+#[test]
+fn a_node_that_obsidian_duplicated_is_of_the_kind_and_style_of_the_one_it_looks_like() {
+    let duplicate = |edit: &dyn Fn(&mut Value)| {
+        edited(|nodes| {
+            for at in [1, 2] {
+                let mut twin = nodes[at].clone();
+                twin["id"] = json!(format!("n{at}"));
+                twin["x"] = json!(900);
+                edit(&mut twin);
+                nodes.push(twin);
+            }
+        })
+    };
+    let found = local(&duplicate(&|_| ()), &some());
+    let made: Vec<_> = found.new.iter().map(|(_, fields)| (&fields["type"], fields.get("style"))).collect();
+    let base = some();
+    let like = |at: usize| (&base[at]["type"], creation(&base[at]).get("style").cloned());
+    for (at, (kind, style)) in [1, 2].into_iter().zip(made) {
+        assert_eq!((kind, style.cloned()), like(at));
+    }
+    assert_eq!(found.new[1].1["x"], json!(900));
+    // What looks otherwise is a new note, and so is what two of different types look like.
+    for edit in [&(|node: &mut Value| node["width"] = json!(77)) as &dyn Fn(&mut Value), &|node| {
+        node["text"] = json!("other words")
+    }] {
+        let found = local(&duplicate(edit), &some());
+        assert!(found.new.iter().all(|(_, fields)| fields["type"] == "sticky"), "{:?}", found.new);
+    }
+    let mut base = some();
+    let mut alike = base[1].clone();
+    (alike["id"], alike["type"]) = (json!("e9"), json!("ellipse"));
+    base.push(alike);
+    let mut canvas: Value = serde_json::from_str(&render(&base)).unwrap();
+    let nodes = canvas["nodes"].as_array_mut().unwrap();
+    let mut twin = nodes[1].clone();
+    twin["id"] = json!("n");
+    nodes.push(twin);
+    let found = local(&canvas.to_string(), &base);
+    assert_eq!(found.new[0].1["type"], "sticky", "two types look like it");
+}
