@@ -5,9 +5,9 @@ use std::ops::Bound;
 use super::flight::Purpose;
 use super::text::front_is_stale;
 use super::{Engine, Way};
-use crate::model::{Agreed, ContentHash, Effect, LocalFile, MirrorPath, Moves, Node, PageId, planted};
+use crate::model::{Agreed, ContentHash, Effect, LocalFile, Moves, Node, PageId, planted};
 use crate::plan::{self, Decision, View};
-use crate::store::{Conflict, StoreError};
+use crate::store::StoreError;
 
 /// A page whose state keeps changing without an effect would be a fault of the planner; it must not hang the loop.
 const TURNS_MAX: usize = 12;
@@ -336,25 +336,5 @@ impl Engine {
         let Some(to) = self.conflict_path(&from) else { return Ok(None) };
         let effect = Effect::Rename { from: from.clone(), to: to.clone() };
         Ok(Some((effect, Purpose::SetAside { page: node.id.clone(), from, to, then_gone: false })))
-    }
-
-    pub(super) fn record_conflict(
-        &mut self,
-        copy: &MirrorPath,
-        beside: &MirrorPath,
-        text: ContentHash,
-        summary: String,
-    ) -> Result<(), StoreError> {
-        self.trees.occupied.insert(copy.clone());
-        let conflict = Conflict {
-            path: copy.clone(),
-            page_path: beside.clone(),
-            made_at: self.now,
-            summary: summary.clone(),
-            text,
-        };
-        self.store.save_conflict(&conflict)?;
-        self.say(Way::Aside, beside, format!("conflict: your version is kept in {}", copy.name()));
-        Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! The answers to disk effects: what each changes, and what a refused one means.
 
+use super::Engine;
 use super::flight::{Flight, Purpose};
-use super::{Engine, Way};
-use crate::model::{DiskError, DiskReply, MirrorPath, Scan};
+use crate::model::{DiskError, DiskReply, MirrorPath};
 use crate::store::StoreError;
 
 impl Engine {
@@ -115,29 +115,6 @@ impl Engine {
             DiskError::Denied(..) | DiskError::Full(..) | DiskError::NotOrdinary(_) | DiskError::Io(..)
         ) {
             self.hold(&page, Some(error.to_string()));
-        }
-        Ok(())
-    }
-
-    /// Drops conflicts whose copies a person has removed.
-    pub(super) fn drop_settled_conflicts(&mut self, scan: &Scan) -> Result<(), StoreError> {
-        // They come in the order of their paths.
-        let is_there =
-            |path: &MirrorPath| scan.entries.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
-        for conflict in self.store.conflicts()? {
-            let hidden = self.root.unreadable.iter().any(|(path, _)| conflict.path.is_within(path));
-            // The page's file still holds what was kept in the copy: it is needed once more (`splice`).
-            let file = self.trees.files.get(&conflict.page_path);
-            let hidden = hidden || file.is_some_and(|file| file.hash == Some(conflict.text));
-            if !is_there(&conflict.path) && !hidden {
-                self.store.delete_conflict(&conflict.path)?;
-                // Who saves the same text again, over other words, has it kept again.
-                for moment in self.moments.values_mut().filter(|moment| moment.copied == Some(conflict.text))
-                {
-                    moment.copied = None;
-                }
-                self.say(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
-            }
         }
         Ok(())
     }

@@ -275,7 +275,7 @@ impl Engine {
         if let Some(end) = self.storage.next_grace_end(self.settings.pages.delete_grace_ms) {
             self.watch.scan_by(end.max(self.now));
         }
-        self.drop_settled_conflicts(scan)
+        self.conflicts_scanned(scan)
     }
 
     /// The root is the one it should be: what is missing in it from now on was deleted.

@@ -15,6 +15,7 @@ mod asked;
 mod attention;
 mod beside;
 mod boards;
+mod conflicts;
 mod create;
 mod disk;
 mod flight;
@@ -126,6 +127,7 @@ pub struct Engine {
     removals: BTreeMap<PageId, Timestamp>,
     full_pass: Option<lists::FullPass>,
     attention: attention::Board,
+    conflicts: conflicts::Conflicts,
     boards: boards::Boards,
     happened: Vec<Happening>,
     /// Answered looks at files that are not committed yet, and whether anything else is not.
@@ -300,6 +302,7 @@ impl Engine {
             removals,
             full_pass: None,
             attention: attention::Board::default(),
+            conflicts: conflicts::Conflicts::default(),
             boards,
             happened: Vec::new(),
             looks_held: 0,
@@ -451,6 +454,7 @@ impl Engine {
         self.more_held = false;
         self.tell_all()?;
         self.write_all_rows()?;
+        self.conflicts_follow_files()?;
         self.store.commit()
     }
 

@@ -140,6 +140,7 @@ impl Engine {
                 self.follow_intent(&old, &new)?;
             }
         }
+        self.copies_moved(from, to)?;
         self.rebase_agreed(from, to)?;
         self.edit_page(page, |node| {
             if let Some(base) = &mut node.base {

@@ -275,6 +275,11 @@ impl Engine {
         let is_polled = known.is_some_and(|known| {
             known.poll != node.poll && Node { poll: node.poll, ..known.clone() } == node
         });
+        if let Some(was) = known.and_then(|known| known.file.as_ref().or(known.missing_from.as_ref()))
+            && let Some(is) = node.file.as_ref().filter(|is| *is != was)
+        {
+            self.conflicts.file_moved(node.id.as_str(), was, is);
+        }
         let unsaved = &mut self.trees.unsaved;
         let rows = if is_polled { &mut unsaved.polled } else { &mut unsaved.pages };
         rows.insert(node.id.clone());

@@ -144,13 +144,12 @@ pub fn conflict_copy(stem: &str, when: WallTime, taken: &dyn Fn(&str) -> bool, r
     }
 }
 
-/// Whether a file of this name is what [`conflict_copy`] makes: it is shown to the user, and is never a page.
+/// Whether a file of this name is what [`conflict_copy`] makes, of a page or of a canvas: it is shown to the user, and is
+/// never a page or a canvas itself.
 #[must_use]
 pub fn is_conflict_copy(name: &str) -> bool {
-    let Some((before, after)) = name.strip_suffix(".md").and_then(|stem| stem.rsplit_once(".conflict-"))
-    else {
-        return false;
-    };
+    let stem = name.strip_suffix(".md").or_else(|| name.strip_suffix(".canvas"));
+    let Some((before, after)) = stem.and_then(|stem| stem.rsplit_once(".conflict-")) else { return false };
     let (moment, number) = after.split_at_checked(15).unwrap_or((after, ""));
     let numbered = number
         .strip_prefix('-')

@@ -339,6 +339,11 @@ impl Engine {
         let is_polled = known.is_some_and(|known| {
             known.poll != node.poll && CanvasNode { poll: node.poll, ..known.clone() } == node
         });
+        if let Some(was) = known.and_then(|known| known.file.as_ref().or(known.missing_from.as_ref()))
+            && let Some(is) = node.file.as_ref().filter(|is| *is != was)
+        {
+            self.conflicts.file_moved(node.id.own_id(), was, is);
+        }
         if is_polled {
             self.store.save_poll(Polled::Canvas(&node.id), &node.poll)?;
         } else {

@@ -36,7 +36,7 @@ pub(in super::super) fn is_canvas_name(name: &str) -> bool {
     let stem = name.strip_suffix(ENDING).unwrap_or("");
     !stem.is_empty()
         && !ignore::is_ignored(name)
-        && !naming::is_conflict_copy(&format!("{stem}.md"))
+        && !naming::is_conflict_copy(name)
         && !ignore::is_foreign_conflict(name)
 }
 

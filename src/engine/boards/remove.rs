@@ -542,6 +542,7 @@ impl Engine {
             }
         }
         self.drawings_moved(from, to)?;
+        self.copies_moved(from, to)?;
         self.boards.new_folders.remove(from);
         self.edit_deck(deck, |node| {
             node.folder = Some(to.name().to_owned());

@@ -1,0 +1,136 @@
+//! The list of conflicts follows the files: a copy that went elsewhere, with its folder or alone, is the same conflict,
+//! and so is one whose page, whiteboard or slide has another path.
+
+use std::collections::BTreeMap;
+
+use super::{Engine, Way};
+use crate::model::{ContentHash, Entry, EntryKind, MirrorPath, Scan};
+use crate::plan::naming;
+use crate::store::{Conflict, StoreError};
+
+/// What is known of conflicts in this run only.
+#[derive(Debug, Default)]
+pub(super) struct Conflicts {
+    /// Where files of pages and canvases went since the list last followed, by the item's id: all at once, for two may have
+    /// changed names with each other.
+    moved: BTreeMap<String, (MirrorPath, MirrorPath)>,
+    /// The file objects of the copies at the last scan.
+    objects: BTreeMap<MirrorPath, (u64, u64, i64)>,
+}
+
+impl Conflicts {
+    /// The file of an item has another path.
+    pub(super) fn file_moved(&mut self, item: &str, from: &MirrorPath, to: &MirrorPath) {
+        let (_, last) = self.moved.entry(item.to_owned()).or_insert((from.clone(), to.clone()));
+        last.clone_from(to);
+    }
+}
+
+impl Engine {
+    pub(super) fn record_conflict(
+        &mut self,
+        copy: &MirrorPath,
+        beside: &MirrorPath,
+        text: ContentHash,
+        summary: String,
+    ) -> Result<(), StoreError> {
+        self.conflicts_follow_files()?;
+        self.trees.occupied.insert(copy.clone());
+        let conflict = Conflict {
+            path: copy.clone(),
+            page_path: beside.clone(),
+            made_at: self.now,
+            summary: summary.clone(),
+            text,
+        };
+        self.store.save_conflict(&conflict)?;
+        self.say(Way::Aside, beside, format!("conflict: your version is kept in {}", copy.name()));
+        Ok(())
+    }
+
+    /// The list names what copies stand beside by the paths of now.
+    pub(super) fn conflicts_follow_files(&mut self) -> Result<(), StoreError> {
+        let moved = std::mem::take(&mut self.conflicts.moved);
+        let moved: BTreeMap<MirrorPath, MirrorPath> = moved.into_values().collect();
+        if moved.is_empty() {
+            return Ok(());
+        }
+        for conflict in self.store.conflicts()? {
+            if let Some(to) = moved.get(&conflict.page_path) {
+                self.store.save_conflict(&Conflict { page_path: to.clone(), ..conflict })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A folder was moved by espejo, and the copies in it with it.
+    pub(super) fn copies_moved(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+        for conflict in self.store.conflicts()? {
+            if let Some(path) = conflict.path.rebase(from, to) {
+                self.copy_moved(conflict, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_moved(&mut self, conflict: Conflict, to: MirrorPath) -> Result<(), StoreError> {
+        self.store.delete_conflict(&conflict.path)?;
+        self.store.save_conflict(&Conflict { path: to, ..conflict })
+    }
+
+    /// Follows copies that a scan shows elsewhere, by their file objects or else by their names, which hold the second in
+    /// which they were made; and drops conflicts whose copies a person has removed.
+    pub(super) fn conflicts_scanned(&mut self, scan: &Scan) -> Result<(), StoreError> {
+        self.conflicts_follow_files()?;
+        let all = self.store.conflicts()?;
+        // They come in the order of their paths.
+        let entry_at = |path: &MirrorPath| {
+            let at = scan.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
+            scan.entries.get(at)
+        };
+        let (there, gone): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|conflict| entry_at(&conflict.path).is_some());
+        let is_copy = |entry: &&Entry| {
+            entry.kind == EntryKind::File
+                && naming::is_conflict_copy(entry.path.name())
+                && there.iter().all(|conflict| conflict.path != entry.path)
+        };
+        let mut strays: Vec<&Entry> = match gone.is_empty() {
+            true => Vec::new(),
+            false => scan.entries.iter().filter(is_copy).collect(),
+        };
+        let known = std::mem::take(&mut self.conflicts.objects);
+        let now_there = there.iter().filter_map(|conflict| entry_at(&conflict.path));
+        self.conflicts.objects = now_there.map(|entry| (entry.path.clone(), entry.stamp.object())).collect();
+        for conflict in gone {
+            let object = known.get(&conflict.path).copied();
+            let at = strays
+                .iter()
+                .position(|entry| object == Some(entry.stamp.object()))
+                .or_else(|| strays.iter().position(|entry| entry.path.name() == conflict.path.name()));
+            if let Some(entry) = at.map(|at| strays.remove(at)) {
+                self.conflicts.objects.insert(entry.path.clone(), entry.stamp.object());
+                self.copy_moved(conflict, entry.path.clone())?;
+                continue;
+            }
+            let hidden = self.root.unreadable.iter().any(|(path, _)| conflict.path.is_within(path));
+            // The page's file still holds what was kept in the copy: it is needed once more (`splice`).
+            let file = self.trees.files.get(&conflict.page_path);
+            let hidden = hidden || file.is_some_and(|file| file.hash == Some(conflict.text));
+            if !hidden {
+                self.drop_conflict(&conflict)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_conflict(&mut self, conflict: &Conflict) -> Result<(), StoreError> {
+        self.store.delete_conflict(&conflict.path)?;
+        // Who saves the same text again, over other words, has it kept again.
+        for moment in self.moments.values_mut().filter(|moment| moment.copied == Some(conflict.text)) {
+            moment.copied = None;
+        }
+        self.say(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
+        Ok(())
+    }
+}
