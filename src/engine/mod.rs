@@ -34,6 +34,7 @@ mod place;
 mod poll;
 pub mod polling;
 mod push;
+mod removals;
 mod remove;
 mod searching;
 mod service;
@@ -123,8 +124,8 @@ pub struct Engine {
     held: BTreeMap<PageId, String>,
     /// No page waits for a time after this one: most of the time none waits, and none is looked through.
     retries_until: Timestamp,
-    /// Pages that the service was asked to remove a short while ago, and when that was last heard of: for the guards.
-    removals: BTreeMap<PageId, Timestamp>,
+    /// Pages that the service was asked to remove a short while ago.
+    removals: removals::Removals,
     full_pass: Option<lists::FullPass>,
     attention: attention::Board,
     conflicts: conflicts::Conflicts,
@@ -251,7 +252,7 @@ impl Engine {
             intent.lost = Some((now, 0));
         }
         let board_adopting = store.meta("board_adopting")?.as_deref() != Some("no");
-        let boards = boards::Boards::new(store.load_boards()?, board_adopting, now);
+        let boards = boards::Boards::open(&mut store, board_adopting, now)?;
         store.drop_unused_elements()?;
         store.drop_old_graves(now.plus_ms(-i64::from(settings.pages.history_days) * 86_400_000))?;
         let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
@@ -262,7 +263,8 @@ impl Engine {
         }
         let adopting = store.meta("adopting")?.as_deref() == Some("yes");
         let root = disk::Root::new(&store, now, adopting)?;
-        let removals = remove::remembered(&mut store, &loaded.pages, now)?;
+        let is_page = |id: &str| PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id));
+        let removals = removals::Removals::open(&mut store, "removals", removals::RECENT_MS, is_page, now)?;
         let keeping = history::Keeping::new(&mut store, now)?;
         let watched = watched::Watched::new(store.meta("search_watch")?.as_deref());
         let watch = disk::Watching::new(now, store.missing_files()?);

@@ -4,19 +4,16 @@ use std::collections::BTreeMap;
 
 use super::flight::Purpose;
 use super::pace::Class;
+use super::removals::may_be_gone;
 use super::tally::{Share, is_gone_here};
 use super::unsendable::may_be_meant;
 use super::{Engine, Way};
 use crate::model::{
     Effect, MirrorPath, Node, PageId, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
 };
-use crate::plan::{self, Decision, guard};
-use crate::store::{Conflict, Side, Store, StoreError};
-
-/// An accident that arrives in portions is one accident, also when espejo is started anew between them.
-const RECENT_MS: i64 = 60_000;
-/// Where the recent removals outlive the process: a time and a page a line.
-const REMOVALS: &str = "removals";
+use crate::plan::guard::{self, Kind};
+use crate::plan::{self, Decision};
+use crate::store::{Conflict, Side, StoreError};
 
 /// A page is trashed on looks no older than this, and this much older for each page that goes with it: it may have
 /// waited for approval for days.
@@ -30,34 +27,6 @@ const LISTED_MS: i64 = 3_000;
 const DELETE_AGAIN: &str = "delete it again if you mean it";
 
 type Choice = Option<(Effect, Purpose)>;
-
-/// What an earlier run asked the service to remove a short while ago. Of a page that is still known it never heard the
-/// answer: that one may have gone just now. A time from the future, of a clock that was set back, becomes now for good.
-pub(super) fn remembered(
-    store: &mut Store,
-    pages: &BTreeMap<PageId, Node>,
-    now: Timestamp,
-) -> Result<BTreeMap<PageId, Timestamp>, StoreError> {
-    let text = store.meta(REMOVALS)?.unwrap_or_default();
-    let noted = text.lines().filter_map(|line| {
-        let (at, id) = line.split_once(' ')?;
-        Some((PageId::new(id).ok()?, Timestamp(at.parse().ok()?).min(now)))
-    });
-    let since = now.plus_ms(-RECENT_MS);
-    let mut removals: BTreeMap<PageId, Timestamp> = noted.filter(|(_, at)| *at > since).collect();
-    if !text.is_empty() {
-        store.set_meta(REMOVALS, &as_text(&removals))?;
-    }
-    for (_, at) in removals.iter_mut().filter(|(id, _)| pages.contains_key(*id)) {
-        *at = now;
-    }
-    Ok(removals)
-}
-
-fn as_text(removals: &BTreeMap<PageId, Timestamp>) -> String {
-    let lines: Vec<String> = removals.iter().map(|(id, at)| format!("{} {id}", at.0)).collect();
-    lines.join("\n")
-}
 
 impl Engine {
     /// An approval is for what was held then: it is over once nothing is.
@@ -245,11 +214,13 @@ impl Engine {
                 "the mirror's folder is not the same as before, and {count} files are missing in it"
             ));
         }
-        let recent = self.recent_removals();
-        if planted("guard-off") {
-            return None;
-        }
-        guard::mass_deletion(count, recent, self.trees.tally.mirrored(), self.settings.pages.max_deletes)
+        let still_counts = |id: &str| {
+            let page = PageId::new(id).ok().and_then(|id| self.trees.pages.get(&id));
+            page.is_some_and(is_gone_here)
+        };
+        let recent = self.removals.count(self.now, still_counts);
+        let (mirrored, most) = (self.trees.tally.mirrored(), self.settings.pages.max_deletes);
+        guard::mass_deletion(Kind::Page, count, recent, mirrored, most)
     }
 
     /// Why pages that left a workspace's list stay on disk, if so.
@@ -259,29 +230,11 @@ impl Engine {
         if missing > 0 && self.trees.workspaces.get(workspace).is_some_and(|node| node.empty_list) {
             return Some(format!("the service's page list of {name} is suddenly empty"));
         }
-        guard::list_shrank(before, missing, self.settings.pages.max_deletes)
+        guard::list_shrank(Kind::Page, before, missing, self.settings.pages.max_deletes)
     }
 
-    /// How many pages may have gone at the service a short while ago, those not among them that still count as about to.
-    fn recent_removals(&self) -> usize {
-        let since = self.now.plus_ms(-RECENT_MS);
-        let still_counts = |id: &PageId| self.trees.pages.get(id).is_some_and(is_gone_here);
-        self.removals.iter().filter(|(id, at)| **at > since && !still_counts(id)).count()
-    }
-
-    /// Notes that these pages may be gone at the service from now on, or that they are certainly not. A process that ends
-    /// before it hears so leaves the note.
     fn note_removals(&mut self, pages: &[PageId], may_be_gone: bool) -> Result<(), StoreError> {
-        let (now, since) = (self.now, self.now.plus_ms(-RECENT_MS));
-        self.removals.retain(|_, at| *at > since);
-        for id in pages {
-            if may_be_gone {
-                self.removals.insert(id.clone(), now);
-            } else {
-                self.removals.remove(id);
-            }
-        }
-        self.store.set_meta(REMOVALS, &as_text(&self.removals))
+        self.removals.note(&mut self.store, pages.iter().map(PageId::as_str), may_be_gone, self.now)
     }
 
     pub(super) fn trashed(
@@ -292,11 +245,7 @@ impl Engine {
         let tick = self.tick;
         self.moment(page).acted = tick;
         let subtree = self.trees.subtree(page);
-        let may_be_gone = match &result {
-            Ok(_) | Err(ServiceError::NotFound(_)) => true,
-            Err(error) => error.may_have_happened(),
-        };
-        self.note_removals(&subtree, may_be_gone)?;
+        self.note_removals(&subtree, may_be_gone(&result))?;
         match result {
             Ok(_) => {
                 let path =

@@ -11,7 +11,7 @@ use crate::model::{
     BoardEffect, BoardReply, CanvasId, CanvasNode, Deck, DeckId, DeckNode, Elements, Next, Presence,
     ServiceError, ServiceReply, Slide, Timestamp, Whiteboard, WorkspaceId,
 };
-use crate::plan::guard;
+use crate::plan::guard::{self, Kind};
 use crate::store::StoreError;
 
 /// After a 403, a list or an area is tried again this much later.
@@ -153,9 +153,9 @@ impl Engine {
                 .collect();
             let name = list_name(&BoardEffect::ListDecks);
             let approved = missing.iter().all(|deck| deck.approved);
-            let held = guard::list_shrank(known.len(), missing.len(), self.settings.pages.max_deletes)
+            let held = guard::list_shrank(Kind::Presentation, known.len(), missing.len(), self.settings.pages.max_deletes)
                 .filter(|_| !approved && (known.len() > 1 || listed.is_empty()));
-            self.note_held(&name, held.as_deref().filter(|_| !missing.is_empty()), "presentation");
+            self.note_held(&name, held.filter(|_| !missing.is_empty()));
             for deck in missing {
                 let mut deck = deck.clone();
                 let second = deck.presence == Presence::Unlisted;
@@ -263,16 +263,18 @@ impl Engine {
         let lost = missing.iter().filter(|node| node.base.is_some()).count();
         let approved = missing.iter().all(|node| node.approved);
         let is_slides = known.first().is_some_and(|node| node.id.deck().is_some());
-        let held = guard::list_shrank(mirrored, lost, self.settings.pages.max_deletes)
+        let kind = if is_slides { Kind::Slide } else { Kind::Whiteboard };
+        let held = guard::list_shrank(kind, mirrored, lost, self.settings.pages.max_deletes)
             // One of one board may well have been trashed, if the list has others to show.
             .filter(|_| {
                 !approved && (!is_slides || listed.is_empty() || lost > self.settings.pages.max_deletes)
             });
-        self.note_held(name, held.as_deref(), if is_slides { "slide" } else { "whiteboard" });
+        let is_held = held.is_some();
+        self.note_held(name, held);
         let mut again = None;
         for node in missing {
             let second = node.presence == Presence::Unlisted;
-            if second && held.is_some() {
+            if second && is_held {
                 continue;
             }
             self.edit_canvas(&node.id, |node| {
@@ -285,14 +287,9 @@ impl Engine {
         Ok(again)
     }
 
-    fn note_held(&mut self, name: &str, why: Option<&str>, noun: &str) {
+    fn note_held(&mut self, name: &str, why: Option<String>) {
         match why {
-            Some(why) => drop(
-                self.boards
-                    .lists
-                    .held
-                    .insert(name.to_owned(), why.replace("mirrored page", &format!("mirrored {noun}"))),
-            ),
+            Some(why) => drop(self.boards.lists.held.insert(name.to_owned(), why)),
             None => drop(self.boards.lists.held.remove(name)),
         }
     }

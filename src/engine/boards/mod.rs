@@ -22,13 +22,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::pace::Class;
+use super::removals::Removals;
 use super::{Engine, Way};
 use crate::canvas::{Aliases, Op, Origins};
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, ContentHash, DeckId, DeckNode, Effect,
     Elements, MirrorPath, PageId, Presence, ServiceError, ServiceReply, Stamp, Timestamp, WorkspaceId,
 };
-use crate::store::{CanvasWriting, Drawn, LoadedBoards, Polled, StoreError};
+use crate::store::{CanvasWriting, Drawn, Polled, Store, StoreError};
 
 pub use place::WHITEBOARDS;
 pub(super) use place::is_canvas_name;
@@ -68,6 +69,9 @@ pub(super) struct Boards {
     not_found: BTreeMap<(CanvasId, String), Op>,
     /// New files and folders that the service would not take, and until when they rest.
     refusals: BTreeMap<MirrorPath, (String, Timestamp)>,
+    /// What the service was asked to remove a short while ago: whiteboards and slides, and presentations.
+    removals: Removals,
+    deck_removals: Removals,
     /// Areas that may not be written to, why, and until when.
     forbidden: BTreeMap<Area, (String, Timestamp)>,
 
@@ -289,8 +293,13 @@ impl Purpose {
 }
 
 impl Boards {
-    pub(super) fn new(loaded: LoadedBoards, adopting: bool, now: Timestamp) -> Self {
+    pub(super) fn open(store: &mut Store, adopting: bool, now: Timestamp) -> Result<Self, StoreError> {
+        let loaded = store.load_boards()?;
+        let removals = remove::canvas_removals(store, &loaded, now)?;
+        let deck_removals = remove::deck_removals(store, &loaded, now)?;
         let mut boards = Self {
+            removals,
+            deck_removals,
             active: loaded.canvases.keys().cloned().collect(),
             decks: loaded.decks,
             canvases: loaded.canvases,
@@ -318,7 +327,7 @@ impl Boards {
             node.poll.life = node.poll.life.min(now);
             node.missing_since = node.missing_since.map(|at| at.min(now));
         }
-        boards
+        Ok(boards)
     }
 }
 

@@ -37,8 +37,13 @@ impl Engine {
                 continue;
             }
             let approved = self.boards.canvases.get(&canvas).is_some_and(|node| node.approved);
-            if want != Want::Look && !approved && self.folder_doubt().is_some() {
-                // Decided before the folder was in doubt: decided anew.
+            let held = match want {
+                Want::Look => None,
+                Want::Push => self.folder_doubt(),
+                Want::Remove => self.canvas_deletions_held(),
+            };
+            if held.is_some() && !approved {
+                // Decided before more went missing, or before the folder was in doubt: decided anew.
                 self.boards.wants.remove(&canvas);
                 self.boards.active.insert(canvas);
                 continue;

@@ -1,16 +1,40 @@
 //! What goes away: canvas files and folders that were deleted, canvases that the service no longer has. Doubt keeps, and
 //! what nobody could bring back is only removed where the config allows it.
 
+use std::collections::BTreeSet;
+
 use super::super::Engine;
 use super::super::pace::Class;
 use super::{Area, Choice, Held, Purpose, Want, board, on_disk};
 use crate::engine::Way;
+use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasNode, DeckId, Deletes, Effect, MirrorPath, Presence,
-    ServiceError, ServiceReply,
+    ServiceError, ServiceReply, Timestamp,
 };
+use crate::plan::guard::{self, Kind};
 use crate::plan::naming;
-use crate::store::{Conflict, StoreError};
+use crate::store::{Conflict, LoadedBoards, Store, StoreError};
+
+/// What an earlier run asked the service to remove of whiteboards and slides.
+pub(super) fn canvas_removals(
+    store: &mut Store,
+    loaded: &LoadedBoards,
+    now: Timestamp,
+) -> Result<Removals, StoreError> {
+    let is_known = |id: &str| loaded.canvases.keys().any(|canvas| canvas.own_id() == id);
+    Removals::open(store, "canvas_removals", RECENT_MS, is_known, now)
+}
+
+/// The same of presentations.
+pub(super) fn deck_removals(
+    store: &mut Store,
+    loaded: &LoadedBoards,
+    now: Timestamp,
+) -> Result<Removals, StoreError> {
+    let is_known = |id: &str| loaded.decks.keys().any(|deck| deck.as_str() == id);
+    Removals::open(store, "deck_removals", RECENT_MS, is_known, now)
+}
 
 impl Engine {
     /// A canvas whose file is gone and which the service still has.
@@ -89,25 +113,40 @@ impl Engine {
         if let Some(why) = self.folder_doubt() {
             return Some(format!("{why}: what is missing in it is not removed"));
         }
-        let whole_decks: Vec<&DeckId> = self
-            .boards
-            .decks
-            .iter()
-            .filter(|(_, deck)| deck.missing_since.is_some())
-            .map(|(id, _)| id)
-            .collect();
+        let is_whole = |deck: &DeckId| self.boards.decks.get(deck).is_some_and(|d| d.missing_since.is_some());
         let live = || {
             self.boards.canvases.values().filter(|node| {
                 node.base.is_some()
                     && node.presence == Presence::Listed
-                    && node.id.deck().is_none_or(|deck| !whole_decks.contains(&deck))
+                    // Slides that are gone with their presentation's folder are counted as one with it.
+                    && node.id.deck().is_none_or(|deck| !is_whole(deck))
             })
         };
-        let missing = live().filter(|node| node.file.is_none() && !node.approved).count();
-        let all = live().count();
+        let is_gone = |node: &&CanvasNode| {
+            node.file.is_none() && !node.approved && !self.boards.elsewhere.contains_key(&node.id)
+        };
+        let gone: BTreeSet<&str> = live().filter(is_gone).map(|node| node.id.own_id()).collect();
+        let recent = self.boards.removals.count(self.now, |id| gone.contains(id));
         let most = self.settings.pages.max_deletes;
-        let too_many = missing > most || (missing == all && all > 1) || (missing > 3 && missing > all / 5);
-        too_many.then(|| format!("the files of {missing} of {all} whiteboards and slides are gone"))
+        guard::mass_deletion(Kind::Canvas, gone.len(), recent, live().count(), most)
+    }
+
+    /// The same of presentations whose folders are gone.
+    fn deck_deletions_held(&self) -> Option<String> {
+        let live = || {
+            let decks = self.boards.decks.values();
+            decks.filter(|deck| deck.folder.is_some() && deck.presence == Presence::Listed)
+        };
+        let gone: BTreeSet<&str> = live()
+            .filter(|deck| deck.missing_since.is_some() && !deck.approved)
+            .map(|deck| deck.seen.id.as_str())
+            .collect();
+        let doubt = self.folder_doubt().filter(|_| !gone.is_empty());
+        doubt.or_else(|| {
+            let recent = self.boards.deck_removals.count(self.now, |id| gone.contains(id));
+            let most = self.settings.pages.max_deletes;
+            guard::mass_deletion(Kind::Presentation, gone.len(), recent, live().count(), most)
+        })
     }
 
     /// A canvas's file is written anew.
@@ -149,6 +188,8 @@ impl Engine {
         if !self.boards_are_quiet() || !self.pace.allows(Class::Edit, 1, false, self.now) {
             return Ok(None);
         }
+        // Before it leaves: whether its answer is ever heard or not, it may be gone.
+        self.boards.removals.note(&mut self.store, [canvas.own_id()], true, self.now)?;
         match canvas {
             CanvasId::Board(id) => Ok(Some(board(
                 BoardEffect::TrashBoard(id.clone()),
@@ -182,6 +223,8 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let tick = self.tick;
         self.moment_of(canvas).wanted = tick;
+        let may_be_gone = may_be_gone(&result);
+        self.boards.removals.note(&mut self.store, [canvas.own_id()], may_be_gone, self.now)?;
         match result {
             Ok(_) => {
                 let place = self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node));
@@ -323,21 +366,10 @@ impl Engine {
             })
             .map(|deck| deck.seen.id.clone())
             .collect();
-        if due.is_empty() {
-            self.boards.lists.decks_held = None;
-        }
+        self.boards.lists.decks_held = self.deck_deletions_held();
         if due.is_empty() || !self.boards_are_quiet() || self.area_closed(&Area::Presentations).is_some() {
             return Ok(None);
         }
-        let all = self.boards.decks.values().filter(|deck| deck.folder.is_some()).count();
-        let unapproved =
-            due.iter().filter(|id| !self.boards.decks.get(*id).is_some_and(|deck| deck.approved)).count();
-        let many = || {
-            (unapproved > self.settings.pages.max_deletes || (unapproved == all && all > 1))
-                .then(|| format!("the folders of {unapproved} of {all} presentations are gone"))
-        };
-        let doubt = self.folder_doubt().filter(|_| unapproved > 0);
-        self.boards.lists.decks_held = doubt.or_else(many);
         for id in due {
             let approved = self.boards.decks.get(&id).is_some_and(|deck| deck.approved);
             if self.boards.lists.decks_held.is_some() && !approved {
@@ -384,6 +416,8 @@ impl Engine {
             if !self.pace.allows(Class::Edit, 1, false, self.now) {
                 return Ok(None);
             }
+            // Before it leaves: whether its answer is ever heard or not, it may be gone.
+            self.boards.deck_removals.note(&mut self.store, [id.as_str()], true, self.now)?;
             return Ok(Some(board(BoardEffect::TrashDeck(id.clone()), Purpose::TrashDeck { deck: id })));
         }
         Ok(None)
@@ -410,6 +444,7 @@ impl Engine {
         deck: &DeckId,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
+        self.boards.deck_removals.note(&mut self.store, [deck.as_str()], may_be_gone(&result), self.now)?;
         match result {
             Ok(_) => {
                 if let Some(folder) = self.deck_folder(deck) {

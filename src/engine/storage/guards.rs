@@ -6,7 +6,7 @@ use super::local::Local;
 use super::removals::Gone;
 use super::{Desk, Storage};
 use crate::model::{FileId, FileNode, FolderId, Seen};
-use crate::plan::guard;
+use crate::plan::guard::{self, Kind};
 
 /// Why what left one side stays on the other.
 #[derive(Debug, Default)]
@@ -32,8 +32,7 @@ impl Storage {
         if !std::mem::take(&mut self.guards_are_old) {
             return;
         }
-        self.removals.forget_old(desk.now);
-        let recent = |gone: Gone| self.removals.count(gone, &self.files);
+        let recent = |gone: Gone| self.removals.count(gone, &self.files, desk.now);
         let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
         // How many left a folder, and whether it still shows anything.
         let mut folders: BTreeMap<Option<&FolderId>, (usize, bool)> = BTreeMap::new();
@@ -65,12 +64,11 @@ impl Storage {
         let most = desk.settings.pages.max_deletes;
         let gone = recent(Gone::Here);
         self.guards = Guards {
-            leaving: guard::list_shrank(mirrored + gone, leaving + gone, most)
+            leaving: guard::list_shrank(Kind::StoredFile, mirrored + gone, leaving + gone, most)
                 .filter(|_| leaving > 0)
                 .map(|_| format!("{leaving} of {mirrored} stored files left the service's lists at once")),
             emptied,
-            missing: guard::mass_deletion(missing, recent(Gone::There), mirrored, most)
-                .map(|_| format!("{missing} of {mirrored} stored files are gone from the folder")),
+            missing: guard::mass_deletion(Kind::StoredFile, missing, recent(Gone::There), mirrored, most),
         };
     }
 

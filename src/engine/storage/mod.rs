@@ -189,6 +189,7 @@ impl Storage {
     pub(super) fn open(store: &mut Store, settings: &Settings, now: Timestamp) -> Result<Self, StoreError> {
         let loaded = store.load_storage()?;
         let mode = settings.storage.mode;
+        let removals = removals::Removals::open(store, &loaded.files, now)?;
         let mut storage = Self {
             mode,
             folders: loaded.folders,
@@ -213,7 +214,7 @@ impl Storage {
             guards: guards::Guards::default(),
             guards_are_old: true,
             rests: Rests::default(),
-            removals: removals::Removals::open(store, now)?,
+            removals,
             pass: None,
             swept: false,
             root_made: false,

@@ -1,15 +1,14 @@
-//! What was taken away a short while ago, for the guards: an accident that arrives in portions is one accident, also when
-//! espejo is started anew between them.
+//! What was taken away from each side a short while ago, for the guards.
 
 use std::collections::BTreeMap;
 
+use super::super::removals::Removals as Recent;
 use crate::model::{FileId, FileNode, Seen, Timestamp};
 use crate::store::{Store, StoreError};
 
-/// Removals this recent count together with what is about to go.
+/// Removals this recent count together with what is about to go: folders of the storage are listed one after the other,
+/// and what left the service is heard of in portions that are minutes apart.
 const RECENT_MS: i64 = 600_000;
-/// Where they outlive the process: a time, a side and a file a line.
-const KEY: &str = "stored_removals";
 
 /// Where a file was taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,25 +20,24 @@ pub(super) enum Gone {
 }
 
 /// The recent removals.
-#[derive(Debug, Default)]
-pub(super) struct Removals(BTreeMap<FileId, (Timestamp, Gone)>);
+#[derive(Debug)]
+pub(super) struct Removals {
+    here: Recent,
+    there: Recent,
+}
 
 impl Removals {
-    /// Those that an earlier run has noted. A time from the future, of a clock that was set back, becomes now.
-    pub(super) fn open(store: &Store, now: Timestamp) -> Result<Self, StoreError> {
-        let text = store.meta(KEY)?.unwrap_or_default();
-        let noted = text.lines().filter_map(|line| {
-            let (at, rest) = line.split_once(' ')?;
-            let (side, id) = rest.split_once(' ')?;
-            let side = if side == "here" { Gone::Here } else { Gone::There };
-            Some((FileId::new(id).ok()?, (Timestamp(at.parse().ok()?).min(now), side)))
-        });
-        Ok(Self(noted.collect()))
-    }
-
-    /// Forgets what was long ago.
-    pub(super) fn forget_old(&mut self, now: Timestamp) {
-        self.0.retain(|_, (at, _)| now.since_ms(*at) < RECENT_MS);
+    /// Those that an earlier run has noted.
+    pub(super) fn open(
+        store: &mut Store,
+        files: &BTreeMap<FileId, FileNode>,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let is_known = |id: &str| FileId::new(id).is_ok_and(|id| files.contains_key(&id));
+        Ok(Self {
+            here: Recent::open(store, "stored_removals_here", RECENT_MS, is_known, now)?,
+            there: Recent::open(store, "stored_removals", RECENT_MS, is_known, now)?,
+        })
     }
 
     /// Notes that a file is gone, or may be from now on.
@@ -50,27 +48,29 @@ impl Removals {
         gone: Gone,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.forget_old(now);
-        self.0.insert(file.clone(), (now, gone));
-        self.save(store)
+        self.of(gone).note(store, [file.as_str()], true, now)
     }
 
     /// It is certainly there still.
-    pub(super) fn withdraw(&mut self, store: &mut Store, file: &FileId) -> Result<(), StoreError> {
-        if self.0.remove(file).is_some() { self.save(store) } else { Ok(()) }
+    pub(super) fn withdraw(
+        &mut self,
+        store: &mut Store,
+        file: &FileId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.there.note(store, [file.as_str()], false, now)
     }
 
-    /// How many have gone from one side, those aside that are listed still and count as about to.
-    pub(super) fn count(&self, gone: Gone, files: &BTreeMap<FileId, FileNode>) -> usize {
-        let is_listed = |id: &FileId| files.get(id).is_some_and(|node| node.seen == Seen::Listed);
-        self.0.iter().filter(|(id, (_, side))| *side == gone && !is_listed(id)).count()
+    /// How many have gone from one side, without those that are listed still and count as about to.
+    pub(super) fn count(&self, gone: Gone, files: &BTreeMap<FileId, FileNode>, now: Timestamp) -> usize {
+        let side = if gone == Gone::Here { &self.here } else { &self.there };
+        side.count(now, |id| {
+            let node = FileId::new(id).ok().and_then(|id| files.get(&id));
+            node.is_some_and(|node| node.seen == Seen::Listed && !node.approved)
+        })
     }
 
-    fn save(&self, store: &mut Store) -> Result<(), StoreError> {
-        let line = |(id, (at, gone)): (&FileId, &(Timestamp, Gone))| {
-            let side = if *gone == Gone::Here { "here" } else { "there" };
-            format!("{} {side} {id}", at.0)
-        };
-        store.set_meta(KEY, &self.0.iter().map(line).collect::<Vec<_>>().join("\n"))
+    fn of(&mut self, gone: Gone) -> &mut Recent {
+        if gone == Gone::Here { &mut self.here } else { &mut self.there }
     }
 }

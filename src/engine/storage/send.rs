@@ -477,7 +477,7 @@ impl Storage {
             }
             Err(error) => {
                 if !error.may_have_happened() {
-                    self.removals.withdraw(desk.store, id)?;
+                    self.removals.withdraw(desk.store, id, desk.now)?;
                 } else {
                     self.walk_by(node.remote.folder.as_ref(), desk.now, desk.tick);
                 }

@@ -567,7 +567,7 @@ fn what_was_taken_away_counts_for_the_guard_after_a_restart() {
     let count = |play: &mut Play, listed: bool| {
         let mut again = Storage::open(&mut play.store, &play.settings, play.now).unwrap();
         again.files.retain(|id, _| listed || *id != file("a"));
-        again.removals.count(removals::Gone::There, &again.files)
+        again.removals.count(removals::Gone::There, &again.files, play.now)
     };
     // Nobody has heard whether it is gone: as long as it is listed it counts as about to go, and then as gone.
     assert_eq!((count(&mut play, true), count(&mut play, false)), (0, 1));

@@ -482,7 +482,8 @@ impl Mirror {
             matches!(node.remote.presence, Presence::Unlisted | Presence::Gone) && !node.approved
         };
         let mine = || self.pages.values().filter(|node| node.base.is_some());
-        let held = guard::list_shrank(mine().count(), mine().filter(left).count(), 10).is_some();
+        let held =
+            guard::list_shrank(guard::Kind::Page, mine().count(), mine().filter(left).count(), 10).is_some();
         let Some(node) = self.pages.get_mut(page) else { return false };
         // Somebody lets it through, the next time it is asked.
         !std::mem::replace(&mut node.approved, true) && held

@@ -135,7 +135,7 @@ impl Mirror {
         }
         let count = self.pages.values().filter(|node| self.is_gone_here(node)).count();
         let mirrored = self.pages.values().filter(|node| node.base.is_some()).count();
-        let held = guard::mass_deletion(count, 0, mirrored, 10).is_some();
+        let held = guard::mass_deletion(guard::Kind::Page, count, 0, mirrored, 10).is_some();
         if let Some(node) = self.pages.get_mut(page)
             && !std::mem::replace(&mut node.approved, true)
             && held

@@ -1,0 +1,116 @@
+//! What was taken away a short while ago, for the guards: an accident that arrives in portions is one accident, also when
+//! espejo is started anew between them. One list for each kind of item: pages, canvases, presentations, stored files.
+
+use std::collections::BTreeMap;
+
+use crate::model::{ServiceError, ServiceReply, Timestamp};
+use crate::store::{Store, StoreError};
+
+/// Deletions in the folder this recent count together with what is about to go.
+pub(super) const RECENT_MS: i64 = 60_000;
+
+/// The recent removals of one kind, by the item's id.
+#[derive(Debug, Default)]
+pub(super) struct Removals {
+    /// Where they outlive the process: a time and an id a line.
+    row: &'static str,
+    recent_ms: i64,
+    at: BTreeMap<String, Timestamp>,
+}
+
+impl Removals {
+    /// What an earlier run noted. An item that is still known is one whose answer was never heard: it may have gone just
+    /// now. A time from the future, of a clock that was set back, becomes now for good.
+    pub(super) fn open(
+        store: &mut Store,
+        row: &'static str,
+        recent_ms: i64,
+        is_known: impl Fn(&str) -> bool,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let text = store.meta(row)?.unwrap_or_default();
+        let noted = text.lines().filter_map(|line| {
+            let (at, id) = line.split_once(' ')?;
+            Some((id.to_owned(), Timestamp(at.parse().ok()?).min(now)))
+        });
+        let mut removals = Self { row, recent_ms, at: noted.collect() };
+        removals.forget_old(now);
+        if !text.is_empty() {
+            removals.save(store)?;
+        }
+        removals.at.iter_mut().filter(|(id, _)| is_known(id)).for_each(|(_, at)| *at = now);
+        Ok(removals)
+    }
+
+    /// Forgets what was long ago.
+    pub(super) fn forget_old(&mut self, now: Timestamp) {
+        let since = now.plus_ms(-self.recent_ms);
+        self.at.retain(|_, at| *at > since);
+    }
+
+    /// Notes that these may be gone from now on, or that they are certainly not. A process that ends before it hears so
+    /// leaves the note.
+    pub(super) fn note<'a>(
+        &mut self,
+        store: &mut Store,
+        ids: impl IntoIterator<Item = &'a str>,
+        may_be_gone: bool,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.forget_old(now);
+        for id in ids {
+            if may_be_gone {
+                self.at.insert(id.to_owned(), now);
+            } else {
+                self.at.remove(id);
+            }
+        }
+        self.save(store)
+    }
+
+    /// How many may have gone, without those that still count as about to go.
+    pub(super) fn count(&self, now: Timestamp, still_counts: impl Fn(&str) -> bool) -> usize {
+        let since = now.plus_ms(-self.recent_ms);
+        self.at.iter().filter(|(id, at)| **at > since && !still_counts(id)).count()
+    }
+
+    fn save(&self, store: &mut Store) -> Result<(), StoreError> {
+        let lines: Vec<String> = self.at.iter().map(|(id, at)| format!("{} {id}", at.0)).collect();
+        store.set_meta(self.row, &lines.join("\n"))
+    }
+}
+
+/// Whether what was to be removed may be gone after this answer.
+pub(super) fn may_be_gone(result: &Result<ServiceReply, ServiceError>) -> bool {
+    match result {
+        Ok(_) | Err(ServiceError::NotFound(_)) => true,
+        Err(error) => error.may_have_happened(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_gone_counts_for_its_minute_also_after_a_restart() {
+        let mut store = Store::in_memory().unwrap();
+        let at = |ms| Timestamp(1_000_000 + ms);
+        let open = |store: &mut Store, known: &'static str, now| {
+            Removals::open(store, "row", RECENT_MS, move |id| id == known, now).unwrap()
+        };
+        let mut removals = open(&mut store, "", at(0));
+        removals.note(&mut store, ["a", "b c"], true, at(0)).unwrap();
+        removals.note(&mut store, ["d"], true, at(1)).unwrap();
+        removals.note(&mut store, ["d"], false, at(2)).unwrap();
+        assert_eq!(removals.count(at(3), |_| false), 2, "one is certainly there");
+        assert_eq!(removals.count(at(3), |id| id == "a"), 1, "one counts as about to go still");
+        assert_eq!(removals.count(at(RECENT_MS), |_| false), 0);
+        // The answer about what is still known was never heard: it may have gone just now.
+        let again = open(&mut store, "a", at(RECENT_MS - 1));
+        assert_eq!(again.count(at(RECENT_MS - 1), |_| false), 2);
+        assert_eq!(again.count(at(RECENT_MS), |_| false), 1);
+        assert_eq!(open(&mut store, "a", at(-9)).count(at(-8), |_| false), 2, "a clock that was set back");
+        assert_eq!(open(&mut store, "", at(2 * RECENT_MS)).count(at(2 * RECENT_MS), |_| false), 0);
+    }
+}
