@@ -47,13 +47,16 @@ impl Spot {
     }
 }
 
+/// What a block hides, each piece with the byte of the block's text that it stands before.
+type Pieces = Vec<(usize, Box<str>)>;
+
 /// All that a text hides.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hidden {
     /// Between blocks, in the order of the text.
     pub between: Vec<Between>,
-    /// Inside of blocks, by the block's index: each with the byte of the block's text that it stands before.
-    pub inside: BTreeMap<usize, (Spot, Vec<(usize, Box<str>)>)>,
+    /// Inside of blocks, by the block's index.
+    pub inside: BTreeMap<usize, (Spot, Pieces)>,
 }
 
 impl Hidden {
