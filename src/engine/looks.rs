@@ -161,7 +161,7 @@ impl Engine {
             let moment = self.moment(&node.id);
             moment.failures = 0;
             // A look that succeeds says nothing of writes that fail.
-            moment.retry_at = moment.write_at;
+            moment.retry_at = moment.writes.until;
         }
         self.board_saw_page(&node.id, seen.nevera.take())?;
         let hash = seen.json.hash();

@@ -36,6 +36,7 @@ pub mod polling;
 mod push;
 mod removals;
 mod remove;
+mod retry;
 mod searching;
 mod service;
 mod shared;
@@ -185,10 +186,8 @@ struct Moment {
     /// Failures in a row, and until when it waits.
     failures: u32,
     retry_at: Timestamp,
-    /// How many writes in a row nobody knows the outcome of, or are known not to have been carried out, and until when no
-    /// other one is sent.
-    lost: u32,
-    write_at: Timestamp,
+    /// Writes of which nobody knows the outcome, or that are known not to have been carried out.
+    writes: retry::Failing,
     /// A slot is reserved for its PATCH.
     reserved: bool,
     /// The file content whose conflict copy has been made.

@@ -3,11 +3,12 @@
 
 use super::flight::Purpose;
 use super::pace::Class;
+use super::retry::{FAILS, Failing};
 use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, LastPush, LocalFile, Node, PageId, Parked, Sent,
-    ServiceError, ServiceReply, Timestamp, planted, semantically_equal,
+    ServiceError, ServiceReply, planted, semantically_equal,
 };
 use crate::plan::apart::Apart;
 use crate::plan::{self, evidence, merge};
@@ -19,8 +20,6 @@ pub(super) const NOT_EDITABLE: &str = "the service does not let you edit it";
 pub(super) const REJECTED: &str = "the service rejects it";
 /// After a refusal the list of workspaces is asked for this much later, at the latest.
 const REFUSED_LIST_MS: i64 = 10_000;
-/// So many writes of a page fail in a row before a person is told.
-const LOST_BEFORE_TOLD: u32 = 3;
 /// A look older than this is too old to write on.
 const FRESH_MS: i64 = 5_000;
 
@@ -309,24 +308,23 @@ impl Engine {
     /// A write failed of which nobody knows what became. The first one is repeated as soon as a look tells; those that fail
     /// each time are spaced, though looks succeed in between.
     pub(super) fn note_lost(&mut self, page: &PageId) {
-        let moment = self.moment(page);
-        moment.lost += 1;
-        let lost = moment.lost;
-        if lost > 1 {
-            let wait = self.backoff(lost);
-            let until = self.now.plus_ms(wait);
-            self.moment(page).write_at = until;
-            self.put_off(page, until);
+        let before = self.moment(page).writes;
+        let writes = match before.count {
+            0 => Failing { count: 1, ..before },
+            _ => self.failed_again(before),
+        };
+        self.moment(page).writes = writes;
+        if before.count > 0 {
+            self.put_off(page, writes.until);
         }
-        if lost > LOST_BEFORE_TOLD {
-            self.hold(page, Some("the service fails each time it is sent; it is tried again".to_owned()));
+        if writes.is_told() {
+            self.hold(page, Some(FAILS.to_owned()));
         }
     }
 
     /// A write was carried out.
     fn is_taken(&mut self, page: &PageId) {
-        let moment = self.moment(page);
-        (moment.lost, moment.write_at) = (0, Timestamp::default());
+        self.moment(page).writes = Failing::default();
     }
 
     fn update_refused(&mut self, page: &PageId, error: &ServiceError) -> Result<(), StoreError> {

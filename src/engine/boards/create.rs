@@ -11,6 +11,7 @@ use super::push::LOOK_AFTER_MS;
 use super::{Area, Choice, Purpose, board};
 use crate::engine::Way;
 use crate::engine::flight::Flight;
+use crate::engine::retry::{FAILS, Failing};
 use crate::model::{
     BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, DeckId, DeckNode, IntentKind,
     MirrorPath, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId,
@@ -28,6 +29,30 @@ pub(super) fn intent_name(kind: &IntentKind) -> String {
         IntentKind::Element(canvas, node, _) => {
             format!("element {} {} {node}", canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
         }
+    }
+}
+
+/// Of which nothing could be made: a new file or folder.
+#[derive(Debug)]
+pub(super) struct Unmade {
+    pub(super) why: String,
+    pub(super) failing: Failing,
+    /// The service does not want it, and says so.
+    pub(super) is_refused: bool,
+}
+
+impl Unmade {
+    /// Whether a person is told.
+    pub(super) fn is_told(&self) -> bool {
+        self.is_refused || self.failing.is_told()
+    }
+}
+
+/// The file or folder that an intent is for.
+fn file_of(kind: &IntentKind) -> Option<&MirrorPath> {
+    match kind {
+        IntentKind::Board(_, path, _) | IntentKind::Deck(path, _) | IntentKind::Slide(_, path) => Some(path),
+        IntentKind::Element(..) => None,
     }
 }
 
@@ -90,7 +115,9 @@ impl Engine {
     /// The next POST of a whiteboard, presentation or slide, if a new file or folder is ready for one.
     pub(super) fn next_board_creation(&mut self) -> Result<Choice, StoreError> {
         let Some(kind) = self.creatable() else { return Ok(None) };
-        if !self.pace.allows(Class::Edit, 2, false, self.now) {
+        let is_again = file_of(&kind).is_some_and(|path| self.boards.unmade.contains_key(path));
+        let class = if is_again { Class::Asked } else { Class::Edit };
+        if !self.pace.allows(class, 2, false, self.now) {
             return Ok(None);
         }
         let (effect, before) = match &kind {
@@ -182,7 +209,7 @@ impl Engine {
     }
 
     fn is_refused_canvas(&self, path: &MirrorPath) -> bool {
-        self.boards.refusals.get(path).is_some_and(|(_, until)| *until > self.now)
+        self.boards.unmade.get(path).is_some_and(|unmade| unmade.failing.waits(self.now))
     }
 
     pub(super) fn board_created(
@@ -215,7 +242,11 @@ impl Engine {
                 self.board_refused(&intent.kind, &error);
                 Ok(())
             }
-            _ => {
+            (_, result) => {
+                let why = result.map_or_else(|error| error.to_string(), |_| FAILS.to_owned());
+                if let Some(path) = file_of(&intent.kind) {
+                    self.not_made(path, why);
+                }
                 intent.lost = Some(0);
                 intent.asked_at = self.now;
                 self.list_for(&intent.kind, self.now.plus_ms(LOOK_AFTER_MS[0]));
@@ -243,11 +274,19 @@ impl Engine {
         match error {
             ServiceError::Forbidden(why) => self.forbid_area(area, why),
             ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
-                let until = self.now.plus_ms(FORBIDDEN_RETRY_MS);
-                self.boards.refusals.insert(path, (error.to_string(), until));
+                let failing = Failing { count: 1, until: self.now.plus_ms(FORBIDDEN_RETRY_MS) };
+                let unmade = Unmade { why: error.to_string(), failing, is_refused: true };
+                self.boards.unmade.insert(path, unmade);
             }
-            _ => {}
+            _ => self.not_made(&path, error.to_string()),
         }
+    }
+
+    /// A request to make something of a file or a folder failed: the next one waits.
+    fn not_made(&mut self, path: &MirrorPath, why: String) {
+        let before = self.boards.unmade.get(path).map(|unmade| unmade.failing).unwrap_or_default();
+        let failing = self.failed_again(before);
+        self.boards.unmade.insert(path.clone(), Unmade { why, failing, is_refused: false });
     }
 
     /// The service has made a canvas for a file: they belong together from now on.
@@ -258,6 +297,7 @@ impl Engine {
         name: String,
         path: &MirrorPath,
     ) -> Result<(), StoreError> {
+        self.boards.unmade.remove(path);
         let nothing = self.store.keep_elements(&[])?;
         let known = self.boards.canvases.get(&id).cloned();
         let mut node = known.unwrap_or_else(|| self.canvas_made(id.clone()));
@@ -298,6 +338,7 @@ impl Engine {
     fn deck_made(&mut self, made: crate::model::Deck, folder: &MirrorPath) -> Result<(), StoreError> {
         let id = made.id.clone();
         self.say(Way::Up, folder, "new presentation");
+        self.boards.unmade.remove(folder);
         self.boards.new_folders.remove(folder);
         self.save_deck(DeckNode {
             named: Some(naming::title_of(folder.name())),

@@ -44,6 +44,8 @@ impl Engine {
             }
         }
         self.boards.new_folders = new_folders;
+        let there = &self.boards.there;
+        self.boards.unmade.retain(|path, _| there.contains_key(path));
         let hidden = |path: &MirrorPath| scan.unreadable.iter().any(|item| path.is_within(&item.path));
         self.find_strays(scan, &mut seen);
         self.follow_objects(&was_there, &seen)?;
@@ -348,7 +350,9 @@ impl Engine {
         match file.canvas.clone() {
             Some(canvas) => {
                 let agreed = self.boards.canvases.get(&canvas).and_then(|node| node.base.as_ref()?.text);
-                if agreed.is_some_and(|agreed| agreed != hash) {
+                let kept = self.moment_of(&canvas).text.as_ref();
+                let is_read_again = kept.is_some_and(|(of, _)| *of == hash);
+                if agreed.is_some_and(|agreed| agreed != hash) && !is_read_again {
                     // Whoever saves it has seen what became of it.
                     self.store.drop_notices_at(look.path.as_str())?;
                 }
@@ -470,6 +474,9 @@ impl Engine {
             self.watch.scan_by(self.now);
         } else {
             self.disk_failed(&path, error);
+        }
+        if let Purpose::RenameFolder { deck, .. } = purpose {
+            return self.deck_failed(deck, error.to_string());
         }
         let Some(canvas) = purpose.canvas().cloned() else {
             self.boards.draw_retry = self.now.plus_ms(2_000);

@@ -21,6 +21,15 @@ const SECOND_LOOK_MS: i64 = 2_000;
 /// A canvas that fails this often in a row while the service is there is told of.
 const TOLD_AFTER: u32 = 3;
 
+/// What came empty although it held something.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Emptied {
+    /// A canvas, of elements.
+    Canvas(CanvasId),
+    /// A presentation, of slides.
+    Slides(DeckId),
+}
+
 impl Engine {
     pub(super) fn boards_listed(
         &mut self,
@@ -100,6 +109,7 @@ impl Engine {
         complete: bool,
     ) -> Result<(), StoreError> {
         let listed: BTreeSet<CanvasId> = boards.iter().map(|seen| CanvasId::Board(seen.id.clone())).collect();
+        self.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight);
         for seen in boards {
             let id = CanvasId::Board(seen.id.clone());
             let known = self.boards.canvases.get(&id).cloned();
@@ -136,6 +146,7 @@ impl Engine {
 
     fn take_in_decks(&mut self, flight: &Flight, decks: Vec<Deck>, complete: bool) -> Result<(), StoreError> {
         let listed: BTreeSet<DeckId> = decks.iter().map(|seen| seen.id.clone()).collect();
+        self.note_shown(listed.iter().cloned().map(Emptied::Slides), flight);
         for seen in decks {
             let known = self.boards.decks.get(&seen.id).cloned();
             let mut node = known.unwrap_or_else(|| new_deck(seen.clone()));
@@ -153,8 +164,13 @@ impl Engine {
                 .collect();
             let name = list_name(&BoardEffect::ListDecks);
             let approved = missing.iter().all(|deck| deck.approved);
-            let held = guard::list_shrank(Kind::Presentation, known.len(), missing.len(), self.settings.pages.max_deletes)
-                .filter(|_| !approved && (known.len() > 1 || listed.is_empty()));
+            let held = guard::list_shrank(
+                Kind::Presentation,
+                known.len(),
+                missing.len(),
+                self.settings.pages.max_deletes,
+            )
+            .filter(|_| !approved && (known.len() > 1 || listed.is_empty()));
             self.note_held(&name, held.filter(|_| !missing.is_empty()));
             for deck in missing {
                 let mut deck = deck.clone();
@@ -193,15 +209,14 @@ impl Engine {
         slides: Vec<Slide>,
     ) -> Result<(), StoreError> {
         let known: Vec<CanvasNode> = self.slides_of(deck).cloned().collect();
-        if slides.is_empty()
-            && known.iter().any(|node| node.base.is_some())
-            && !self.believes_no_slides(deck, flight)
-        {
+        let held_some = known.iter().any(|node| node.base.is_some());
+        if !self.believes(Emptied::Slides(deck.clone()), slides.is_empty() && held_some, flight) {
+            self.boards.lists.slides_due.insert(deck.clone(), self.now.plus_ms(SECOND_LOOK_MS));
             return Ok(());
         }
-        self.boards.lists.emptied.remove(deck);
         let listed: BTreeSet<CanvasId> =
             slides.iter().map(|seen| CanvasId::Slide(deck.clone(), seen.id.clone())).collect();
+        self.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight);
         for (order, seen) in slides.into_iter().enumerate() {
             let id = CanvasId::Slide(deck.clone(), seen.id);
             let known = self.boards.canvases.get(&id).cloned();
@@ -226,24 +241,47 @@ impl Engine {
         self.use_blank_slide(deck)
     }
 
-    /// A presentation that may not be seen has no slides either: the list of presentations must show it after the
-    /// empty list, and the next list of slides must be empty too.
-    fn believes_no_slides(&mut self, deck: &DeckId, flight: &Flight) -> bool {
-        let since = self.boards.lists.emptied.get(deck).copied().unwrap_or(0);
-        let listed = self.boards.decks.get(deck).is_some_and(|node| node.presence == Presence::Listed);
-        if since > 0
-            && listed
-            && self.boards.lists.decks_at > since
-            && flight.tick > self.boards.lists.decks_at
-        {
+    /// Whether an answer about elements or slides is believed. What may not be seen is empty too: where something came
+    /// `empty` that was not, the list that names it must show it after that answer, and the next answer must be empty as
+    /// well.
+    fn believes(&mut self, what: Emptied, empty: bool, flight: &Flight) -> bool {
+        let before = self.boards.lists.emptied.get(&what).copied();
+        let is_shown = before.and_then(|(_, shown)| shown).is_some_and(|shown| flight.tick > shown);
+        if !empty || is_shown {
+            self.boards.lists.emptied.remove(&what);
             return true;
         }
-        if since == 0 {
-            self.boards.lists.emptied.insert(deck.clone(), flight.tick);
+        match &what {
+            Emptied::Canvas(canvas) => self.list_that_names(canvas),
+            Emptied::Slides(_) => self.boards.lists.decks_due = self.now,
         }
-        self.boards.lists.decks_due = self.now;
-        self.boards.lists.slides_due.insert(deck.clone(), self.now.plus_ms(SECOND_LOOK_MS));
+        self.boards.lists.emptied.entry(what).or_insert((flight.tick, None));
         false
+    }
+
+    /// A list shows these.
+    fn note_shown(&mut self, listed: impl Iterator<Item = Emptied>, flight: &Flight) {
+        let emptied = &mut self.boards.lists.emptied;
+        if emptied.is_empty() {
+            return;
+        }
+        for what in listed {
+            if let Some((since, shown)) = emptied.get_mut(&what)
+                && flight.tick > *since
+            {
+                shown.get_or_insert(flight.tick);
+            }
+        }
+    }
+
+    /// The list that a canvas is in is due.
+    pub(super) fn list_that_names(&mut self, canvas: &CanvasId) {
+        let space = self.boards.canvases.get(canvas).and_then(|node| node.workspace.clone());
+        match (canvas.deck(), space) {
+            (Some(deck), _) => drop(self.boards.lists.slides_due.insert(deck.clone(), self.now)),
+            (None, Some(space)) => drop(self.boards.lists.boards_due.insert(space, self.now)),
+            (None, None) => {}
+        }
     }
 
     /// Marks what a complete list lacks; the moment of a second look, if one is needed.
@@ -338,14 +376,21 @@ impl Engine {
         match result {
             Ok(ServiceReply::Board(BoardReply::Elements(elements))) => {
                 self.moment_of(canvas).looked = flight.tick;
-                if !self.believes_elements(canvas, &elements, flight)? {
+                let before = self.boards.canvases.get(canvas).and_then(|node| node.remote);
+                let lacks = elements.is_empty() && !self.elements_at(before)?.is_empty();
+                if !self.believes(Emptied::Canvas(canvas.clone()), lacks, flight) {
+                    let soon = now.plus_ms(SECOND_LOOK_MS);
+                    let moment = self.moment_of(canvas);
+                    moment.retry_at = soon;
+                    // It has not been seen: whoever waits for a look goes on waiting.
+                    moment.looked = 0;
+                    self.boards.wants.insert(canvas.clone(), Want::Look);
                     return Ok(());
                 }
                 let moment = self.moment_of(canvas);
                 moment.seen = flight.tick;
                 moment.seen_at = flight.as_of(now);
                 moment.unreadable = None;
-                moment.emptied = 0;
                 self.take_in_elements(canvas, &elements)?;
                 self.resolve_lost_elements(canvas, &elements, flight)
             }
@@ -355,7 +400,8 @@ impl Engine {
                 if let Some(deck) = canvas.deck().cloned() {
                     self.boards.lists.slides_due.insert(deck, now);
                 }
-                self.moment_of(canvas).retry_at = now.plus_ms(30_000);
+                let moment = self.moment_of(canvas);
+                moment.retry_at = moment.retry_at.max(now.plus_ms(30_000));
                 self.edit_canvas(canvas, |node| node.poll.last = now)
             }
             Err(error) if error.next() == Next::Park => {
@@ -373,38 +419,6 @@ impl Engine {
             }
             _ => Ok(()),
         }
-    }
-
-    /// A whiteboard that may not be seen has no elements either: the list of whiteboards must show it after the empty
-    /// answer, and the next answer must be empty too.
-    fn believes_elements(
-        &mut self,
-        canvas: &CanvasId,
-        elements: &Elements,
-        flight: &Flight,
-    ) -> Result<bool, StoreError> {
-        let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(false) };
-        let Some(space) = node.workspace.clone().filter(|_| elements.is_empty()) else { return Ok(true) };
-        let before = self.elements_at(node.remote)?;
-        if before.is_empty() {
-            return Ok(true);
-        }
-        let since = self.boards.moments.get(canvas).map_or(0, |moment| moment.emptied);
-        let listed_at = self.boards.lists.boards_at.get(&space).copied().unwrap_or(0);
-        if since > 0 && node.presence == Presence::Listed && listed_at > since && flight.tick > listed_at {
-            return Ok(true);
-        }
-        if since == 0 {
-            self.moment_of(canvas).emptied = flight.tick;
-        }
-        self.boards.lists.boards_due.insert(space, self.now);
-        let soon = self.now.plus_ms(SECOND_LOOK_MS);
-        let moment = self.moment_of(canvas);
-        moment.retry_at = soon;
-        // It has not been seen: whoever waits for a look goes on waiting.
-        moment.looked = 0;
-        self.boards.wants.insert(canvas.clone(), Want::Look);
-        Ok(false)
     }
 
     fn take_in_elements(&mut self, canvas: &CanvasId, elements: &Elements) -> Result<(), StoreError> {

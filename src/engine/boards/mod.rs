@@ -23,14 +23,16 @@ use serde_json::Value;
 
 use super::pace::Class;
 use super::removals::Removals;
+use super::retry::Failing;
 use super::{Engine, Way};
 use crate::canvas::{Aliases, Op, Origins};
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, ContentHash, DeckId, DeckNode, Effect,
-    Elements, MirrorPath, PageId, Presence, ServiceError, ServiceReply, Stamp, Timestamp, WorkspaceId,
+    Elements, MirrorPath, Next, PageId, Presence, ServiceError, ServiceReply, Stamp, Timestamp, WorkspaceId,
 };
 use crate::store::{CanvasWriting, Drawn, Polled, Store, StoreError};
 
+use looks::Emptied;
 pub use place::WHITEBOARDS;
 pub(super) use place::is_canvas_name;
 
@@ -67,8 +69,10 @@ pub(super) struct Boards {
     refused: BTreeMap<(CanvasId, String), (Op, String)>,
     /// What the service did not find once: looked at first, then taken for refused.
     not_found: BTreeMap<(CanvasId, String), Op>,
-    /// New files and folders that the service would not take, and until when they rest.
-    refusals: BTreeMap<MirrorPath, (String, Timestamp)>,
+    /// New files and folders of which nothing could be made.
+    unmade: BTreeMap<MirrorPath, create::Unmade>,
+    /// Presentations whose removal, or whose folder's renaming, fails, and why.
+    deck_trouble: BTreeMap<DeckId, (Failing, String)>,
     /// What the service was asked to remove a short while ago: whiteboards and slides, and presentations.
     removals: Removals,
     deck_removals: Removals,
@@ -126,10 +130,11 @@ struct Moment {
     text: Option<(ContentHash, String)>,
     /// What nodes of the file with this content are copies of.
     origins: Option<(ContentHash, Origins)>,
-    /// When it was first found without elements although it had some.
-    emptied: u64,
+    /// Failures in a row of whatever is done for it, and until when nothing is.
     failures: u32,
     retry_at: Timestamp,
+    /// Writes that fail, though looks succeed in between.
+    writes: Failing,
     /// The file content whose conflict copy has been made.
     copied: Option<ContentHash>,
     /// The file content whose notes have been told.
@@ -138,6 +143,16 @@ struct Moment {
     held: Option<Held>,
     /// Why it cannot be looked at.
     unreadable: Option<String>,
+}
+
+impl Moment {
+    /// A request ended well. A look says nothing of writes that fail.
+    fn succeeded(&mut self, is_write: bool) {
+        self.failures = 0;
+        if is_write {
+            self.writes = Failing::default();
+        }
+    }
 }
 
 /// Why a canvas waits although there is something to do, and what ends that.
@@ -190,6 +205,7 @@ pub(super) enum Purpose {
     Push {
         canvas: CanvasId,
         op: Op,
+        class: Class,
     },
     Create {
         name: String,
@@ -271,7 +287,7 @@ impl Purpose {
     pub(super) fn class(&self) -> Class {
         match self {
             Self::List(_) => Class::List,
-            Self::Look { class, .. } => *class,
+            Self::Look { class, .. } | Self::Push { class, .. } => *class,
             _ => Class::Edit,
         }
     }
@@ -416,6 +432,7 @@ impl Engine {
         self.boards.active.remove(id);
         self.boards.wants.remove(id);
         self.boards.refused.retain(|(canvas, _), _| canvas != id);
+        self.boards.lists.emptied.remove(&Emptied::Canvas(id.clone()));
         self.boards.draw_due = true;
         self.store.delete_canvas(id)
     }
@@ -525,28 +542,19 @@ impl Engine {
         let tick = self.tick;
         if let Some(canvas) = purpose.canvas().cloned() {
             self.boards.active.insert(canvas.clone());
-            let failed = result.as_ref().err().map(ServiceError::next);
-            let moment = self.moment_of(&canvas);
-            match failed {
-                None => moment.failures = 0,
-                Some(next) => {
-                    moment.failures += 1;
-                    let failures = moment.failures;
-                    use crate::model::Next;
-                    if matches!(next, Next::TryLater | Next::LookAgain) {
-                        let wait = self.backoff(failures);
-                        self.moment_of(&canvas).retry_at = self.now.plus_ms(wait);
-                    }
-                }
-            }
-            if !matches!(purpose, Purpose::Look { .. }) {
+            let is_write = !matches!(purpose, Purpose::Look { .. });
+            if is_write {
                 self.moment_of(&canvas).acted = tick;
+            }
+            match &result {
+                Ok(_) => self.moment_of(&canvas).succeeded(is_write),
+                Err(error) => self.canvas_failed(&canvas, is_write, error),
             }
         }
         match purpose {
             Purpose::List(effect) => self.boards_listed(flight, &effect, result),
             Purpose::Look { canvas, .. } => self.canvas_looked(flight, &canvas, result),
-            Purpose::Push { canvas, op } => self.pushed(&canvas, op, result),
+            Purpose::Push { canvas, op, .. } => self.pushed(&canvas, op, result),
             Purpose::Create { name } => self.board_created(&name, result),
             Purpose::TrashBoard { canvas } | Purpose::DeleteSlide { canvas } => {
                 self.canvas_removed(&canvas, result)
@@ -554,6 +562,33 @@ impl Engine {
             Purpose::TrashDeck { deck } => self.deck_trashed(&deck, result),
             _ => Ok(()),
         }
+    }
+
+    /// A request for a canvas failed: the next one waits. Writes are spaced by themselves, for a look behind each of them
+    /// may succeed.
+    fn canvas_failed(&mut self, canvas: &CanvasId, is_write: bool, error: &ServiceError) {
+        if is_write && (error.may_have_happened() || matches!(error, ServiceError::NotFound(_))) {
+            let before = self.moment_of(canvas).writes;
+            self.moment_of(canvas).writes = self.failed_again(before);
+            return;
+        }
+        let moment = self.moment_of(canvas);
+        moment.failures += 1;
+        let failures = moment.failures;
+        if matches!(error.next(), Next::TryLater | Next::LookAgain) {
+            let wait = self.backoff(failures);
+            self.moment_of(canvas).retry_at = self.now.plus_ms(wait);
+        }
+    }
+
+    /// The writes of a canvas that fail.
+    fn writes_of(&self, canvas: &CanvasId) -> Failing {
+        self.boards.moments.get(canvas).map(|moment| moment.writes).unwrap_or_default()
+    }
+
+    /// Who asks when a write is sent: one that is only tried again leaves room for the edits of others.
+    fn write_class(&self, canvas: &CanvasId) -> Class {
+        if self.writes_of(canvas).count > 0 { Class::Asked } else { Class::Edit }
     }
 
     fn say_of(&mut self, way: Way, canvas: &CanvasId, what: impl Into<String>) {

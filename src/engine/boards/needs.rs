@@ -1,5 +1,6 @@
 //! What of whiteboards and presentations needs a person, what is released, and how far everything is.
 
+use super::super::retry::{FAILS, FAILS_MEND};
 use super::super::{Engine, attention::unsent_mend};
 use super::disk::EMPTIED;
 use super::{Area, Want};
@@ -56,9 +57,15 @@ impl Engine {
                 need(file.path.as_str(), &format!("not sent: {why}"), mend);
             }
         }
-        for (path, (why, until)) in &self.boards.refusals {
-            if *until > self.now {
-                need(path.as_str(), &format!("nothing was made of it: {why}"), "it is tried again by itself");
+        for (path, unmade) in &self.boards.unmade {
+            if unmade.is_told() && self.boards.there.contains_key(path) {
+                let reason = format!("nothing was made of it: {}", unmade.why);
+                need(path.as_str(), &reason, FAILS_MEND);
+            }
+        }
+        for (deck, (failing, why)) in &self.boards.deck_trouble {
+            if let Some(folder) = self.deck_folder(deck).filter(|_| failing.is_told()) {
+                need(folder.as_str(), why, FAILS_MEND);
             }
         }
         for ((canvas, about), (_, why)) in &self.boards.refused {
@@ -70,7 +77,7 @@ impl Engine {
         }
         for (canvas, moment) in &self.boards.moments {
             // Most have nothing to tell, and where one belongs is a question to the whole folder.
-            if moment.unreadable.is_none() && moment.held.is_none() {
+            if moment.unreadable.is_none() && moment.held.is_none() && !moment.writes.is_told() {
                 continue;
             }
             let Some(node) = self.boards.canvases.get(canvas) else { continue };
@@ -78,6 +85,9 @@ impl Engine {
             let path = place.map_or_else(|| node.name.clone(), |path| path.to_string());
             if let Some(why) = &moment.unreadable {
                 need(&path, &format!("it cannot be read: {why}"), "nothing to do: it is tried again");
+            }
+            if moment.writes.is_told() {
+                need(&path, FAILS, FAILS_MEND);
             }
             // What holds the whole area is told of once.
             let area = self.area_closed(&self.area_of(node));
@@ -173,7 +183,10 @@ impl Engine {
         };
         let listed = live().count();
         let left = self.canvases_left();
-        let is_held = |id| self.boards.moments.get(id).is_some_and(|moment| moment.held.is_some());
+        let is_held = |id| {
+            let moment = self.boards.moments.get(id);
+            moment.is_some_and(|moment| moment.held.is_some() || moment.writes.is_told())
+        };
         let wants =
             self.boards.wants.iter().filter(|(id, want)| **want != Want::Look && !is_held(id)).count();
         let pending = wants + self.boards.intents.len() + self.boards.unread.len();

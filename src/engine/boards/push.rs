@@ -9,6 +9,7 @@ use super::{Choice, Purpose, Want, board};
 use crate::canvas::{self, Op};
 use crate::engine::Way;
 use crate::engine::flight::Flight;
+use crate::engine::retry::Failing;
 use crate::model::{
     BoardEffect, BoardReply, CanvasId, CanvasIntent, CanvasNode, Elements, Fields, IntentKind, ServiceError,
     ServiceReply, id_of,
@@ -66,7 +67,10 @@ impl Engine {
     /// Whether an edit of a canvas could go, were there a slot.
     pub(in super::super) fn board_edits_wait(&self) -> bool {
         self.boards.wants.iter().any(|(canvas, want)| {
-            *want == Want::Push && !self.is_canvas_busy(canvas) && !self.waits_for_time(canvas)
+            *want == Want::Push
+                && !self.is_canvas_busy(canvas)
+                && !self.waits_for_time(canvas)
+                && self.writes_of(canvas).count == 0
         })
     }
 
@@ -95,6 +99,7 @@ impl Engine {
         let Some((file, hash)) = file.and_then(|file| file.hash.map(|hash| (file, hash))) else {
             return Ok(None);
         };
+        let class = self.write_class(canvas);
         if let Some(intent) = self.lost_element_of(canvas) {
             // What became of a POST must be known before anything rests on the list.
             let wait = LOOK_AFTER_MS[usize::from(intent.lost.unwrap_or(0) > 0)];
@@ -103,20 +108,25 @@ impl Engine {
                 self.moment_of(canvas).retry_at = due;
                 return Ok(None);
             }
-            return Ok(self.look_at_canvas(canvas, Class::Edit));
+            return Ok(self.look_at_canvas(canvas, class));
+        }
+        if self.writes_of(canvas).waits(self.now) {
+            return Ok(None);
         }
         if !self.is_canvas_fresh(canvas) {
-            return Ok(self.look_at_canvas(canvas, Class::Edit));
+            return Ok(self.look_at_canvas(canvas, class));
         }
         let Some(compared) = self.compare(&node, &file, hash)? else {
             self.boards.active.insert(canvas.clone());
             return Ok(None);
         };
-        let Some(op) = compared.sendable.first().cloned() else {
+        // The next after one that failed: what is refused each time keeps no other element waiting.
+        let turn = self.writes_of(canvas).count as usize % compared.sendable.len().max(1);
+        let Some(op) = compared.sendable.get(turn).cloned() else {
             self.boards.active.insert(canvas.clone());
             return Ok(None);
         };
-        if !self.pace.allows(Class::Edit, 1, false, self.now) {
+        if !self.pace.allows(class, 1, false, self.now) {
             return Ok(None);
         }
         let effect = match &op {
@@ -143,7 +153,7 @@ impl Engine {
                 BoardEffect::CreateElement { canvas: canvas.clone(), fields: fields.clone() }
             }
         };
-        Ok(Some(board(effect, Purpose::Push { canvas: canvas.clone(), op })))
+        Ok(Some(board(effect, Purpose::Push { canvas: canvas.clone(), op, class })))
     }
 
     pub(super) fn pushed(
@@ -218,6 +228,7 @@ impl Engine {
             node.to_owned(),
             Fields::new(),
         )))?;
+        self.moment_of(canvas).writes = Failing::default();
         let id = id_of(&made).to_owned();
         self.store.save_name(canvas, node, &id)?;
         self.boards.names.entry(canvas.clone()).or_default().insert(node.to_owned(), id.clone());

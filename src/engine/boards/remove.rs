@@ -8,6 +8,7 @@ use super::super::pace::Class;
 use super::{Area, Choice, Held, Purpose, Want, board, on_disk};
 use crate::engine::Way;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
+use crate::engine::retry::{FAILS, Failing};
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasNode, DeckId, Deletes, Effect, MirrorPath, Presence,
     ServiceError, ServiceReply, Timestamp,
@@ -160,6 +161,7 @@ impl Engine {
         let moment = self.moment_of(canvas);
         moment.wanted = 0;
         moment.text = None;
+        moment.writes = Failing::default();
         self.edit_canvas(canvas, |node| {
             node.base = None;
             node.missing_since = None;
@@ -170,8 +172,12 @@ impl Engine {
 
     /// The next request for a canvas whose file was deleted: a look, then the removal.
     pub(super) fn remove_canvas(&mut self, canvas: &CanvasId) -> Result<Choice, StoreError> {
+        let class = self.write_class(canvas);
+        if self.writes_of(canvas).waits(self.now) {
+            return Ok(None);
+        }
         if !self.is_canvas_fresh(canvas) {
-            return Ok(self.look_at_canvas(canvas, Class::Edit));
+            return Ok(self.look_at_canvas(canvas, class));
         }
         let Some(node) = self.canvas_node(canvas) else { return Ok(None) };
         if node.file.is_some() {
@@ -185,7 +191,7 @@ impl Engine {
             return Ok(None);
         }
         // What has been heard or seen since it was decided may be the missing file.
-        if !self.boards_are_quiet() || !self.pace.allows(Class::Edit, 1, false, self.now) {
+        if !self.boards_are_quiet() || !self.pace.allows(class, 1, false, self.now) {
             return Ok(None);
         }
         // Before it leaves: whether its answer is ever heard or not, it may be gone.
@@ -241,17 +247,8 @@ impl Engine {
                 self.forget_canvas(canvas)
             }
             Err(ServiceError::NotFound(_)) => {
-                if let Some(node) = self.canvas_node(canvas) {
-                    match (&node.workspace, canvas.deck()) {
-                        (Some(space), _) => {
-                            self.boards.lists.boards_due.insert(space.clone(), self.now);
-                        }
-                        (_, Some(deck)) => drop(self.boards.lists.slides_due.insert(deck.clone(), self.now)),
-                        _ => {}
-                    }
-                }
-                let failures = self.moment_of(canvas).failures;
-                if failures > 2 {
+                self.list_that_names(canvas);
+                if self.writes_of(canvas).is_told() {
                     let why = "the service shows it and does not let you delete it; its file comes back";
                     return self.canvas_returns(canvas, Some(why));
                 }
@@ -387,6 +384,9 @@ impl Engine {
             if busy {
                 continue;
             }
+            if self.deck_waits(&id) {
+                continue;
+            }
             let missed = *self.boards.lists.missed.entry(id.clone()).or_insert(self.tick);
             if self.boards.lists.slides_at.get(&id).copied().unwrap_or(0) <= missed {
                 self.boards.lists.slides_due.insert(id.clone(), self.now);
@@ -428,6 +428,7 @@ impl Engine {
             self.notice(folder.as_str(), why.to_owned(), "delete it in the app")?;
             self.say(Way::Aside, &folder, "its folder comes back");
         }
+        self.boards.deck_trouble.remove(deck);
         self.edit_deck(deck, |node| {
             node.missing_since = None;
             node.approved = false;
@@ -439,6 +440,17 @@ impl Engine {
         Ok(())
     }
 
+    /// An act on a presentation as a whole failed: the next one waits.
+    pub(super) fn deck_failed(&mut self, deck: &DeckId, why: String) {
+        let before = self.boards.deck_trouble.get(deck).map(|(failing, _)| *failing).unwrap_or_default();
+        let failing = self.failed_again(before);
+        self.boards.deck_trouble.insert(deck.clone(), (failing, why));
+    }
+
+    fn deck_waits(&self, deck: &DeckId) -> bool {
+        self.boards.deck_trouble.get(deck).is_some_and(|(failing, _)| failing.waits(self.now))
+    }
+
     pub(super) fn deck_trashed(
         &mut self,
         deck: &DeckId,
@@ -447,6 +459,7 @@ impl Engine {
         self.boards.deck_removals.note(&mut self.store, [deck.as_str()], may_be_gone(&result), self.now)?;
         match result {
             Ok(_) => {
+                self.boards.deck_trouble.remove(deck);
                 if let Some(folder) = self.deck_folder(deck) {
                     self.say(Way::Up, &folder, "presentation trashed");
                 }
@@ -474,7 +487,10 @@ impl Engine {
                 }
                 Ok(())
             }
-            Err(_) => Ok(()),
+            Err(_) => {
+                self.deck_failed(deck, FAILS.to_owned());
+                Ok(())
+            }
         }
     }
 
@@ -499,7 +515,7 @@ impl Engine {
                 }
                 continue;
             }
-            if node.presence != Presence::Listed || !self.boards_are_quiet() {
+            if node.presence != Presence::Listed || !self.boards_are_quiet() || self.deck_waits(&id) {
                 continue;
             }
             if let Some(from) = self.folder_moved_to(&id, &folder) {
@@ -578,6 +594,7 @@ impl Engine {
         }
         self.drawings_moved(from, to)?;
         self.copies_moved(from, to)?;
+        self.boards.deck_trouble.remove(deck);
         self.boards.new_folders.remove(from);
         self.edit_deck(deck, |node| {
             node.folder = Some(to.name().to_owned());

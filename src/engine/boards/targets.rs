@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Engine;
 use super::super::pace::Class;
-use super::{Choice, Purpose, board};
+use super::looks::Emptied;
+use super::{Choice, Purpose, Want, board};
 use crate::model::{
     BoardEffect, CanvasId, CanvasNode, DeckId, Effect, MirrorPath, PollState, Presence, Timestamp,
     WorkspaceId,
@@ -25,8 +26,8 @@ pub(super) struct Lists {
     pub(super) decks_at: u64,
     pub(super) slides_due: BTreeMap<DeckId, Timestamp>,
     pub(super) slides_at: BTreeMap<DeckId, u64>,
-    /// When a presentation was first found without slides although it had some.
-    pub(super) emptied: BTreeMap<DeckId, u64>,
+    /// What came empty although it held something: when it first did, and when the list that names it has shown it since.
+    pub(super) emptied: BTreeMap<Emptied, (u64, Option<u64>)>,
     /// Why a list could not be taken in.
     pub(super) trouble: BTreeMap<String, String>,
     /// When each presentation's folder was first found missing, or its removal no longer held: it is removed only by what
@@ -191,8 +192,16 @@ impl Engine {
         lists.slides_due.clear();
         lists.decks_due = Timestamp::default();
         self.boards.forbidden.clear();
-        self.boards.refusals.clear();
         self.boards.refused.clear();
+        for unmade in self.boards.unmade.values_mut() {
+            unmade.failing.until = Timestamp::default();
+        }
+        for moment in self.boards.moments.values_mut() {
+            moment.writes.until = Timestamp::default();
+        }
+        for (failing, _) in self.boards.deck_trouble.values_mut() {
+            failing.until = Timestamp::default();
+        }
         self.wake_boards();
     }
 
@@ -222,10 +231,20 @@ impl Engine {
         // Looks for news have their turn in the schedule for everything.
         let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
         let look = if self.canvases_left() > 0 { self.pace.earliest(class, 1, false, now) } else { far };
-        let waits = !self.boards.wants.is_empty() || !self.boards.intents.is_empty();
-        let edit =
-            if waits { self.pace.earliest(Class::Edit, 2, false, now).max(now.plus_ms(100)) } else { far };
+        let wanted = self.boards.wants.iter().map(|(canvas, want)| self.want_due(canvas, *want));
+        let asked = (!self.boards.intents.is_empty()).then_some(now);
+        let edit = wanted
+            .chain(asked)
+            .min()
+            .map_or(far, |due| self.pace.earliest(Class::Edit, 2, false, now).max(now.plus_ms(100)).max(due));
         list.min(look).min(edit)
+    }
+
+    /// When what a canvas wants may be asked for.
+    fn want_due(&self, canvas: &CanvasId, want: Want) -> Timestamp {
+        let Some(moment) = self.boards.moments.get(canvas) else { return Timestamp::default() };
+        let writes = if want == Want::Look { Timestamp::default() } else { moment.writes.until };
+        moment.retry_at.max(writes)
     }
 
     /// When something on disk may be due next.
@@ -233,6 +252,8 @@ impl Engine {
         let waiting = self.boards.moments.values().map(|moment| moment.retry_at).filter(|at| *at > self.now);
         let folders =
             self.boards.new_folders.values().map(|at| at.plus_ms(self.settings.pages.delete_grace_ms));
+        let unmade = self.boards.unmade.values().map(|unmade| unmade.failing.until);
+        let failing = self.boards.deck_trouble.values().map(|(failing, _)| failing.until).chain(unmade);
         let drawing = self.boards.draw_due.then_some(self.boards.draw_retry).filter(|at| *at > self.now);
         self.boards
             .unread
@@ -241,6 +262,7 @@ impl Engine {
             .chain(waiting)
             .chain(folders.filter(|at| *at > self.now))
             .chain(drawing)
+            .chain(failing.filter(|at| *at > self.now))
             .min()
     }
 }

@@ -3,7 +3,9 @@
 mod bulk;
 mod copies;
 mod down;
+mod failing;
 mod faults;
+mod kept;
 mod moved;
 mod new;
 mod removals;

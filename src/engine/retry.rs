@@ -1,0 +1,39 @@
+//! Acts that fail each time: spaced further and further, and told of after the third.
+
+use super::Engine;
+use crate::model::Timestamp;
+
+/// What a person is told of an act that fails each time.
+pub(super) const FAILS: &str = "the service fails each time it is sent; it is tried again";
+/// What is to be done about it.
+pub(super) const FAILS_MEND: &str = "nothing to do: it is tried again by itself";
+/// So many failures in a row are told.
+const TOLD_AFTER: u32 = 3;
+
+/// Failures in a row of one act, or of all writes to one item. Looks that succeed in between end nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Failing {
+    pub(super) count: u32,
+    /// It is not tried before.
+    pub(super) until: Timestamp,
+}
+
+impl Failing {
+    /// Whether a person is told.
+    pub(super) fn is_told(&self) -> bool {
+        self.count >= TOLD_AFTER
+    }
+
+    /// Whether it is not tried yet.
+    pub(super) fn waits(&self, now: Timestamp) -> bool {
+        self.until > now
+    }
+}
+
+impl Engine {
+    /// One failure more, and the pause after it.
+    pub(super) fn failed_again(&mut self, before: Failing) -> Failing {
+        let count = before.count + 1;
+        Failing { count, until: self.now.plus_ms(self.backoff(count)) }
+    }
+}
