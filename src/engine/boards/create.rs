@@ -49,7 +49,7 @@ impl Unmade {
 }
 
 /// The file or folder that an intent is for.
-fn file_of(kind: &IntentKind) -> Option<&MirrorPath> {
+pub(super) fn file_of(kind: &IntentKind) -> Option<&MirrorPath> {
     match kind {
         IntentKind::Board(_, path, _) | IntentKind::Deck(path, _) | IntentKind::Slide(_, path) => Some(path),
         IntentKind::Element(..) => None,

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Engine, disk, place as pages, storage};
 use super::place::Spot;
-use super::{Held, Purpose, place};
+use super::{Held, Purpose, create, place};
 use crate::canvas::{self, Aliases, Origins};
 use crate::engine::flight::Flight;
 use crate::model::{
     CanvasFile, CanvasId, CanvasNode, ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook,
-    IntentKind, MirrorPath, Scan, Stamp, Surface, Timestamp, id_of,
+    IntentKind, MirrorPath, Presence, Scan, Stamp, Surface, Timestamp, id_of,
 };
 use crate::store::StoreError;
 
@@ -229,6 +229,12 @@ impl Engine {
     /// A canvas whose file is no longer at `path`.
     fn miss(&mut self, canvas: &CanvasId, path: &MirrorPath) -> Result<(), StoreError> {
         let now = self.now;
+        // A new file may be this one under another name.
+        let new = self.boards.files.values().filter(|file| file.canvas.is_none());
+        let new: Vec<MirrorPath> = new.map(|file| file.path.clone()).collect();
+        for path in new {
+            self.boards.unread.entry(path).or_insert(now);
+        }
         self.edit_canvas(canvas, |node| {
             if node.file.as_ref() == Some(path) {
                 node.missing_from = node.file.take();
@@ -347,6 +353,10 @@ impl Engine {
                 return self.save_canvas_file(file);
             }
         };
+        let is_found = file.canvas.is_none();
+        if is_found {
+            file.canvas = self.missing_owner(&look.path, text, hash)?;
+        }
         match file.canvas.clone() {
             Some(canvas) => {
                 let agreed = self.boards.canvases.get(&canvas).and_then(|node| node.base.as_ref()?.text);
@@ -370,7 +380,40 @@ impl Engine {
                 file.problem = canvas::read(text, surface, &[], &Aliases::new(), &Origins::new()).err();
             }
         }
-        self.save_canvas_file(file)
+        if is_found { self.bind_file(file) } else { self.save_canvas_file(file) }
+    }
+
+    /// The canvas whose file is missing and is this one: saved under another name, the old file removed. It holds what
+    /// that held, or most of that one's nodes.
+    fn missing_owner(
+        &self,
+        path: &MirrorPath,
+        text: &str,
+        hash: ContentHash,
+    ) -> Result<Option<CanvasId>, StoreError> {
+        let missing: Vec<&CanvasNode> = self
+            .boards
+            .canvases
+            .values()
+            .filter(|node| node.missing_since.is_some() && node.file.is_none())
+            .filter(|node| node.presence == Presence::Listed && node.base.is_some())
+            .collect();
+        // What something was asked for already is that one's.
+        let is_asked_for = || self.boards.intents.values().any(|i| create::file_of(&i.kind) == Some(path));
+        if missing.is_empty() || is_asked_for() {
+            return Ok(None);
+        }
+        let ids = canvas::strange_ids(text, &[], &Aliases::new());
+        let mut found = Vec::new();
+        for node in missing {
+            let Some(base) = &node.base else { continue };
+            let elements = self.store.elements(base.elements)?;
+            let here = elements.iter().filter(|element| ids.contains(id_of(element))).count();
+            if base.text == Some(hash) || here * 2 > elements.len() {
+                found.push(node.id.clone());
+            }
+        }
+        Ok(if found.len() == 1 { found.pop() } else { None })
     }
 
     /// Why a canvas's file must not be sent, if so.
