@@ -6,6 +6,7 @@
 //! with each single one that the service has taken, so that a stop in the middle of an edit leaves just the rest.
 
 mod create;
+mod decks;
 mod disk;
 mod draw;
 mod looks;
@@ -312,7 +313,7 @@ impl Boards {
     pub(super) fn open(store: &mut Store, adopting: bool, now: Timestamp) -> Result<Self, StoreError> {
         let loaded = store.load_boards()?;
         let removals = remove::canvas_removals(store, &loaded, now)?;
-        let deck_removals = remove::deck_removals(store, &loaded, now)?;
+        let deck_removals = decks::deck_removals(store, &loaded, now)?;
         let mut boards = Self {
             removals,
             deck_removals,

@@ -1,20 +1,18 @@
-//! What goes away: canvas files and folders that were deleted, canvases that the service no longer has. Doubt keeps, and
+//! What goes away: canvas files that were deleted, canvases that the service no longer has. Doubt keeps, and
 //! what nobody could bring back is only removed where the config allows it.
 
 use std::collections::BTreeSet;
 
 use super::super::Engine;
-use super::super::pace::Class;
-use super::{Area, Choice, Held, Purpose, Want, board, on_disk};
+use super::{Choice, Held, Purpose, Want, board, on_disk};
 use crate::engine::Way;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
-use crate::engine::retry::{FAILS, Failing};
+use crate::engine::retry::Failing;
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasNode, DeckId, Deletes, Effect, MirrorPath, Presence,
     ServiceError, ServiceReply, Timestamp,
 };
 use crate::plan::guard::{self, Kind};
-use crate::plan::naming;
 use crate::store::{Conflict, LoadedBoards, Store, StoreError};
 
 /// What an earlier run asked the service to remove of whiteboards and slides.
@@ -25,16 +23,6 @@ pub(super) fn canvas_removals(
 ) -> Result<Removals, StoreError> {
     let is_known = |id: &str| loaded.canvases.keys().any(|canvas| canvas.own_id() == id);
     Removals::open(store, "canvas_removals", RECENT_MS, is_known, now)
-}
-
-/// The same of presentations.
-pub(super) fn deck_removals(
-    store: &mut Store,
-    loaded: &LoadedBoards,
-    now: Timestamp,
-) -> Result<Removals, StoreError> {
-    let is_known = |id: &str| loaded.decks.keys().any(|deck| deck.as_str() == id);
-    Removals::open(store, "deck_removals", RECENT_MS, is_known, now)
 }
 
 impl Engine {
@@ -132,26 +120,8 @@ impl Engine {
         guard::mass_deletion(Kind::Canvas, gone.len(), recent, live().count(), most)
     }
 
-    /// The same of presentations whose folders are gone.
-    fn deck_deletions_held(&self) -> Option<String> {
-        let live = || {
-            let decks = self.boards.decks.values();
-            decks.filter(|deck| deck.folder.is_some() && deck.presence == Presence::Listed)
-        };
-        let gone: BTreeSet<&str> = live()
-            .filter(|deck| deck.missing_since.is_some() && !deck.approved)
-            .map(|deck| deck.seen.id.as_str())
-            .collect();
-        let doubt = self.folder_doubt().filter(|_| !gone.is_empty());
-        doubt.or_else(|| {
-            let recent = self.boards.deck_removals.count(self.now, |id| gone.contains(id));
-            let most = self.settings.pages.max_deletes;
-            guard::mass_deletion(Kind::Presentation, gone.len(), recent, live().count(), most)
-        })
-    }
-
     /// A canvas's file is written anew.
-    fn canvas_returns(&mut self, canvas: &CanvasId, why: Option<&str>) -> Result<(), StoreError> {
+    pub(super) fn canvas_returns(&mut self, canvas: &CanvasId, why: Option<&str>) -> Result<(), StoreError> {
         let place = self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node));
         if let (Some(why), Some(place)) = (why, place) {
             self.notice(place.as_str(), why.to_owned(), "remove it in the app")?;
@@ -214,7 +184,7 @@ impl Engine {
     }
 
     /// Files that came back while their canvas was removed are nobody's, and become what new ones become.
-    fn release_files(&mut self, canvas: &CanvasId) -> Result<(), StoreError> {
+    pub(super) fn release_files(&mut self, canvas: &CanvasId) -> Result<(), StoreError> {
         let files = self.boards.files.values().filter(|file| file.canvas.as_ref() == Some(canvas));
         for file in files.cloned().collect::<Vec<_>>() {
             self.bind_file(CanvasFile { canvas: None, ..file })?;
@@ -319,297 +289,5 @@ impl Engine {
             self.wake_deck(&deck);
         }
         self.forget_canvas(canvas)
-    }
-
-    /// Presentations whose folders are missing, as a scan found it.
-    pub(super) fn note_missing_decks(
-        &mut self,
-        hidden: &dyn Fn(&MirrorPath) -> bool,
-    ) -> Result<(), StoreError> {
-        let ids: Vec<DeckId> = self.boards.decks.keys().cloned().collect();
-        for id in ids {
-            let Some(folder) = self.deck_folder(&id) else { continue };
-            let mirrored = self.slides_of(&id).any(|node| node.base.is_some());
-            let files = self.slides_of(&id).any(|node| node.file.is_some());
-            let is_there = self.boards.there.contains_key(&folder) || hidden(&folder);
-            let (now, tick) = (self.now, self.tick);
-            if is_there || !mirrored || files {
-                self.edit_deck(&id, |deck| deck.missing_since = None)?;
-            } else {
-                if self.boards.decks.get(&id).is_some_and(|deck| deck.missing_since.is_none()) {
-                    self.boards.lists.missed.insert(id.clone(), tick);
-                    self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
-                }
-                self.edit_deck(&id, |deck| deck.missing_since = deck.missing_since.or(Some(now)))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The next request for a presentation whose folder was deleted: a list of its slides, then the removal.
-    pub(super) fn next_deck_removal(&mut self) -> Result<Choice, StoreError> {
-        let grace = self.settings.pages.delete_grace_ms;
-        let due: Vec<DeckId> = self
-            .boards
-            .decks
-            .values()
-            .filter(|deck| deck.presence == Presence::Listed)
-            .filter(|deck| {
-                deck.approved
-                    || !self.boards.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id))
-            })
-            .filter(|deck| {
-                deck.missing_since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace)
-            })
-            .map(|deck| deck.seen.id.clone())
-            .collect();
-        self.boards.lists.decks_held = self.deck_deletions_held();
-        if due.is_empty() || !self.boards_are_quiet() || self.area_closed(&Area::Presentations).is_some() {
-            return Ok(None);
-        }
-        for id in due {
-            let approved = self.boards.decks.get(&id).is_some_and(|deck| deck.approved);
-            if self.boards.lists.decks_held.is_some() && !approved {
-                // However long that takes, what was seen until then is too old afterwards.
-                self.boards.lists.missed.remove(&id);
-                continue;
-            }
-            if self.settings.pages.deletes == Deletes::Restore {
-                self.deck_returns(&id, "the config says that deleted files come back")?;
-                continue;
-            }
-            let busy = self.flights.values().any(|flight| {
-                matches!(&flight.purpose, crate::engine::Purpose::Board(purpose) if **purpose == Purpose::TrashDeck { deck: id.clone() })
-            });
-            if busy {
-                continue;
-            }
-            if self.deck_waits(&id) {
-                continue;
-            }
-            let missed = *self.boards.lists.missed.entry(id.clone()).or_insert(self.tick);
-            if self.boards.lists.slides_at.get(&id).copied().unwrap_or(0) <= missed {
-                self.boards.lists.slides_due.insert(id.clone(), self.now);
-                continue;
-            }
-            let slides = self.slides_of(&id).filter(|node| node.base.is_some());
-            let slides: Vec<CanvasId> = slides.map(|node| node.id.clone()).collect();
-            if let Some(unseen) = slides.iter().find(|slide| {
-                // Looked at since the folder was missed, however many they are.
-                self.boards.moments.get(slide).is_none_or(|moment| moment.seen <= missed)
-            }) {
-                if self.is_canvas_busy(unseen) || self.waits_for_time(unseen) {
-                    continue;
-                }
-                return Ok(self.look_at_canvas(unseen, Class::Edit));
-            }
-            let changed = self.slides_of(&id).any(|node| {
-                // One that no file has stood for yet was made in the app meanwhile.
-                node.presence != Presence::Listed
-                    || node.base.is_none()
-                    || node.base.as_ref().map(|base| base.elements) != node.remote
-            });
-            if changed {
-                self.deck_returns(&id, "it was deleted here and changed in the app; its folder comes back")?;
-                continue;
-            }
-            if !self.pace.allows(Class::Edit, 1, false, self.now) {
-                return Ok(None);
-            }
-            // Before it leaves: whether its answer is ever heard or not, it may be gone.
-            self.boards.deck_removals.note(&mut self.store, [id.as_str()], true, self.now)?;
-            return Ok(Some(board(BoardEffect::TrashDeck(id.clone()), Purpose::TrashDeck { deck: id })));
-        }
-        Ok(None)
-    }
-
-    fn deck_returns(&mut self, deck: &DeckId, why: &str) -> Result<(), StoreError> {
-        if let Some(folder) = self.deck_folder(deck) {
-            self.notice(folder.as_str(), why.to_owned(), "delete it in the app")?;
-            self.say(Way::Aside, &folder, "its folder comes back");
-        }
-        self.boards.deck_trouble.remove(deck);
-        self.edit_deck(deck, |node| {
-            node.missing_since = None;
-            node.approved = false;
-        })?;
-        let slides: Vec<CanvasId> = self.slides_of(deck).map(|node| node.id.clone()).collect();
-        for slide in slides {
-            self.canvas_returns(&slide, None)?;
-        }
-        Ok(())
-    }
-
-    /// An act on a presentation as a whole failed: the next one waits.
-    pub(super) fn deck_failed(&mut self, deck: &DeckId, why: String) {
-        let before = self.boards.deck_trouble.get(deck).map(|(failing, _)| *failing).unwrap_or_default();
-        let failing = self.failed_again(before);
-        self.boards.deck_trouble.insert(deck.clone(), (failing, why));
-    }
-
-    fn deck_waits(&self, deck: &DeckId) -> bool {
-        self.boards.deck_trouble.get(deck).is_some_and(|(failing, _)| failing.waits(self.now))
-    }
-
-    pub(super) fn deck_trashed(
-        &mut self,
-        deck: &DeckId,
-        result: Result<ServiceReply, ServiceError>,
-    ) -> Result<(), StoreError> {
-        self.boards.deck_removals.note(&mut self.store, [deck.as_str()], may_be_gone(&result), self.now)?;
-        match result {
-            Ok(_) => {
-                self.boards.deck_trouble.remove(deck);
-                if let Some(folder) = self.deck_folder(deck) {
-                    self.say(Way::Up, &folder, "presentation trashed");
-                }
-                let slides: Vec<CanvasId> =
-                    self.boards.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();
-                for slide in slides {
-                    self.release_files(&slide)?;
-                    self.forget_canvas(&slide)?;
-                }
-                self.boards.decks.remove(deck);
-                self.store.delete_deck(deck)
-            }
-            Err(error @ (ServiceError::Forbidden(_) | ServiceError::Rejected { .. })) => {
-                self.deck_returns(deck, &format!("{error}; its folder comes back"))
-            }
-            Err(ServiceError::NotFound(_)) => {
-                self.boards.lists.decks_due = self.now;
-                let tick = self.tick;
-                let again = self.boards.lists.missed.insert(deck.clone(), tick);
-                let twice = again.is_some() && !self.boards.lists.not_trashed.insert(deck.clone());
-                if twice {
-                    self.boards.lists.not_trashed.remove(deck);
-                    let why = "the service shows it and does not let you delete it; its folder comes back";
-                    return self.deck_returns(deck, why);
-                }
-                Ok(())
-            }
-            Err(_) => {
-                self.deck_failed(deck, FAILS.to_owned());
-                Ok(())
-            }
-        }
-    }
-
-    /// Folders of presentations follow their names; one that the user renamed goes back; an empty one goes.
-    pub(super) fn settle_deck_folders(&mut self) -> Result<Choice, StoreError> {
-        let ids: Vec<DeckId> = self.boards.decks.keys().cloned().collect();
-        for id in ids {
-            let (Some(node), Some(folder)) = (self.boards.decks.get(&id).cloned(), self.deck_folder(&id))
-            else {
-                continue;
-            };
-            if node.presence == Presence::Gone {
-                if self.boards.canvases.keys().any(|canvas| canvas.deck() == Some(&id))
-                    || self.boards.drawn.keys().any(|path| path.is_within(&folder))
-                {
-                    continue;
-                }
-                self.boards.decks.remove(&id);
-                self.store.delete_deck(&id)?;
-                if self.boards.there.remove(&folder).is_some() {
-                    return Ok(Some(on_disk(Effect::RemoveFolder(folder), Purpose::RemoveFolder)));
-                }
-                continue;
-            }
-            if node.presence != Presence::Listed || !self.boards_are_quiet() || self.deck_waits(&id) {
-                continue;
-            }
-            if let Some(from) = self.folder_moved_to(&id, &folder) {
-                let purpose = Purpose::RenameFolder {
-                    deck: id,
-                    from: from.clone(),
-                    to: folder.clone(),
-                    puts_back: true,
-                };
-                return Ok(Some(on_disk(Effect::Rename { from, to: folder }, purpose)));
-            }
-            if node.named.as_ref() == Some(&node.seen.name) {
-                continue;
-            }
-            let stays = naming::still_says(folder.name(), &node.seen.name);
-            let to = if stays { None } else { self.renamed_deck_folder(&node) };
-            match to.filter(|_| self.boards.there.contains_key(&folder)) {
-                Some(to) => {
-                    let purpose = Purpose::RenameFolder {
-                        deck: id,
-                        from: folder.clone(),
-                        to: to.clone(),
-                        puts_back: false,
-                    };
-                    return Ok(Some(on_disk(Effect::Rename { from: folder, to }, purpose)));
-                }
-                None => {
-                    let to = if stays { None } else { self.renamed_deck_folder(&node) };
-                    self.edit_deck(&id, |deck| {
-                        deck.named = Some(deck.seen.name.clone());
-                        if let Some(to) = to {
-                            deck.folder = Some(to.name().to_owned());
-                        }
-                    })?;
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// The folder that a presentation's files are in although its own is gone.
-    fn folder_moved_to(&self, deck: &DeckId, folder: &MirrorPath) -> Option<MirrorPath> {
-        if self.boards.there.contains_key(folder) {
-            return None;
-        }
-        let other = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent()).next()?;
-        let is_free = other.parent() == Self::decks_root() && self.deck_at(&other).is_none();
-        (other != *folder && is_free && self.boards.there.contains_key(&other)).then_some(other)
-    }
-
-    pub(super) fn deck_folder_renamed(
-        &mut self,
-        deck: &DeckId,
-        from: &MirrorPath,
-        to: &MirrorPath,
-        puts_back: bool,
-    ) -> Result<(), StoreError> {
-        let moved: Vec<(MirrorPath, MirrorPath)> = self
-            .boards
-            .files
-            .keys()
-            .filter_map(|path| Some((path.clone(), path.rebase(from, to)?)))
-            .collect();
-        for (old, new) in moved {
-            if let Some(file) = self.boards.files.get(&old).cloned() {
-                self.forget_canvas_file(&old)?;
-                self.bind_file(crate::model::CanvasFile { path: new, ..file })?;
-            }
-        }
-        let there: Vec<MirrorPath> =
-            self.boards.there.keys().filter(|path| path.is_within(from)).cloned().collect();
-        for path in there {
-            if let (Some(entry), Some(new)) = (self.boards.there.remove(&path), path.rebase(from, to)) {
-                self.boards.there.insert(new, entry);
-            }
-        }
-        self.drawings_moved(from, to)?;
-        self.copies_moved(from, to)?;
-        self.boards.deck_trouble.remove(deck);
-        self.boards.new_folders.remove(from);
-        self.edit_deck(deck, |node| {
-            node.folder = Some(to.name().to_owned());
-            node.named = Some(node.seen.name.clone());
-            node.missing_since = None;
-        })?;
-        self.wake_deck(deck);
-        self.watch.scan_by(self.now);
-        if puts_back {
-            let why =
-                "a presentation cannot be renamed or moved through the API; its folder has its name back";
-            self.say(Way::Aside, to, why);
-            return self.notice(to.as_str(), why.to_owned(), "rename it in the app");
-        }
-        self.say(Way::Down, to, format!("renamed from {}", from.name()));
-        Ok(())
     }
 }
