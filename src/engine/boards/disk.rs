@@ -79,11 +79,12 @@ impl Engine {
         for node in self.boards.canvases.values().filter(|node| node.missing_since.is_some()) {
             self.boards.active.insert(node.id.clone());
         }
-        if let Some(since) = self.boards.canvases.values().filter_map(|node| node.missing_since).min() {
-            let grace = since.plus_ms(self.settings.pages.delete_grace_ms);
-            if grace > self.now {
-                self.watch.scan_by(grace);
-            }
+        // Each grace time ends with a scan, whatever else has been missing for longer.
+        let canvases = self.boards.canvases.values().filter_map(|node| node.missing_since);
+        let missing = canvases.chain(self.boards.decks.values().filter_map(|deck| deck.missing_since));
+        let ends = missing.map(|since| since.plus_ms(self.settings.pages.delete_grace_ms));
+        if let Some(end) = ends.filter(|end| *end > self.watch.scanned).min() {
+            self.watch.scan_by(end);
         }
         Ok(())
     }

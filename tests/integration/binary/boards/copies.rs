@@ -76,6 +76,8 @@ fn an_old_copy_of_the_folder_reverts_and_removes_no_canvas_until_somebody_approv
         assert_eq!(bench.changes(), [], "{}", bench.seen());
     }
     let daemon = bench.run();
+    // The sync before told the same: it must be there to hear the approval.
+    bench.until("it runs", || bench.status()["state"] == "running");
     bench.until("both are held", || {
         let told = bench.attention();
         told.contains("nothing of it is sent") && told.contains("what is missing in it is not removed")
