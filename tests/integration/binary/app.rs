@@ -206,6 +206,7 @@ impl Drop for Browser {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "it says where it could not be tried")]
 fn the_demos_app_works_in_a_real_browser() {
     let demo = Demo::start();
     let Some(browser) = Browser::open(demo.home.path()) else {
