@@ -595,6 +595,6 @@ fn a_file_that_was_never_seen_in_the_folder_is_neither_deleted_nor_on_a_disk_tha
         (Some(decide::Decision::Fetch), Some(decide::Decision::Fetch))
     );
     let mut told = 0;
-    play.storage.needs(play.now, &mut |_, _, _| told += 1);
+    play.storage.needs(play.now, &mut |_, reason, _| told += usize::from(reason.contains("disk")));
     assert_eq!((told, play.storage.candidates.len()), (0, 0));
 }
