@@ -131,6 +131,8 @@ impl Engine {
                             // in it: it comes back with its workspace.
                             self.bring_back(page)?;
                         } else {
+                            let hidden = self.hides_page(&node).map(|by| by.why.clone());
+                            self.hold(page, hidden);
                             self.settling.insert(page.clone());
                         }
                     }

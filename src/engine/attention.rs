@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Engine;
 use super::tally::Tally;
 use super::unsendable::may_be_meant;
-use crate::model::{MirrorPath, NOT_UTF8, PageId, Presence, Timestamp};
+use crate::model::{MirrorPath, PageId, Presence, Timestamp};
 use crate::store::{Attention, StoreError};
 
 /// How long something that was told once is shown.
@@ -156,13 +156,7 @@ impl Engine {
         for (what, why) in &self.lists.trouble {
             need(what, why, "nothing is lost; tell the service's operator if it stays");
         }
-        for (path, why) in &self.root.unreadable {
-            if why.starts_with(NOT_UTF8) {
-                need(path.as_str(), &format!("{why}; what bears it is not mirrored"), "rename it");
-            } else {
-                need(path.as_str(), &format!("it cannot be looked at: {why}"), "make it readable");
-            }
-        }
+        self.needs_of_barrier(&mut need);
         for workspace in self.trees.workspaces.values() {
             let (id, name) = (&workspace.seen.id, workspace.seen.name.as_str());
             if !workspace.present && !self.is_chosen(&workspace.seen) {

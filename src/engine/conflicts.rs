@@ -113,7 +113,7 @@ impl Engine {
                 self.copy_moved(conflict, entry.path.clone())?;
                 continue;
             }
-            let hidden = self.root.unreadable.iter().any(|(path, _)| conflict.path.is_within(path));
+            let hidden = scan.covers(&conflict.path);
             // The page's file still holds what was kept in the copy: it is needed once more (`splice`).
             let file = self.trees.files.get(&conflict.page_path);
             let hidden = hidden || file.is_some_and(|file| file.hash == Some(conflict.text));

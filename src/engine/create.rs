@@ -71,7 +71,7 @@ impl Engine {
         let workspace = self.workspace_at(&file.path)?;
         let sound = file.hash.is_some() && file.problem.is_none() && !self.watch.is_unread(&file.path);
         // What cannot be looked at may be another file by now.
-        let hidden = self.root.unreadable.iter().any(|(hidden, _)| file.path.is_within(hidden));
+        let hidden = self.root.barrier.covers(&file.path);
         if !sound || hidden || !self.is_live(&workspace) || self.read_only(&workspace).is_some() {
             return None;
         }

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Engine;
 use super::flight::{Flight, Purpose};
 use super::unsendable::Body;
+use super::{Engine, barrier};
 use crate::markdown::front_matter;
 use crate::model::{
-    ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook, LocalFile, MirrorPath, Node,
-    PageId, RootState, Scan, Stamp, Timestamp,
+    ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook, Hides, LocalFile, MirrorPath,
+    Node, PageId, RootState, Scan, Stamp, Timestamp, Unreadable,
 };
+use crate::plan::barrier::Barrier;
 use crate::plan::identity::KnownFile;
 use crate::store::{LastSight, Store, StoreError};
 
@@ -40,29 +41,21 @@ pub(super) struct Root {
     pub(super) adopting: bool,
     /// Files that name pages the service does not list may become new pages.
     pub(super) strays_approved: bool,
-    /// Folders and files that could not be looked at in the last scan.
-    pub(super) unreadable: Vec<(MirrorPath, String)>,
-    /// As of which scan everything could be looked at; `None` while it cannot. What was missing may have been there till
-    /// then.
-    pub(super) readable_since: Option<Timestamp>,
+    /// What could not be looked at in the last scan.
+    pub(super) barrier: Barrier,
 }
-
-/// Where [`Root::readable_since`] outlives the process.
-pub(super) const READABLE: &str = "readable_since";
 
 impl Root {
     pub(super) fn new(store: &Store, now: Timestamp, adopting: bool) -> Result<Self, StoreError> {
         let identity = store.meta("root_identity")?;
         let identity = identity.as_deref().and_then(|text| text.split_once(' '));
-        let readable = store.meta(READABLE)?.map_or(Some(0), |at| at.parse().ok());
         Ok(Self {
             state: None,
             identity: identity.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?))),
             changed: false,
             adopting,
             strays_approved: false,
-            unreadable: Vec::new(),
-            readable_since: readable.map(|at| Timestamp(at).min(now)),
+            barrier: barrier::remembered(store, now)?,
         })
     }
 
@@ -252,8 +245,7 @@ impl Engine {
                 self.accept_root()?;
             }
         }
-        self.root.unreadable =
-            scan.unreadable.iter().map(|item| (item.path.clone(), item.why.clone())).collect();
+        self.take_in_unreadable(&scan, flight.sent_at)?;
         let page_files = self.take_in_names(&scan);
         // Less is how long the scan waited for its turn.
         let ahead_ms = scan.clock.since_ms(flight.sent_at);
@@ -272,7 +264,8 @@ impl Engine {
         self.watch.scan_by(self.next_grace_end());
         self.boards_scanned(scan)?;
         self.storage.take_scan(&mut super::desk!(self), scan, sent_at)?;
-        if let Some(end) = self.storage.next_grace_end(self.settings.pages.delete_grace_ms) {
+        let grace_ms = self.settings.pages.delete_grace_ms;
+        if let Some(end) = self.storage.next_grace_end(grace_ms, self.root.barrier.cleared()) {
             self.watch.scan_by(end.max(self.now));
         }
         self.conflicts_scanned(scan)
@@ -544,7 +537,9 @@ impl Engine {
     /// A file that could not be read. Every scan tries again: permissions can change without a trace in its stamp.
     pub(super) fn take_in_problem(&mut self, path: &MirrorPath, why: String) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else {
-            self.root.unreadable.push((path.clone(), why));
+            let object = self.lists.last_seen.get(path).map(Stamp::object);
+            let hides = object.map_or(Hides::Anything, Hides::File);
+            self.root.barrier.add(Unreadable { path: path.clone(), why, hides });
             return Ok(());
         };
         file.hash = None;

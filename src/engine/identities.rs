@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Engine;
-use super::disk::{READABLE, UNSETTLED_MAX_MS};
+use super::disk::UNSETTLED_MAX_MS;
 use super::unsendable::may_be_meant;
 use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Stamp, Timestamp, folder_of};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
@@ -17,7 +17,7 @@ impl Engine {
         }
         self.watch.identities_due = false;
         self.hold_hidden_claims()?;
-        self.note_readable()?;
+        self.lift_barrier()?;
         if self.is_as_it_was() {
             return Ok(());
         }
@@ -75,7 +75,7 @@ impl Engine {
         }
         // What could not be looked at is taken to be as it was.
         for file in self.trees.files.values().filter(|file| !seen_now.contains_key(&file.path)) {
-            if self.root.unreadable.iter().any(|(hidden, _)| file.path.is_within(hidden)) {
+            if self.root.barrier.covers(&file.path) {
                 seen.push(self.seen(file, &file.path, file.stamp, &missed));
             }
         }
@@ -88,17 +88,6 @@ impl Engine {
         }
         self.begin_telling(seen, identities, seen_now);
         self.tell_on()
-    }
-
-    /// Notes when everything could be looked at again, or that not everything can.
-    fn note_readable(&mut self) -> Result<(), StoreError> {
-        let is_readable = self.root.unreadable.is_empty();
-        if is_readable == self.root.readable_since.is_some() {
-            return Ok(());
-        }
-        self.root.readable_since = is_readable.then_some(self.watch.scanned);
-        let since = self.root.readable_since.map_or("no".to_owned(), |at| at.0.to_string());
-        self.store.set_meta(READABLE, &since)
     }
 
     /// Whether what is at a missing file's place may be that file: not another known one, nor one that is on the way to
@@ -185,7 +174,7 @@ impl Engine {
         let path = self.trees.pages.get(claims)?.file.clone()?;
         let unread = !self.watch.arrivals.contains_key(&path)
             && self.trees.files.get(&path).is_some_and(|known| known.hash.is_none());
-        let hidden = unread || self.root.unreadable.iter().any(|(hidden, _)| path.is_within(hidden));
+        let hidden = unread || self.root.barrier.covers(&path);
         (hidden && file.disowned.is_none() && path != file.path).then_some(path)
     }
 

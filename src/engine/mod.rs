@@ -13,6 +13,7 @@ mod act;
 mod answers;
 mod asked;
 mod attention;
+mod barrier;
 mod beside;
 mod boards;
 mod conflicts;
@@ -153,6 +154,7 @@ macro_rules! desk {
             settings: &$engine.settings,
             workspaces: &$engine.trees.workspaces,
             order: &$engine.lists.order,
+            barrier: &$engine.root.barrier,
             happened: &mut $engine.happened,
             ids: &mut $engine.ids,
             now: $engine.now,

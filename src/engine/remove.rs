@@ -185,10 +185,10 @@ impl Engine {
         self.is_over(if node.approved { node.missing_since } else { self.missing_for_sure(node) })
     }
 
-    /// Since when a file is missing under any name: not before everything could be looked at.
+    /// Since when a file is missing under any name: not before all that may hide it could be looked at.
     fn missing_for_sure(&self, node: &Node) -> Option<Timestamp> {
-        let readable = self.root.readable_since.filter(|_| self.root.unreadable.is_empty())?;
-        node.missing_since.map(|since| since.max(readable))
+        let since = node.missing_since.filter(|_| self.hides_page(node).is_none())?;
+        Some(since.max(self.root.barrier.cleared()))
     }
 
     /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there: until its

@@ -3,8 +3,10 @@
 //! Invariants: links are never followed; what could not be looked at is in `unreadable`, never silently absent; a walk
 //! during which folders changed is repeated, because an entry that moves from a folder not yet walked to one already
 //! walked is seen in neither. When the folders do not come to rest, the root itself is named in `unreadable`: everything
-//! listed is there, but nothing unlisted may be taken for gone.
+//! listed is there, but nothing unlisted may be taken for gone. What bears a name that is no path of the mirror is walked
+//! for its file objects alone.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,7 +19,8 @@ use super::act::Steps;
 use super::root::{Place, Root};
 use super::{aside, errors, marker, sys};
 use crate::model::{
-    DiskError, Entry, EntryKind, MirrorPath, NOT_UTF8, RootState, Scan, Timestamp, Unreadable, is_tool_folder,
+    DiskError, Entry, EntryKind, FileObject, Hides, MirrorPath, RootState, Scan, Timestamp, Unreadable,
+    is_tool_folder,
 };
 
 /// Walks at most this often until nothing changed during one walk.
@@ -38,7 +41,7 @@ pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, 
     let mut walk = Walk::default();
     for _ in 0..WALKS_MAX {
         walk = Walk::new(young_ns);
-        if let Err(error) = walk.folder(root, MirrorPath::root()) {
+        if let Err(error) = walk.folder(root, &Folder::root()) {
             return empty(RootState::Unreadable(errors::words(error)));
         }
         if let Err(error) = walk.all_ahead(root, steps) {
@@ -57,6 +60,10 @@ pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, 
     }
     if walk.torn {
         walk.unreadable(MirrorPath::root(), "folders kept changing while they were looked at".to_owned());
+    }
+    for ((path, name), objects) in std::mem::take(&mut walk.nameless) {
+        let why = format!("a name in it is not UTF-8: {name}");
+        walk.unreadable.push(Unreadable { path, why, hides: Hides::Named(objects) });
     }
     walk.entries.sort_by(|a, b| a.path.cmp(&b.path));
     walk.unreadable.sort_by(|a, b| (&a.path, &a.why).cmp(&(&b.path, &b.why)));
@@ -79,13 +86,60 @@ pub(super) fn empty(root: RootState) -> Scan {
 struct Walk {
     entries: Vec<Entry>,
     unreadable: Vec<Unreadable>,
+    /// The file objects at and beneath each name that is no path of the mirror, by its folder and its escaped bytes.
+    nameless: BTreeMap<(MirrorPath, String), BTreeSet<FileObject>>,
     /// Folders still to be listed.
-    ahead: Vec<MirrorPath>,
+    ahead: Vec<Folder>,
     listed: Vec<Listed>,
     /// Modification times from here on are young.
     young_ns: i64,
     torn: bool,
     room: Vec<u8>,
+}
+
+/// A folder, by its path beneath the root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Folder {
+    Named(MirrorPath),
+    /// At or beneath a name that is no path of the mirror: its bytes, the folder that has that name, and the name.
+    Nameless(Vec<u8>, (MirrorPath, String)),
+}
+
+impl Folder {
+    fn root() -> Self {
+        Self::Named(MirrorPath::root())
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Named(path) => path.as_str().as_bytes(),
+            Self::Nameless(bytes, _) => bytes,
+        }
+    }
+
+    /// Opens it anew, the root as well: a descriptor remembers how far it has been listed.
+    fn open(&self, root: &Root) -> Result<OwnedFd, Errno> {
+        match self.bytes() {
+            b"" => sys::open_folder(&root.dir, "."),
+            bytes => sys::open_folder_beneath(&root.dir, bytes),
+        }
+    }
+
+    /// A name in it.
+    fn join(&self, name: &CStr) -> Self {
+        let bytes = name.to_bytes();
+        let (folder, its) = match self {
+            Self::Named(folder) => {
+                if let Some(path) = str::from_utf8(bytes).ok().and_then(|text| folder.join(text).ok()) {
+                    return Self::Named(path);
+                }
+                (folder.as_str().as_bytes(), (folder.clone(), bytes.escape_ascii().to_string()))
+            }
+            Self::Nameless(folder, its) => (folder.as_slice(), its.clone()),
+        };
+        let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
+        Self::Nameless([folder, slash, bytes].concat(), its)
+    }
 }
 
 /// The folders that several hands have before them.
@@ -97,7 +151,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Heap {
-    ahead: Vec<MirrorPath>,
+    ahead: Vec<Folder>,
     /// How many hands list a folder now, which may bring more.
     busy: usize,
     stopped: bool,
@@ -109,7 +163,7 @@ impl Shared {
     }
 
     /// A folder to list; `None` when there is none and nobody can bring more.
-    fn take(&self) -> Option<MirrorPath> {
+    fn take(&self) -> Option<Folder> {
         let mut heap = self.heap();
         loop {
             if heap.stopped {
@@ -130,7 +184,7 @@ impl Shared {
 /// One folder in one hand. However it ends, the others must not wait for it.
 struct Turn<'a> {
     shared: &'a Shared,
-    found: Vec<MirrorPath>,
+    found: Vec<Folder>,
     failed: bool,
 }
 
@@ -146,7 +200,7 @@ impl Drop for Turn<'_> {
 
 /// A folder that was listed.
 struct Listed {
-    path: MirrorPath,
+    place: Folder,
     /// From before the listing.
     identity: (u64, u64),
     /// From before the listing.
@@ -185,6 +239,9 @@ impl Walk {
                     Ok(Ok(walk)) => {
                         self.entries.extend(walk.entries);
                         self.unreadable.extend(walk.unreadable);
+                        for (name, objects) in walk.nameless {
+                            self.nameless.entry(name).or_default().extend(objects);
+                        }
                         self.listed.extend(walk.listed);
                     }
                     Ok(Err(error)) => ended = Err(error),
@@ -208,28 +265,33 @@ impl Walk {
         Ok(())
     }
 
-    fn next(&mut self, root: &Root, steps: &Steps, folder: MirrorPath) -> Result<(), DiskError> {
+    fn next(&mut self, root: &Root, steps: &Steps, folder: Folder) -> Result<(), DiskError> {
         steps.reach("next folder")?;
-        if let Err(error) = self.folder(root, folder.clone())
+        if let Err(error) = self.folder(root, &folder)
             && error != Errno::NOENT
         {
-            self.unreadable(folder, errors::words(error));
+            self.unknown(&folder, error);
         }
         Ok(())
     }
 
+    /// What could not be looked at, and may hold anything.
+    fn unknown(&mut self, place: &Folder, error: Errno) {
+        match place {
+            Folder::Named(path) => self.unreadable(path.clone(), errors::words(error)),
+            Folder::Nameless(_, (folder, name)) => {
+                self.unreadable(folder.clone(), format!("what lies in {name}: {}", errors::words(error)));
+            }
+        }
+    }
+
     fn unreadable(&mut self, path: MirrorPath, why: String) {
-        self.unreadable.push(Unreadable { path, why });
+        self.unreadable.push(Unreadable { path, why, hides: Hides::Anything });
     }
 
     /// Lists one folder. One descriptor is open at a time, however deep the tree is.
-    fn folder(&mut self, root: &Root, path: MirrorPath) -> Result<(), Errno> {
-        // Opened anew for the root as well: a descriptor remembers how far it has been listed.
-        let opened: OwnedFd = if path.is_root() {
-            sys::open_folder(&root.dir, ".")?
-        } else {
-            sys::open_folder_beneath(&root.dir, path.as_str())?
-        };
+    fn folder(&mut self, root: &Root, place: &Folder) -> Result<(), Errno> {
+        let opened = place.open(root)?;
         let dir = opened.as_fd();
         let before = sys::look_of(dir)?;
         let mut names = (before.stamp.modified_ns >= self.young_ns).then(Vec::new);
@@ -238,47 +300,50 @@ impl Walk {
             if let Some(names) = &mut names {
                 names.extend_from_slice(name.to_bytes_with_nul());
             }
-            self.name(dir, &path, name);
+            self.name(dir, place, name);
         });
         self.room = room;
         if listing.is_ok() {
             let (identity, modified_ns) = (before.identity(), before.stamp.modified_ns);
-            self.listed.push(Listed { path, identity, modified_ns, names });
+            self.listed.push(Listed { place: place.clone(), identity, modified_ns, names });
         }
         listing
     }
 
-    fn name(&mut self, dir: impl AsFd, folder: &MirrorPath, name: &CStr) {
-        let path = match str::from_utf8(name.to_bytes()).ok().and_then(|text| folder.join(text).ok()) {
-            Some(path) => path,
-            None => {
-                let shown = name.to_bytes().escape_ascii();
-                return self.unreadable(folder.clone(), format!("{NOT_UTF8}: {shown}"));
-            }
-        };
-        if path.name().starts_with(aside::TEMP_PREFIX)
-            || folder.is_root() && path.name().eq_ignore_ascii_case(marker::FOLDER)
+    fn name(&mut self, dir: impl AsFd, folder: &Folder, name: &CStr) {
+        let place = folder.join(name);
+        if let Folder::Named(path) = &place
+            && (path.name().starts_with(aside::TEMP_PREFIX)
+                || *folder == Folder::root() && path.name().eq_ignore_ascii_case(marker::FOLDER))
         {
             return;
         }
         match sys::look_at(&dir, name) {
             Ok(look) => {
-                if look.kind == EntryKind::Folder && !is_tool_folder(path.name()) {
-                    self.ahead.push(path.clone());
+                let is_tools = name.to_str().is_ok_and(is_tool_folder);
+                if look.kind == EntryKind::Folder && !is_tools {
+                    self.ahead.push(place.clone());
                 }
-                self.entries.push(Entry { path, kind: look.kind, stamp: look.stamp });
+                match place {
+                    Folder::Named(path) => {
+                        self.entries.push(Entry { path, kind: look.kind, stamp: look.stamp });
+                    }
+                    Folder::Nameless(_, its) => {
+                        self.nameless.entry(its).or_default().insert(look.stamp.object());
+                    }
+                }
             }
             Err(Errno::NOENT) => {}
-            Err(error) => self.unreadable(path, errors::words(error)),
+            Err(error) => self.unknown(&place, error),
         }
     }
 
     /// Whether every listed folder is still what it was before it was listed.
     fn is_calm(&self, root: &Root) -> bool {
         self.listed.iter().all(|listed| {
-            let now = match listed.path.as_str() {
-                "" => sys::look_of(&root.dir),
-                path => sys::look_at(&root.dir, path),
+            let now = match listed.place.bytes() {
+                b"" => sys::look_of(&root.dir),
+                bytes => sys::look_at(&root.dir, bytes),
             };
             now.is_ok_and(|now| {
                 now.identity() == listed.identity
@@ -286,17 +351,14 @@ impl Walk {
                     && listed
                         .names
                         .as_ref()
-                        .is_none_or(|names| relist(root, &listed.path).is_ok_and(|now| now == *names))
+                        .is_none_or(|names| relist(root, &listed.place).is_ok_and(|now| now == *names))
             })
         })
     }
 }
 
-fn relist(root: &Root, path: &MirrorPath) -> Result<Vec<u8>, Errno> {
-    let dir = match path.as_str() {
-        "" => sys::open_folder(&root.dir, ".")?,
-        path => sys::open_folder_beneath(&root.dir, path)?,
-    };
+fn relist(root: &Root, place: &Folder) -> Result<Vec<u8>, Errno> {
+    let dir = place.open(root)?;
     let mut names = Vec::new();
     sys::names(dir.as_fd(), |name| names.extend_from_slice(name.to_bytes_with_nul()))?;
     Ok(names)

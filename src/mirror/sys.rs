@@ -112,12 +112,15 @@ const READ: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 /// Opens the folder at `path` beneath `root`; no component may be a link. `path` is not empty.
-pub(super) fn open_folder_beneath(root: impl AsFd, path: &str) -> Result<OwnedFd, Errno> {
+pub(super) fn open_folder_beneath(
+    root: impl AsFd,
+    path: &(impl AsRef<[u8]> + ?Sized),
+) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     if planted("link-followed") {
-        return rustix::fs::openat(root, path, flags, Mode::empty());
+        return rustix::fs::openat(root, path.as_ref(), flags, Mode::empty());
     }
-    match beneath(&root, path, flags) {
+    match beneath(&root, path.as_ref(), flags) {
         Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => step_by_step(root, path),
         other => other,
     }
@@ -125,7 +128,7 @@ pub(super) fn open_folder_beneath(root: impl AsFd, path: &str) -> Result<OwnedFd
 
 /// Opens the file at `path` beneath `root` for reading; no component may be a link. `path` is not empty.
 pub(super) fn open_file_beneath(root: impl AsFd, path: &str) -> Result<OwnedFd, Errno> {
-    match beneath(&root, path, READ) {
+    match beneath(&root, path.as_bytes(), READ) {
         Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => match path.rsplit_once('/') {
             Some((parent, name)) => open_file(step_by_step(root, parent)?, name),
             None => open_file(root, path),
@@ -137,21 +140,21 @@ pub(super) fn open_file_beneath(root: impl AsFd, path: &str) -> Result<OwnedFd, 
 /// `openat2` may be missing (before Linux 5.6), forbidden by a sandbox (EPERM), or give up when something is renamed
 /// meanwhile (EAGAIN); then the path is walked component by component, which refuses the same things.
 #[cfg(target_os = "linux")]
-fn beneath(root: impl AsFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+fn beneath(root: impl AsFd, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::ResolveFlags;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn beneath(_root: impl AsFd, _path: &str, _flags: OFlags) -> Result<OwnedFd, Errno> {
+fn beneath(_root: impl AsFd, _path: &[u8], _flags: OFlags) -> Result<OwnedFd, Errno> {
     Err(Errno::NOSYS)
 }
 
 /// The folder at `path` beneath `root`, opened one component at a time.
-pub(super) fn step_by_step(root: impl AsFd, path: &str) -> Result<OwnedFd, Errno> {
+pub(super) fn step_by_step(root: impl AsFd, path: &(impl AsRef<[u8]> + ?Sized)) -> Result<OwnedFd, Errno> {
     let mut at: Option<OwnedFd> = None;
-    for name in path.split('/') {
+    for name in path.as_ref().split(|byte| *byte == b'/') {
         let here = at.as_ref().map_or(root.as_fd(), AsFd::as_fd);
         at = Some(open_folder(here, name)?);
     }

@@ -4,9 +4,11 @@
 //! [`Event::Done`] that carries the same [`EffectId`]. Every write names what it expects and is refused when that
 //! no longer holds.
 
+use std::collections::BTreeSet;
+
 use super::{
-    BoardEffect, BoardReply, BodyJson, ContentHash, DiskError, DownloadError, Downloaded, Found, Job,
-    MirrorPath, Page, PageId, PageMeta, Put, Search, ServiceError, Stamp, StorageEffect, StorageEvent,
+    BoardEffect, BoardReply, BodyJson, ContentHash, DiskError, DownloadError, Downloaded, FileObject, Found,
+    Job, MirrorPath, Page, PageId, PageMeta, Put, Search, ServiceError, Stamp, StorageEffect, StorageEvent,
     StorageReply, StoredReply, Timestamp, Worked, Workspace, WorkspaceId,
 };
 
@@ -234,7 +236,7 @@ pub struct Scan {
     pub root: RootState,
     /// Every file and folder beneath the root, `.espejo` aside, in path order.
     pub entries: Vec<Entry>,
-    /// Folders and files that could not be looked at; nothing beneath them may be taken for gone.
+    /// What could not be looked at; what may be there may not be taken for gone.
     pub unreadable: Vec<Unreadable>,
     /// Device and inode of the root.
     pub root_identity: (u64, u64),
@@ -280,16 +282,42 @@ pub enum EntryKind {
     Other,
 }
 
-/// How [`Unreadable::why`] begins for a name that cannot be a path of the mirror.
-pub const NOT_UTF8: &str = "a name in it is not UTF-8";
-
 /// Something a scan could not look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// Where (the nearest place that can be named, for names that are not UTF-8).
+    /// Where; of a name that is no path of the mirror, the folder that it is in.
     pub path: MirrorPath,
     /// Why.
     pub why: String,
+    /// What may be there.
+    pub hides: Hides,
+}
+
+/// What may be where a scan could not look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hides {
+    /// Anything: it is a folder that could not be listed, or may be one.
+    Anything,
+    /// These file objects: what bears a name that is no path of the mirror, and all that lies beneath it.
+    Named(BTreeSet<FileObject>),
+    /// This file object, of which only the content cannot be read.
+    File(FileObject),
+}
+
+impl Unreadable {
+    /// Whether `path` lies where anything may be.
+    #[must_use]
+    pub fn covers(&self, path: &MirrorPath) -> bool {
+        self.hides == Hides::Anything && path.is_within(&self.path)
+    }
+}
+
+impl Scan {
+    /// Whether `path` lies where the scan could not look.
+    #[must_use]
+    pub fn covers(&self, path: &MirrorPath) -> bool {
+        self.unreadable.iter().any(|item| item.covers(path))
+    }
 }
 
 /// One file, read whole between two equal stamps.

@@ -35,7 +35,7 @@ pub use board::{
     is_creatable,
 };
 pub use effect::{
-    ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, NOT_UTF8, Outcome,
+    ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, Hides, Outcome,
     Request, RootState, Scan, ServiceReply, Unreadable,
 };
 pub use failure::{DiskError, Next, ServiceError};
@@ -52,7 +52,7 @@ pub use put::Put;
 pub use rest::Rest;
 pub use search::{Found, HITS_MAX, Hit, Search};
 pub use settings::{BoardSettings, Deletes, Moves, PageSettings, Settings, StorageMode, StorageSettings};
-pub use stamp::Stamp;
+pub use stamp::{FileObject, Stamp};
 pub use storage::{
     DownloadError, Downloaded, FileNode, FolderNode, Link, LocalOnly, Part, Seen, StorageEffect,
     StorageEvent, StorageFile, StorageFolder, StorageListing, StorageReply, StoredFile, StoredReply, Upload,

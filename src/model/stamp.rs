@@ -20,10 +20,13 @@ pub struct Stamp {
     pub born_ns: i64,
 }
 
+/// What stays with a file whatever is written into it and whatever it is called: device, inode and birth.
+pub type FileObject = (u64, u64, i64);
+
 impl Stamp {
-    /// What stays with a file whatever is written into it and whatever it is called: device, inode and birth.
+    /// The file object.
     #[must_use]
-    pub fn object(&self) -> (u64, u64, i64) {
+    pub fn object(&self) -> FileObject {
         (self.device, self.inode, self.born_ns)
     }
 

@@ -5,6 +5,7 @@
 //! the world is looked at and decided on again, so no decision rests on one that has not happened yet.
 
 pub mod apart;
+pub mod barrier;
 pub mod evidence;
 pub mod filenames;
 pub mod guard;

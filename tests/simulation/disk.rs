@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use espejo::model::{
-    ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, Expect, FileLook, MirrorPath, RootState,
-    Scan, Stamp, Timestamp, Unreadable,
+    ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, Expect, FileLook, Hides, MirrorPath,
+    RootState, Scan, Stamp, Timestamp, Unreadable,
 };
 
 use crate::folder::Folder;
@@ -105,7 +105,7 @@ impl Walk {
         }
         if !calm {
             let why = "folders kept changing while they were looked at".to_owned();
-            self.unreadable.push(Unreadable { path: MirrorPath::root(), why });
+            self.unreadable.push(Unreadable { path: MirrorPath::root(), why, hides: Hides::Anything });
         }
         Some(Scan {
             root: RootState::Ready,
@@ -123,7 +123,8 @@ impl Walk {
         }
         self.listed.push((place.clone(), before));
         if is_sealed(folder, place) {
-            self.unreadable.push(Unreadable { path: place.clone(), why: "permission denied".to_owned() });
+            let why = "permission denied".to_owned();
+            self.unreadable.push(Unreadable { path: place.clone(), why, hides: Hides::Anything });
             return;
         }
         for path in folder.children(place) {

@@ -83,8 +83,10 @@ impl Engine {
                 deck.approved
                     || !self.boards.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id))
             })
+            .filter(|deck| !self.hides_deck(deck))
             .filter(|deck| {
-                deck.missing_since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace)
+                let since = deck.missing_since.map(|since| since.max(self.root.barrier.cleared()));
+                since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace)
             })
             .map(|deck| deck.seen.id.clone())
             .collect();

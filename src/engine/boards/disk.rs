@@ -9,9 +9,10 @@ use super::{Held, Purpose, create, place};
 use crate::canvas::{self, Aliases, Origins};
 use crate::engine::flight::Flight;
 use crate::model::{
-    CanvasFile, CanvasId, CanvasNode, ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook,
-    IntentKind, MirrorPath, Presence, Scan, Stamp, Surface, Timestamp, id_of,
+    CanvasFile, CanvasId, CanvasNode, ContentHash, DeckNode, DiskError, DiskReply, Effect, Entry, EntryKind,
+    FileLook, IntentKind, MirrorPath, Presence, Scan, Stamp, Surface, Timestamp, Unreadable, id_of,
 };
+use crate::plan::barrier::Absent;
 use crate::store::StoreError;
 
 /// Why a file that held elements and holds nothing is not sent.
@@ -46,7 +47,7 @@ impl Engine {
         self.boards.new_folders = new_folders;
         let there = &self.boards.there;
         self.boards.unmade.retain(|path, _| there.contains_key(path));
-        let hidden = |path: &MirrorPath| scan.unreadable.iter().any(|item| path.is_within(&item.path));
+        let hidden = |path: &MirrorPath| scan.covers(path);
         self.find_strays(scan, &mut seen);
         self.follow_objects(&was_there, &seen)?;
         let missed = self.missed_canvases();
@@ -82,11 +83,32 @@ impl Engine {
         // Each grace time ends with a scan, whatever else has been missing for longer.
         let canvases = self.boards.canvases.values().filter_map(|node| node.missing_since);
         let missing = canvases.chain(self.boards.decks.values().filter_map(|deck| deck.missing_since));
-        let ends = missing.map(|since| since.plus_ms(self.settings.pages.delete_grace_ms));
+        let cleared = self.root.barrier.cleared();
+        let ends = missing.map(|since| since.max(cleared).plus_ms(self.settings.pages.delete_grace_ms));
         if let Some(end) = ends.filter(|end| *end > self.watch.scanned).min() {
             self.watch.scan_by(end);
         }
         Ok(())
+    }
+
+    /// What may hide the missing file of a canvas, unless a person said that it is gone.
+    pub(super) fn hides_canvas(&self, node: &CanvasNode) -> Option<&Unreadable> {
+        let since = node.missing_since.filter(|_| !node.approved)?;
+        let last = node.missing_from.as_ref()?;
+        let known = self.boards.missed_objects.iter();
+        let object = known.filter(|(_, canvas)| **canvas == node.id).map(|(object, _)| *object).next();
+        self.root.barrier.hides(Absent { last: Some(last), object, since })
+    }
+
+    /// Whether the folder of a presentation may be where nobody can look, with a slide of it.
+    pub(super) fn hides_deck(&self, deck: &DeckNode) -> bool {
+        !deck.approved && self.slides_of(&deck.seen.id).any(|slide| self.hides_canvas(slide).is_some())
+    }
+
+    /// Where the files were that may be hidden, and what hides each.
+    pub(in super::super) fn hidden_canvases(&self) -> impl Iterator<Item = (&MirrorPath, &Unreadable)> {
+        let nodes = self.boards.canvases.values().filter(|node| node.presence == Presence::Listed);
+        nodes.filter_map(|node| Some((node.missing_from.as_ref()?, self.hides_canvas(node)?)))
     }
 
     /// Notes which missing files are still seen, with the folders that they went with. One that is no longer seen has been

@@ -34,6 +34,10 @@ impl Engine {
             self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
             return Ok(None);
         };
+        if self.hides_canvas(node).is_some() {
+            return Ok(None);
+        }
+        let since = since.max(self.root.barrier.cleared());
         let grace_is_over = self.watch.scanned.since_ms(since) >= self.settings.pages.delete_grace_ms;
         if !grace_is_over || !self.boards_are_quiet() {
             // The scan at the end of the grace time asks again.
@@ -150,7 +154,7 @@ impl Engine {
             return Ok(self.look_at_canvas(canvas, class));
         }
         let Some(node) = self.canvas_node(canvas) else { return Ok(None) };
-        if node.file.is_some() {
+        if node.file.is_some() || self.hides_canvas(&node).is_some() {
             return Ok(None);
         }
         if node.base.as_ref().map(|base| base.elements) != node.remote {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::engine::ids::Ids;
 use crate::engine::{Happening, Way};
 use crate::model::{MirrorPath, Settings, Timestamp, WorkspaceId, WorkspaceNode};
+use crate::plan::barrier::Barrier;
 use crate::store::{Attention, Store, StoreError};
 
 const BACKOFF_MAX_MS: i64 = 300_000;
@@ -16,6 +17,8 @@ pub(in crate::engine) struct Desk<'a> {
     pub(in crate::engine) workspaces: &'a BTreeMap<WorkspaceId, WorkspaceNode>,
     /// Their ids in the service's order, once a list came.
     pub(in crate::engine) order: &'a [WorkspaceId],
+    /// What of the folder could not be looked at.
+    pub(in crate::engine) barrier: &'a Barrier,
     pub(in crate::engine) happened: &'a mut Vec<Happening>,
     pub(in crate::engine) ids: &'a mut Ids,
     pub(in crate::engine) now: Timestamp,

@@ -106,11 +106,11 @@ impl Storage {
         desk: &mut Desk<'_>,
         approved: impl Fn(&MirrorPath) -> bool,
     ) -> Result<(), StoreError> {
-        let sight = &self.sight;
+        let (sight, barrier) = (&self.sight, desk.barrier);
         let is_over = |(path, changed): (&MirrorPath, &i64)| {
             let is_as_then = match sight.files.get(path) {
                 Some(stamp) => stamp.changed_ns == *changed,
-                None => sight.at.0 == 0 || sight.hides(path),
+                None => sight.at.0 == 0 || barrier.covers(path),
             };
             (!is_as_then || approved(path)).then(|| path.clone())
         };

@@ -9,8 +9,9 @@ use super::send::Candidate;
 use super::{Desk, Moment, Storage, Task, effect};
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath, Scan,
-    Seen, Stamp, StorageEffect, StorageMode, StoredReply, Timestamp,
+    Seen, Stamp, StorageEffect, StorageMode, StoredReply, Timestamp, Unreadable,
 };
+use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::filenames;
 use crate::store::StoreError;
 
@@ -25,8 +26,6 @@ const NEW_EMPTY_MS: i64 = 2_000;
 pub(super) struct Sight {
     pub(super) files: BTreeMap<MirrorPath, Stamp>,
     pub(super) folders: BTreeSet<MirrorPath>,
-    /// What could not be looked at.
-    unreadable: Vec<MirrorPath>,
     /// Files of another disk than the folder that they would lie in, and that folder.
     pub(super) away: BTreeMap<MirrorPath, MirrorPath>,
     /// Folders of another disk than the root's.
@@ -65,11 +64,6 @@ impl Local {
 }
 
 impl Sight {
-    /// Whether a place could not be looked at.
-    pub(super) fn hides(&self, path: &MirrorPath) -> bool {
-        self.unreadable.iter().any(|at| path.is_within(at) || at.is_root())
-    }
-
     /// The nearest folder above a path that is there, and its disk.
     fn above(&self, path: &MirrorPath) -> (MirrorPath, u64) {
         let mut above = path.parent();
@@ -123,7 +117,6 @@ impl Storage {
                 }
             }
         }
-        sight.unreadable = scan.unreadable.iter().map(|item| item.path.clone()).collect();
         let approved_unseen = std::mem::replace(&mut self.sight, sight).approved_unseen;
         self.made.clear();
         self.guards_are_old = true;
@@ -139,7 +132,7 @@ impl Storage {
         let mut away = BTreeMap::new();
         for node in self.files.values().filter(|node| node.base.is_some()) {
             let before = self.local_of(&node.remote.id);
-            let mut now = self.local_now(node, before, &odd, desk.now);
+            let mut now = self.local_now(node, before, &odd, desk);
             if let (Local::Missing(_), false, Some(base)) = (now, before.is_missing(), &node.base) {
                 let known = base.stamp.device;
                 if self.sight.is_elsewhere(&base.path, known)
@@ -243,15 +236,21 @@ impl Storage {
     }
 
     /// When a scan has to tell whether a file is missing still; `None` when none is.
-    pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64) -> Option<Timestamp> {
+    pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64, cleared: Timestamp) -> Option<Timestamp> {
         let ends = self.moments.values().filter_map(|moment| match moment.local {
-            Local::Missing(since) => Some(since.plus_ms(grace_ms)),
+            Local::Missing(since) => Some(since.max(cleared).plus_ms(grace_ms)),
             _ => None,
         });
         ends.filter(|end| *end > self.sight.at).min()
     }
 
-    fn local_now(&self, node: &FileNode, before: Local, odd: &BTreeSet<MirrorPath>, now: Timestamp) -> Local {
+    fn local_now(
+        &self,
+        node: &FileNode,
+        before: Local,
+        odd: &BTreeSet<MirrorPath>,
+        desk: &Desk<'_>,
+    ) -> Local {
         let Some(base) = &node.base else { return Local::Unknown };
         match self.sight.files.get(&base.path) {
             Some(stamp) if *stamp == base.stamp => Local::Same,
@@ -260,12 +259,25 @@ impl Storage {
             }
             Some(stamp) => Local::Suspect(*stamp),
             None if self.sight.folders.contains(&base.path) || odd.contains(&base.path) => Local::Odd,
-            None if self.sight.hides(&base.path) => Local::Unknown,
+            None if desk.barrier.covers(&base.path) => Local::Unknown,
             None => match before {
                 Local::Missing(since) => Local::Missing(since),
-                _ => Local::Missing(now),
+                _ => Local::Missing(desk.now),
             },
         }
+    }
+
+    /// Where the files were that are missing and may be hidden, and what hides each.
+    pub(in crate::engine) fn hidden<'a>(
+        &'a self,
+        barrier: &'a Barrier,
+    ) -> impl Iterator<Item = (&'a MirrorPath, &'a Unreadable)> {
+        let missing = self.moments.iter().filter_map(|(id, moment)| match moment.local {
+            Local::Missing(since) => Some((self.files.get(id)?, since)),
+            _ => None,
+        });
+        let listed = missing.filter(|(node, _)| node.seen == Seen::Listed);
+        listed.filter_map(|(node, since)| Some((&node.base.as_ref()?.path, hides(barrier, node, since)?)))
     }
 
     /// What [`super::decide`] is told of a file's place; the second value is when that may be more.
@@ -277,8 +289,9 @@ impl Storage {
             Local::Unknown | Local::Odd | Local::Away | Local::Suspect(_) => (Here::Unclear, None),
             Local::Same if moment.damaged => (Here::Damaged, None),
             Local::Same => (Here::Same, None),
+            Local::Missing(since) if hides(desk.barrier, node, since).is_some() => (Here::Unclear, None),
             Local::Missing(since) => {
-                let end = since.plus_ms(desk.settings.pages.delete_grace_ms);
+                let end = since.max(desk.barrier.cleared()).plus_ms(desk.settings.pages.delete_grace_ms);
                 // It may be back since the last scan: the one after the grace time tells.
                 if end <= self.sight.at { (Here::Missing, None) } else { from(end, Here::Unclear) }
             }
@@ -456,6 +469,13 @@ impl Storage {
 pub(super) fn is_untouched(agreed: &Stamp, found: &Stamp) -> bool {
     let looks = |stamp: &Stamp| (stamp.object(), stamp.size, stamp.modified_ns);
     looks(found) == looks(agreed)
+}
+
+/// What may hide a file that is missing since then, unless a person said that it is gone.
+fn hides<'a>(barrier: &'a Barrier, node: &FileNode, since: Timestamp) -> Option<&'a Unreadable> {
+    let base = node.base.as_ref().filter(|_| !node.approved)?;
+    let object = base.is_seen().then(|| base.stamp.object());
+    barrier.hides(Absent { last: Some(&base.path), object, since })
 }
 
 /// Whether somebody's word that this file may go is void, as it is there again on both sides.

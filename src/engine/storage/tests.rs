@@ -1,6 +1,8 @@
 //! What storage makes of answers that cross each other: a list under way while something of its files ends. Not for whole
 //! runs; those are the binary's tests.
 
+mod hidden;
+
 use std::collections::BTreeMap;
 
 use super::walk::Walk;
@@ -11,6 +13,7 @@ use crate::model::{
     ContentHash, Entry, EntryKind, RootState, Scan, Stamp, StorageFile, StorageFolder, StorageListing,
     StorageReply, StoredFile, StoredReply,
 };
+use crate::plan::barrier::Barrier;
 
 const NOW: Timestamp = Timestamp(1_000_000_000);
 const AS_AGREED: Stamp = Stamp { device: 1, inode: 7, size: 5, modified_ns: 10, changed_ns: 10, born_ns: 10 };
@@ -78,6 +81,7 @@ struct Play {
     now: Timestamp,
     /// The disk of the storage folder.
     device: u64,
+    barrier: Barrier,
 }
 
 impl Play {
@@ -87,8 +91,9 @@ impl Play {
         let mut store = Store::in_memory().unwrap();
         let storage = Storage::open(&mut store, &settings, NOW).unwrap();
         let ids = Ids::new([7; 32]);
+        let (happened, barrier) = (Vec::new(), Barrier::default());
         let mut play =
-            Self { storage, store, settings, happened: Vec::new(), ids, tick: 1, now: NOW, device: 1 };
+            Self { storage, store, settings, happened, ids, tick: 1, now: NOW, device: 1, barrier };
         for (id, stamp) in [("a", stamp), ("b", AS_AGREED)] {
             let remote = shown(id, "one");
             let base = StoredFile {
@@ -124,6 +129,7 @@ impl Play {
             settings: &self.settings,
             workspaces: &BTreeMap::new(),
             order: &[],
+            barrier: &self.barrier,
             happened: &mut self.happened,
             ids: &mut self.ids,
             now: self.now,
@@ -206,32 +212,6 @@ fn news_in_a_list_is_not_lost_over_an_act_that_ends_while_it_is_under_way() {
     check(AS_AGREED, Some(hash("a")), hashed(AS_AGREED, "first"), "the file");
     check(MOVED, Some(hash("a")), hashed(MOVED, "first"), "the file, which we had moved");
     check(AS_AGREED, Some(rename("Storage/before.txt")), finished(), "the file");
-}
-
-#[test]
-fn only_a_scan_after_the_grace_time_says_that_a_file_is_gone() {
-    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
-    play.lists(&[shown("a", "one"), shown("b", "one")]);
-    play.scan(&[("Storage/b.txt", AS_AGREED)]);
-    let (since, grace) = (play.now, play.settings.pages.delete_grace_ms);
-    let end = since.plus_ms(grace);
-    for late in [grace - 1, grace, 2 * grace] {
-        play.now = since.plus_ms(late);
-        play.is_settled();
-        assert_eq!(play.wants("a"), None, "{late} ms after it went");
-        assert_eq!(play.storage.next_grace_end(grace), Some(end));
-    }
-    // It may be back, and no hint have told of it.
-    play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED)]);
-    play.is_settled();
-    assert_eq!((play.wants("a"), play.storage.next_grace_end(grace)), (None, None));
-    // Or not.
-    play.scan(&[("Storage/b.txt", AS_AGREED)]);
-    play.now = play.now.plus_ms(grace);
-    play.scan(&[("Storage/b.txt", AS_AGREED)]);
-    play.is_settled();
-    assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere));
-    assert_eq!(play.storage.next_grace_end(grace), None);
 }
 
 #[test]

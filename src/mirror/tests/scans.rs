@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
 use crate::mirror::read::SIZE_MAX;
+use crate::model::{Entry, Hides};
 
 #[test]
 fn a_scan_lists_everything_in_path_order_with_its_stamp() {
@@ -87,7 +88,16 @@ fn tool_folders_are_listed_and_not_entered() {
 fn what_cannot_be_looked_at_is_named() {
     let bed = bed();
     bed.put("a/x.md", "x");
-    File::create(bed.real("a").join(OsStr::from_bytes(b"caf\xe9.md"))).unwrap();
+    let nameless = |name: &'static [u8]| bed.real("a").join(OsStr::from_bytes(name));
+    File::create(nameless(b"caf\xe9.md")).unwrap();
+    fs::create_dir_all(nameless(b"d\xff").join("deep/er")).unwrap();
+    File::create(nameless(b"d\xff").join("deep/er/y.md")).unwrap();
+    let its = |path: std::path::PathBuf| {
+        let look = fs::metadata(path).unwrap();
+        (look.dev(), look.ino())
+    };
+    let named = [nameless(b"caf\xe9.md"), nameless(b"d\xff")].map(its);
+    let beneath = ["deep", "deep/er", "deep/er/y.md"].map(|path| its(nameless(b"d\xff").join(path)));
     let shut = ["shut", "half"];
     for (name, mode) in shut.iter().zip([0o000, 0o444]) {
         bed.put(&format!("{name}/x.md"), "x");
@@ -110,7 +120,29 @@ fn what_cannot_be_looked_at_is_named() {
         assert_eq!(read, Err(DiskError::Denied(at("file.md"), denied.to_owned())));
         assert_eq!(scan.entries.iter().filter(|entry| entry.path.as_str().ends_with("x.md")).count(), 1);
     }
-    assert_eq!(unreadable, [r"a: a name in it is not UTF-8: caf\xe9.md"]);
+    assert_eq!(
+        unreadable,
+        [r"a: a name in it is not UTF-8: caf\xe9.md", r"a: a name in it is not UTF-8: d\xff"]
+    );
+    // Such a name is known by the file objects at and beneath it, which are in no list; anything may be in the rest.
+    let hidden: Vec<Vec<(u64, u64)>> = scan
+        .unreadable
+        .iter()
+        .filter_map(|found| match &found.hides {
+            Hides::Named(objects) => {
+                Some(objects.iter().map(|(device, inode, _)| (*device, *inode)).collect())
+            }
+            Hides::Anything | Hides::File(_) => None,
+        })
+        .collect();
+    let sorted = |mut all: Vec<(u64, u64)>| {
+        all.sort_unstable();
+        all
+    };
+    let beneath = sorted([&named[1..], &beneath[..]].concat());
+    assert_eq!(hidden, [vec![named[0]], beneath.clone()]);
+    let listed = |entry: &Entry| beneath.contains(&(entry.stamp.device, entry.stamp.inode));
+    assert!(!scan.entries.iter().any(listed), "{scan:?}");
     // The neighbours are listed all the same, and so is a file that cannot be opened.
     for path in ["a/x.md", "shut", "half", "file.md"] {
         assert!(scan.entries.iter().any(|entry| entry.path == at(path)), "{path}");

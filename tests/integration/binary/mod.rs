@@ -34,4 +34,5 @@ mod storage_send;
 mod systemd;
 mod tree;
 mod trouble;
+mod unread;
 mod why;

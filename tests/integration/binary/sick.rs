@@ -26,7 +26,7 @@ fn bench() -> Bench {
 }
 
 /// What runs a program as somebody whom permissions concern: root is asked to obey them.
-fn obedient() -> Vec<&'static str> {
+pub(super) fn obedient() -> Vec<&'static str> {
     if rustix::process::geteuid().is_root() {
         vec!["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"]
     } else {
@@ -34,7 +34,7 @@ fn obedient() -> Vec<&'static str> {
     }
 }
 
-fn chmod(path: &Path, mode: u32) {
+pub(super) fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 

@@ -1,0 +1,152 @@
+//! What of the folder could not be looked at, and what waits for that. The rule is [`crate::plan::barrier`].
+
+use std::collections::BTreeMap;
+
+use super::Engine;
+use crate::model::{Hides, MirrorPath, Node, Scan, Timestamp, Unreadable};
+use crate::plan::barrier::{Absent, Barrier};
+use crate::store::{Store, StoreError};
+
+/// Where it outlives the process since when folders cannot be read: times and paths, as JSON.
+const UNREADABLE: &str = "unreadable_since";
+/// Where it outlives the process when something could last be read again. An earlier program wrote `no` while something
+/// could not.
+const READABLE: &str = "readable_since";
+
+/// So many of the items that wait are named.
+const NAMED: usize = 3;
+
+/// What an earlier run knew. A time from the future, of a clock that was set back, becomes now.
+pub(super) fn remembered(store: &Store, now: Timestamp) -> Result<Barrier, StoreError> {
+    let text = store.meta(UNREADABLE)?.unwrap_or_default();
+    let since: Vec<(i64, String)> = serde_json::from_str(&text).unwrap_or_default();
+    let since = since.into_iter().filter_map(|(at, path)| Some((MirrorPath::new(&path).ok()?, at)));
+    let mut since: BTreeMap<MirrorPath, Timestamp> =
+        since.map(|(path, at)| (path, Timestamp(at).min(now))).collect();
+    let cleared = store.meta(READABLE)?.unwrap_or_default();
+    if cleared == "no" {
+        since.insert(MirrorPath::root(), Timestamp::default());
+    }
+    let cleared = Timestamp(cleared.parse().unwrap_or(0)).min(now);
+    Ok(Barrier::remembered(since, cleared))
+}
+
+impl Engine {
+    /// Takes in what a scan that began at `sent_at` could not look at.
+    pub(super) fn take_in_unreadable(&mut self, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
+        if self.root.barrier.take_in(scan, sent_at) { self.save_barrier() } else { Ok(()) }
+    }
+
+    /// Files that could not be read have been: what they may have been shows now.
+    pub(super) fn lift_barrier(&mut self) -> Result<(), StoreError> {
+        let files = &self.trees.files;
+        if !self.root.barrier.lift(|path| files.contains_key(path), self.now) {
+            return Ok(());
+        }
+        self.watch.scan_by(self.now.plus_ms(self.settings.pages.delete_grace_ms));
+        self.save_barrier()
+    }
+
+    fn save_barrier(&mut self) -> Result<(), StoreError> {
+        let barrier = &self.root.barrier;
+        let since: Vec<(i64, &str)> =
+            barrier.since().iter().map(|(path, at)| (at.0, path.as_str())).collect();
+        self.store.set_meta(UNREADABLE, &serde_json::json!(since).to_string())?;
+        self.store.set_meta(READABLE, &barrier.cleared().0.to_string())
+    }
+
+    /// What may hide the missing file of a page, unless a person said that it is gone. A page whose file became another
+    /// page misses none.
+    pub(super) fn hides_page(&self, node: &Node) -> Option<&Unreadable> {
+        let since = node.missing_since.filter(|_| !node.approved)?;
+        let last = node.missing_from.as_ref()?;
+        let object = self.watch.missing.get(&node.id).map(|file| file.stamp.object());
+        self.root.barrier.hides(Absent { last: Some(last), object, since })
+    }
+
+    /// Tells what cannot be looked at, with its mend, and what waits for it.
+    pub(super) fn needs_of_barrier(&self, need: &mut dyn FnMut(&str, &str, &str)) {
+        let found = self.root.barrier.found();
+        if found.is_empty() {
+            return;
+        }
+        let mut waiting: BTreeMap<(&MirrorPath, &str), Vec<&MirrorPath>> = BTreeMap::new();
+        let pages = self.watch.missing.keys().filter_map(|id| self.trees.pages.get(id));
+        let pages = pages.filter_map(|node| Some((node.missing_from.as_ref()?, self.hides_page(node)?)));
+        let stored = self.storage.hidden(&self.root.barrier);
+        for (path, by) in pages.chain(self.hidden_canvases()).chain(stored) {
+            waiting.entry((&by.path, &by.why)).or_default().push(path);
+        }
+        for item in found {
+            let (reason, mend) = match item.hides {
+                Hides::Named(_) => (format!("{}; what bears it is not mirrored", item.why), "rename it"),
+                Hides::File(_) | Hides::Anything => {
+                    (format!("it cannot be looked at: {}", item.why), "make it readable")
+                }
+            };
+            match waiting.get(&(&item.path, item.why.as_str())) {
+                None => need(item.path.as_str(), &reason, mend),
+                Some(paths) => {
+                    let reason = format!("{reason}; {}", what_waits(paths));
+                    let mend = format!("{mend}; if what is missing was deleted, run espejo approve");
+                    need(item.path.as_str(), &reason, &mend);
+                }
+            }
+        }
+    }
+}
+
+/// What is missing and may be where nobody can look.
+fn what_waits(paths: &[&MirrorPath]) -> String {
+    let mut names: Vec<&str> = paths.iter().take(NAMED).map(|path| path.as_str()).collect();
+    let more = paths.len().saturating_sub(NAMED);
+    let last = if more > 0 { format!("{more} more") } else { names.pop().unwrap_or_default().to_owned() };
+    let names = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
+    match paths {
+        [_] => format!("{names} is missing and may be there, so it stays at the service"),
+        _ => format!("{names} are missing and may be there, so they stay at the service"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_named_and_counted() {
+        let paths = ["a.md", "b.md", "c.md", "d.md", "e.md"].map(|path| MirrorPath::new(path).unwrap());
+        let all: Vec<&MirrorPath> = paths.iter().collect();
+        for (number, names) in [
+            (1, "a.md is missing"),
+            (2, "a.md and b.md are missing"),
+            (3, "a.md, b.md and c.md are missing"),
+            (4, "a.md, b.md, c.md and 1 more are missing"),
+            (5, "a.md, b.md, c.md and 2 more are missing"),
+        ] {
+            let told = what_waits(&all[..number]);
+            assert!(told.starts_with(names), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_known_in_the_next_run() {
+        let mut store = Store::in_memory().unwrap();
+        let now = Timestamp(1_000);
+        assert_eq!(remembered(&store, now).unwrap(), Barrier::default());
+        let path = MirrorPath::new("a \"b\"\n/c").unwrap();
+        store
+            .set_meta(UNREADABLE, &serde_json::json!([(700, path.as_str()), (2_000, "z")]).to_string())
+            .unwrap();
+        store.set_meta(READABLE, "5000").unwrap();
+        let barrier = remembered(&store, now).unwrap();
+        assert_eq!(barrier.since().get(&path), Some(&Timestamp(700)));
+        assert_eq!((barrier.since().len(), barrier.cleared()), (2, now), "a clock that was set back");
+        // Of an earlier program.
+        store.set_meta(UNREADABLE, "").unwrap();
+        store.set_meta(READABLE, "no").unwrap();
+        assert_eq!(
+            remembered(&store, now).unwrap().since().keys().collect::<Vec<_>>(),
+            [&MirrorPath::root()]
+        );
+    }
+}

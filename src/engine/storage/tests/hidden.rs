@@ -1,0 +1,64 @@
+//! When a stored file that is missing counts as gone: after its grace time, and not while it may be where nobody can look.
+
+use super::*;
+use crate::model::{Hides, Unreadable};
+
+#[test]
+fn only_a_scan_after_the_grace_time_says_that_a_file_is_gone() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
+    play.scan(&[("Storage/b.txt", AS_AGREED)]);
+    let (since, grace) = (play.now, play.settings.pages.delete_grace_ms);
+    let end = since.plus_ms(grace);
+    for late in [grace - 1, grace, 2 * grace] {
+        play.now = since.plus_ms(late);
+        play.is_settled();
+        assert_eq!(play.wants("a"), None, "{late} ms after it went");
+        assert_eq!(play.storage.next_grace_end(grace, play.barrier.cleared()), Some(end));
+    }
+    // It may be back, and no hint have told of it.
+    play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED)]);
+    play.is_settled();
+    assert_eq!((play.wants("a"), play.storage.next_grace_end(grace, play.barrier.cleared())), (None, None));
+    // Or not.
+    play.scan(&[("Storage/b.txt", AS_AGREED)]);
+    play.now = play.now.plus_ms(grace);
+    play.scan(&[("Storage/b.txt", AS_AGREED)]);
+    play.is_settled();
+    assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere));
+    assert_eq!(play.storage.next_grace_end(grace, play.barrier.cleared()), None);
+}
+
+#[test]
+fn a_file_that_may_be_where_nobody_can_look_is_not_gone() {
+    let there = [("Storage/b.txt", AS_AGREED)];
+    let other = (1, 8, 10);
+    let folder = |hides| vec![Unreadable { path: path("Elsewhere"), why: "shut".to_owned(), hides }];
+    for (hides, expected) in [
+        (Hides::Anything, None),
+        (Hides::Named([AS_AGREED.object(), other].into()), None),
+        (Hides::Named([other].into()), Some(decide::Decision::TrashThere)),
+    ] {
+        let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+        play.lists(&[shown("a", "one"), shown("b", "one")]);
+        play.barrier.take_in(&Scan::default(), play.now);
+        let scan = Scan { unreadable: folder(hides.clone()), ..Scan::default() };
+        play.barrier.take_in(&scan, play.now);
+        for _ in 0..2 {
+            play.scan(&there);
+            play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+        }
+        play.is_settled();
+        assert_eq!(play.wants("a"), expected, "{hides:?}");
+        assert_eq!(play.storage.hidden(&play.barrier).count(), usize::from(expected.is_none()), "{hides:?}");
+        // Once everything can be read, its grace time begins anew.
+        play.barrier.take_in(&Scan::default(), play.now);
+        play.scan(&there);
+        play.is_settled();
+        assert_eq!(play.wants("a"), None, "{hides:?}");
+        play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+        play.scan(&there);
+        play.is_settled();
+        assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere), "{hides:?}");
+    }
+}

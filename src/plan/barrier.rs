@@ -1,0 +1,265 @@
+//! What could not be looked at in the folder, and what may be in it: whether the absence of an item may be believed. One
+//! rule for pages, canvases and stored files.
+//!
+//! A *name* that cannot be read is known by its file object. It hides the item that is this object, and items whose
+//! object is not known. A *folder* that cannot be read hides what was last seen beneath it, and what has been missing
+//! since it became unreadable, for that may have been moved into it. Nothing else waits.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{FileObject, Hides, MirrorPath, Scan, Timestamp, Unreadable};
+
+/// An item that a scan did not find.
+#[derive(Debug, Clone, Copy)]
+pub struct Absent<'a> {
+    /// Where it was last seen.
+    pub last: Option<&'a MirrorPath>,
+    /// What it was; `None` when that is not known any more.
+    pub object: Option<FileObject>,
+    /// Since when it is missing.
+    pub since: Timestamp,
+}
+
+/// What the last scan could not look at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Barrier {
+    found: Vec<Unreadable>,
+    /// Since when each folder among them cannot be read.
+    since: BTreeMap<MirrorPath, Timestamp>,
+    /// When something could be read, or was gone, that could not be read before. What it hid may be on its way to its
+    /// place: its grace time begins anew.
+    cleared: Timestamp,
+    /// A scan of this run has been taken in.
+    is_begun: bool,
+}
+
+impl Barrier {
+    /// What an earlier run knew: since when folders could not be read, and when something last could again.
+    #[must_use]
+    pub fn remembered(since: BTreeMap<MirrorPath, Timestamp>, cleared: Timestamp) -> Self {
+        Self { since, cleared, ..Self::default() }
+    }
+
+    /// Takes in what a scan that began at `scanned` could not look at. A file that could not be read stays so while it is
+    /// seen at its place. Returns whether there is something new to remember.
+    pub fn take_in(&mut self, scan: &Scan, scanned: Timestamp) -> bool {
+        // What the folder did before the first scan of a run nobody has seen: whatever is missing may be in it.
+        let begins = if self.is_begun { scanned } else { Timestamp::default() };
+        let is_there = |item: &Unreadable| {
+            let at = scan.entries.binary_search_by(|entry| entry.path.cmp(&item.path)).ok();
+            at.is_some_and(|at| item.hides == Hides::File(scan.entries[at].stamp.object()))
+        };
+        let mut found = scan.unreadable.clone();
+        found.extend(self.found.iter().filter(|item| is_there(item)).cloned());
+        let folders = found.iter().filter(|item| item.hides == Hides::Anything);
+        let since: BTreeMap<MirrorPath, Timestamp> = folders
+            .map(|item| (item.path.clone(), self.since.get(&item.path).copied().unwrap_or(begins)))
+            .collect();
+        let is_cleared = self.since.keys().any(|path| !since.contains_key(path))
+            || !objects(&self.found).is_subset(&objects(&found));
+        if is_cleared {
+            self.cleared = scanned;
+        }
+        let is_new = is_cleared || since != self.since;
+        (self.is_begun, self.found, self.since) = (true, found, since);
+        is_new
+    }
+
+    /// Something that turned out to be unreadable after the scan.
+    pub fn add(&mut self, item: Unreadable) {
+        if !self.found.contains(&item) {
+            self.found.push(item);
+        }
+    }
+
+    /// Files that could not be read and are known now, by their paths, hide nothing any more. Returns whether there is
+    /// something new to remember.
+    pub fn lift(&mut self, is_known: impl Fn(&MirrorPath) -> bool, now: Timestamp) -> bool {
+        let before = self.found.len();
+        self.found.retain(|item| !matches!(item.hides, Hides::File(_)) || !is_known(&item.path));
+        let is_lifted = self.found.len() < before;
+        if is_lifted {
+            self.cleared = now;
+        }
+        is_lifted
+    }
+
+    /// Everything that could not be looked at.
+    #[must_use]
+    pub fn found(&self) -> &[Unreadable] {
+        &self.found
+    }
+
+    /// Since when each folder cannot be read.
+    #[must_use]
+    pub fn since(&self) -> &BTreeMap<MirrorPath, Timestamp> {
+        &self.since
+    }
+
+    /// When something could last be read again.
+    #[must_use]
+    pub fn cleared(&self) -> Timestamp {
+        self.cleared
+    }
+
+    /// Whether `path` lies in a folder that could not be looked at: what was there is taken to be there.
+    #[must_use]
+    pub fn covers(&self, path: &MirrorPath) -> bool {
+        self.found.iter().any(|item| item.covers(path))
+    }
+
+    /// What may hide an item that is missing: until that can be read, the item does not count as gone.
+    #[must_use]
+    pub fn hides(&self, item: Absent<'_>) -> Option<&Unreadable> {
+        self.found.iter().find(|unreadable| match &unreadable.hides {
+            Hides::Named(objects) => objects.iter().any(|its| is_same(*its, item.object)),
+            Hides::File(its) => is_same(*its, item.object),
+            Hides::Anything => {
+                let is_since = self.since.get(&unreadable.path).is_none_or(|since| item.since >= *since);
+                is_since || item.last.is_some_and(|last| unreadable.covers(last))
+            }
+        })
+    }
+}
+
+/// Whether a file object may be the item's. Disks get other numbers when a machine starts anew.
+fn is_same(its: FileObject, item: Option<FileObject>) -> bool {
+    item.is_none_or(|item| (its.1, its.2) == (item.1, item.2))
+}
+
+fn objects(found: &[Unreadable]) -> BTreeSet<FileObject> {
+    let mut all = BTreeSet::new();
+    for item in found {
+        match &item.hides {
+            Hides::Named(objects) => all.extend(objects),
+            Hides::File(object) => drop(all.insert(*object)),
+            Hides::Anything => {}
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Entry, EntryKind, Stamp};
+
+    const ITS: FileObject = (1, 10, 5);
+    const OTHER: FileObject = (1, 11, 5);
+
+    fn at(path: &str) -> MirrorPath {
+        MirrorPath::new(path).unwrap()
+    }
+
+    fn name(folder: &str, objects: &[FileObject]) -> Unreadable {
+        Unreadable {
+            path: at(folder),
+            why: "a name".to_owned(),
+            hides: Hides::Named(objects.iter().copied().collect()),
+        }
+    }
+
+    fn folder(path: &str) -> Unreadable {
+        Unreadable { path: at(path), why: "shut".to_owned(), hides: Hides::Anything }
+    }
+
+    fn scan(unreadable: &[Unreadable]) -> Scan {
+        Scan { unreadable: unreadable.to_vec(), ..Scan::default() }
+    }
+
+    #[test]
+    fn what_cannot_be_read_hides_what_may_be_in_it_and_nothing_else() {
+        // The second of two scans could not look at something; the item was last seen at a/x.md.
+        let check = |found: &[Unreadable], object: Option<FileObject>, since: i64, expected: bool| {
+            let mut barrier = Barrier::default();
+            barrier.take_in(&scan(&[]), Timestamp(100));
+            barrier.take_in(&scan(found), Timestamp(200));
+            let item = Absent { last: Some(&at("a/x.md")), object, since: Timestamp(since) };
+            assert_eq!(barrier.hides(item).is_some(), expected, "{found:?} {object:?} {since}");
+        };
+        check(&[], Some(ITS), 250, false);
+        check(&[], None, 250, false);
+        // A name is known by its object, wherever it stands and however long.
+        check(&[name("a", &[ITS])], Some(ITS), 250, true);
+        check(&[name("z", &[ITS])], Some(ITS), 150, true);
+        check(&[name("z", &[OTHER, ITS])], Some(ITS), 250, true);
+        check(&[name("a", &[OTHER])], Some(ITS), 250, false);
+        check(&[name("a", &[OTHER])], None, 150, true);
+        check(&[name("a", &[(9, ITS.1, ITS.2)])], Some(ITS), 250, true);
+        check(&[name("a", &[(ITS.0, ITS.1, 6)])], Some(ITS), 250, false);
+        // A folder hides what was in it, and what has been missing since.
+        check(&[folder("a")], Some(ITS), 150, true);
+        check(&[folder("z")], Some(ITS), 150, false);
+        check(&[folder("z")], Some(ITS), 200, true);
+        check(&[folder("z")], None, 150, false);
+        check(&[folder("")], Some(ITS), 150, true);
+        check(&[name("a", &[OTHER]), folder("z")], Some(ITS), 250, true);
+    }
+
+    #[test]
+    fn since_when_a_folder_is_unreadable_outlives_the_run() {
+        let item = |since| Absent { last: None, object: Some(ITS), since: Timestamp(since) };
+        let mut barrier = Barrier::default();
+        assert!(!barrier.take_in(&scan(&[]), Timestamp(100)));
+        assert!(barrier.take_in(&scan(&[folder("z")]), Timestamp(200)));
+        assert!(!barrier.take_in(&scan(&[folder("z")]), Timestamp(300)));
+        assert!(barrier.hides(item(150)).is_none() && barrier.hides(item(250)).is_some());
+        // The next run knows it; of a folder that became unreadable in between it knows nothing.
+        let mut next = Barrier::remembered(barrier.since().clone(), barrier.cleared());
+        assert!(next.hides(item(250)).is_none(), "nothing is decided before the first scan");
+        next.take_in(&scan(&[folder("z")]), Timestamp(400));
+        assert!(next.hides(item(150)).is_none() && next.hides(item(250)).is_some());
+        let mut next = Barrier::remembered(BTreeMap::new(), Timestamp(0));
+        next.take_in(&scan(&[folder("z")]), Timestamp(400));
+        assert!(next.hides(item(150)).is_some());
+        // Once it can be read, grace times begin anew.
+        assert_eq!(barrier.cleared(), Timestamp(0));
+        assert!(barrier.take_in(&scan(&[name("z", &[ITS])]), Timestamp(500)));
+        assert_eq!((barrier.cleared(), barrier.since().len()), (Timestamp(500), 0));
+        assert!(!barrier.take_in(&scan(&[name("y", &[ITS, OTHER])]), Timestamp(600)));
+        assert!(barrier.take_in(&scan(&[name("y", &[OTHER])]), Timestamp(700)));
+        assert_eq!(barrier.cleared(), Timestamp(700));
+    }
+
+    #[test]
+    fn what_is_beneath_a_folder_that_cannot_be_read_is_taken_to_be_there() {
+        let mut barrier = Barrier::default();
+        barrier.take_in(&scan(&[folder("a/b"), name("c", &[OTHER])]), Timestamp(100));
+        for (path, expected) in
+            [("a/b", true), ("a/b/x.md", true), ("a/bc", false), ("a", false), ("c/x.md", false)]
+        {
+            assert_eq!(barrier.covers(&at(path)), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_hides_its_object_while_it_is_there() {
+        let (path, shut) = (at("a/new.md"), Hides::File(ITS));
+        let seen = |object: FileObject| {
+            let (device, inode, born_ns) = object;
+            let stamp = Stamp { device, inode, born_ns, ..Stamp::default() };
+            let entries = vec![Entry { path: at("a/new.md"), kind: EntryKind::File, stamp }];
+            Scan { entries, ..Scan::default() }
+        };
+        let hides = |barrier: &Barrier, object| {
+            let item = Absent { last: Some(&at("a/x.md")), object, since: Timestamp(150) };
+            barrier.hides(item).is_some()
+        };
+        let mut barrier = Barrier::default();
+        barrier.take_in(&seen(ITS), Timestamp(100));
+        for _ in 0..2 {
+            barrier.add(Unreadable { path: path.clone(), why: "shut".to_owned(), hides: shut.clone() });
+        }
+        assert!(!barrier.take_in(&seen(ITS), Timestamp(200)));
+        assert!(hides(&barrier, Some(ITS)) && hides(&barrier, None) && !hides(&barrier, Some(OTHER)));
+        assert!(!barrier.covers(&path) && barrier.found().len() == 1);
+        // It is another file now, or is read: grace times begin anew.
+        let mut read = barrier.clone();
+        assert!(barrier.take_in(&seen(OTHER), Timestamp(300)));
+        assert!(!read.lift(|other| *other != path, Timestamp(300)));
+        assert!(read.lift(|other| *other == path, Timestamp(300)));
+        for barrier in [barrier, read] {
+            assert_eq!((barrier.cleared(), barrier.found()), (Timestamp(300), &[][..]));
+        }
+    }
+}
