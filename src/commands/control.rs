@@ -3,6 +3,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -20,6 +22,9 @@ use crate::store::Attention;
 const FILE: &str = "control";
 /// Longer requests are not ours.
 const LINE_BYTES_MAX: u64 = 1 << 28;
+/// After a failed `accept` the next one waits so long: doubled with each that fails in a row, up to the second.
+const ACCEPT_WAIT_MIN: Duration = Duration::from_millis(20);
+const ACCEPT_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// What can be asked of a running daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,17 +200,37 @@ pub fn listen(state_dir: &Path, wishes: mpsc::UnboundedSender<Wish>) -> Option<S
             return None;
         }
     };
-    let task = tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let wishes = wishes.clone();
-            tokio::spawn(async move {
-                if let Err(error) = answer(stream, &wishes).await {
-                    tracing::debug!(%error, "a control connection ended badly");
+    let accept = move |cx: &mut TaskContext<'_>| listener.poll_accept(cx).map_ok(|(stream, _)| stream);
+    Some(Socket { path, task: tokio::spawn(serve(accept, wishes)) })
+}
+
+/// Answers every connection. An `accept` that fails, mostly because too many files are open, is repeated after a wait.
+async fn serve(
+    mut accept: impl FnMut(&mut TaskContext<'_>) -> Poll<std::io::Result<UnixStream>>,
+    wishes: mpsc::UnboundedSender<Wish>,
+) {
+    let mut wait = ACCEPT_WAIT_MIN;
+    loop {
+        match std::future::poll_fn(&mut accept).await {
+            Ok(stream) => {
+                wait = ACCEPT_WAIT_MIN;
+                let wishes = wishes.clone();
+                tokio::spawn(async move {
+                    if let Err(error) = answer(stream, &wishes).await {
+                        tracing::debug!(%error, "a control connection ended badly");
+                    }
+                });
+            }
+            Err(error) => {
+                // Once for failures in a row.
+                if wait == ACCEPT_WAIT_MIN {
+                    tracing::warn!(%error, "the control socket takes no connection for a moment; it is tried again");
                 }
-            });
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(ACCEPT_WAIT_MAX);
+            }
         }
-    });
-    Some(Socket { path, task })
+    }
 }
 
 async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) -> Result<()> {
@@ -412,6 +437,30 @@ mod tests {
         let error = told.unwrap_err();
         assert!(error.to_string().starts_with("the running espejo hung up"), "{error:#}");
         assert!(!super::super::output::is_closed_pipe(&error), "{error:#}");
+    }
+
+    #[tokio::test]
+    async fn a_failed_accept_does_not_make_the_socket_deaf() {
+        let dir = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(dir.path().join(FILE)).unwrap();
+        let mut failures = 3;
+        let accept = move |cx: &mut TaskContext<'_>| {
+            if failures > 0 {
+                failures -= 1;
+                return Poll::Ready(Err(std::io::Error::from_raw_os_error(24)));
+            }
+            listener.poll_accept(cx).map_ok(|(stream, _)| stream)
+        };
+        let (wishes, mut wished) = mpsc::unbounded_channel::<Wish>();
+        let server = tokio::spawn(serve(accept, wishes));
+        let daemon = async {
+            let wish = wished.recv().await.unwrap();
+            assert_eq!(wish.request, Request::Pause);
+            wish.news.send(News::Taken).unwrap();
+        };
+        let (told, ()) = tokio::join!(ask(dir.path(), &Ask::Pause), daemon);
+        told.unwrap();
+        server.abort();
     }
 
     #[test]
