@@ -10,9 +10,8 @@ use super::{output, put, revive, when};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
-use crate::engine::WENT_BACK;
 use crate::logging::escape;
-use crate::model::{MirrorPath, Node, Put};
+use crate::model::{Hold, MirrorPath, Node, Put};
 use crate::store::Version;
 
 /// Restores.
@@ -89,7 +88,7 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
         .values()
         .filter(|node| {
             let file = node.file.as_ref().and_then(|path| past.loaded.files.get(path));
-            let went_back = node.parked.as_ref().is_some_and(|parked| parked.why == WENT_BACK);
+            let went_back = node.parked.as_ref().is_some_and(|parked| parked.hold == Hold::WentBack);
             let is_odd = went_back || file.is_some_and(|file| file.problem.is_some());
             node.base.is_some() && (node.file.is_none() || is_odd)
         })

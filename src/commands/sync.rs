@@ -14,7 +14,7 @@ use super::{output, pause, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer, Pass, PassState, stopped};
-use crate::engine::{Engine, Happening};
+use crate::engine::{Engine, Happening, Summary};
 use crate::model::{Event, Request, Timestamp};
 use crate::store::StoreError;
 
@@ -130,7 +130,7 @@ pub(super) fn interrupted() -> impl Future<Output = ()> {
 /// One sentence, when it could not be finished.
 pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
     let summary = &pass.summary;
-    let needs = summary.attention.len() + summary.conflicts;
+    let needs = summary.attention.len().saturating_sub(summary.waits) + summary.conflicts;
     if !quiet && summary.pass_is_over {
         let end = if needs > 0 { format!("; {}", output::needs(needs)) } else { String::new() };
         output::say(out, &format!("{}{end}", last_line(pass)))?;
@@ -149,12 +149,27 @@ pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
     if let Some(stopped) = stopped(summary) {
         bail!("{}; {}", stopped.reason, stopped.action);
     }
+    let is_left = !summary.pass_is_over || summary.waits > 0;
+    if is_left && needs == 0 {
+        bail!("not everything could be done: {}; run espejo sync again later", what_is_left(summary));
+    }
     if !summary.pass_is_over {
-        let why =
-            summary.attention.first().map_or("it made no progress for a minute", |item| item.reason.as_str());
-        bail!("not everything could be looked at: {why}; run espejo sync again later");
+        output::say(out, &format!("not everything could be done: {}", what_is_left(summary)))?;
     }
     Ok(if needs > 0 { Exit::NeedsUser } else { Exit::Done })
+}
+
+/// What a pass has not done: the first thing by its name, and how many others.
+fn what_is_left(summary: &Summary) -> String {
+    let others = match summary.attention.len().saturating_sub(1) {
+        0 => String::new(),
+        others => format!(", and {} more", output::grouped(others as u64)),
+    };
+    match summary.attention.first() {
+        None => "it made no progress for a minute".to_owned(),
+        Some(item) if item.path.is_empty() => format!("{}{others}", item.reason),
+        Some(item) => format!("{}: {}{others}", item.path, item.reason),
+    }
 }
 
 fn last_line(pass: &Pass) -> String {
@@ -202,7 +217,7 @@ impl Observer for Watching {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{StorageSummary, Summary};
+    use crate::engine::StorageSummary;
 
     fn check(summary: Summary, sent: u64, told: &str) {
         let mut pass = Pass::new(0, Timestamp(0));

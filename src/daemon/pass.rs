@@ -31,6 +31,38 @@ pub struct Pass {
     pub received: u64,
     patience_ms: i64,
     moved_at: Timestamp,
+    /// The furthest that each part of it has been.
+    furthest: Furthest,
+}
+
+/// How far a pass has ever been, part by part: each number only grows. What is tried again and fails leaves them as they are,
+/// and what goes back and forth moves them once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Furthest {
+    seen: usize,
+    settled: usize,
+    fetched: u64,
+    fewest_left: Option<(usize, usize, usize)>,
+}
+
+impl Furthest {
+    fn reach(&mut self, summary: &Summary) -> bool {
+        let before = *self;
+        let Summary { storage, .. } = summary;
+        let seen = summary.listed
+            + summary.looked
+            + summary.canvases_listed
+            + summary.canvases_looked
+            + storage.listed;
+        self.seen = self.seen.max(seen);
+        self.settled =
+            self.settled.max(summary.mirrored + summary.canvases + storage.files + storage.checked);
+        self.fetched = self.fetched.max(storage.bytes + storage.arriving);
+        let left = (summary.pending, storage.folders_left, storage.sending);
+        let (a, b, c) = self.fewest_left.unwrap_or(left);
+        self.fewest_left = Some((a.min(left.0), b.min(left.1), c.min(left.2)));
+        *self != before
+    }
 }
 
 impl Pass {
@@ -43,6 +75,7 @@ impl Pass {
             received: 0,
             patience_ms: PATIENCE_MS.saturating_add(grace_ms),
             moved_at: now,
+            furthest: Furthest::default(),
         }
     }
 
@@ -51,12 +84,8 @@ impl Pass {
         let went = |way| happened.iter().filter(|happening| happening.way == way).count() as u64;
         self.sent += went(Way::Up);
         self.received += went(Way::Down);
-        // Tries that fail are no progress: else a service that is away would be waited for without end.
-        let requests = |s: &Summary| if s.away { 0 } else { s.requests_last_minute };
-        let mark = |s: &Summary| {
-            (s.looked, s.mirrored, s.pending, requests(s), s.listed, s.canvases_looked, s.storage)
-        };
-        if mark(&summary) != mark(&self.summary) || !happened.is_empty() {
+        // A try that fails is no progress: else what always fails would be waited for without end.
+        if self.furthest.reach(&summary) || !happened.is_empty() {
             self.moved_at = now;
         }
         self.summary = summary;
@@ -86,6 +115,7 @@ pub fn stopped(summary: &Summary) -> Option<&Attention> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::StorageSummary;
 
     fn at(looked: usize, over: bool) -> Summary {
         Summary { looked, listed: 9, pass_is_over: over, ..Summary::default() }
@@ -103,13 +133,35 @@ mod tests {
     }
 
     #[test]
-    fn tries_to_reach_a_service_that_is_away_are_no_progress() {
-        let tried = |requests_last_minute, away| Summary { requests_last_minute, away, ..at(1, false) };
-        for (away, state) in [(true, PassState::Stuck), (false, PassState::UnderWay)] {
+    fn a_try_that_settles_nothing_is_no_progress() {
+        let mut pass = Pass::new(10_000, Timestamp(0));
+        // What waits is asked for again and again: it leaves what is pending, and comes back.
+        for second in 1..70 {
+            let tried = Summary { requests_last_minute: second, pending: second % 2, ..at(1, false) };
+            let state = pass.take_in(tried, &[], Timestamp(second as i64 * 1_000));
+            assert_eq!(state, PassState::UnderWay, "after {second} s");
+        }
+        let tried = Summary { requests_last_minute: 60, ..at(1, false) };
+        assert_eq!(pass.take_in(tried.clone(), &[], Timestamp(72_000)), PassState::Stuck);
+        // What is settled at last counts.
+        let settled = Summary { mirrored: 1, ..tried };
+        assert_eq!(pass.take_in(settled, &[], Timestamp(72_001)), PassState::UnderWay);
+    }
+
+    #[test]
+    fn every_part_of_a_pass_that_gets_further_is_progress() {
+        let storage = |storage| Summary { storage, ..Summary::default() };
+        let parts = [
+            at(2, false),
+            Summary { mirrored: 1, ..Summary::default() },
+            Summary { canvases_looked: 1, ..Summary::default() },
+            storage(StorageSummary { arriving: 1, ..StorageSummary::default() }),
+            storage(StorageSummary { checked: 1, ..StorageSummary::default() }),
+        ];
+        for part in parts {
             let mut pass = Pass::new(0, Timestamp(0));
-            pass.take_in(tried(1, away), &[], Timestamp(1));
-            pass.take_in(tried(2, away), &[], Timestamp(50_000));
-            assert_eq!(pass.take_in(tried(3, away), &[], Timestamp(61_000)), state);
+            pass.take_in(Summary::default(), &[], Timestamp(1));
+            assert_eq!(pass.take_in(part.clone(), &[], Timestamp(61_000)), PassState::UnderWay, "{part:?}");
         }
     }
 

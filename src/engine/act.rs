@@ -123,6 +123,7 @@ impl Engine {
                 Decision::Rest | Decision::Wait => {
                     if decision == Decision::Rest {
                         self.held.remove(page);
+                        self.end_refusal(&node)?;
                         self.end_approval(&node)?;
                     }
                     if node.missing_since.is_some() && node.base.is_some() {

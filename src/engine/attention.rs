@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Engine;
 use super::tally::Tally;
 use super::unsendable::may_be_meant;
-use crate::model::{MirrorPath, PageId, Presence, Timestamp};
+use crate::model::{Hold, MirrorPath, PageId, Presence, Timestamp};
 use crate::store::{Attention, StoreError};
 
 /// How long something that was told once is shown.
@@ -21,6 +21,8 @@ const LOOKED_OVER_A_MS: usize = 20;
 #[derive(Debug, Default)]
 pub(super) struct Board {
     shown: Vec<Attention>,
+    /// How many of them only have to wait.
+    waits: usize,
     written: bool,
     /// When the list was worked out.
     fresh: Option<Timestamp>,
@@ -64,8 +66,10 @@ pub struct Summary {
     pub canvases_looked: usize,
     /// Edits, new files and deletions on their way.
     pub pending: usize,
-    /// What needs a person.
+    /// What needs a person, and what only has to wait.
     pub attention: Vec<Attention>,
+    /// How many of these only have to wait: the service, or time, mends them.
+    pub waits: usize,
     /// Conflict copies.
     pub conflicts: usize,
     /// Requests sent in the last 60 s.
@@ -111,7 +115,8 @@ impl Engine {
         self.attention.fresh = Some(self.now);
         self.attention.stirred = false;
         self.store.drop_old_notices(self.now.plus_ms(-NOTICE_MS))?;
-        let list = self.needs()?;
+        let (list, waits) = self.needs()?;
+        self.attention.waits = waits;
         if !self.attention.written || self.attention.shown != list {
             self.store.set_attention(&list, self.now)?;
             self.attention.shown = list;
@@ -131,15 +136,21 @@ impl Engine {
         Some(at.plus_ms(self.list_rests_ms()))
     }
 
-    fn needs(&self) -> Result<Vec<Attention>, StoreError> {
+    /// All that there is to tell, and how many of it only have to wait.
+    fn needs(&self) -> Result<(Vec<Attention>, usize), StoreError> {
         let mut list = self.store.notices()?;
         list.retain(|notice| self.is_where_it_was(&notice.path));
+        // By place and reason, as they are kept.
+        let mut waiting = BTreeSet::new();
         let mut need = |path: &str, reason: &str, action: &str| {
             list.push(Attention {
                 path: path.to_owned(),
                 reason: reason.to_owned(),
                 action: action.to_owned(),
             });
+        };
+        let mut wait = |path: &str, reason: &str| {
+            waiting.insert((path.to_owned(), reason.to_owned()));
         };
         if let Some(Err(why)) = &self.root.state {
             need(
@@ -151,6 +162,7 @@ impl Engine {
         if let Some(why) = &self.service.stopped {
             need("", &format!("nothing is sent: {why}"), "put a valid token in place and restart espejo");
         } else if let Some(why) = &self.service.down {
+            wait("", why);
             need("", why, "nothing to do: it is tried again, and edits wait in order");
         }
         for (what, why) in &self.lists.trouble {
@@ -199,12 +211,10 @@ impl Engine {
             }
         }
         for (path, refusal) in &self.refusals {
-            if self.trees.unbound.iter().any(|file| file.is_within(path)) {
-                need(
-                    path.as_str(),
-                    &format!("no page was made: {}", refusal.why),
-                    "it is tried again by itself",
-                );
+            let is_told = self.read_only(&refusal.workspace).is_some();
+            if !is_told && self.trees.unbound.iter().any(|file| file.is_within(path)) {
+                let next = self.next_try(&refusal.refusal);
+                need(path.as_str(), &format!("no page was made: {}", refusal.why), &next);
             }
         }
         let strays = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
@@ -219,7 +229,15 @@ impl Engine {
             let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
             let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
             if let Some(parked) = &node.parked {
-                need(shown, &parked.why, "edit the file or the page; either is tried again");
+                // What is refused in a place that may not be written to is told with the place.
+                if matches!(parked.hold, Hold::Edit(_)) && self.read_only(&node.workspace).is_some() {
+                    continue;
+                }
+                let reason = parked.hold.sentence();
+                if parked.hold.refusal().is_some_and(|refusal| !refusal.needs_user()) {
+                    wait(shown, &reason);
+                }
+                need(shown, &reason, &self.mend_of(&parked.hold));
             } else if node.remote.presence == Presence::Hidden && node.base.is_some() {
                 need(
                     shown,
@@ -236,7 +254,13 @@ impl Engine {
                 && self.read_only(&node.workspace).is_none()
                 && node.remote.presence == Presence::Listed
             {
-                need(file.as_str(), why, "it is tried again by itself");
+                if let Some(moment) = self.moments.get(id).filter(|moment| moment.writes.count > 0) {
+                    wait(file.as_str(), why);
+                    let next = self.next_try_at(moment.writes.until);
+                    need(file.as_str(), why, &format!("nothing to do: {next}"));
+                } else {
+                    need(file.as_str(), why, "it is tried again by itself");
+                }
             }
         }
         self.board_needs(&mut |path, reason, action| {
@@ -255,7 +279,9 @@ impl Engine {
         });
         list.sort();
         list.dedup();
-        Ok(list)
+        let waiting =
+            list.iter().filter(|item| waiting.contains(&(item.path.clone(), item.reason.clone()))).count();
+        Ok((list, waiting))
     }
 
     /// Whether what was told of a page's or a canvas's file is still about a file: it may have been moved since.
@@ -327,7 +353,7 @@ impl Engine {
     /// [`StoreError`] when the store cannot be read.
     pub fn summary(&self, now: Timestamp) -> Result<Summary, StoreError> {
         let Counts { listed, looked, unseen, mirrored, held } = self.count_pages();
-        let waits_for_time = |id: &PageId| self.held.contains_key(id);
+        let waits_for_time = |id: &PageId| self.held.contains_key(id) || self.is_unreadable(id);
         let wanted = self.service.wants.pages().filter(|id| !waits_for_time(id)).count();
         let pending = wanted
             + self.sent.len()
@@ -360,6 +386,7 @@ impl Engine {
             canvases_listed: boards.listed,
             canvases_looked: boards.looked,
             attention: self.attention.shown.clone(),
+            waits: self.attention.waits,
             conflicts: self.store.conflicts()?.len(),
             requests_last_minute: self.pace.sent_since(now.plus_ms(-60_000)),
             is_settled: is_settled && storage.is_settled,

@@ -3,7 +3,7 @@
 
 mod refused;
 
-pub(super) use refused::Refusal;
+pub(super) use refused::RefusedFile;
 
 use super::flight::Purpose;
 use super::pace::Class;
@@ -305,7 +305,7 @@ impl Engine {
                     ServiceError::Forbidden(why) => self.forbid_writes(&intent.workspace, why),
                     ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
                         self.list_by(&intent.workspace.clone(), self.now);
-                        self.creation_refused(&intent, &error.to_string());
+                        self.creation_refused(&intent, &error);
                         Ok(())
                     }
                     _ => Ok(()),

@@ -7,8 +7,8 @@ use super::Engine;
 use super::flight::Written;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Blocks, BodyJson, ContentHash, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp, semantically_equal,
-    undescribed,
+    Blocks, BodyJson, ContentHash, Hold, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp,
+    semantically_equal, undescribed,
 };
 use crate::store::{Act, ActKind, Side, Store, StoreError, Version};
 
@@ -36,9 +36,6 @@ pub(super) struct Keeping {
     /// Since when the folder is an older copy than the one that was mirrored last.
     pub(super) folder_is_old: Option<Timestamp>,
 }
-
-/// Why a page is parked whose file came back from an older copy of the folder.
-pub const WENT_BACK: &str = "its file went back to an earlier version, with an older copy of the folder";
 
 /// What there is to say of an act besides what it was and where.
 #[derive(Debug, Default)]
@@ -391,9 +388,9 @@ impl Engine {
         if let Some(text) = text.filter(|text| Some(*text) != agreed)
             && self.store.has_held(page, text, since)?
         {
-            return self.park(page, WENT_BACK.to_owned());
+            return self.park(page, Hold::WentBack);
         }
-        if node.parked.is_some_and(|parked| parked.why == WENT_BACK) {
+        if node.parked.is_some_and(|parked| parked.hold == Hold::WentBack) {
             self.edit_page(page, |node| node.parked = None)?;
         }
         Ok(())

@@ -26,6 +26,8 @@ const POSITIONS_AT_ONCE: usize = 300;
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     pub(super) workspaces_due: Timestamp,
+    /// How often the list of workspaces was asked for since something was refused that may hang on it.
+    pub(super) workspaces_asked: u32,
     workspaces_looked: u64,
     /// Workspaces in the service's order.
     pub(super) order: Vec<WorkspaceId>,
@@ -96,7 +98,7 @@ pub(super) struct FullPass {
 }
 
 impl Engine {
-    pub(super) fn begin_full_pass(&mut self, deep: bool) {
+    pub(super) fn begin_full_pass(&mut self, deep: bool) -> Result<(), StoreError> {
         self.storage.begin_pass(deep, self.tick, self.now);
         self.full_pass = Some(FullPass { since: self.tick });
         self.lists.workspaces_due = self.now;
@@ -105,6 +107,8 @@ impl Engine {
         }
         self.begin_board_pass();
         self.watch.scan_by(self.now);
+        self.try_forbidden_again(true)?;
+        self.try_refused_again(None)
     }
 
     pub(super) fn list_by(&mut self, workspace: &WorkspaceId, at: Timestamp) {
@@ -221,7 +225,9 @@ impl Engine {
             if let Some(seen) = seen {
                 if node.seen.frozen != seen.frozen || node.seen.role != seen.role {
                     node.read_only = None;
-                    self.unpark_refused(&id)?;
+                    self.try_refused_again(Some(&id))?;
+                    self.try_boards_again();
+                    self.storage.try_refused_again(self.now);
                     self.wake_all();
                 }
                 node.seen = seen.clone();
@@ -249,6 +255,9 @@ impl Engine {
             let now = self.now;
             let fresh = !self.lists.pages_due.contains_key(&id) || self.full_pass.is_some();
             self.list_by(&id, if fresh { now } else { now.plus_ms(LIST_EVERY_MS) });
+        }
+        if let Some(wait) = self.workspaces_wait_ms() {
+            self.lists.workspaces_due = self.lists.workspaces_due.min(self.now.plus_ms(wait));
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::{Engine, poll};
 use crate::model::{
-    Blocks, Body, BodyJson, ContentHash, Effect, LastPush, Node, Page, PageId, Presence, ServiceError,
-    ServiceReply, Timestamp, WorkspaceId, planted, undescribed,
+    Blocks, Body, BodyJson, ContentHash, Effect, Hold, LastPush, Node, Page, PageId, Presence, RefusalClass,
+    ServiceError, ServiceReply, Timestamp, WorkspaceId, planted, undescribed,
 };
 use crate::plan::{evidence, merge};
 use crate::store::{StoreError, blocks_of};
@@ -16,8 +16,6 @@ use crate::store::{StoreError, blocks_of};
 pub(super) const OVERWRITE_MS: i64 = 600_000;
 /// A look that shows it while the page's file is being written counts later.
 const PUT_BACK_WAITS_MS: i64 = 5_000;
-/// A page that cannot be understood is asked for again after 8 s at first.
-const UNREADABLE_PATIENCE: u32 = 3;
 /// A page that fails this often in a row while the service is there is told of.
 const TOLD_AFTER: u32 = 3;
 
@@ -116,7 +114,9 @@ impl Engine {
         }
         let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
         match result {
-            Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
+            Ok(ServiceReply::Page(seen))
+                if seen.meta.id == *page && (!seen.is_null || may_be_empty(&node)) =>
+            {
                 let is_writing = self.writing.contains_key(page);
                 if is_writing && self.put_back(&node, node.remote.body, &seen.json)?.is_some() {
                     // What the file rests on is not known: it is looked at again once that is.
@@ -130,7 +130,15 @@ impl Engine {
                 moment.seen_at = seen_at;
                 self.take_in_page(node, *seen, flight.sent_at)
             }
-            Ok(_) => self.park_unread(page, "the service answered with another page".to_owned()),
+            Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
+                self.note_look(flight, page);
+                let said = "the service shows it without any content".to_owned();
+                self.refuse_look(page, RefusalClass::Transient, said)
+            }
+            Ok(_) => {
+                let said = "the service answered with another page".to_owned();
+                self.refuse_look(page, RefusalClass::Transient, said)
+            }
             Err(ServiceError::NotFound(_)) => {
                 self.note_look(flight, page);
                 self.take_in_gone(&node)
@@ -138,14 +146,12 @@ impl Engine {
             Err(error) if error.next() == crate::model::Next::Park => {
                 self.note_look(flight, page);
                 tracing::debug!(page = %page, ?class, %error, "a page cannot be read");
-                let failures = self.moment(page).failures;
-                let wait = self.backoff(failures + UNREADABLE_PATIENCE);
-                let now = self.now;
-                self.put_off(page, now.plus_ms(wait));
-                self.park_unread(page, error.to_string())
+                self.refuse_look(page, class_of_look(&error), error.to_string())
             }
             Err(error) if self.moment(page).failures >= TOLD_AFTER && self.service.down.is_none() => {
-                self.park_unread(page, format!("it cannot be read: {error}"))
+                // Whoever waits for the look has waited for what there is.
+                self.note_look(flight, page);
+                self.refuse_look(page, class_of_look(&error), error.to_string())
             }
             Err(_) => Ok(()),
         }
@@ -195,7 +201,7 @@ impl Engine {
         if node
             .parked
             .as_ref()
-            .is_some_and(|parked| parked.remote.is_none() || parked.remote != node.remote.body)
+            .is_some_and(|parked| matches!(parked.hold, Hold::Look(_)) || parked.remote != node.remote.body)
         {
             node.parked = None;
         }
@@ -328,5 +334,20 @@ impl Engine {
             self.store.keep_stand_in(workspace, id, block)?;
         }
         Ok(())
+    }
+}
+
+/// Whether a content of `null` may stand for an empty page: where nothing else was ever seen or agreed on.
+fn may_be_empty(node: &Node) -> bool {
+    let empty = Body::of(Vec::new()).hash;
+    let agreed = node.base.as_ref().map(|base| base.body);
+    [agreed, node.remote.body].into_iter().flatten().all(|body| body == empty)
+}
+
+/// What a look that failed says: what the page holds cannot be at fault.
+fn class_of_look(error: &ServiceError) -> RefusalClass {
+    match RefusalClass::of(error) {
+        RefusalClass::Place => RefusalClass::Place,
+        RefusalClass::Transient | RefusalClass::Content => RefusalClass::Transient,
     }
 }

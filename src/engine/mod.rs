@@ -35,6 +35,7 @@ mod place;
 mod poll;
 pub mod polling;
 mod push;
+mod refused;
 mod removals;
 mod remove;
 mod retry;
@@ -56,7 +57,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use attention::Summary;
 pub use boards::WHITEBOARDS;
-pub use history::{WENT_BACK, in_own_words};
+pub use history::in_own_words;
 pub use lend::LENT_MS;
 pub use place::PAGES;
 pub use storage::StorageSummary;
@@ -107,7 +108,7 @@ pub struct Engine {
     writing: BTreeMap<PageId, Writing>,
     intents: BTreeMap<MirrorPath, Intent>,
     /// New files (and folders) that the service would not make pages of.
-    refusals: BTreeMap<MirrorPath, create::Refusal>,
+    refusals: BTreeMap<MirrorPath, create::RefusedFile>,
     allowed: BTreeMap<WorkspaceId, Allowed>,
 
     // The work.
@@ -353,8 +354,8 @@ impl Engine {
                 self.watch.asked = self.now;
                 self.watch.scan_by(self.now);
             }
-            Event::Asked(Request::FullPass) => self.begin_full_pass(false),
-            Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep),
+            Event::Asked(Request::FullPass) => self.begin_full_pass(false)?,
+            Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep)?,
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
             Event::Asked(Request::Put(put)) => self.put(*put),
             Event::Asked(Request::Pause) => self.pause(true)?,
@@ -442,10 +443,11 @@ impl Engine {
         let all = [scan, self.next_purge(), self.storage.next_due(now)].into_iter();
         let some =
             [read, request, self.next_board_disk_due(), self.next_search_due(now), self.next_list_of_needs()];
+        let some = some.into_iter().chain([self.next_refused_due()]);
         // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass, and must
         // not keep the others waiting.
         let soon = |at: Timestamp| if at <= now { now.plus_ms(1_000) } else { at };
-        all.chain(some.into_iter().flatten()).chain(retries).map(soon).min()
+        all.chain(some.flatten()).chain(retries).map(soon).min()
     }
 
     /// Makes what was taken in durable. [`Engine::next_effect`] does so by itself; this is for a driver that stops.

@@ -7,19 +7,13 @@ use super::retry::{FAILS, Failing};
 use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
-    Agreed, Blocks, BodyJson, ContentHash, Effect, LastPush, LocalFile, Node, PageId, Parked, Sent,
-    ServiceError, ServiceReply, planted, semantically_equal,
+    Agreed, Blocks, BodyJson, ContentHash, Effect, Hold, LastPush, LocalFile, Node, PageId, RefusalClass,
+    Sent, ServiceError, ServiceReply, planted, semantically_equal,
 };
 use crate::plan::apart::Apart;
 use crate::plan::{self, evidence, merge};
 use crate::store::{StoreError, blocks_of};
 
-/// Why a page is parked that can be seen and not be edited.
-pub(super) const NOT_EDITABLE: &str = "the service does not let you edit it";
-/// How [`ServiceError::Rejected`] begins.
-pub(super) const REJECTED: &str = "the service rejects it";
-/// After a refusal the list of workspaces is asked for this much later, at the latest.
-const REFUSED_LIST_MS: i64 = 10_000;
 /// A look older than this is too old to write on.
 const FRESH_MS: i64 = 5_000;
 
@@ -76,13 +70,7 @@ impl Engine {
 
     /// Whether this page's changes must wait for a person or for the service, and notes why.
     fn may_not_write(&mut self, node: &Node) -> bool {
-        let file_hash = self.trees.file_of(node).and_then(|file| file.hash);
-        let parked = node
-            .parked
-            .as_ref()
-            .filter(|p| p.local == file_hash && p.remote == node.remote.body)
-            .map(|p| p.why.clone());
-        let why = parked.or_else(|| self.read_only(&node.workspace));
+        let why = self.read_only(&node.workspace).or_else(|| self.hold_on_edit(node));
         let waits = why.is_some();
         self.hold(&node.id, why);
         waits
@@ -213,7 +201,7 @@ impl Engine {
         let both = changed.as_ref().map(|changed| [changed.as_slice(), base_blocks.as_slice()].concat());
         let known = both.as_deref().unwrap_or(&base_blocks);
         if let Err(why) = markdown::check_loadable(&blocks, known, &self.allowed_in(node)?) {
-            self.park(page, format!("it would not load in the app: {why}"))?;
+            self.park(page, Hold::Unloadable(why.to_string()))?;
             return Ok(Planned::Waits);
         }
         Ok(Planned::Edit(Edit { after: blocks, before: changed.unwrap_or(base_blocks), printed: None }))
@@ -337,18 +325,13 @@ impl Engine {
                     let failures = self.moment(page).undeletable + 1;
                     self.moment(page).undeletable = failures;
                     if failures > 2 {
-                        self.park(page, NOT_EDITABLE.to_owned())?;
+                        self.refuse(page, RefusalClass::Place, error, Hold::Edit)?;
                     }
                 }
                 Ok(())
             }
             ServiceError::Forbidden(why) => self.forbid_writes_of(page, why),
-            ServiceError::Rejected { .. } => {
-                // Perhaps the workspace is frozen, or the role another one: its list tells, and when that is over.
-                let soon = self.now.plus_ms(REFUSED_LIST_MS);
-                self.lists.workspaces_due = self.lists.workspaces_due.min(soon);
-                self.park(page, error.to_string())
-            }
+            ServiceError::Rejected { .. } => self.refuse(page, RefusalClass::of(error), error, Hold::Edit),
             _ => Ok(()),
         }
     }
@@ -422,28 +405,5 @@ impl Engine {
         }
         self.moment(&node.id).reading = None;
         Ok(())
-    }
-
-    /// A page that cannot be read, until it can.
-    pub(super) fn park_unread(&mut self, page: &PageId, why: String) -> Result<(), StoreError> {
-        let now = self.now;
-        self.drop_reservation(page);
-        self.edit_page(page, |node| {
-            node.parked = Some(Box::new(Parked { why, local: None, remote: None }));
-            node.poll.last = now;
-        })
-    }
-
-    /// A page that must wait for a person, until either side changes.
-    pub(super) fn park(&mut self, page: &PageId, why: String) -> Result<(), StoreError> {
-        let Some(node) = self.trees.pages.get(page) else { return Ok(()) };
-        let local = self.trees.file_of(node).and_then(|file| file.hash);
-        let now = self.now;
-        self.drop_reservation(page);
-        self.service.wants.remove(page);
-        self.edit_page(page, |node| {
-            node.parked = Some(Box::new(Parked { why, local, remote: node.remote.body }));
-            node.poll.last = now;
-        })
     }
 }

@@ -9,7 +9,8 @@ use super::tally::{Share, is_gone_here};
 use super::unsendable::may_be_meant;
 use super::{Engine, Way};
 use crate::model::{
-    Effect, MirrorPath, Node, PageId, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
+    Effect, Hold, MirrorPath, Node, PageId, Presence, Refusal, RefusalClass, ServiceError, ServiceReply,
+    Timestamp, WorkspaceId, planted,
 };
 use crate::plan::guard::{self, Kind};
 use crate::plan::{self, Decision};
@@ -52,13 +53,9 @@ impl Engine {
     ) -> Result<Choice, StoreError> {
         let Some(node) = self.trees.pages.get(page) else { return Ok(None) };
         let read_only = self.read_only(&node.workspace);
-        // An approval is about guards; what the service refuses it refuses still, until something changes.
-        let refused = node.parked.as_ref().filter(|parked| {
-            parked.local.is_none() && parked.remote.is_some() && parked.remote == node.remote.body
-        });
-        let refused = refused.map(|parked| parked.why.as_str());
+        let refused = self.hold_on_deletion(node);
         let guarded = guarded.filter(|_| !node.approved);
-        let held = read_only.as_deref().or(refused).or(guarded).map(ToOwned::to_owned);
+        let held = read_only.or(refused).or_else(|| guarded.map(ToOwned::to_owned));
         let waits = held.is_some();
         let node = if waits { None } else { Some(node.clone()) };
         self.hold(page, held);
@@ -270,7 +267,11 @@ impl Engine {
                 Ok(())
             }
             Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why),
-            Err(error @ ServiceError::Rejected { .. }) => self.park(page, error.to_string()),
+            Err(error @ ServiceError::Rejected { .. }) => {
+                self.refuse(page, RefusalClass::of(&error), &error, |refusal| {
+                    Hold::Deletion(Refusal { retry_at: Refusal::NEVER, ..refusal })
+                })
+            }
             Err(error) => {
                 if error.may_have_happened() {
                     self.note_lost(page);

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
-use super::push::{NOT_EDITABLE, REJECTED};
 use super::wants::Wants;
 use super::{Engine, REQUESTS_AT_ONCE};
-use crate::model::{Effect, Next, Node, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted};
+use crate::model::{Effect, Next, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted};
 use crate::plan::Decision;
 use crate::store::StoreError;
 
@@ -86,7 +85,10 @@ impl Engine {
         if let Some(list) = self.next_list().or_else(|| self.next_board_list()) {
             return Ok(Some(list));
         }
-        Ok(self.next_opened_look().or_else(|| self.next_background_look()))
+        Ok(self
+            .next_opened_look()
+            .or_else(|| self.next_refused_look())
+            .or_else(|| self.next_background_look()))
     }
 
     /// The next look of the background. What has not been seen yet, or not in this pass, comes first: two pages for each
@@ -339,24 +341,6 @@ impl Engine {
         self.save_workspace(node)
     }
 
-    /// The service may take edits again that it refused for want of a right.
-    pub(super) fn unpark_refused(&mut self, workspace: &WorkspaceId) -> Result<(), StoreError> {
-        let is_refusal = |why: &str| why == NOT_EDITABLE || why.starts_with(REJECTED);
-        let refused = |node: &Node| node.parked.as_ref().is_some_and(|parked| is_refusal(&parked.why));
-        let pages: Vec<PageId> = self
-            .trees
-            .pages
-            .values()
-            .filter(|node| node.workspace == *workspace && refused(node))
-            .map(|node| node.id.clone())
-            .collect();
-        for page in pages {
-            self.moment(&page).undeletable = 0;
-            self.edit_page(&page, |node| node.parked = None)?;
-        }
-        Ok(())
-    }
-
     /// Lets workspaces be written to again whose time has come; `all` of them when a person or a start asks for it.
     pub(super) fn try_forbidden_again(&mut self, all: bool) -> Result<(), StoreError> {
         let due: Vec<WorkspaceId> = self
@@ -369,7 +353,7 @@ impl Engine {
             .collect();
         for id in &due {
             self.service.forbidden.remove(id);
-            self.unpark_refused(id)?;
+            self.try_refused_again(Some(id))?;
             if let Some(mut node) = self.trees.workspaces.get(id).cloned() {
                 node.read_only = None;
                 self.save_workspace(node)?;

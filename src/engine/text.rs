@@ -8,8 +8,8 @@ use super::history::in_own_words;
 use super::{Engine, Reading, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileLook, LocalFile, MirrorPath, Node, PageId,
-    Stamp, Work, Worked, WorkspaceId, lines, planted, semantically_equal, undescribed,
+    Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileLook, Hold, LocalFile, MirrorPath, Node,
+    PageId, Stamp, Work, Worked, WorkspaceId, lines, planted, semantically_equal, undescribed,
 };
 use crate::plan::apart::Apart;
 use crate::store::{StoreError, Writing, blocks_of};
@@ -304,7 +304,7 @@ impl Engine {
         });
         let icon = node.remote.icon.as_deref();
         let Ok(text) = front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) else {
-            self.park(&node.id, "its Markdown cannot be given front matter".to_owned())?;
+            self.park(&node.id, Hold::Unwritable("its Markdown cannot be given front matter".to_owned()))?;
             return Ok(None);
         };
         let written = Written {
@@ -377,7 +377,7 @@ impl Engine {
             ) {
                 Ok(text) => out = text,
                 Err(error) => {
-                    self.park(page, error.to_string())?;
+                    self.park(page, Hold::Unwritable(error.to_string()))?;
                     return Ok(None);
                 }
             }

@@ -13,6 +13,7 @@ pub mod parts;
 mod path;
 mod planted;
 mod put;
+mod refusal;
 mod rest;
 mod search;
 mod settings;
@@ -49,6 +50,7 @@ pub use path::{BadPath, MirrorPath};
 pub use planted::plant;
 pub use planted::planted;
 pub use put::Put;
+pub use refusal::{Refusal, RefusalClass};
 pub use rest::Rest;
 pub use search::{Found, HITS_MAX, Hit, Search};
 pub use settings::{BoardSettings, Deletes, Moves, PageSettings, Settings, StorageMode, StorageSettings};
@@ -60,7 +62,7 @@ pub use storage::{
 pub use time::Timestamp;
 pub use tools::{TOOL_FOLDERS, is_tool_folder};
 pub use trees::{
-    Agreed, Body, Intent, LastPush, LocalFile, Node, Parked, PollState, Presence, RemotePage, Sent,
+    Agreed, Body, Hold, Intent, LastPush, LocalFile, Node, Parked, PollState, Presence, RemotePage, Sent,
     WorkspaceNode, folder_of,
 };
 pub use work::{Job, Work, Worked};

@@ -53,13 +53,15 @@ pub struct Page {
     pub lines: Option<String>,
     /// A dashboard's magnets, as sent; `None` on a regular page.
     pub nevera: Option<Value>,
+    /// Whether its content came as `null`, which may stand for an empty one.
+    pub is_null: bool,
 }
 
 impl Page {
     /// A page of these blocks.
     #[must_use]
     pub fn new(meta: PageMeta, content: Blocks, nevera: Option<Value>) -> Self {
-        Self { meta, json: BodyJson::of(&content), telling: content, lines: None, nevera }
+        Self { meta, json: BodyJson::of(&content), telling: content, lines: None, nevera, is_null: false }
     }
 
     /// A page of a long content, of which no more than a block is held at a time; `None` when it is short, or unusual in
@@ -67,6 +69,6 @@ impl Page {
     #[must_use]
     pub fn of_long(meta: PageMeta, content: &[u8], nevera: Option<Value>) -> Option<Self> {
         let Skimmed { json, telling, lines } = skim(content)?;
-        Some(Self { meta, json, telling, lines: Some(lines), nevera })
+        Some(Self { meta, json, telling, lines: Some(lines), nevera, is_null: false })
     }
 }

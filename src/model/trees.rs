@@ -2,7 +2,7 @@
 //!
 //! Nodes are keyed by page id, never by path. What is stored is what was *seen*; the work is always derived again.
 
-use super::{Blocks, ContentHash, MirrorPath, PageId, Stamp, Timestamp, WorkspaceId};
+use super::{Blocks, ContentHash, MirrorPath, PageId, Refusal, Stamp, Timestamp, WorkspaceId};
 
 /// One page in all three trees.
 #[derive(Debug, Clone, PartialEq)]
@@ -185,16 +185,71 @@ pub struct PollState {
     pub gap_ms: i64,
 }
 
-/// Why a page waits, and for which state of things: any change to either side lets it try again. With neither side
-/// noted, it is the page itself that could not be read.
+/// Why a page waits, and for which state of things: any change to either side lets it try again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parked {
-    /// One sentence.
-    pub why: String,
+    /// Why.
+    pub hold: Hold,
     /// The file's content then.
     pub local: Option<ContentHash>,
     /// The service's body then.
     pub remote: Option<ContentHash>,
+}
+
+/// Why a page waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hold {
+    /// Its file went back to an earlier version, with an older copy of the folder. An approval or a change ends it.
+    WentBack,
+    /// What its file says would not load in the app, and why. A change ends it.
+    Unloadable(String),
+    /// What the page says cannot be written into its file, and why. A change ends it.
+    Unwritable(String),
+    /// The service refused its edit.
+    Edit(Refusal),
+    /// The service refused to delete it; a full pass asks again.
+    Deletion(Refusal),
+    /// It could not be read.
+    Look(Refusal),
+}
+
+impl Hold {
+    /// The refusal, where it is one.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Edit(refusal) | Self::Deletion(refusal) | Self::Look(refusal) => Some(refusal),
+            Self::WentBack | Self::Unloadable(_) | Self::Unwritable(_) => None,
+        }
+    }
+
+    /// The refusal, where it is one.
+    pub fn refusal_mut(&mut self) -> Option<&mut Refusal> {
+        match self {
+            Self::Edit(refusal) | Self::Deletion(refusal) | Self::Look(refusal) => Some(refusal),
+            Self::WentBack | Self::Unloadable(_) | Self::Unwritable(_) => None,
+        }
+    }
+
+    /// Whether nothing is done about it yet.
+    #[must_use]
+    pub fn rests(&self, now: Timestamp) -> bool {
+        self.refusal().is_none_or(|refusal| refusal.rests(now))
+    }
+
+    /// As a person is told of it.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::WentBack => {
+                "its file went back to an earlier version, with an older copy of the folder".to_owned()
+            }
+            Self::Unloadable(why) => format!("it would not load in the app: {why}"),
+            Self::Unwritable(why) => why.clone(),
+            Self::Edit(refusal) | Self::Deletion(refusal) => refusal.said.clone(),
+            Self::Look(refusal) => format!("it cannot be read: {}", refusal.said),
+        }
+    }
 }
 
 /// A push that was carried out.

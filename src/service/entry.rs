@@ -76,15 +76,20 @@ pub(super) fn page(data: &[u8], id: &PageId) -> Result<Page, ServiceError> {
         return page.map_err(complain);
     }
     let mut map = object(data).map_err(complain)?;
+    let mut is_null = false;
     let content = match map.shift_remove("content") {
         Some(Value::Array(blocks)) => blocks,
+        Some(Value::Null) => {
+            is_null = true;
+            Vec::new()
+        }
         Some(other) => {
             return Err(complain(format!("has {} where its content should be an array", kind(&other))));
         }
         None => return Err(complain("came without its content".to_owned())),
     };
     let (meta, nevera) = about(map, id).map_err(complain)?;
-    Ok(Page::new(meta, content, nevera))
+    Ok(Page { is_null, ..Page::new(meta, content, nevera) })
 }
 
 /// A page whose content is long; `None` when it is read like any other.

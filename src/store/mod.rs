@@ -9,6 +9,7 @@ mod board_status;
 mod boards;
 mod checkpoint;
 mod history;
+mod holds;
 mod left_pushes;
 mod missing;
 mod open;

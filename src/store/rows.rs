@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rusqlite::{Connection, OptionalExtension, Row, RowIndex, params};
 use serde_json::Value;
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, holds};
 use crate::model::{
     Agreed, Blocks, Body, BodyJson, ContentHash, LastPush, LocalFile, MirrorPath, Node, PageId, Parked,
     PollState, Presence, RemotePage, Rest, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
@@ -79,10 +79,11 @@ impl Store {
         let base = node.base.as_ref();
         let push = node.last_push.as_ref();
         let parked = node.parked.as_ref();
+        let refusal = parked.and_then(|parked| parked.hold.refusal());
         self.turn()?
             .prepare_cached(
                 "INSERT OR REPLACE INTO pages VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,\
-                 ?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31,?32,?33,?34)",
+                 ?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29,?30,?31,?32,?33,?34,?35,?36,?37)",
             )?
             .execute(params![
                 node.id.as_str(),
@@ -112,13 +113,16 @@ impl Store {
                 node.poll.changes,
                 node.poll.changes_at.0,
                 node.poll.gap_ms,
-                parked.map(|p| p.why.as_str()),
+                parked.map(|p| holds::said_of(&p.hold)),
                 parked.and_then(|p| p.local).map(|h| h.0),
                 parked.and_then(|p| p.remote).map(|h| h.0),
                 push.map(|p| p.before.0),
                 push.map(|p| p.after.0),
                 push.map(|p| p.at.0),
                 push.map(|p| p.again),
+                parked.map(|p| holds::kind_of(&p.hold)),
+                refusal.map(|refusal| refusal.class.name()),
+                refusal.map(|refusal| refusal.since.0),
             ])?;
         Ok(())
     }
@@ -397,8 +401,8 @@ fn page_of(row: &Row<'_>, pool: &mut Pool) -> Result<Node, StoreError> {
         };
     let parked = match row.get::<_, Option<String>>(col!(row, "parked_why"))? {
         None => None,
-        Some(why) => Some(Box::new(Parked {
-            why,
+        Some(said) => Some(Box::new(Parked {
+            hold: holds::hold_of(row, said)?,
             local: optional_hash(row, col!(row, "parked_local"))?,
             remote: optional_hash(row, col!(row, "parked_remote"))?,
         })),

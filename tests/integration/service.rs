@@ -157,7 +157,6 @@ async fn each_fault_is_told_apart_and_harms_one_request() {
         check(effect, Fault::Noise, "instead of JSON", Next::Park).await;
     }
     check(pair.fetch(), Fault::WrongType, "cannot be understood: page", Next::Park).await;
-    check(pair.fetch(), Fault::NullContent, "has null where its content should be", Next::Park).await;
     check(pair.fetch(), Fault::NoContent, "came without its content", Next::Park).await;
     check(pair.fetch(), Fault::Huge(60_000_000), "longer than 16 MiB", Next::Park).await;
     check(pair.rename("x"), Fault::Huge(20_000_000), "longer than 16 MiB", Next::Park).await;

@@ -84,7 +84,7 @@ impl Fates {
         }
     }
 
-    /// A new process remembers no failures.
+    /// A new process remembers no failures, and a pass that is asked for tries everything again at once.
     pub(crate) fn forget_failures(&mut self) {
         self.failed.clear();
     }

@@ -324,6 +324,7 @@ impl Run {
     /// Asks for a look at everything, as a person does.
     pub(crate) fn ask_for_pass(&mut self) -> Result<(), Failure> {
         self.passing = true;
+        self.checks.fates.forget_failures();
         self.tell(Event::Asked(Request::FullPass))
     }
 

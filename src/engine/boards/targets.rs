@@ -191,6 +191,17 @@ impl Engine {
         lists.boards_due.clear();
         lists.slides_due.clear();
         lists.decks_due = Timestamp::default();
+        self.try_boards_again();
+    }
+
+    /// Whether anything waits because the service refused it.
+    pub(in super::super) fn boards_are_refused(&self) -> bool {
+        let boards = &self.boards;
+        !(boards.forbidden.is_empty() && boards.unmade.is_empty() && boards.refused.is_empty())
+    }
+
+    /// What was refused is tried again.
+    pub(in super::super) fn try_boards_again(&mut self) {
         self.boards.forbidden.clear();
         self.boards.refused.clear();
         for unmade in self.boards.unmade.values_mut() {

@@ -2,29 +2,25 @@
 //! after the other is asked with one file for all of them.
 
 use super::super::Engine;
-use crate::model::{Intent, MirrorPath, PageId, Timestamp, WorkspaceId};
+use crate::model::{Intent, MirrorPath, PageId, Refusal, RefusalClass, ServiceError, Timestamp, WorkspaceId};
 use crate::plan::Place;
 
-/// How long a refused creation rests.
-const REFUSED_MS: i64 = 600_000;
 /// After so many refusals in a row at one place it is the place that the service refuses: its other files wait too.
 const REFUSED_AT_ONE_PLACE: usize = 3;
 
 /// A creation that the service rejected.
 #[derive(Debug)]
-pub(in super::super) struct Refusal {
-    workspace: WorkspaceId,
+pub(in super::super) struct RefusedFile {
+    pub(in super::super) workspace: WorkspaceId,
     parent: Option<PageId>,
-    /// What the service said.
-    said: String,
+    pub(in super::super) refusal: Refusal,
     /// What a person is told.
     pub(in super::super) why: String,
-    until: Timestamp,
     /// Nothing has been made at the place since.
     counts: bool,
 }
 
-impl Refusal {
+impl RefusedFile {
     fn is_at(&self, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
         self.workspace == *workspace && self.parent.as_ref() == parent
     }
@@ -32,11 +28,11 @@ impl Refusal {
 
 /// Until when nothing is made at a place that has refused so many files in a row; then one file tells how it is.
 fn place_rests_until<'a>(
-    refusals: impl Iterator<Item = &'a Refusal>,
+    refusals: impl Iterator<Item = &'a RefusedFile>,
     workspace: &WorkspaceId,
     parent: Option<&PageId>,
 ) -> Option<Timestamp> {
-    let untils = refusals.filter(|r| r.counts && r.is_at(workspace, parent)).map(|r| r.until);
+    let untils = refusals.filter(|r| r.counts && r.is_at(workspace, parent)).map(|r| r.refusal.retry_at);
     let (count, last) =
         untils.fold((0, Timestamp::default()), |(count, last), until| (count + 1, last.max(until)));
     (count >= REFUSED_AT_ONE_PLACE).then_some(last)
@@ -44,20 +40,26 @@ fn place_rests_until<'a>(
 
 impl Engine {
     /// The service's own words against a page there: asked again when something has changed, and now and then.
-    pub(super) fn creation_refused(&mut self, intent: &Intent, why: &str) {
+    pub(super) fn creation_refused(&mut self, intent: &Intent, error: &ServiceError) {
         let unbound = &self.trees.unbound;
         self.refusals.retain(|path, _| unbound.iter().any(|file| file.is_within(path)));
-        let refusal = Refusal {
+        let before = self.refusals.get(&intent.path);
+        let before = before.filter(|refused| refused.is_at(&intent.workspace, intent.parent.as_ref()));
+        let before = before.map(|refused| &refused.refusal);
+        let refusal = Refusal::new(RefusalClass::of(error), error.to_string(), before, self.now);
+        if refusal.tries == 1 {
+            self.ask_for_workspaces_soon();
+        }
+        let refused = RefusedFile {
             workspace: intent.workspace.clone(),
             parent: intent.parent.clone(),
-            said: why.to_owned(),
-            why: why.to_owned(),
-            until: self.now.plus_ms(REFUSED_MS),
+            why: refusal.said.clone(),
+            refusal,
             counts: true,
         };
-        self.refusals.insert(intent.path.clone(), refusal);
+        self.refusals.insert(intent.path.clone(), refused);
         if self.is_refused_place(&intent.workspace, intent.parent.as_ref()) {
-            self.tell_who_waits(intent, why);
+            self.tell_who_waits(intent, &error.to_string());
         }
     }
 
@@ -78,7 +80,7 @@ impl Engine {
             if *path == intent.path {
                 refusal.why = who.iter().fold(why.to_owned(), |why, who| format!("{why}; {who}"));
             } else if refusal.is_at(&intent.workspace, parent) {
-                refusal.why.clone_from(&refusal.said);
+                refusal.why.clone_from(&refusal.refusal.said);
             }
         }
     }
@@ -95,7 +97,7 @@ impl Engine {
     }
 
     pub(super) fn is_refused(&self, place: &MirrorPath, parent: Option<&PageId>) -> bool {
-        self.refusals.get(place).is_some_and(|r| r.parent.as_ref() == parent && r.until > self.now)
+        self.refusals.get(place).is_some_and(|r| r.parent.as_ref() == parent && r.refusal.rests(self.now))
     }
 
     /// Whether the service has refused one file after the other there. When the pause is over, one is asked for, and the
@@ -123,13 +125,13 @@ impl Engine {
 mod tests {
     use super::*;
 
-    fn refusal(parent: Option<&str>, until: i64, counts: bool) -> Refusal {
-        Refusal {
+    fn refusal(parent: Option<&str>, until: i64, counts: bool) -> RefusedFile {
+        let refusal = Refusal::kept(RefusalClass::Content, "no".to_owned(), Timestamp(0));
+        RefusedFile {
             workspace: WorkspaceId::new("w").unwrap(),
             parent: parent.map(|id| PageId::new(id).unwrap()),
-            said: "no".to_owned(),
+            refusal: Refusal { retry_at: Timestamp(until), ..refusal },
             why: "no".to_owned(),
-            until: Timestamp(until),
             counts,
         }
     }
@@ -139,7 +141,7 @@ mod tests {
         let space = WorkspaceId::new("w").unwrap();
         let parent = PageId::new("p").unwrap();
         let two = [refusal(Some("p"), 5, true), refusal(Some("p"), 9, true)];
-        let until = |all: &[&Refusal], parent| place_rests_until(all.iter().copied(), &space, parent);
+        let until = |all: &[&RefusedFile], parent| place_rests_until(all.iter().copied(), &space, parent);
         let (other, past) = (refusal(None, 99, true), refusal(Some("p"), 99, false));
         assert_eq!(until(&[&two[0], &two[1], &other, &past], Some(&parent)), None);
         let third = refusal(Some("p"), 7, true);

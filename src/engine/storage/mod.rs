@@ -18,6 +18,7 @@ mod folder;
 mod guards;
 mod local;
 mod names;
+mod refused;
 mod removals;
 mod report;
 mod send;
@@ -262,6 +263,7 @@ impl Storage {
         }
         self.rests = Rests::default();
         self.again.forget();
+        self.try_refused_again(now);
         self.wake_all();
     }
 

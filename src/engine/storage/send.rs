@@ -11,7 +11,7 @@ use super::removals::Gone;
 use super::{Desk, Rests, Storage, Task, effect};
 use crate::engine::Way;
 use crate::model::{
-    ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, MirrorPath, Seen, ServiceError,
+    ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, MirrorPath, Refusal, Seen, ServiceError,
     ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile, Timestamp,
     Upload, WorkspaceId, WorkspaceNode,
 };
@@ -30,7 +30,7 @@ pub(super) struct Candidate {
     /// Why it is not sent, and what mends it.
     pub(super) refused: Option<(String, &'static str)>,
     /// The refusal is the service's own, and so stays until it is tried again.
-    by_service: bool,
+    pub(super) by_service: bool,
     pub(super) retry_at: Timestamp,
     failures: u32,
 }
@@ -297,7 +297,7 @@ impl Storage {
                 "look at that file in the app; this one is sent again when it changes, or when it is approved",
             ));
             candidate.by_service = true;
-            candidate.retry_at = Timestamp(i64::MAX);
+            candidate.retry_at = Refusal::NEVER;
         }
         self.refresh_local_only(desk)
     }

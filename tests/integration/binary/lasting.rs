@@ -45,7 +45,7 @@ fn a_write_that_fails_each_time_is_spaced_and_told_and_sent_in_the_end() {
 }
 
 #[test]
-fn a_deletion_that_is_refused_is_told_and_not_tried_again_by_itself() {
+fn a_deletion_that_is_refused_is_told_and_tried_again_by_a_sync_alone() {
     side_by_side([400, 409], |code| {
         let bench = bench();
         let daemon = bench.run_in_step();
@@ -53,11 +53,12 @@ fn a_deletion_that_is_refused_is_told_and_not_tried_again_by_itself() {
         bench.world().fail_randomly(Matcher::Method("DELETE".to_owned()), status(code), 1000);
         fs::remove_file(bench.page("Page 2.md")).unwrap();
         bench.until("it is told", || bench.attention().contains("the service rejects it"));
-        for _ in 0..2 {
+        assert!(bench.attention().contains("espejo sync tries it again"), "{}", bench.attention());
+        for syncs in 1..3 {
             let told = bench.tell(&["sync"]);
             assert_eq!(told.code, 3, "{code}: {told:?}");
+            assert_eq!(asked(&bench, "DELETE"), 1 + syncs, "{code}: {:?}", bench.writes());
         }
-        assert_eq!(asked(&bench, "DELETE"), 1, "{code}: {:?}", bench.writes());
         bench.world().calm();
         bench.tell(&["approve", "Equipo/Pages/Page 2.md"]);
         bench.until("it goes", || bench.is_trashed(&bench.id("Page 2")));

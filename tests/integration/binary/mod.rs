@@ -20,6 +20,7 @@ mod passes;
 mod past;
 mod putting_back;
 mod refusals;
+mod refused;
 mod returns;
 mod search;
 mod serve;

@@ -1,0 +1,236 @@
+//! What the service refused of pages: it is noted with its class and the time of the next try, and tried again then, by a
+//! full pass, in a new run, and when the place may be written to again. The rule itself is [`Refusal`]'s.
+
+use super::Engine;
+use super::flight::Purpose;
+use super::pace::Class;
+use super::place::wall_time;
+use crate::model::{
+    ContentHash, Effect, Hold, Node, PageId, Parked, Refusal, RefusalClass, ServiceError, Timestamp,
+    WorkspaceId,
+};
+use crate::store::StoreError;
+
+/// After a refusal the list of workspaces, which tells of frozen ones and of roles, is asked for this much later, and
+/// while something is refused again, each wait twice the one before.
+const WORKSPACES_MS: (i64, i64, i64) = (1_000, 10_000, 300_000);
+
+impl Engine {
+    /// The service refused what was asked for a page: with what it rests on unchanged, it waits for its next try.
+    pub(super) fn refuse(
+        &mut self,
+        page: &PageId,
+        class: RefusalClass,
+        error: &ServiceError,
+        kind: fn(Refusal) -> Hold,
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.trees.pages.get(page) else { return Ok(()) };
+        let (local, remote) = self.both_contents(node);
+        let before = node.parked.as_deref().filter(|parked| (parked.local, parked.remote) == (local, remote));
+        let before = before.and_then(|parked| parked.hold.refusal());
+        let refusal = Refusal::new(class, error.to_string(), before, self.now);
+        if refusal.tries == 1 {
+            self.ask_for_workspaces_soon();
+        }
+        self.park(page, kind(refusal))
+    }
+
+    /// A page that cannot be read, until it can.
+    pub(super) fn refuse_look(
+        &mut self,
+        page: &PageId,
+        class: RefusalClass,
+        said: String,
+    ) -> Result<(), StoreError> {
+        let now = self.now;
+        self.drop_reservation(page);
+        self.edit_page(page, |node| {
+            let before = node.parked.as_deref().filter(|parked| matches!(parked.hold, Hold::Look(_)));
+            let before = before.and_then(|parked| parked.hold.refusal());
+            let mut refusal = Refusal::new(class, said, before, now);
+            if let Some(before) = before.filter(|before| before.rests(now)) {
+                // Something else asked in between.
+                (refusal.tries, refusal.retry_at) = (before.tries, before.retry_at);
+            }
+            node.parked = Some(Box::new(Parked { hold: Hold::Look(refusal), local: None, remote: None }));
+            node.poll.last = now;
+        })?;
+        if let Some(at) =
+            self.trees.pages.get(page).and_then(|node| Some(node.parked.as_ref()?.hold.refusal()?.retry_at))
+        {
+            self.put_off(page, at);
+        }
+        Ok(())
+    }
+
+    /// A page that must wait, until either side changes.
+    pub(super) fn park(&mut self, page: &PageId, hold: Hold) -> Result<(), StoreError> {
+        let Some(node) = self.trees.pages.get(page) else { return Ok(()) };
+        let (local, remote) = self.both_contents(node);
+        let now = self.now;
+        self.drop_reservation(page);
+        self.service.wants.remove(page);
+        self.edit_page(page, |node| {
+            node.parked = Some(Box::new(Parked { hold, local, remote }));
+            node.poll.last = now;
+        })
+    }
+
+    /// What a refusal of a page's edit or deletion rests on.
+    fn both_contents(&self, node: &Node) -> (Option<ContentHash>, Option<ContentHash>) {
+        (self.trees.file_of(node).and_then(|file| file.hash), node.remote.body)
+    }
+
+    /// What keeps a page's file from being sent, as it and the page are.
+    pub(super) fn hold_on_edit(&self, node: &Node) -> Option<String> {
+        let parked = node.parked.as_deref()?;
+        let holds = !matches!(parked.hold, Hold::Look(_) | Hold::Deletion(_))
+            && (parked.local, parked.remote) == self.both_contents(node)
+            && parked.hold.rests(self.now);
+        holds.then(|| parked.hold.sentence())
+    }
+
+    /// What keeps a page from being deleted. An approval is about guards; what the service refused it may refuse still.
+    pub(super) fn hold_on_deletion(&self, node: &Node) -> Option<String> {
+        let parked = node.parked.as_deref()?;
+        let holds = matches!(parked.hold, Hold::Deletion(_))
+            && parked.remote == node.remote.body
+            && parked.hold.rests(self.now);
+        holds.then(|| parked.hold.sentence())
+    }
+
+    /// Whether a page could not be read, and is not due to be asked for again.
+    pub(super) fn is_unreadable(&self, page: &PageId) -> bool {
+        let parked = self.trees.pages.get(page).and_then(|node| node.parked.as_deref());
+        parked.is_some_and(|parked| matches!(parked.hold, Hold::Look(_)) && parked.hold.rests(self.now))
+    }
+
+    /// A page is in step: nothing of what was refused is wanted any more.
+    pub(super) fn end_refusal(&mut self, node: &Node) -> Result<(), StoreError> {
+        let is_over = |parked: &Parked| {
+            matches!(
+                parked.hold,
+                Hold::Edit(_) | Hold::Deletion(_) | Hold::Unloadable(_) | Hold::Unwritable(_)
+            )
+        };
+        if node.parked.as_deref().is_some_and(is_over) {
+            self.edit_page(&node.id, |node| node.parked = None)?;
+        }
+        Ok(())
+    }
+
+    /// What was refused is tried again: all of it for a full pass, in a workspace that may be written to again all but
+    /// deletions.
+    pub(super) fn try_refused_again(&mut self, within: Option<&WorkspaceId>) -> Result<(), StoreError> {
+        let now = self.now;
+        let is_meant = |node: &Node| {
+            let is_here = within.is_none_or(|workspace| node.workspace == *workspace);
+            let hold = node.parked.as_deref().map(|parked| &parked.hold);
+            let is_deletion = hold.is_some_and(|hold| matches!(hold, Hold::Deletion(_)));
+            is_here && hold.is_some_and(|hold| hold.refusal().is_some()) && (within.is_none() || !is_deletion)
+        };
+        let told = self.trees.tally.told_of.iter().filter_map(|id| self.trees.pages.get(id));
+        let pages: Vec<PageId> = told.filter(|node| is_meant(node)).map(|node| node.id.clone()).collect();
+        for page in pages {
+            let moment = self.moment(&page);
+            (moment.undeletable, moment.retry_at) = (0, moment.retry_at.min(now));
+            self.edit_page(&page, |node| {
+                if let Some(refusal) = node.parked.as_mut().and_then(|parked| parked.hold.refusal_mut()) {
+                    refusal.try_at(now);
+                }
+            })?;
+            self.wake(&page);
+        }
+        for refused in self.refusals.values_mut() {
+            if within.is_none_or(|workspace| refused.workspace == *workspace) {
+                refused.refusal.try_at(now);
+            }
+        }
+        Ok(())
+    }
+
+    /// The next look at a page that could not be read.
+    pub(super) fn next_refused_look(&mut self) -> Option<(Effect, Purpose)> {
+        if !self.pace.allows(Class::Background, 1, false, self.now) {
+            return None;
+        }
+        let told = self.trees.tally.told_of.iter().filter_map(|id| self.trees.pages.get(id));
+        let mut due = told.filter(|node| {
+            let hold = node.parked.as_deref().map(|parked| &parked.hold);
+            hold.is_some_and(|hold| matches!(hold, Hold::Look(_)) && !hold.rests(self.now))
+                && self.is_polled(node)
+                && self.may_be_looked_at(&node.id)
+        });
+        due.next().map(|node| Self::poll_of(&node.id))
+    }
+
+    /// When something that was refused is tried again next.
+    pub(super) fn next_refused_due(&self) -> Option<Timestamp> {
+        let told = self.trees.tally.told_of.iter().filter_map(|id| self.trees.pages.get(id));
+        let pages = told.filter_map(|node| Some(node.parked.as_ref()?.hold.refusal()?.retry_at));
+        let files = self.refusals.values().map(|refused| refused.refusal.retry_at);
+        pages.chain(files).filter(|at| *at > self.now).min()
+    }
+
+    /// The list of workspaces tells whether one is frozen, and when that is over.
+    pub(super) fn ask_for_workspaces_soon(&mut self) {
+        self.lists.workspaces_asked = 0;
+        let soon = self.now.plus_ms(WORKSPACES_MS.0);
+        self.lists.workspaces_due = self.lists.workspaces_due.min(soon);
+    }
+
+    /// How long the list of workspaces is not asked for while something hangs on what it says of a place.
+    pub(super) fn workspaces_wait_ms(&mut self) -> Option<i64> {
+        let is_refused = |node: &Node| {
+            let hold = node.parked.as_deref().map(|parked| &parked.hold);
+            hold.is_some_and(|hold| matches!(hold, Hold::Edit(_)))
+        };
+        let told = self.trees.tally.told_of.iter().filter_map(|id| self.trees.pages.get(id));
+        let waits = self.trees.workspaces.keys().any(|id| self.read_only(id).is_some())
+            || !self.refusals.is_empty()
+            || self.boards_are_refused()
+            || self.storage.is_refused()
+            || told.into_iter().any(is_refused);
+        if !waits {
+            self.lists.workspaces_asked = 0;
+            return None;
+        }
+        let (_, first, longest) = WORKSPACES_MS;
+        let wait = (first << self.lists.workspaces_asked.min(16)).min(longest);
+        self.lists.workspaces_asked += 1;
+        Some(wait)
+    }
+
+    /// What ends a refusal, as a person is told.
+    pub(super) fn next_try(&self, refusal: &Refusal) -> String {
+        if refusal.retry_at == Refusal::NEVER {
+            return "espejo sync tries it again".to_owned();
+        }
+        self.next_try_at(refusal.retry_at)
+    }
+
+    /// When something is tried again, as a person is told.
+    pub(super) fn next_try_at(&self, at: Timestamp) -> String {
+        let at = wall_time(at.max(self.now), self.settings.utc_offset_seconds);
+        format!("it is tried again at {:02}:{:02}:{:02}", at.hour, at.minute, at.second)
+    }
+
+    /// What mends a page that waits.
+    pub(super) fn mend_of(&self, hold: &Hold) -> String {
+        match hold {
+            Hold::WentBack | Hold::Unloadable(_) | Hold::Unwritable(_) => {
+                "edit the file or the page; either is tried again".to_owned()
+            }
+            Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Look(refusal) => {
+                let next = self.next_try(refusal);
+                match (hold, refusal.class) {
+                    (_, RefusalClass::Transient) => format!("nothing to do: {next}"),
+                    (Hold::Look(_), RefusalClass::Content) => format!("nothing to do: {next}"),
+                    (_, RefusalClass::Place) => format!("look at your role in the app; {next}"),
+                    (Hold::Deletion(_), _) => format!("bring the file back; {next}"),
+                    _ => format!("edit the file or the page; {next}"),
+                }
+            }
+        }
+    }
+}

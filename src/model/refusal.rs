@@ -1,0 +1,165 @@
+//! What the service refused, and when it is asked again: one rule for pages, new files, canvases and stored files.
+//!
+//! A refusal never rests for good. It ends when what it rests on changes, which is for its owner to tell; else it is tried
+//! again at a stated time, by every full pass, and after a restart. Guards, conflicts and files that cannot be read are no
+//! refusals: a person or a change ends them.
+
+use super::{ServiceError, Timestamp};
+
+/// What a refusal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalClass {
+    /// The service is not well: 5xx, an answer that cannot be understood.
+    Transient,
+    /// The place may not be changed: frozen, plan, scope, role.
+    Place,
+    /// This content, or this request as it is.
+    Content,
+}
+
+const SECOND: i64 = 1_000;
+const MINUTE: i64 = 60 * SECOND;
+
+impl RefusalClass {
+    /// What a request that ended like this was refused for. A 404 is about the thing itself where the request was a write.
+    #[must_use]
+    pub fn of(error: &ServiceError) -> Self {
+        match error {
+            ServiceError::Forbidden(_) | ServiceError::Unauthorized(_) => Self::Place,
+            ServiceError::Rejected { .. } | ServiceError::NotFound(_) => Self::Content,
+            _ => Self::Transient,
+        }
+    }
+
+    /// The wait after the first refusal, and the longest; each is twice the one before.
+    const fn waits_ms(self) -> (i64, i64) {
+        match self {
+            Self::Transient => (8 * SECOND, 5 * MINUTE),
+            Self::Place => (MINUTE, 10 * MINUTE),
+            Self::Content => (MINUTE, 60 * MINUTE),
+        }
+    }
+
+    /// Its name in the state.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Transient => "transient",
+            Self::Place => "place",
+            Self::Content => "content",
+        }
+    }
+
+    /// The class of this name; what is not known is content.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        let all = [Self::Transient, Self::Place];
+        all.into_iter().find(|class| class.name() == name).unwrap_or(Self::Content)
+    }
+}
+
+/// Something that the service refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What it is about.
+    pub class: RefusalClass,
+    /// The reason, for people: nothing is decided by it.
+    pub said: String,
+    /// When the service refused it first.
+    pub since: Timestamp,
+    /// How often it was refused in a row.
+    pub tries: u32,
+    /// When it is asked again; [`Refusal::NEVER`] where only a full pass does.
+    pub retry_at: Timestamp,
+}
+
+impl Refusal {
+    /// No time of its own.
+    pub const NEVER: Timestamp = Timestamp(i64::MAX);
+
+    /// Refused at `now`; `before` is the last refusal of the very same thing, if there was one.
+    #[must_use]
+    pub fn new(class: RefusalClass, said: String, before: Option<&Self>, now: Timestamp) -> Self {
+        let before = before.filter(|before| before.class == class);
+        let tries = before.map_or(0, |before| before.tries).saturating_add(1);
+        let (first, longest) = class.waits_ms();
+        let wait = (first << (tries - 1).min(16)).min(longest);
+        Self {
+            class,
+            said,
+            since: before.map_or(now, |before| before.since),
+            tries,
+            retry_at: now.plus_ms(wait),
+        }
+    }
+
+    /// As an earlier run left it: due at once.
+    #[must_use]
+    pub fn kept(class: RefusalClass, said: String, since: Timestamp) -> Self {
+        Self { class, said, since, tries: 0, retry_at: Timestamp(0) }
+    }
+
+    /// Whether it still rests.
+    #[must_use]
+    pub fn rests(&self, now: Timestamp) -> bool {
+        self.retry_at > now
+    }
+
+    /// It is asked again as soon as it may be.
+    pub fn try_at(&mut self, now: Timestamp) {
+        self.retry_at = self.retry_at.min(now);
+    }
+
+    /// Whether a person has to do something about it; the rest is the service's to mend.
+    #[must_use]
+    pub fn needs_user(&self) -> bool {
+        self.class != RefusalClass::Transient
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_states_its_next_try_and_waits_longer_up_to_a_limit() {
+        let now = Timestamp(1_000);
+        let mut last: Option<Refusal> = None;
+        let mut waits = Vec::new();
+        for _ in 0..9 {
+            let next = Refusal::new(RefusalClass::Content, "no".into(), last.as_ref(), now);
+            assert!(next.rests(now) && next.since == now);
+            waits.push(next.retry_at.since_ms(now) / MINUTE);
+            last = Some(next);
+        }
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        // Another class begins anew.
+        let other = Refusal::new(RefusalClass::Transient, "500".into(), last.as_ref(), now);
+        assert_eq!((other.tries, other.retry_at.since_ms(now)), (1, 8_000));
+    }
+
+    #[test]
+    fn what_an_earlier_run_left_is_due_and_classes_keep_their_names() {
+        for class in [RefusalClass::Transient, RefusalClass::Place, RefusalClass::Content] {
+            assert_eq!(RefusalClass::named(class.name()), class);
+            assert!(!Refusal::kept(class, String::new(), Timestamp(9)).rests(Timestamp(1)));
+        }
+    }
+
+    #[test]
+    fn a_status_says_what_was_refused() {
+        let rejected = |status| ServiceError::Rejected { status, message: String::new() };
+        let server = ServiceError::Server { status: 503, message: String::new() };
+        for (error, class) in [
+            (rejected(400), RefusalClass::Content),
+            (rejected(413), RefusalClass::Content),
+            (ServiceError::NotFound(String::new()), RefusalClass::Content),
+            (ServiceError::Forbidden(String::new()), RefusalClass::Place),
+            (server, RefusalClass::Transient),
+            (ServiceError::Garbled(String::new()), RefusalClass::Transient),
+            (ServiceError::Lost(String::new()), RefusalClass::Transient),
+        ] {
+            assert_eq!(RefusalClass::of(&error), class, "{error}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Why a page waits, as columns of its row.
+
+use rusqlite::Row;
+
+use super::StoreError;
+use super::rows::col;
+use crate::model::{Hold, Refusal, RefusalClass, Timestamp};
+
+/// What of a hold is kept as text.
+pub(super) fn said_of(hold: &Hold) -> &str {
+    match hold {
+        Hold::WentBack => "",
+        Hold::Unloadable(said) | Hold::Unwritable(said) => said,
+        Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Look(refusal) => &refusal.said,
+    }
+}
+
+pub(super) fn kind_of(hold: &Hold) -> &'static str {
+    match hold {
+        Hold::WentBack => "went-back",
+        Hold::Unloadable(_) => "unloadable",
+        Hold::Unwritable(_) => "unwritable",
+        Hold::Edit(_) => "edit",
+        Hold::Deletion(_) => "deletion",
+        Hold::Look(_) => "look",
+    }
+}
+
+pub(super) fn hold_of(row: &Row<'_>, said: String) -> Result<Hold, StoreError> {
+    let kind: String = row.get(col!(row, "parked_kind"))?;
+    let class: Option<String> = row.get(col!(row, "parked_class"))?;
+    let since = Timestamp(row.get::<_, Option<i64>>(col!(row, "parked_since"))?.unwrap_or_default());
+    let refusal = |said| Refusal::kept(RefusalClass::named(&class.unwrap_or_default()), said, since);
+    Ok(match kind.as_str() {
+        "went-back" => Hold::WentBack,
+        "unloadable" => Hold::Unloadable(said),
+        "unwritable" => Hold::Unwritable(said),
+        "edit" => Hold::Edit(refusal(said)),
+        // A new run is no full pass.
+        "deletion" => Hold::Deletion(Refusal { retry_at: Refusal::NEVER, ..refusal(said) }),
+        "look" => Hold::Look(refusal(said)),
+        _ => return Err(StoreError::Row("parked_kind")),
+    })
+}

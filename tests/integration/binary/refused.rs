@@ -1,0 +1,178 @@
+//! What the service refuses is told with its next try, and tried again: by itself, by a sync, by a restart, and when the
+//! place may be written to again. A sync beside what can never be done has an end and names it.
+
+use std::time::{Duration, Instant};
+
+use espejo::emulator::{Choices, Fault, Matcher};
+
+use super::bench::{Bench, append, paragraph, save, side_by_side, words};
+
+/// The patience of a sync, its grace time, and what a busy machine takes.
+const SYNC_ENDS_MS: u64 = 61_000 + 20_000;
+
+fn bench() -> Bench {
+    Bench::new(|world, space| {
+        for n in 0..4 {
+            world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
+        }
+    })
+}
+
+fn status(status: u16) -> Fault {
+    Fault::Status { status, retry_after: None }
+}
+
+#[test]
+fn what_a_frozen_workspace_refused_goes_out_after_the_thaw() {
+    let bench = bench();
+    bench.world().choose(Choices { frozen_write_status: 400, ..Choices::default() });
+    let daemon = bench.run_in_step();
+    let space = bench.space.clone();
+    bench.world().app_freeze_workspace(&space, true);
+    append(&bench.page("Page 1.md"), "\nwritten meanwhile\n");
+    save(&bench.page("New.md"), "made meanwhile\n");
+    bench.until("it is told that it is frozen, and nothing else", || {
+        let told = bench.attention();
+        told.contains("the workspace Equipo is frozen") && told.lines().count() == 1
+    });
+    assert!(bench.titled("New").is_none());
+    bench.world().app_freeze_workspace(&space, false);
+    bench.until("the edit goes out", || words(&bench.content("Page 1")).contains("written meanwhile"));
+    bench.until("the new file goes out", || bench.titled("New").is_some());
+    bench.until_in_step();
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
+fn a_refused_edit_and_a_refused_new_file_are_tried_again_by_a_sync_and_by_a_restart() {
+    side_by_side(["sync beside a daemon", "sync", "restart"], |how| {
+        let bench = bench();
+        let daemon = bench.run_in_step();
+        for method in ["PATCH", "POST"] {
+            bench.world().fail_randomly(Matcher::Method(method.to_owned()), status(400), 1000);
+        }
+        append(&bench.page("Page 1.md"), "\nmine\n");
+        save(&bench.page("New.md"), "made here\n");
+        bench.until("both are told, with the next try", || {
+            let told = bench.attention();
+            let is_told = |name: &str| {
+                told.lines().any(|line| {
+                    line.contains(name) && line.contains("rejects it") && line.contains("tried again at")
+                })
+            };
+            is_told("Page 1.md") && is_told("New.md")
+        });
+        bench.world().calm();
+        let daemon = match how {
+            "restart" => {
+                assert_eq!(daemon.stop().code(), Some(0));
+                bench.run()
+            }
+            "sync" => {
+                assert_eq!(daemon.stop().code(), Some(0));
+                bench.sync();
+                bench.run()
+            }
+            _ => {
+                bench.sync();
+                daemon
+            }
+        };
+        bench.until("the edit goes out", || words(&bench.content("Page 1")).contains("mine"));
+        bench.until("the new file goes out", || bench.titled("New").is_some());
+        bench.until("nothing needs the user", || bench.attention().is_empty());
+        bench.rest(daemon);
+    });
+}
+
+#[test]
+fn a_refused_edit_goes_out_by_itself_within_its_time() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    bench.world().fail_next(Matcher::Method("PATCH".to_owned()), status(400));
+    append(&bench.page("Page 1.md"), "\nmine\n");
+    bench.until("it is told", || bench.attention().contains("rejects it"));
+    let minutes = Duration::from_secs(100);
+    bench.until_within(minutes, "it goes out", || words(&bench.content("Page 1")).contains("mine"));
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    bench.rest(daemon);
+}
+
+#[test]
+fn a_service_that_fails_one_page_each_time_is_no_work_for_a_person() {
+    side_by_side(["GET", "PATCH"], |method| {
+        let bench = bench();
+        let daemon = bench.run_in_step();
+        let route = format!("/pages/{}", bench.id("Page 1"));
+        let matcher = Matcher::Route(method.to_owned(), route);
+        bench.world().fail_randomly(matcher, status(500), 1000);
+        append(&bench.page("Page 1.md"), "\nmine\n");
+        bench.until("it is told as the service's trouble", || {
+            // Looks at other pages, without which it would be the service that fails everything.
+            bench.ask("\"full-pass\"");
+            let told = bench.attention();
+            let of_page = told.lines().find(|line| line.starts_with("Equipo/Pages/Page 1.md"));
+            of_page.is_some_and(|line| line.contains("(nothing to do: it is tried again at "))
+        });
+        assert!(!bench.attention().contains("edit the file"), "{}", bench.attention());
+        bench.world().calm();
+        bench.until("the edit goes out", || words(&bench.content("Page 1")).contains("mine"));
+        bench.until("nothing needs the user", || bench.attention().is_empty());
+        bench.rest(daemon);
+    });
+}
+
+#[test]
+fn a_sync_beside_a_page_that_cannot_be_read_ends_and_names_it() {
+    let faults = [
+        (status(403), 3),
+        (status(400), 1),
+        (status(500), 1),
+        (Fault::PageWith200, 1),
+        (Fault::Page(502), 1),
+        (Fault::WrongType, 1),
+        (Fault::Deep(5_000), 1),
+    ];
+    side_by_side(faults, |(fault, code)| {
+        let bench = bench();
+        bench.sync();
+        for seen_before in [true, false] {
+            let title = if seen_before { "Page 1" } else { "Unseen" };
+            if !seen_before {
+                let space = bench.space.clone();
+                bench.world().app_create(&space, None, title, vec![paragraph("a", "words")]);
+            }
+            let page = bench.id(title);
+            bench.world().fail_randomly(Matcher::Page(page), fault.clone(), 1000);
+            append(&bench.page("Page 2.md"), "\nan edit beside it\n");
+            let began = Instant::now();
+            let told = bench.tell(&["sync"]);
+            assert_eq!(told.code, code, "{fault:?}: {told:?}\n{}", bench.seen());
+            assert!(began.elapsed() < Duration::from_millis(SYNC_ENDS_MS), "{fault:?}: {told:?}");
+            assert!(told.out.contains(title), "{fault:?}: {told:?}");
+            assert!(words(&bench.content("Page 2")).contains("beside it"), "{fault:?}");
+            bench.world().calm();
+            bench.sync();
+            assert!(bench.page(&format!("{title}.md")).exists());
+        }
+    });
+}
+
+#[test]
+fn a_content_of_null_is_empty_only_where_nothing_else_was_agreed_on() {
+    let bench = bench();
+    bench.sync();
+    let space = bench.space.clone();
+    let (seen, new) = (bench.id("Page 1"), bench.world().app_create(&space, None, "New", vec![]));
+    for page in [&seen, &new] {
+        bench.world().fail_randomly(Matcher::Page(page.clone()), Fault::NullContent, 1000);
+    }
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 1, "{told:?}");
+    assert!(told.out.contains("Page 1.md") && !told.out.contains("New"), "{told:?}");
+    assert!(bench.text("Page 1.md").ends_with("words\n"), "{}", bench.text("Page 1.md"));
+    assert!(bench.page("New.md").exists());
+    bench.world().calm();
+    bench.sync();
+}
