@@ -16,7 +16,7 @@ use super::permits::Loan;
 use crate::daemon::{News, Pass, PassState, Wish};
 use crate::engine::{StorageSummary, Summary};
 use crate::mirror::lock::Lock;
-use crate::model::{ContentHash, Found, MirrorPath, Put, Request, Search, Timestamp, WorkspaceId};
+use crate::model::{ContentHash, Found, MirrorPath, Put, Request, Search, Timestamp, WorkspaceId, read_json};
 use crate::store::Attention;
 
 const FILE: &str = "control";
@@ -278,7 +278,7 @@ async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) ->
 }
 
 fn read_ask(line: &str) -> Result<(Ask, Request)> {
-    let ask: Ask = serde_json::from_str(line)?;
+    let ask: Ask = read_json(line.as_bytes())?;
     let request = match &ask {
         Ask::FullPass | Ask::Sync => Request::FullPass,
         Ask::Verify(deep) => Request::Verify { deep: *deep },

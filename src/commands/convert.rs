@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::WrongUsage;
 use crate::cli::Convert;
 use crate::markdown::{self, Allowed, front_matter};
-use crate::model::Blocks;
+use crate::model::{Blocks, read_json};
 
 /// What input is called in refusals.
 const STDIN: &str = "stdin";
@@ -133,7 +133,7 @@ fn parse_blocks(json: &[u8], name: &str) -> Result<Blocks> {
         bail!("{name} is empty; {EXPECTED}");
     }
     let value: Value =
-        serde_json::from_slice(json).map_err(|cause| anyhow!("{name} is not the JSON of blocks: {cause}"))?;
+        read_json(json).map_err(|cause| anyhow!("{name} is not the JSON of blocks: {cause}"))?;
     let inner = match value {
         Value::Object(mut answer) => match answer.remove("data") {
             Some(data) => data,

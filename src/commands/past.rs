@@ -12,7 +12,7 @@ use crate::daemon::{self, place_in};
 use crate::engine::in_own_words;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::mirror;
-use crate::model::{Blocks, ContentHash, DiskError, MirrorPath, Node, Put, Timestamp};
+use crate::model::{Blocks, ContentHash, DiskError, MirrorPath, Node, Put, Timestamp, read_json};
 use crate::plan::naming;
 use crate::store::{Loaded, ReadOnly, Side, Store, Version};
 
@@ -209,7 +209,7 @@ impl<'a> Past<'a> {
             return self.body(base.body);
         }
         if let Some(json) = self.store().meaning_of(hash)? {
-            return Ok(serde_json::from_slice(&json)?);
+            return Ok(read_json(&json)?);
         }
         let body = front_matter::split(text).map_or(text, |split| split.body);
         let mut known = base.map(|base| self.body(base.body)).transpose()?.unwrap_or_default();
@@ -235,7 +235,7 @@ impl<'a> Past<'a> {
     /// When it is not there, or cannot be read.
     pub fn body(&self, hash: ContentHash) -> Result<Blocks> {
         if let Some(json) = self.store().content(hash)? {
-            return Ok(serde_json::from_slice(&json)?);
+            return Ok(read_json(&json)?);
         }
         self.store().body(hash)?.context("a version of the page is missing from the state")
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::http::{Delivery, HttpRequest, HttpResponse};
 use super::rng::Rng;
-use crate::model::{FileId, PageId};
+use crate::model::{FileId, PageId, read_json};
 
 /// One thing that goes wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -226,7 +226,7 @@ fn page(status: u16) -> HttpResponse {
 
 /// Works on the answer's `data`.
 fn with_data(response: &mut HttpResponse, act: impl FnOnce(&mut Value)) {
-    if let Ok(mut body) = serde_json::from_slice::<Value>(&response.body) {
+    if let Ok(mut body) = read_json::<Value>(&response.body) {
         act(&mut body["data"]);
         response.body = body.to_string().into_bytes();
     }

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::model::read_json;
+
 /// A request, as the service sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HttpRequest {
@@ -110,7 +112,7 @@ pub(super) fn parameter(query: &str, name: &str) -> Option<String> {
 
 /// A body that must be a JSON object.
 pub(super) fn object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
-    match serde_json::from_slice(body) {
+    match read_json(body) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => refuse(400, "The body must be a JSON object"),
         Err(_) => refuse(400, "The body is not valid JSON"),

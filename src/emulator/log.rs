@@ -45,7 +45,7 @@ impl LogEntry {
     /// The body as JSON; `Null` when it is none.
     #[must_use]
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+        crate::model::read_json(&self.body).unwrap_or(Value::Null)
     }
 }
 

@@ -7,7 +7,7 @@ use super::Engine;
 use super::flight::Written;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
-    Blocks, BodyJson, ContentHash, Hold, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp,
+    Blocks, BodyJson, ContentHash, Hold, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp, read_json,
     semantically_equal, undescribed,
 };
 use crate::store::{Act, ActKind, Side, Store, StoreError, Version};
@@ -88,7 +88,7 @@ pub fn in_own_words(store: &Store, page: &PageId, blocks: &Blocks) -> Result<Opt
         other => other,
     };
     let (Some(text), Some(json)) = (content(text)?, content(body)?) else { return Ok(None) };
-    let (Ok(text), Ok(old)) = (String::from_utf8(text), serde_json::from_slice::<Blocks>(&json)) else {
+    let (Ok(text), Ok(old)) = (String::from_utf8(text), read_json::<Blocks>(&json)) else {
         return Ok(None);
     };
     let Ok(split) = front_matter::split(&text) else { return Ok(None) };
@@ -323,7 +323,7 @@ impl Engine {
         text: ContentHash,
     ) -> Result<Option<crate::model::Blocks>, StoreError> {
         let json = self.store.meaning_of(text)?;
-        json.map(|json| serde_json::from_slice(&json).map_err(|_| StoreError::Row("body"))).transpose()
+        json.map(|json| read_json(&json).map_err(|_| StoreError::Row("body"))).transpose()
     }
 
     /// What a file stands for when it says just what the page says, although the base knows neither: both sides made one

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Body, ContentHash, parts};
+use super::{Body, ContentHash, NESTED_MAX, parts, read_json};
 
 /// A page's content, or the children of a block: an array of blocks (API document, "Block").
 pub type Blocks = Vec<Value>;
@@ -58,15 +58,13 @@ impl BodyJson {
     pub fn blocks(&self) -> serde_json::Result<Blocks> {
         match read_closely(self.json.as_bytes()) {
             Some(blocks) => Ok(blocks),
-            None => serde_json::from_str(&self.json),
+            None => read_json(self.json.as_bytes()),
         }
     }
 }
 
 /// A content of so many bytes of JSON takes some ten milliseconds to read, and as many megabytes: it is handled with care.
 pub const LONG_BODY: usize = 1 << 19;
-/// Nested deeper than this, `serde_json` may refuse the whole where it reads the parts.
-const DEEP: usize = 100;
 
 /// The blocks of a long content without the room that maps and lists are given to grow, which is a third of them; block
 /// by block, so that it is not taken even for a moment. `None` when it is short, or unusual in any way.
@@ -82,7 +80,7 @@ pub fn one_by_one(json: &[u8]) -> Option<impl Iterator<Item = Option<Value>>> {
         return None;
     }
     let parts = parts::elements(json)?.ok()?;
-    Some(parts.into_iter().map(|part| pack(serde_json::from_slice(part).ok()?, DEEP)))
+    Some(parts.into_iter().map(|part| pack(read_json(part).ok()?, NESTED_MAX)))
 }
 
 /// A long content that was read a block at a time.
@@ -279,10 +277,10 @@ mod tests {
         let long = |item: &str| format!("[{item},\"{}\"]", "a".repeat(LONG_BODY));
         assert!(read_closely(long("1").as_bytes()).is_some());
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        assert!(read_closely(long(&nested(DEEP)).as_bytes()).is_some());
+        assert!(read_closely(long(&nested(NESTED_MAX)).as_bytes()).is_some());
         for json in [
             "[]".to_owned(),
-            long(&nested(DEEP + 1)),
+            long(&nested(NESTED_MAX + 1)),
             long("tru"),
             long("{}") + "]",
             format!("{{\"a\":{}}}", long("1")),

@@ -4,6 +4,7 @@
 
 mod block;
 mod board;
+mod deep;
 mod effect;
 mod failure;
 mod hash;
@@ -35,6 +36,7 @@ pub use board::{
     Elements, Fields, IntentKind, Slide, Surface, Whiteboard, elements_hash, elements_json, id_of,
     is_creatable,
 };
+pub use deep::{NESTED_MAX, levels, read_json};
 pub use effect::{
     ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, Hides, Outcome,
     Request, RootState, Scan, ServiceReply, Unreadable,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::model::{Blocks, block_ids, parts};
+use crate::model::{Blocks, block_ids, parts, read_json};
 
 /// So many new blocks are looked for in what both have; a longer edit is better read as a whole.
 const LOOKED_FOR: usize = 8;
@@ -78,7 +78,7 @@ fn end_of_value(json: &[u8], start: usize) -> Option<usize> {
 }
 
 fn read(elements: &str) -> Option<Blocks> {
-    serde_json::from_str(&format!("[{elements}]")).ok()
+    read_json(format!("[{elements}]").as_bytes()).ok()
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::text::words;
 use crate::model::{
-    ContentHash, LONG_BODY, Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace, WorkspaceId,
-    parts,
+    ContentHash, LONG_BODY, NESTED_MAX, Page, PageId, PageMeta, Rest, ServiceError, ServiceReply, Workspace,
+    WorkspaceId, levels, parts, read_json,
 };
 
 /// Why a thing cannot be used, as the end of a sentence that begins with the thing.
@@ -119,7 +119,7 @@ fn long_object(data: &[u8]) -> Option<Contained<'_>> {
                 return None;
             }
         } else {
-            map.insert(key, serde_json::from_slice(part).ok()?);
+            map.insert(key, read_json(part).ok()?);
         }
     }
     Some((map, content))
@@ -217,13 +217,12 @@ pub(super) fn list(data: &[u8]) -> Result<Vec<&[u8]>, ServiceError> {
 }
 
 pub(super) fn object(part: &[u8]) -> Result<Map<String, Value>, Why> {
-    match serde_json::from_slice(part) {
+    if levels(part) > NESTED_MAX {
+        return Err(format!("is nested more than {NESTED_MAX} levels deep"));
+    }
+    match read_json(part) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(other) => Err(format!("is {} instead of an object", kind(&other))),
-        // `serde_json` tells this one by its words only; `deep` below holds the wording to a test.
-        Err(error) if error.to_string().starts_with("recursion limit exceeded") => {
-            Err("is nested more than 127 levels deep".to_owned())
-        }
         Err(error) => Err(format!("cannot be read: {}", words(&error.to_string()))),
     }
 }

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::text::{excerpt, words};
 use super::{boards, entry, search, storage};
-use crate::model::{BodyJson, Effect, ServiceError, ServiceReply, StorageEffect, Timestamp, parts};
+use crate::model::{
+    BodyJson, Effect, ServiceError, ServiceReply, StorageEffect, Timestamp, parts, read_json,
+};
 
 /// A request, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,7 +179,7 @@ pub(super) fn plain(answer: &WireAnswer) -> Result<Value, ServiceError> {
         return Err(refusal(answer));
     }
     let data = envelope(answer)?;
-    serde_json::from_slice(data).map_err(|error| ServiceError::Garbled(words(&error.to_string())))
+    read_json(data).map_err(|error| ServiceError::Garbled(words(&error.to_string())))
 }
 
 /// The service's clock, as the answer has it.

@@ -11,6 +11,7 @@ use super::{Store, StoreError, holds};
 use crate::model::{
     Agreed, Blocks, Body, BodyJson, ContentHash, LastPush, LocalFile, MirrorPath, Node, PageId, Parked,
     PollState, Presence, RemotePage, Rest, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
+    read_json,
 };
 
 /// The trees as they were when last committed.
@@ -275,7 +276,7 @@ impl Store {
             .prepare_cached("SELECT json FROM stand_ins WHERE id = ?1 AND workspace = ?2")?
             .query_row([id, workspace.as_str()], |row| row.get(0))
             .optional()?;
-        json.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Row("stand-in"))).transpose()
+        json.map(|text| read_json(text.as_bytes()).map_err(|_| StoreError::Row("stand-in"))).transpose()
     }
 
     /// Every block behind a stand-in of a workspace.
@@ -286,7 +287,7 @@ impl Store {
         let mut query =
             self.db.prepare_cached("SELECT json FROM stand_ins WHERE workspace = ?1 ORDER BY id")?;
         let rows = query.query_map([workspace.as_str()], |row| row.get::<_, String>(0))?;
-        rows.map(|text| serde_json::from_str(&text?).map_err(|_| StoreError::Row("stand-in"))).collect()
+        rows.map(|text| read_json(text?.as_bytes()).map_err(|_| StoreError::Row("stand-in"))).collect()
     }
 
     /// Drops bodies that no row names any more. Returns how many.

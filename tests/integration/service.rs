@@ -161,8 +161,8 @@ async fn each_fault_is_told_apart_and_harms_one_request() {
     check(pair.fetch(), Fault::Huge(60_000_000), "longer than 16 MiB", Next::Park).await;
     check(pair.rename("x"), Fault::Huge(20_000_000), "longer than 16 MiB", Next::Park).await;
     check(pair.list(), Fault::Huge(80_000_000), "longer than 64 MiB", Next::Park).await;
-    check(pair.fetch(), Fault::Deep(200), "nested more than 127 levels", Next::Park).await;
-    check(pair.fetch(), Fault::Deep(100_000), "nested more than 127 levels", Next::Park).await;
+    check(pair.fetch(), Fault::Deep(1_000), "nested more than 512 levels", Next::Park).await;
+    check(pair.fetch(), Fault::Deep(100_000), "nested more than 512 levels", Next::Park).await;
     check(Effect::ListWorkspaces, Fault::WrongType, "workspace 1 of the list", Next::Park).await;
 }
 
@@ -182,7 +182,7 @@ async fn a_list_loses_only_the_entry_that_is_bad() {
     check(Fault::SpoiltEntry, &["Página", "Otra"], Some("entry 2 of the page list has a number as its id"))
         .await;
     check(Fault::WrongType, &["Hija", "Otra"], Some("entry 1 of the page list")).await;
-    check(Fault::Deep(200), &["Hija", "Otra"], Some("nested more than 127 levels")).await;
+    check(Fault::Deep(1_000), &["Hija", "Otra"], Some("nested more than 512 levels")).await;
     check(Fault::Huge(60_000_000), &["Página", "Hija", "Otra"], None).await;
     check(Fault::EmptyList, &[], None).await;
     check(Fault::ShortList, &["Página"], None).await;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::markdown::{self, Allowed, front_matter};
 use crate::mirror;
-use crate::model::{ContentHash, MirrorPath};
+use crate::model::{ContentHash, MirrorPath, read_json};
 use crate::search::{Source, Text};
 use crate::store::{ReadOnly, Wording};
 
@@ -55,7 +55,7 @@ impl Reader<'_> {
         let (letter, hash) = source.text.split_first()?;
         let kept = |wording: Wording| {
             let json = self.state.wording(&wording).ok()??;
-            serde_json::from_str::<Value>(&json).ok()
+            read_json::<Value>(json.as_bytes()).ok()
         };
         match letter {
             b'b' => Some(of_blocks(kept(Wording::Blocks(hash.to_vec()))?.as_array()?)),

@@ -238,7 +238,7 @@ fn one_bad_entry_harms_no_other() {
     check(&with(json!({ "id": "x", "parent_page_id": "a b" })), "an id that cannot be used");
     check(&with(json!({ "id": "x", "position": "a0" })), "a text as its position");
     check(r#"{"id":"x","title":"\ud800"}"#, "cannot be read");
-    check(&format!(r#"{{"id":"x","deep":{}{}}}"#, "[".repeat(200), "]".repeat(200)), "127 levels");
+    check(&format!(r#"{{"id":"x","deep":{}{}}}"#, "[".repeat(5_000), "]".repeat(5_000)), "512 levels");
 }
 
 #[test]
@@ -291,8 +291,9 @@ fn what_is_no_evidence_is_refused() {
     check(&trash(), r#"{"data":[]}"#, "an array instead of an object");
     check(&create(), &fetched(json!({ "workspace_id": "b" }), &[]), "in another workspace");
     // Too deep, unreadable, unkeepable.
-    let deep = format!(r#"{{"data":{{"id":"{PAGE}","content":{}{}}}}}"#, "[".repeat(200), "]".repeat(200));
-    check(&fetch(), &deep, "nested more than 127 levels deep");
+    let deep =
+        format!(r#"{{"data":{{"id":"{PAGE}","content":{}{}}}}}"#, "[".repeat(5_000), "]".repeat(5_000));
+    check(&fetch(), &deep, "nested more than 512 levels deep");
     let half = format!(r#"{{"data":{{"id":"{PAGE}","content":["\ud800"]}}}}"#);
     check(&fetch(), &half, "cannot be read");
     for key in [r#""$serde_json::private::Number":"#, r#""\u0024serde_json::private::Number" :"#] {

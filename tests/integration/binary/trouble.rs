@@ -131,7 +131,7 @@ fn edits_go_out_in_the_end_whatever_the_service_says_at_first() {
 
 #[test]
 fn a_page_that_cannot_be_read_harms_no_other() {
-    let faults = [Fault::Huge(70 << 20), Fault::Deep(300), Fault::NoContent, Fault::Noise, Fault::Short];
+    let faults = [Fault::Huge(70 << 20), Fault::Deep(3_000), Fault::NoContent, Fault::Noise, Fault::Short];
     side_by_side(faults, |fault| {
         let bench = bench();
         let page = bench.id("Page 3");
