@@ -270,7 +270,7 @@ impl Engine {
                 action: action.to_owned(),
             });
         });
-        self.storage.needs(self.now, &mut |path, reason, action| {
+        self.storage.needs(self.now, &|refusal| self.next_try(refusal), &mut |path, reason, action| {
             list.push(Attention {
                 path: path.to_owned(),
                 reason: reason.to_owned(),

@@ -227,7 +227,7 @@ impl Engine {
                     node.read_only = None;
                     self.try_refused_again(Some(&id))?;
                     self.try_boards_again();
-                    self.storage.try_refused_again(self.now);
+                    self.storage.try_refused_again(self.now, false);
                     self.wake_all();
                 }
                 node.seen = seen.clone();

@@ -141,6 +141,16 @@ impl Engine {
             })?;
             self.wake(&page);
         }
+        // Writes that failed each time, whose outcome nobody knows.
+        let failing: Vec<PageId> = self.held.keys().filter(|_| within.is_none()).cloned().collect();
+        for page in failing {
+            let moment = self.moment(&page);
+            if moment.lost > 0 {
+                (moment.write_at, moment.retry_at) = (moment.write_at.min(now), moment.retry_at.min(now));
+                self.hold(&page, None);
+                self.wake(&page);
+            }
+        }
         for refused in self.refusals.values_mut() {
             if within.is_none_or(|workspace| refused.workspace == *workspace) {
                 refused.refusal.try_at(now);
@@ -169,7 +179,8 @@ impl Engine {
         let told = self.trees.tally.told_of.iter().filter_map(|id| self.trees.pages.get(id));
         let pages = told.filter_map(|node| Some(node.parked.as_ref()?.hold.refusal()?.retry_at));
         let files = self.refusals.values().map(|refused| refused.refusal.retry_at);
-        pages.chain(files).filter(|at| *at > self.now).min()
+        let all = pages.chain(files).chain(self.next_refused_of_boards());
+        all.filter(|at| *at > self.now).min()
     }
 
     /// The list of workspaces tells whether one is frozen, and when that is over.

@@ -39,6 +39,7 @@ impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         self.try_forbidden_again(false)?;
+        self.wake_refused_boards();
         if let Some(choice) = self.next_search() {
             return Ok(Some(choice));
         }
@@ -251,7 +252,14 @@ impl Engine {
             Err(error) => self.service_fails(&flight, error)?,
         }
         match flight.purpose.clone() {
-            Purpose::Board(purpose) => self.board_request_done(&flight, *purpose, result),
+            Purpose::Board(purpose) => {
+                let were_refused = self.boards_are_refused();
+                self.board_request_done(&flight, *purpose, result)?;
+                if !were_refused && self.boards_are_refused() {
+                    self.ask_for_workspaces_soon();
+                }
+                Ok(())
+            }
             Purpose::ListWorkspaces => self.workspaces_listed(&flight, result),
             Purpose::ListPages(workspace) => self.pages_listed(&flight, &workspace, result),
             Purpose::Look { page, class, reserve } => {

@@ -73,7 +73,11 @@ impl Engine {
             Outcome::Disk(Err(DiskError::RootNotReady(why))) => self.root_is_lost(why),
             _ => {}
         }
+        let was_refused = self.storage.is_refused();
         self.storage.done(&mut desk!(self), task, (flight.tick, flight.sent_at), outcome)?;
+        if !was_refused && self.storage.is_refused() {
+            self.ask_for_workspaces_soon();
+        }
         if self.storage.take_wants_scan() {
             self.watch.scan_by(self.now);
         }

@@ -414,6 +414,8 @@ impl Engine {
                 self.edit_canvas(canvas, |node| node.poll.last = now)
             }
             Err(error) if self.moment_of(canvas).failures >= TOLD_AFTER && self.service.down.is_none() => {
+                // Whoever waits for the look has waited for what there is.
+                self.moment_of(canvas).looked = flight.tick;
                 self.moment_of(canvas).unreadable = Some(error.to_string());
                 Ok(())
             }

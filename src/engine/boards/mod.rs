@@ -14,6 +14,7 @@ mod needs;
 mod origins;
 mod place;
 mod push;
+mod refused;
 mod remove;
 mod settle;
 mod targets;
@@ -29,7 +30,8 @@ use super::{Engine, Way};
 use crate::canvas::{Aliases, Op, Origins};
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, ContentHash, DeckId, DeckNode, Effect,
-    Elements, MirrorPath, Next, PageId, Presence, ServiceError, ServiceReply, Stamp, Timestamp, WorkspaceId,
+    Elements, MirrorPath, Next, PageId, Presence, Refusal, ServiceError, ServiceReply, Stamp, Timestamp,
+    WorkspaceId,
 };
 use crate::store::{CanvasWriting, Drawn, Polled, Store, StoreError};
 
@@ -67,7 +69,7 @@ pub(super) struct Boards {
     // The service.
     lists: targets::Lists,
     /// What the service would not take, by canvas and node: asked again when it changes.
-    refused: BTreeMap<(CanvasId, String), (Op, String)>,
+    refused: BTreeMap<(CanvasId, String), (Op, Refusal)>,
     /// What the service did not find once: looked at first, then taken for refused.
     not_found: BTreeMap<(CanvasId, String), Op>,
     /// New files and folders of which nothing could be made.

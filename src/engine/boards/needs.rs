@@ -68,11 +68,14 @@ impl Engine {
                 need(folder.as_str(), why, FAILS_MEND);
             }
         }
-        for ((canvas, about), (_, why)) in &self.boards.refused {
-            let path = self.boards.canvases.get(canvas).and_then(|node| node.file.as_ref());
-            if let Some(path) = path {
-                let reason = format!("the change of its node {about} is not taken: {why}");
-                need(path.as_str(), &reason, "change the node again, or put it back");
+        for ((canvas, about), (_, refusal)) in &self.boards.refused {
+            let node = self.boards.canvases.get(canvas);
+            // What is refused in an area that is closed is told with the area.
+            let node = node.filter(|node| self.area_closed(&self.area_of(node)).is_none());
+            if let Some(path) = node.and_then(|node| node.file.as_ref()) {
+                let reason = format!("the change of its node {about} is not taken: {}", refusal.said);
+                let mend = format!("change the node again, or put it back; {}", self.next_try(refusal));
+                need(path.as_str(), &reason, &mend);
             }
         }
         for (canvas, moment) in &self.boards.moments {

@@ -11,8 +11,8 @@ use crate::engine::Way;
 use crate::engine::flight::Flight;
 use crate::engine::retry::Failing;
 use crate::model::{
-    BoardEffect, BoardReply, CanvasId, CanvasIntent, CanvasNode, Elements, Fields, IntentKind, ServiceError,
-    ServiceReply, id_of,
+    BoardEffect, BoardReply, CanvasId, CanvasIntent, CanvasNode, Elements, Fields, IntentKind, RefusalClass,
+    ServiceError, ServiceReply, id_of,
 };
 use crate::store::StoreError;
 
@@ -278,14 +278,14 @@ impl Engine {
                 if again {
                     let why = "the service shows it and does not let you change it".to_owned();
                     self.boards.not_found.remove(&key);
-                    self.boards.refused.insert(key, (op, why));
+                    self.refuse_op(key, op, RefusalClass::Place, why);
                 } else {
                     self.boards.not_found.insert(key, op);
                 }
             }
             ServiceError::NotFound(_) | ServiceError::Rejected { .. } | ServiceError::Garbled(_) => {
                 let key = (canvas.clone(), op.about().to_owned());
-                self.boards.refused.insert(key, (op, error.to_string()));
+                self.refuse_op(key, op, RefusalClass::of(error), error.to_string());
                 if let CanvasId::Slide(deck, _) = canvas {
                     self.boards.lists.slides_due.insert(deck.clone(), self.now);
                 }

@@ -197,7 +197,7 @@ impl Engine {
             .iter()
             .filter(|op| {
                 let refused = self.boards.refused.get(&(node.id.clone(), op.about().to_owned()));
-                refused.is_none_or(|(refused, _)| refused != *op)
+                refused.is_none_or(|(refused, refusal)| refused != *op || !refusal.rests(self.now))
             })
             .cloned()
             .collect();

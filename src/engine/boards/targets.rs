@@ -194,28 +194,6 @@ impl Engine {
         self.try_boards_again();
     }
 
-    /// Whether anything waits because the service refused it.
-    pub(in super::super) fn boards_are_refused(&self) -> bool {
-        let boards = &self.boards;
-        !(boards.forbidden.is_empty() && boards.unmade.is_empty() && boards.refused.is_empty())
-    }
-
-    /// What was refused is tried again.
-    pub(in super::super) fn try_boards_again(&mut self) {
-        self.boards.forbidden.clear();
-        self.boards.refused.clear();
-        for unmade in self.boards.unmade.values_mut() {
-            unmade.failing.until = Timestamp::default();
-        }
-        for moment in self.boards.moments.values_mut() {
-            moment.writes.until = Timestamp::default();
-        }
-        for (failing, _) in self.boards.deck_trouble.values_mut() {
-            failing.until = Timestamp::default();
-        }
-        self.wake_boards();
-    }
-
     /// Whether a pass has seen every list and every canvas.
     pub(in super::super) fn board_pass_is_over(&self) -> bool {
         let lists = &self.boards.lists;

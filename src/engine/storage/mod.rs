@@ -38,7 +38,7 @@ pub(super) use task::Task;
 use super::pace::{Class, Pace};
 use crate::model::{
     AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, LocalOnly,
-    MirrorPath, Outcome, Seen, ServiceError, ServiceReply, Settings, StorageEffect, StorageEvent,
+    MirrorPath, Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, StorageEffect, StorageEvent,
     StorageMode, Timestamp, Upload,
 };
 use crate::store::{Polled, Store, StoreError};
@@ -123,6 +123,8 @@ struct Moment {
     link: Option<Box<(Link, Timestamp)>>,
     /// A link was just asked for and is refused: not to be asked for again at once.
     refused_links: u32,
+    /// The service refused to move it to its trash.
+    refused: Option<Box<Refusal>>,
     /// How much of a download is there.
     got: u64,
     got_before: u64,
@@ -154,6 +156,11 @@ impl Moment {
             || self.retry_at > now
             || matches!(self.local, local::Local::Suspect(_))
             || self.is_told_of()
+    }
+
+    /// Whether the service refused to move it to its trash, and is not asked again yet.
+    fn rests_refused(&self, now: Timestamp) -> bool {
+        self.refused.as_ref().is_some_and(|refusal| refusal.rests(now))
     }
 
     /// Whether it may be in the list of what needs a person.
@@ -263,7 +270,7 @@ impl Storage {
         }
         self.rests = Rests::default();
         self.again.forget();
-        self.try_refused_again(now);
+        self.try_refused_again(now, true);
         self.wake_all();
     }
 

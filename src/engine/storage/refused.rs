@@ -1,22 +1,41 @@
 //! What the service refused of stored files, and when that is tried again.
 
 use super::Storage;
+use super::send::Candidate;
 use crate::model::{Refusal, Timestamp};
 
+/// What the service made another file of: to send that once more makes one more.
+fn is_final(refusal: &Refusal) -> bool {
+    refusal.retry_at == Refusal::NEVER
+}
+
+fn refusal_of(candidate: &Candidate) -> Option<&Refusal> {
+    candidate.by_service.as_ref().filter(|refusal| !is_final(refusal))
+}
+
 impl Storage {
-    /// Whether anything waits because the service refused it.
+    /// Whether anything waits because the service refused it, and is asked again by itself.
     pub(in crate::engine) fn is_refused(&self) -> bool {
         self.rests.sending.is_some()
             || self.rests.trashing.is_some()
-            || self.candidates.values().any(|candidate| candidate.by_service)
+            || self.candidates.values().any(|candidate| refusal_of(candidate).is_some())
     }
 
-    /// What was refused is tried again, but for what the service made another file of: to send that once more makes one more.
-    pub(in crate::engine) fn try_refused_again(&mut self, now: Timestamp) {
+    /// What was refused is tried again; deletions by a full pass alone.
+    pub(in crate::engine) fn try_refused_again(&mut self, now: Timestamp, is_pass: bool) {
         (self.rests.sending, self.rests.trashing) = (None, None);
-        let refused = self.candidates.values_mut().filter(|candidate| candidate.by_service);
-        for candidate in refused.filter(|candidate| candidate.retry_at != Refusal::NEVER) {
-            candidate.retry_at = candidate.retry_at.min(now);
+        let refused = self.candidates.values_mut().filter_map(|candidate| candidate.by_service.as_mut());
+        refused.filter(|refusal| !is_final(refusal)).for_each(|refusal| refusal.try_at(now));
+        let refused = self.moments.iter_mut().filter(|(_, moment)| is_pass && moment.refused.is_some());
+        for (file, moment) in refused {
+            moment.refused = None;
+            moment.retry_at = moment.retry_at.min(now);
+            self.active.insert(file.clone());
         }
+    }
+
+    /// When something that was refused is tried again next.
+    pub(super) fn next_refused(&self) -> impl Iterator<Item = Timestamp> {
+        self.candidates.values().filter_map(refusal_of).map(|refusal| refusal.retry_at)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::local::Local;
 use super::{Moment, Rests, Storage};
-use crate::model::{FileNode, MirrorPath, Seen, StorageMode, Timestamp};
+use crate::model::{FileNode, MirrorPath, Refusal, Seen, StorageMode, Timestamp};
 use crate::plan::filenames;
 
 /// Where storage stands.
@@ -156,7 +156,9 @@ impl Storage {
         let confirmations = self.wants.confirmations();
         let confirmations =
             confirmations.filter_map(|id| Some(self.moments.get(id)?.missed_at.plus_ms(5_000)));
+        let refused = self.next_refused();
         let all = walks.chain(acts).chain(retries).chain(candidates).chain(suspects).chain(confirmations);
+        let all = all.chain(refused);
         // What is due already waits for an answer or a permit, not for time.
         all.filter(|at| *at > now).fold(far, Timestamp::min)
     }
@@ -174,7 +176,12 @@ impl Storage {
     }
 
     /// Tells each thing that needs a person: its place, why, and what mends it.
-    pub(in crate::engine) fn needs(&self, now: Timestamp, tell: &mut dyn FnMut(&str, &str, &str)) {
+    pub(in crate::engine) fn needs(
+        &self,
+        now: Timestamp,
+        next: &dyn Fn(&Refusal) -> String,
+        tell: &mut dyn FnMut(&str, &str, &str),
+    ) {
         if !self.is_on() {
             return;
         }
@@ -245,7 +252,7 @@ impl Storage {
         }
         for (id, moment) in self.stirring().filter(|(_, moment)| moment.is_told_of()) {
             if let Some(node) = self.files.get(id) {
-                self.need_of(node, moment, tell);
+                self.need_of(node, moment, next, tell);
             }
         }
         self.needs_of_disks(tell);
@@ -253,8 +260,10 @@ impl Storage {
         for (path, candidate) in &self.candidates {
             let refused = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay);
             let Some((why, mend)) = refused else { continue };
+            let by_service = candidate.by_service.as_ref().filter(|r| r.retry_at != Refusal::NEVER);
+            let mend = by_service.map_or_else(|| (*mend).to_owned(), |r| format!("{mend}; {}", next(r)));
             match renamed.get(path) {
-                None => tell(path.as_str(), &format!("not uploaded: {why}"), mend),
+                None => tell(path.as_str(), &format!("not uploaded: {why}"), &mend),
                 Some(from) => tell(
                     path.as_str(),
                     &format!("not uploaded: {why}; the service keeps it as {}", below_storage(from)),
@@ -286,11 +295,20 @@ impl Storage {
         }
     }
 
-    fn need_of(&self, node: &FileNode, moment: &Moment, tell: &mut dyn FnMut(&str, &str, &str)) {
+    fn need_of(
+        &self,
+        node: &FileNode,
+        moment: &Moment,
+        next: &dyn Fn(&Refusal) -> String,
+        tell: &mut dyn FnMut(&str, &str, &str),
+    ) {
         let path = node.base.as_ref().map(|base| base.path.clone()).or_else(|| self.wanted_file(node));
         let shown = path.as_ref().map_or(node.remote.filename.as_str(), MirrorPath::as_str);
         if let Some(why) = &moment.trouble {
-            tell(shown, why, "it is tried again by itself");
+            match &moment.refused {
+                Some(refusal) => tell(shown, why, &format!("put it back; {}", next(refusal))),
+                None => tell(shown, why, "it is tried again by itself"),
+            }
         }
         if moment.hidden && node.base.is_some() && node.seen != Seen::Listed {
             tell(

@@ -11,15 +11,12 @@ use super::removals::Gone;
 use super::{Desk, Rests, Storage, Task, effect};
 use crate::engine::Way;
 use crate::model::{
-    ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, MirrorPath, Refusal, Seen, ServiceError,
-    ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile, Timestamp,
-    Upload, WorkspaceId, WorkspaceNode,
+    ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, MirrorPath, Refusal, RefusalClass, Seen,
+    ServiceError, ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile,
+    Timestamp, Upload, WorkspaceId, WorkspaceNode,
 };
 use crate::plan::{filenames, naming::fold};
 use crate::store::StoreError;
-
-/// What the service refused is tried again after this, in case there is room by now.
-const REFUSED_RETRY_MS: i64 = 3_600_000;
 
 /// A local file that the service does not have as it is.
 #[derive(Debug, Clone)]
@@ -29,8 +26,8 @@ pub(super) struct Candidate {
     pub(super) replaces: Option<FileId>,
     /// Why it is not sent, and what mends it.
     pub(super) refused: Option<(String, &'static str)>,
-    /// The refusal is the service's own, and so stays until it is tried again.
-    pub(super) by_service: bool,
+    /// The service's own refusal, which stays until it is tried again.
+    pub(super) by_service: Option<Refusal>,
     pub(super) retry_at: Timestamp,
     failures: u32,
 }
@@ -45,14 +42,7 @@ pub(super) struct Ready {
 
 impl Candidate {
     pub(super) fn new(stamp: Stamp, replaces: Option<FileId>) -> Self {
-        Self {
-            stamp,
-            replaces,
-            refused: None,
-            by_service: false,
-            retry_at: Timestamp::default(),
-            failures: 0,
-        }
+        Self { stamp, replaces, refused: None, by_service: None, retry_at: Timestamp::default(), failures: 0 }
     }
 }
 
@@ -62,11 +52,8 @@ impl Storage {
         for path in self.candidates.keys().cloned().collect::<Vec<_>>() {
             let place = path.parent().and_then(|folder| self.folder_at(&folder));
             let Some(candidate) = self.candidates.get_mut(&path) else { continue };
-            if candidate.by_service {
-                if candidate.retry_at > desk.now {
-                    continue;
-                }
-                candidate.by_service = false;
+            if candidate.by_service.as_ref().is_some_and(|refusal| refusal.rests(desk.now)) {
+                continue;
             }
             let is_returned =
                 candidate.replaces.is_none() && self.returned.get(&path) == Some(&candidate.stamp.changed_ns);
@@ -266,12 +253,11 @@ impl Storage {
             candidate.failures += 1;
             match &error {
                 ServiceError::Rejected { message, .. } => {
-                    candidate.refused = Some((
-                        format!("the service refuses it: {message}"),
-                        "mend that, or change the file; it is tried again every hour",
-                    ));
-                    candidate.by_service = true;
-                    candidate.retry_at = desk.now.plus_ms(REFUSED_RETRY_MS);
+                    let why = format!("the service refuses it: {message}");
+                    let before = candidate.by_service.as_ref();
+                    let refusal = Refusal::new(RefusalClass::of(&error), why.clone(), before, desk.now);
+                    candidate.refused = Some((why, "mend that, or change the file"));
+                    candidate.by_service = Some(refusal);
                 }
                 _ => candidate.retry_at = desk.later(candidate.failures + 1),
             }
@@ -296,8 +282,8 @@ impl Storage {
                 format!("the service made a file of {size} bytes of its {}", upload.size),
                 "look at that file in the app; this one is sent again when it changes, or when it is approved",
             ));
-            candidate.by_service = true;
-            candidate.retry_at = Refusal::NEVER;
+            let refusal = Refusal::new(RefusalClass::Content, String::new(), None, desk.now);
+            candidate.by_service = Some(Refusal { retry_at: Refusal::NEVER, ..refusal });
         }
         self.refresh_local_only(desk)
     }
@@ -422,7 +408,10 @@ impl Storage {
             .wants
             .trashes()
             .filter(|id| {
-                let due = self.moments.get(*id).is_none_or(|moment| moment.retry_at <= desk.now);
+                let due = self
+                    .moments
+                    .get(*id)
+                    .is_none_or(|moment| moment.retry_at <= desk.now && !moment.rests_refused(desk.now));
                 due && !self.is_unsettled(id)
             })
             .cloned()
@@ -484,7 +473,12 @@ impl Storage {
                 let moment = self.moment(id);
                 moment.failures += 1;
                 moment.retry_at = desk.later(moment.failures);
-                if moment.failures >= 3 {
+                let is_rejected = matches!(error, ServiceError::Rejected { .. });
+                if is_rejected {
+                    let refusal = Refusal::new(RefusalClass::of(&error), error.to_string(), None, desk.now);
+                    moment.refused = Some(Box::new(Refusal { retry_at: Refusal::NEVER, ..refusal }));
+                }
+                if is_rejected || moment.failures >= 3 {
                     moment.trouble = Some(format!("it cannot be moved to the service's trash: {error}"));
                 }
                 Ok(())

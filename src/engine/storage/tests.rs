@@ -219,7 +219,9 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
     let (b, elsewhere) = (("Storage/b.txt", AS_AGREED), Stamp { device: 2, ..AS_AGREED });
     let told = |play: &Play| {
         let mut told = Vec::new();
-        play.storage.needs(play.now, &mut |path, reason, _| told.push(format!("{path}: {reason}")));
+        play.storage.needs(play.now, &|_| String::new(), &mut |path, reason, _| {
+            told.push(format!("{path}: {reason}"))
+        });
         told.retain(|line| line.contains("disk"));
         told
     };
@@ -368,7 +370,9 @@ fn trouble_is_over_once_a_file_or_folder_gets_on() {
     }
     let told = |play: &Play| {
         let mut told = 0;
-        play.storage.needs(play.now, &mut |_, reason, _| told += usize::from(reason.contains("disk")));
+        play.storage.needs(play.now, &|_| String::new(), &mut |_, reason, _| {
+            told += usize::from(reason.contains("disk"));
+        });
         told
     };
     assert_eq!(told(&play), 2);

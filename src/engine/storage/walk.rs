@@ -10,6 +10,8 @@ use crate::store::StoreError;
 
 /// A list older than this is too old to upload on.
 const FRESH_MS: i64 = 5_000;
+/// A list that fails this often in a row is told of, and no pass waits for it.
+const TOLD_AFTER: u32 = 3;
 
 /// What is known of a folder's lists in this run.
 #[derive(Debug, Clone, Default)]
@@ -130,7 +132,11 @@ impl Storage {
             .iter()
             .filter(|(folder, walk)| {
                 let known = self.pass.is_none() && folder.is_some() && walk.poll.last.0 > 0;
-                self.is_listed(folder.as_ref()) && (walk.wanted.is_some() || walk.looked <= since && !known)
+                // What fails again and again is told, and nobody waits for it.
+                let is_told = walk.failures >= TOLD_AFTER && walk.trouble.is_some();
+                self.is_listed(folder.as_ref())
+                    && !is_told
+                    && (walk.wanted.is_some() || walk.looked <= since && !known)
             })
             .count()
     }
@@ -173,7 +179,9 @@ impl Storage {
                 walk.failures += 1;
                 walk.ended = desk.now;
                 walk.due = desk.later(walk.failures + 3);
-                if let Some(error) = other.err().filter(|error| error.next() == crate::model::Next::Park) {
+                let is_told = walk.failures >= TOLD_AFTER;
+                let told = other.err().filter(|error| is_told || error.next() == crate::model::Next::Park);
+                if let Some(error) = told {
                     walk.trouble = Some(error.to_string());
                 }
                 return Ok(());

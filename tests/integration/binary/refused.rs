@@ -1,11 +1,14 @@
 //! What the service refuses is told with its next try, and tried again: by itself, by a sync, by a restart, and when the
 //! place may be written to again. A sync beside what can never be done has an end and names it.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use espejo::emulator::{Choices, Fault, Matcher};
+use serde_json::json;
 
 use super::bench::{Bench, append, paragraph, save, side_by_side, words};
+use super::{boards, storage};
 
 /// The patience of a sync, its grace time, and what a busy machine takes.
 const SYNC_ENDS_MS: u64 = 61_000 + 20_000;
@@ -175,4 +178,82 @@ fn a_content_of_null_is_empty_only_where_nothing_else_was_agreed_on() {
     assert!(bench.page("New.md").exists());
     bench.world().calm();
     bench.sync();
+}
+
+#[test]
+fn what_a_frozen_workspace_refused_of_whiteboards_goes_out_after_the_thaw() {
+    let mut there = None;
+    let bench = boards::bench(|world, space| there = Some(boards::kick_off(world, space)));
+    let (board, ids) = there.expect("it was made");
+    bench.world().choose(Choices { frozen_write_status: 400, ..Choices::default() });
+    let daemon = bench.run_canvases();
+    let path = bench.board_file("Kick-off.canvas");
+    let space = bench.space.clone();
+    bench.world().app_freeze_workspace(&space, true);
+    bench.edit_canvas(&path, |nodes| {
+        let node = nodes.iter_mut().find(|node| node["id"] == ids[0].as_str()).expect("its node");
+        node["text"] = json!("written meanwhile");
+    });
+    let new = json!({ "nodes": [{ "id": "n", "type": "text", "text": "new", "x": 0, "y": 0, "width": 99, "height": 99 }] });
+    save(&bench.board_file("New.canvas"), &new.to_string());
+    bench.until("it is told", || bench.attention().contains("the workspace Equipo is frozen"));
+    bench.world().app_freeze_workspace(&space, false);
+    bench.until("the edit goes out", || bench.element(&board, &ids[0])["content"] == "written meanwhile");
+    bench.until("the new one goes out", || {
+        bench.world().log().writes().any(|entry| entry.method == "POST" && entry.json()["name"] == "New")
+            && bench.attention().is_empty()
+    });
+    drop(daemon);
+}
+
+#[test]
+fn a_refused_node_is_told_with_its_next_try_and_goes_out_by_itself() {
+    let mut there = None;
+    let bench = boards::bench(|world, space| there = Some(boards::kick_off(world, space)));
+    let (board, ids) = there.expect("it was made");
+    let daemon = bench.run_canvases();
+    bench.world().fail_next(Matcher::Method("PATCH".to_owned()), status(400));
+    bench.edit_canvas(&bench.board_file("Kick-off.canvas"), |nodes| {
+        let node = nodes.iter_mut().find(|node| node["id"] == ids[0].as_str()).expect("its node");
+        node["text"] = json!("mine");
+    });
+    bench.until("it is told", || {
+        let told = bench.attention();
+        told.contains("is not taken") && told.contains("it is tried again at ")
+    });
+    let minutes = Duration::from_secs(100);
+    bench.until_within(minutes, "it goes out", || bench.element(&board, &ids[0])["content"] == "mine");
+    bench.until("nothing needs the user", || bench.attention().is_empty());
+    drop(daemon);
+}
+
+#[test]
+fn a_refused_upload_and_a_refused_deletion_of_stored_files_are_tried_again_by_a_sync() {
+    let bench = Bench::with("[storage]\nmode = \"two-way\"", |world, _| {
+        for name in ["a.txt", "b.txt", "c.txt", "d.txt"] {
+            world.app_put_file(None, name, storage::bytes("words"));
+        }
+    });
+    bench.sync();
+    for method in ["POST", "DELETE"] {
+        bench.world().fail_randomly(Matcher::Method(method.to_owned()), status(400), 1000);
+    }
+    save(&storage::stored(&bench, "new.txt"), "made here\n");
+    fs::remove_file(storage::stored(&bench, "a.txt")).unwrap();
+    let told = bench.tell(&["sync"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    let told = bench.attention();
+    let of = |name: &str| told.lines().find(|line| line.contains(name)).unwrap_or_default();
+    assert!(of("new.txt").contains("it is tried again at "), "{told}");
+    assert!(of("a.txt").contains("espejo sync tries it again"), "{told}");
+    bench.world().calm();
+    bench.sync();
+    let there: Vec<String> = bench
+        .world()
+        .storage_files()
+        .filter(|file| !file.trashed)
+        .map(|file| file.filename.clone())
+        .collect();
+    assert!(there.contains(&"new.txt".to_owned()) && !there.contains(&"a.txt".to_owned()), "{there:?}");
+    assert_eq!(bench.attention(), "");
 }
