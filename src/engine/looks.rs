@@ -51,11 +51,11 @@ impl Engine {
         }
     }
 
-    /// Whether a page has never been seen.
+    /// Whether a page has never been seen, and is not put off after a look that failed.
     pub(super) fn any_unseen(&self) -> bool {
         match &self.trees.unseen {
-            Some(unseen) => !unseen.is_empty(),
-            None => self.polled().any(|node| node.remote.body.is_none()),
+            Some(unseen) => unseen.iter().any(|page| !self.is_put_off(page)),
+            None => self.polled().any(|node| node.remote.body.is_none() && !self.is_put_off(&node.id)),
         }
     }
 

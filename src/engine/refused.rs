@@ -145,8 +145,9 @@ impl Engine {
         let failing: Vec<PageId> = self.held.keys().filter(|_| within.is_none()).cloned().collect();
         for page in failing {
             let moment = self.moment(&page);
-            if moment.lost > 0 {
-                (moment.write_at, moment.retry_at) = (moment.write_at.min(now), moment.retry_at.min(now));
+            if moment.writes.count > 0 {
+                (moment.writes.until, moment.retry_at) =
+                    (moment.writes.until.min(now), moment.retry_at.min(now));
                 self.hold(&page, None);
                 self.wake(&page);
             }
@@ -157,6 +158,12 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// Whether nothing is done for this page yet: a wake-up for it comes by itself.
+    pub(super) fn is_put_off(&self, page: &PageId) -> bool {
+        self.retries_until > self.now
+            && self.moments.get(page).is_some_and(|moment| moment.retry_at > self.now)
     }
 
     /// The next look at a page that could not be read.

@@ -226,7 +226,12 @@ impl Engine {
         } else if self.edits_wait() {
             self.pace.earliest(Class::Edit, 2, false, now)
         } else {
-            let wanted = self.service.wants.due().or(self.creations_wait().then_some(now));
+            let waits = |page: &PageId| self.is_put_off(page);
+            let trash_waits = |page: &PageId| {
+                self.retries_until > self.now && self.trees.subtree(page).iter().any(|id| self.is_put_off(id))
+            };
+            let wanted = self.service.wants.due(waits, trash_waits);
+            let wanted = wanted.or(self.creations_wait().then_some(now));
             let wanted = wanted
                 .map(|due| self.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100)).max(due));
             let looks =

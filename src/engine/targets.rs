@@ -114,7 +114,8 @@ impl Engine {
         let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
         let at = self.pace.earliest(class, 1, false, now);
         let work = self.any_unseen()
-            || self.full_pass.is_some() && self.polled().any(|node| self.pass_wants(&node.id));
+            || self.full_pass.is_some()
+                && self.polled().any(|node| self.pass_wants(&node.id) && !self.is_put_off(&node.id));
         if work || self.settings.eager || self.watch_alarms() { at } else { at.max(poll::next_check(now)) }
     }
 }

@@ -58,12 +58,17 @@ impl Wants {
         self.trashes_rest_until = until;
     }
 
-    /// When there may be something to ask for; `None` when nothing is wanted.
-    pub(super) fn due(&self) -> Option<Timestamp> {
-        if !self.pressing.is_empty() || !self.first_looks.is_empty() {
+    /// When there may be something to ask for; `None` when nothing is wanted, or all of it waits for a time of its own.
+    /// A deletion waits for looks at all that go with it: `trash_waits`.
+    pub(super) fn due(
+        &self,
+        waits: impl Fn(&PageId) -> bool,
+        trash_waits: impl Fn(&PageId) -> bool,
+    ) -> Option<Timestamp> {
+        if self.pressing.keys().chain(&self.first_looks).any(|page| !waits(page)) {
             return Some(Timestamp::default());
         }
-        (!self.trashes.is_empty()).then_some(self.trashes_rest_until)
+        self.trashes.iter().any(|page| !trash_waits(page)).then_some(self.trashes_rest_until)
     }
 }
 

@@ -35,7 +35,7 @@ impl RefusalClass {
     const fn waits_ms(self) -> (i64, i64) {
         match self {
             Self::Transient => (8 * SECOND, 5 * MINUTE),
-            Self::Place => (MINUTE, 10 * MINUTE),
+            Self::Place => (10 * SECOND, 5 * MINUTE),
             Self::Content => (MINUTE, 60 * MINUTE),
         }
     }

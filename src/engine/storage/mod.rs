@@ -158,11 +158,6 @@ impl Moment {
             || self.is_told_of()
     }
 
-    /// Whether the service refused to move it to its trash, and is not asked again yet.
-    fn rests_refused(&self, now: Timestamp) -> bool {
-        self.refused.as_ref().is_some_and(|refusal| refusal.rests(now))
-    }
-
     /// Whether it may be in the list of what needs a person.
     fn is_told_of(&self) -> bool {
         self.trouble.is_some() || self.hidden || self.local == local::Local::Odd
@@ -269,7 +264,6 @@ impl Storage {
             walk.due = now;
         }
         self.rests = Rests::default();
-        self.again.forget();
         self.try_refused_again(now, true);
         self.wake_all();
     }

@@ -1,7 +1,7 @@
 //! What the service refused of stored files, and when that is tried again.
 
-use super::Storage;
 use super::send::Candidate;
+use super::{Moment, Storage};
 use crate::model::{Refusal, Timestamp};
 
 /// What the service made another file of: to send that once more makes one more.
@@ -11,6 +11,13 @@ fn is_final(refusal: &Refusal) -> bool {
 
 fn refusal_of(candidate: &Candidate) -> Option<&Refusal> {
     candidate.by_service.as_ref().filter(|refusal| !is_final(refusal))
+}
+
+impl Moment {
+    /// Whether the service refused to move it to its trash, and is not asked again yet.
+    pub(super) fn rests_refused(&self, now: Timestamp) -> bool {
+        self.refused.as_ref().is_some_and(|refusal| refusal.rests(now))
+    }
 }
 
 impl Storage {
@@ -24,6 +31,9 @@ impl Storage {
     /// What was refused is tried again; deletions by a full pass alone.
     pub(in crate::engine) fn try_refused_again(&mut self, now: Timestamp, is_pass: bool) {
         (self.rests.sending, self.rests.trashing) = (None, None);
+        if is_pass {
+            self.again.forget();
+        }
         let refused = self.candidates.values_mut().filter_map(|candidate| candidate.by_service.as_mut());
         refused.filter(|refusal| !is_final(refusal)).for_each(|refusal| refusal.try_at(now));
         let refused = self.moments.iter_mut().filter(|(_, moment)| is_pass && moment.refused.is_some());

@@ -219,9 +219,7 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
     let (b, elsewhere) = (("Storage/b.txt", AS_AGREED), Stamp { device: 2, ..AS_AGREED });
     let told = |play: &Play| {
         let mut told = Vec::new();
-        play.storage.needs(play.now, &|_| String::new(), &mut |path, reason, _| {
-            told.push(format!("{path}: {reason}"))
-        });
+        play.storage.needs(play.now, &|_| "".into(), &mut |path, why, _| told.push(format!("{path}: {why}")));
         told.retain(|line| line.contains("disk"));
         told
     };
@@ -579,6 +577,8 @@ fn a_file_that_was_never_seen_in_the_folder_is_neither_deleted_nor_on_a_disk_tha
         (Some(decide::Decision::Fetch), Some(decide::Decision::Fetch))
     );
     let mut told = 0;
-    play.storage.needs(play.now, &mut |_, reason, _| told += usize::from(reason.contains("disk")));
+    play.storage.needs(play.now, &|_| String::new(), &mut |_, reason, _| {
+        told += usize::from(reason.contains("disk"));
+    });
     assert_eq!((told, play.storage.candidates.len()), (0, 0));
 }
