@@ -10,8 +10,8 @@ use super::past::{Past, base_path};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
-use crate::markdown;
-use crate::model::{ContentHash, MirrorPath, Node};
+use crate::markdown::{self, front_matter};
+use crate::model::{Blocks, ContentHash, MirrorPath, Node};
 
 /// Shows the difference.
 ///
@@ -77,11 +77,12 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
         if base.path != *path {
             page.say(&format!("renamed: {} is {path} now", base.path))?;
         }
-        if base.text == Some(ContentHash::of(&bytes)) {
-            continue;
-        }
-        if std::str::from_utf8(&bytes).is_err() {
+        let Ok(text) = std::str::from_utf8(&bytes) else {
             page.say(&format!("{path} is not UTF-8 text: it is not sent"))?;
+            continue;
+        };
+        if base.text == Some(ContentHash::of(&bytes)) {
+            tell(path, text, &past.body(base.body)?, page)?;
             continue;
         }
         let Some(present) = past.present(path)? else { continue };
@@ -89,12 +90,24 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
         // What the text would be had nobody edited it: formatting that means nothing new is no difference.
         let old = present.front().to_owned() + &markdown::patch(present.body(), &present.blocks, &agreed);
         page.show(path.as_str(), Some(&old), path.as_str(), Some(&present.text))?;
+        tell(path, &present.text, &present.blocks, page)?;
     }
     for file in past.loaded.files.values().filter(|file| file.page.is_none() && wanted(&file.path)) {
         if let Ok(bytes) = crate::mirror::peek(&config.root, &file.path) {
             let text = String::from_utf8_lossy(&bytes);
             page.show(file.path.as_str(), None, file.path.as_str(), Some(&text))?;
         }
+    }
+    Ok(())
+}
+
+/// What a file says and its page will not.
+fn tell(path: &MirrorPath, text: &str, blocks: &Blocks, page: &mut Page<'_>) -> Result<()> {
+    let Ok(split) = front_matter::split(text) else { return Ok(()) };
+    let above = text.len().checked_sub(split.body.len()).and_then(|len| text.get(..len)).unwrap_or_default();
+    for mut told in markdown::told(split.body, blocks) {
+        told.line += above.matches('\n').count();
+        page.say(&format!("{path}: {told}"))?;
     }
     Ok(())
 }

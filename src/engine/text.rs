@@ -12,12 +12,15 @@ use crate::model::{
     PageId, Stamp, Work, Worked, WorkspaceId, lines, planted, semantically_equal, undescribed,
 };
 use crate::plan::apart::Apart;
-use crate::store::{StoreError, Writing, blocks_of};
+use crate::store::{Attention, StoreError, Writing, blocks_of};
 
 type Choice = Option<(Effect, Purpose)>;
 
 /// About how much longer a content is than its text.
 const JSON_OF_TEXT: usize = 4;
+
+/// A notice of this time is shown until it is over: a hundred years.
+const LASTS_MS: i64 = 100 * 365 * 24 * 3_600_000;
 
 /// What becomes of a text that may be long.
 enum Long<T> {
@@ -88,6 +91,7 @@ impl Engine {
         };
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
         let content = self.as_known(&node, content)?;
+        self.tell_differences(&look.path, split.body, text, &content)?;
         self.moment(page).reading = Some(Box::new(Reading { text: text_hash, content }));
         Ok(())
     }
@@ -234,6 +238,33 @@ impl Engine {
         self.notice(file.path.as_str(), why, "set it in the app")
     }
 
+    /// Says what a file says and its page will not: each line of it, until file and page agree or the file is saved again.
+    fn tell_differences(
+        &mut self,
+        path: &MirrorPath,
+        body: &str,
+        text: &str,
+        content: &BodyJson,
+    ) -> Result<(), StoreError> {
+        // A long one would take too much of a turn; `diff` looks through it.
+        if self.is_long(body.len() * JSON_OF_TEXT) {
+            return Ok(());
+        }
+        let above = text.len().checked_sub(body.len()).and_then(|len| text.get(..len)).unwrap_or_default();
+        let above = above.matches('\n').count();
+        for mut told in markdown::told(body, &blocks_of(content)?) {
+            told.line += above;
+            let notice = Attention {
+                path: path.as_str().to_owned(),
+                reason: told.to_string(),
+                action: told.what.mend().to_owned(),
+            };
+            let shown = if told.what.lasts() { self.now.plus_ms(LASTS_MS) } else { self.now };
+            self.store.add_notice(&notice, shown)?;
+        }
+        Ok(())
+    }
+
     /// What may be created in a page's workspace: what the API describes, what the config names, and what is known to
     /// have been there.
     pub(super) fn allowed_in(&self, node: &Node) -> Result<Allowed, StoreError> {
@@ -343,6 +374,10 @@ impl Engine {
         let Ok(split) = front_matter::split(text) else { return Ok(None) };
         let body = node.remote.body.unwrap_or(base.body);
         let (from, to) = (self.store.named_json(base.body)?, self.store.named_json(body)?);
+        if from != to {
+            // What was told of the file as it was is told anew of what it becomes.
+            self.store.drop_notices_at(look.path.as_str())?;
+        }
         let mut out = text[..split.body_start].to_owned();
         let is_copy = file.claims.is_some() && file.claims == file.disowned;
         let is_long = !is_copy && self.is_long(from.as_str().len() + to.as_str().len());
@@ -381,6 +416,11 @@ impl Engine {
                     return Ok(None);
                 }
             }
+        }
+        if from != to
+            && let Ok(split) = front_matter::split(&out)
+        {
+            self.tell_differences(&look.path, split.body, &out, &to)?;
         }
         let written = Written {
             text: ContentHash::of(out.as_bytes()),

@@ -27,6 +27,10 @@ pub(super) struct Builder<'a, 'n, 'i> {
     ids: OnceCell<BTreeSet<&'a str>>,
     new_id: &'n mut NewId<'i>,
     plan: Vec<Whole>,
+    /// The text that the page is read from.
+    text: &'a str,
+    /// Whether it differs from espejo's own in one line only.
+    one_line: OnceCell<bool>,
 }
 
 /// A page as it will be. A `null` among its blocks stands for the next whole block, so that what stays as it was is
@@ -112,7 +116,12 @@ fn take(list: &mut [Value], ends: &[usize], wanted: &[bool], mut next: usize, fo
 
 impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
     /// A builder beside the base that `lowered` comes from.
-    pub(super) fn new(lowered: &'a Lowered<'a>, allowed: &'a Known<'a>, new_id: &'n mut NewId<'i>) -> Self {
+    pub(super) fn new(
+        text: &'a str,
+        lowered: &'a Lowered<'a>,
+        allowed: &'a Known<'a>,
+        new_id: &'n mut NewId<'i>,
+    ) -> Self {
         let mut old = Vec::with_capacity(lowered.values.len());
         collect(&lowered.nodes, &mut old);
         let mut labels = BTreeMap::new();
@@ -121,7 +130,17 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
                 labels.insert(&**label, node.index);
             }
         }
-        Self { lowered, old, labels, allowed, ids: OnceCell::new(), new_id, plan: Vec::new() }
+        Self {
+            lowered,
+            old,
+            labels,
+            allowed,
+            ids: OnceCell::new(),
+            new_id,
+            plan: Vec::new(),
+            text,
+            one_line: OnceCell::new(),
+        }
     }
 
     /// The blocks of a page whose nodes know their past.
@@ -200,7 +219,8 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
             || ["```", "~~~"].iter().any(|fence| old.inline.text.starts_with(fence));
         if old.kind == node.kind && no_longer && !is_code && collapsed(&old.inline) == collapsed(&node.inline)
         {
-            return true;
+            // A formatter shows in more than one line.
+            return !self.is_one_line();
         }
         let mut alone = old.clone();
         alone.children.clear();
@@ -209,6 +229,18 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         let mut own = node.clone();
         own.children.clear();
         !same_trees(&back, &[alone]) && same_trees(&back, &[own])
+    }
+
+    /// Whether the text is the base as espejo writes it but for one line: a person changed that.
+    fn is_one_line(&self) -> bool {
+        *self.one_line.get_or_init(|| {
+            let own = write(&self.lowered.nodes, &mut |_, _| {}).text;
+            let (a, b): (Vec<&str>, Vec<&str>) = (own.lines().collect(), self.text.lines().collect());
+            let mut changed = a.iter().zip(&b).filter(|(a, b)| a != b);
+            a.len() == b.len()
+                && changed.next().is_some_and(|(a, _)| has_wide_gap(a))
+                && changed.next().is_none()
+        })
     }
 
     /// Changes a block's own keys so that it says what the node says.
@@ -329,6 +361,16 @@ fn shallow(value: &Value) -> Value {
         ),
         other => other.clone(),
     }
+}
+
+/// Whether more than one space stands between two words of a line. Elsewhere, in a style of its own or as an entity, white
+/// space is joined by some formatters where nothing else is to be done.
+fn has_wide_gap(line: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '.' | ',' | ':' | '!' | '?' | '(' | ')');
+    let text = line.trim_start();
+    text.match_indices("  ").any(|(at, _)| {
+        text[..at].ends_with(is_word) && text[at..].trim_start_matches([' ', '\t']).starts_with(is_word)
+    })
 }
 
 /// The text with white space joined as a formatter joins it.

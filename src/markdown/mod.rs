@@ -20,6 +20,7 @@ mod patch;
 mod plain;
 mod read;
 mod shapes;
+mod told;
 mod unclosed;
 mod write;
 
@@ -30,6 +31,7 @@ use serde_json::Value;
 use crate::model::{BodyJson, LONG_BODY, one_by_one};
 
 pub use allowed::Allowed;
+pub use told::{Difference, Told, told};
 pub use unclosed::Unclosed;
 
 /// Draws an id for a new block: a UUID, version 4, as text.

@@ -10,8 +10,9 @@ use super::allowed::{Allowed, Known};
 use super::build::{Builder, Built};
 use super::columns::Columns;
 use super::lower::{Lowered, ids, lower, shown, stand_in};
-use super::plain::{Beside, Inline, Kind, Node, number, own_hash, same_trees};
+use super::plain::{Beside, Inline, Kind, Node, What, number, own_hash, same_trees};
 use super::read::{end, read};
+use super::shapes::is_local;
 use super::write::is_text_of;
 
 /// See [`super::parse`].
@@ -77,7 +78,7 @@ fn built<'a>(
 ) -> (Built, Lowered<'a>) {
     let known = Known::new(allowed, base);
     let (nodes, lowered) = matched(text, lowered, &known);
-    let built = Builder::new(&lowered, &known, new_id).page(&nodes);
+    let built = Builder::new(text, &lowered, &known, new_id).page(&nodes);
     (built, lowered)
 }
 
@@ -278,8 +279,29 @@ fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<'_>) {
         return;
     }
     let hashes: BTreeSet<u64> = old.iter().map(|flat| flat.hash).collect();
+    let mut known = BTreeSet::new();
+    old.iter().for_each(|flat| known.extend(addresses(&flat.node.inline)));
+    // A link that the base has leads somewhere, wherever that is.
+    each(nodes, &mut |node| {
+        if let Some(literal) = &mut node.literal
+            && addresses(&node.inline).all(|href| !is_local(href) || known.contains(href))
+        {
+            literal.local = None;
+        }
+    });
     settle_level(nodes, &hashes, allowed.get());
 }
+
+/// Where the links of a text lead.
+fn addresses(inline: &Inline) -> impl Iterator<Item = &str> {
+    inline.marks.iter().filter_map(|mark| match &mark.what {
+        What::Link(link) => Some(link.href.as_str()),
+        _ => None,
+    })
+}
+
+/// A list that begins above this is a sentence.
+const NUMBER_MAX: u64 = 999;
 
 fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
     let mut list_is_text = false;
@@ -316,13 +338,9 @@ fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
             let natural = has(&node.kind, &node.inline)
                 || literal.inline.as_ref().is_some_and(|inline| has(&node.kind, inline));
             let was_text = !natural && texts.iter().any(|text| has(&Kind::Paragraph, text));
-            // In the middle of a list, or of what the base has as one, a number says nothing: items change their places.
-            let goes_on = is_list || !node.list_first && !list_is_text;
-            if goes_on && !was_text {
-                if !natural && !allowed.start() {
-                    node.kind = Kind::Number(None);
-                }
-            } else if list_is_text || was_text || !natural && !allowed.start() {
+            // A sentence may begin with a year.
+            let is_year = node.list_first && !is_list && !natural && node.number > NUMBER_MAX;
+            if was_text || is_year || list_is_text && !is_list {
                 list_is_text = true;
                 let by_base = texts.iter().position(|text| has(&Kind::Paragraph, text));
                 let pick = by_base.unwrap_or(if allowed.link() { 0 } else { texts.len() - 1 });
@@ -330,12 +348,21 @@ fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
                 node.inline = texts.into_iter().nth(pick).unwrap_or_default();
                 continue;
             }
+            if !natural && !allowed.start() {
+                node.kind = Kind::Number(None);
+            }
         }
         if let Some(inline) = literal.inline
             && !has(&node.kind, &node.inline)
-            && (has(&node.kind, &inline) || !allowed.link())
         {
-            node.inline = inline;
+            // A link to a place on this machine leads nowhere at the service.
+            let local = literal.local.filter(|local| allowed.link() || has(&node.kind, local));
+            let is_text = has(&node.kind, &inline) || !allowed.link();
+            match local {
+                Some(local) if !is_text || has(&node.kind, &local) => node.inline = local,
+                _ if is_text => node.inline = inline,
+                _ => {}
+            }
         }
     }
 }

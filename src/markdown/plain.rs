@@ -242,6 +242,8 @@ pub(super) struct Beside {
 pub(super) struct Literal {
     /// The inline text with links as their source.
     pub inline: Option<Inline>,
+    /// The inline text with links to places on this machine as their source.
+    pub local: Option<Inline>,
     /// The marker of a list item whose number cannot be said otherwise: a paragraph beginning with this.
     pub prefix: Option<String>,
     /// The whole construct as the text of a paragraph.

@@ -7,6 +7,7 @@ use pulldown_cmark::{CowStr, Event, LinkType, Tag, TagEnd};
 
 use super::super::lower::{is_label, push_text, settle_breaks};
 use super::super::plain::{BOLD, CODE, ITALIC, ITEM, Inline, Link, Mark, STRIKE, UNDERLINE, What};
+use super::super::shapes::is_local;
 use super::source::strip;
 
 /// Events with their places in the text.
@@ -27,6 +28,15 @@ pub(super) struct Source<'a> {
     pub quoted: usize,
 }
 
+/// Which links are read as their source.
+#[derive(Clone, Copy, PartialEq)]
+enum Literal {
+    None,
+    /// Those to places on this machine.
+    Local,
+    All,
+}
+
 /// What the events of a block say.
 #[derive(Default)]
 pub(super) struct Found {
@@ -34,6 +44,8 @@ pub(super) struct Found {
     pub natural: Inline,
     /// The text with links as their source, where that differs.
     pub literal: Option<Inline>,
+    /// The text with links to places on this machine as their source, where that differs.
+    pub local: Option<Inline>,
     /// What is hidden in it: see [`super::super::plain::Beside`].
     pub hidden: Vec<(usize, Box<str>)>,
     /// What the text was read as before comments were hidden and lines were kept.
@@ -44,23 +56,27 @@ pub(super) struct Found {
 pub(super) fn inline(source: Source<'_>, events: &Events, items: &BTreeSet<String>, exact: bool) -> Found {
     let underlines = underlines(events);
     let hidden = hidden(source.text, events);
-    let build = |literal_links: bool, hidden: &[Range<usize>], lines: bool| {
+    let build = |literal: Literal, hidden: &[Range<usize>], lines: bool| {
         let source = Source { lines: source.lines && lines, ..source };
-        let builder = Builder { literal_links, hidden, ..Builder::new(source, items, &underlines) };
+        let builder = Builder { literal, hidden, ..Builder::new(source, items, &underlines) };
         builder.run(events, exact)
     };
-    let (natural, pieces) = build(false, &hidden, true);
+    let (natural, pieces) = build(Literal::None, &hidden, true);
     let mut found = Found { natural, hidden: pieces, ..Found::default() };
     if found.natural.has_link() {
-        found.literal = Some(build(true, &hidden, true).0);
+        found.literal = Some(build(Literal::All, &hidden, true).0);
+        let is_local = |mark: &Mark| matches!(&mark.what, What::Link(link) if is_local(&link.href));
+        if found.natural.marks.iter().any(is_local) {
+            found.local = Some(build(Literal::Local, &hidden, true).0);
+        }
     }
     if !hidden.is_empty() {
-        found.readings.push(build(false, &[], true).0);
-        found.readings.push(build(true, &[], true).0);
+        found.readings.push(build(Literal::None, &[], true).0);
+        found.readings.push(build(Literal::All, &[], true).0);
     }
     if source.lines {
-        found.readings.push(build(false, &[], false).0);
-        found.readings.push(build(true, &[], false).0);
+        found.readings.push(build(Literal::None, &[], false).0);
+        found.readings.push(build(Literal::All, &[], false).0);
     }
     found
 }
@@ -193,7 +209,7 @@ struct Builder<'a> {
     pieces: Vec<(usize, Box<str>)>,
     items: &'a BTreeSet<String>,
     underlines: &'a BTreeSet<usize>,
-    literal_links: bool,
+    literal: Literal,
     out: Inline,
     depth: [u32; 5],
     link: What,
@@ -209,7 +225,7 @@ impl<'a> Builder<'a> {
             pieces: Vec::new(),
             items,
             underlines,
-            literal_links: false,
+            literal: Literal::None,
             out: Inline::default(),
             depth: [0; 5],
             link: What::Text,
@@ -350,7 +366,8 @@ impl<'a> Builder<'a> {
         }
         let empty = events[at + 1..end - 1].iter().all(|(event, _)| !says_something(event));
         // A label of nothing that the page holds is no address either.
-        if self.literal_links
+        if self.literal == Literal::All
+            || self.literal == Literal::Local && is_local(href)
             || is_label(href)
             || empty
             || !title.is_empty()

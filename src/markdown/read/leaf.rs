@@ -47,8 +47,9 @@ impl Reader<'_, '_> {
         let found = inline(source, &self.events, self.items, exact);
         let mut node = Node::new(kind, at);
         node.inline = found.natural;
-        node.literal =
-            found.literal.map(|inline| Box::new(Literal { inline: Some(inline), ..Literal::default() }));
+        node.literal = found.literal.map(|inline| {
+            Box::new(Literal { inline: Some(inline), local: found.local, ..Literal::default() })
+        });
         let beside = Beside { hidden: found.hidden, readings: found.readings };
         node.beside = (!beside.hidden.is_empty() || !beside.readings.is_empty()).then(|| Box::new(beside));
         node

@@ -114,9 +114,22 @@ pub(super) fn guess(media: &Media) -> &'static str {
     }
 }
 
+/// Whether an address is a place on this machine: nobody else can follow it. What begins with a slash is a place of the app.
+pub(super) fn is_local(url: &str) -> bool {
+    let scheme = url.split_once(':').map(|(scheme, _)| scheme).filter(|scheme| {
+        scheme.len() > 1
+            && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+    });
+    match scheme {
+        Some(scheme) => scheme.eq_ignore_ascii_case("file"),
+        None => !url.is_empty() && !url.starts_with(['#', '?', '/']),
+    }
+}
+
 /// Whether a block for this may be made.
 pub(super) fn creatable(media: &Media, allowed: &Allowed) -> bool {
-    allowed.block(media_type(media, allowed))
+    !is_local(&media.url) && allowed.block(media_type(media, allowed))
 }
 
 fn tell(props: &mut Map<String, Value>, media: &Media) {

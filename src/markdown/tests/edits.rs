@@ -119,8 +119,8 @@ fn what_is_made_has_the_keys_seen_here_and_nothing_of_another_blocks_looks() {
         "textAlignment": "center", "name": "old", "url": "old.png", "caption": "old", "showPreview": true, "previewWidth": 90}}]);
     let mut allowed = Allowed::documented();
     allowed.learn(seen.as_array().unwrap());
-    let made = parse("![new](new.png)\n", &[], &allowed, &mut ids());
+    let made = parse("![new](https://a.example/new.png)\n", &[], &allowed, &mut ids());
     let want = json!([{"id": "00000000-0000-4000-8000-000000000001", "type": "image", "props": {"backgroundColor": "default",
-        "textAlignment": "left", "name": "new", "url": "new.png", "caption": "", "showPreview": true}, "children": []}]);
+        "textAlignment": "left", "name": "new", "url": "https://a.example/new.png", "caption": "", "showPreview": true}, "children": []}]);
     assert_eq!(json!(made), want);
 }

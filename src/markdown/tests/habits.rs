@@ -45,13 +45,14 @@ fn the_items_of_a_numbered_list_may_change_places() {
 }
 
 #[test]
-fn a_number_that_no_block_can_say_is_text_as_it_was_typed() {
+fn a_list_that_begins_above_1_is_a_list_and_a_year_is_a_sentence() {
     let check = |text: &str, expected: &[&str]| assert_eq!(shape(&read(text, &[])), expected, "{text:?}");
-    check("3. one\n4. two\n", &["+ paragraph 3. one", "+ paragraph 4. two"]);
-    check("2) one\n3) two\n", &["+ paragraph 2) one", "+ paragraph 3) two"]);
-    check("007. one\n", &["+ paragraph 007. one"]);
+    check("3. one\n4. two\n", &["+ numberedListItem one", "+ numberedListItem two"]);
+    check("2) one\n3) two\n", &["+ numberedListItem one", "+ numberedListItem two"]);
+    check("007. one\n", &["+ numberedListItem one"]);
+    check("1986. What a year\n", &["+ paragraph 1986. What a year"]);
     check("1) one\n2) two\n", &["+ numberedListItem one", "+ numberedListItem two"]);
-    // It is that text still when the file is read again, with another line.
+    // What was sent as text once is that text still when the file is read again, with another line.
     let base = vec![block("a", "paragraph", "3. one")];
     assert_eq!(shape(&read("3. one\n4. two\n", &base)), ["a paragraph 3. one", "+ paragraph 4. two"]);
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::super::{Allowed, parse, patch, render};
+use super::super::{Allowed, parse, patch, render, told};
 use super::corpus::documents;
 use super::{ids, read};
 
@@ -327,4 +327,103 @@ fn lines_that_mean_something_elsewhere_are_kept() {
     ] {
         check(&Case { page: "", file, sent, other: if other.is_empty() { file } else { other } });
     }
+}
+
+/// A page as espejo wrote it, its file as a person left it, what is sent, and what `status` says.
+#[track_caller]
+fn is_told(page: &str, file: &str, sent: &str, says: &[&str]) {
+    let base = parse(page, &[], &Allowed::documented(), &mut ids());
+    assert_eq!(render(&base).text, page, "espejo's own bytes");
+    let after = read(file, &base);
+    assert_eq!(outline(&after), sent, "{file:?}");
+    let found: Vec<String> = told(file, &after).iter().map(ToString::to_string).collect();
+    assert_eq!(found, says, "{file:?}");
+    // Other formatting says the same, and what is undone is told no more.
+    let crlf: Vec<String> =
+        told(&file.replace('\n', "\r\n"), &after).iter().map(ToString::to_string).collect();
+    assert_eq!(crlf, says, "{file:?}");
+    assert_eq!(told(&render(&after).text, &after).iter().filter(|told| told.what.lasts()).count(), 0);
+}
+
+#[test]
+fn no_difference_is_silent() {
+    let toggle = "is taken for formatting: it is a toggle at the service still";
+    let blank = "is taken for formatting: the service has an empty paragraph before it still";
+    is_told("A\n\n+ b\n", "A\n\n- b\n", "paragraph \"A\"\ntoggle \"b\"", &[&format!("line 3 {toggle}")]);
+    is_told("+ a\n+ b\n", "+ a\n- b\n", "toggle \"a\"\nbullet \"b\"", &[]);
+    is_told(
+        "+ a\n+ b\n",
+        "* a\n* b\n",
+        "toggle \"a\"\ntoggle \"b\"",
+        &[&format!("line 1 {toggle}"), &format!("line 2 {toggle}")],
+    );
+    is_told("+ a\n  - b\n", "- a\n  - b\n", "toggle \"a\"\n bullet \"b\"", &[&format!("line 1 {toggle}")]);
+    is_told("+ a\n\nb\n", "b\n", "paragraph \"b\"", &[]);
+    is_told("+ a\n", "# a\n", "heading \"a\"", &[]);
+    is_told(
+        "A\n\n\nB\n",
+        "A\n\nB\n",
+        "paragraph \"A\"\nparagraph \"\"\nparagraph \"B\"",
+        &[&format!("line 3 {blank}")],
+    );
+    is_told(
+        "A\n\n\nB\n\n\nC\n",
+        "A\n\nB\n\n\nC\n",
+        "paragraph \"A\"\nparagraph \"B\"\nparagraph \"\"\nparagraph \"C\"",
+        &[],
+    );
+    is_told(
+        "",
+        "3. a\n4. b\n",
+        "numbered \"a\"\nnumbered \"b\"",
+        &["line 1 is taken for formatting: its list begins with 3 here and with 1 at the service"],
+    );
+    is_told("1. a\n2. b\n", "1. a\n7. b\n", "numbered \"a\"\nnumbered \"b\"", &[]);
+    is_told(
+        "",
+        "A\n\n<!-- block: database nowhere -->\n",
+        "paragraph \"A\"",
+        &["line 3 stands for a block that this workspace does not have: it stays in this file"],
+    );
+    // White space that a person takes away is an edit; where other lines changed as well, it is a formatter's work.
+    is_told("a  b\n\nc\n", "a b\n\nc\n", "paragraph \"a b\"\nparagraph \"c\"", &[]);
+    is_told("a  b\n\n- c\n", "a b\n\n* c\n", "paragraph \"a  b\"\nbullet \"c\"", &[]);
+}
+
+#[test]
+fn pictures_and_files_of_this_machine_stay_here_and_are_told() {
+    let says = |text: &str, sent: &str, lines: &[&str]| {
+        let blocks = parse(text, &[], &Allowed::all(), &mut ids());
+        assert_eq!(outline(&blocks), sent);
+        assert_eq!(parse(text, &blocks, &Allowed::all(), &mut ids()), blocks);
+        let found: Vec<String> = told(text, &blocks).iter().map(ToString::to_string).collect();
+        assert_eq!(found, lines);
+    };
+    says(
+        "![foto](./foto.png)\n",
+        "paragraph \"![foto](./foto.png)\"",
+        &["the picture ./foto.png in line 1 is only on this machine, and is sent as text"],
+    );
+    says("![foto](https://a.example/foto.png)\n", "image \"\"", &[]);
+    says(
+        "See [this](files/a.xlsx) and [that](https://a.example)\n",
+        "paragraph \"See [this](files/a.xlsx) and <>\"",
+        &["the file files/a.xlsx in line 1 is only on this machine, and its link is sent as text"],
+    );
+    says(
+        "See [a page](Other.md), [[Other]] and [a part](#part)\n",
+        "paragraph \"See [a page](Other.md), [[Other]] and <>\"",
+        &[],
+    );
+    says(
+        "[budget](file:///home/a/budget.xlsx)<!-- file -->\n",
+        "paragraph \"[budget](file:///home/a/budget.xlsx)<!-- file -->\"",
+        &[
+            "the file file:///home/a/budget.xlsx in line 1 is only on this machine, and its link is sent as text",
+        ],
+    );
+    // Where it was sent as a picture before, it is one.
+    let image = serde_json::json!([{"id": "i", "type": "image", "props": {"name": "foto", "url": "./foto.png", "caption": ""}, "children": []}]);
+    let image = image.as_array().unwrap();
+    assert_eq!(&read("![foto](./foto.png)\n\n", image), image);
 }

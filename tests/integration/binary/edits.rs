@@ -346,11 +346,11 @@ fn a_fence_or_comment_that_is_not_closed_yet_takes_no_block_from_its_page() {
     assert_eq!(bench.writes(), [format!("PATCH /pages/{}", bench.id("End"))]);
     // Closed, or approved, it is sent, and what was not touched is what it was.
     with("Fence", "```sh\n\n", "```sh\nls\n```\n\n");
-    with("Comment", "<!-- todo", "<!-- todo -->");
+    with("Comment", "<!-- todo", "<!-- todo -->\n\nbeside the comment");
     bench.tell(&["approve", "Equipo/Pages/Meant.md"]);
     bench.until("all are sent", || {
         words(&bench.content("Fence")).contains("ls")
-            && words(&bench.content("Comment")).contains("todo")
+            && words(&bench.content("Comment")).contains("beside the comment")
             && words(&bench.content("Meant")).contains("```")
     });
     for name in ["Fence", "Comment"] {

@@ -34,6 +34,7 @@ mod storage_kills;
 mod storage_old;
 mod storage_send;
 mod systemd;
+mod told;
 mod tree;
 mod trouble;
 mod unread;

@@ -1,0 +1,211 @@
+//! What a file says and its page does not: taken for a formatter's work, or out of the API's reach. Nothing of it is sent, so a
+//! person is told of the line.
+
+use std::fmt;
+
+use pulldown_cmark::{Event, Parser, Tag};
+use serde_json::Value;
+
+use super::allowed::{Allowed, Known};
+use super::lower::lower;
+use super::parse::matched_with_hidden;
+use super::plain::{Kind, Node};
+use super::read::OPTIONS;
+use super::shapes::is_local;
+
+/// A line of a text that says something else than its page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Counted from 1.
+    pub line: usize,
+    /// What it is.
+    pub what: Difference,
+}
+
+/// How a text differs from its page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// No toggle of the page is one in the file.
+    Toggle,
+    /// None of the page's empty paragraphs is in the file.
+    Blank,
+    /// A list begins with another number here than there.
+    Number(u64, u64),
+    /// A picture whose address is a place on this machine.
+    Picture(String),
+    /// A link to a file of this machine that is no page.
+    Link(String),
+    /// A line that would stand for a block, and stands for none of this workspace.
+    Stray,
+}
+
+impl Difference {
+    /// Whether it is over only when file and page agree; the rest is told once.
+    #[must_use]
+    pub fn lasts(&self) -> bool {
+        matches!(self, Self::Toggle | Self::Blank | Self::Number(..))
+    }
+
+    /// What a person can do about it.
+    #[must_use]
+    pub fn mend(&self) -> &'static str {
+        match self {
+            Self::Toggle | Self::Blank => "make the change in the app, or bring the line back",
+            Self::Number(..) => "nothing has to be done; the app counts from its own number",
+            Self::Picture(_) => "insert it in the app, or put it into Storage and use its address",
+            Self::Link(_) => "put the file into Storage and use its address",
+            Self::Stray => "remove the line, or copy it from a page of this workspace",
+        }
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.line;
+        match &self.what {
+            Difference::Toggle => {
+                write!(f, "line {line} is taken for formatting: it is a toggle at the service still")
+            }
+            Difference::Blank => {
+                write!(
+                    f,
+                    "line {line} is taken for formatting: the service has an empty paragraph before it still"
+                )
+            }
+            Difference::Number(here, there) => {
+                write!(
+                    f,
+                    "line {line} is taken for formatting: its list begins with {here} here and with {there} at the service"
+                )
+            }
+            Difference::Picture(url) => {
+                write!(f, "the picture {url} in line {line} is only on this machine, and is sent as text")
+            }
+            Difference::Link(url) => {
+                write!(
+                    f,
+                    "the file {url} in line {line} is only on this machine, and its link is sent as text"
+                )
+            }
+            Difference::Stray => {
+                write!(
+                    f,
+                    "line {line} stands for a block that this workspace does not have: it stays in this file"
+                )
+            }
+        }
+    }
+}
+
+/// What `text` says and the blocks that it stands for do not.
+#[must_use]
+pub fn told(text: &str, blocks: &[Value]) -> Vec<Told> {
+    let mut found = Vec::new();
+    local(text, &mut found);
+    if may_differ(text, blocks) {
+        let documented = Allowed::documented();
+        let (nodes, _) = matched_with_hidden(text, lower(blocks), &Known::new(&documented, blocks));
+        let real = lower(blocks);
+        let mut kinds = vec![Kind::Paragraph; real.values.len()];
+        collect(&real.nodes, &mut kinds);
+        walk(text, &nodes, &kinds, &mut found);
+    }
+    found.sort_by_key(|told| told.line);
+    found
+}
+
+/// Whether a text could hide a difference at all; most have nothing of the kind and are not read for it.
+fn may_differ(text: &str, blocks: &[Value]) -> bool {
+    fn is(blocks: &[Value], ask: &dyn Fn(&Value) -> bool) -> bool {
+        blocks.iter().any(|block| {
+            ask(block) || block.get("children").and_then(Value::as_array).is_some_and(|list| is(list, ask))
+        })
+    }
+    let is_kind = |block: &Value, kind: &str| block.get("type").is_some_and(|own| own == kind);
+    let starts = |line: &str, sign: char| line.trim_start_matches([' ', '\t', '>']).starts_with(sign);
+    let numbers = || {
+        text.lines()
+            .any(|line| line.trim_start_matches([' ', '\t', '>']).starts_with(|c: char| c.is_ascii_digit()))
+    };
+    text.contains("<!-- block:")
+        || !text.lines().any(|line| starts(line, '+'))
+            && is(blocks, &|block| is_kind(block, "toggleListItem"))
+        || is(blocks, &|block| is_kind(block, "paragraph") && is_void(block))
+        || numbers() && is(blocks, &|block| is_kind(block, "numberedListItem"))
+}
+
+fn is_void(block: &Value) -> bool {
+    block
+        .get("content")
+        .and_then(Value::as_array)
+        .is_none_or(|runs| runs.iter().all(|run| run.get("text").is_some_and(|text| text == "")))
+}
+
+fn collect(nodes: &[Node], kinds: &mut [Kind]) {
+    for node in nodes {
+        kinds[node.index] = node.kind.clone();
+        collect(&node.children, kinds);
+    }
+}
+
+fn walk(text: &str, nodes: &[Node], kinds: &[Kind], found: &mut Vec<Told>) {
+    let mut counting = false;
+    for node in nodes {
+        let mut tell = |what| found.push(Told { line: line_of(text, node.at.start), what });
+        let real = node.base.and_then(|index| kinds.get(index));
+        if node.blank {
+            // One that is not in the text stands where the block after it does.
+            let is_there = text[node.at.start..].trim_start_matches([' ', '\t']).starts_with(['\n', '\r']);
+            if node.base.is_some() && !is_there && !text[node.at.start..].is_empty() {
+                tell(Difference::Blank);
+            }
+            counting = false;
+            continue;
+        }
+        match (&node.kind, real) {
+            (Kind::Bullet, Some(Kind::Toggle)) => tell(Difference::Toggle),
+            (Kind::Number(_), Some(Kind::Number(start))) if !counting => {
+                let there = start.unwrap_or(1);
+                if node.number != there {
+                    tell(Difference::Number(node.number, there));
+                }
+            }
+            (Kind::Hidden(source), _) if source.starts_with("<!-- block:") => tell(Difference::Stray),
+            _ => {}
+        }
+        if !node.is_hidden() {
+            counting = matches!(node.kind, Kind::Number(_));
+        }
+        walk(text, &node.children, kinds, found);
+    }
+}
+
+/// Pictures and files of this machine.
+fn local(text: &str, found: &mut Vec<Told>) {
+    if !text.contains("](") && !text.contains("]:") {
+        return;
+    }
+    for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
+        let what = match event {
+            Event::Start(Tag::Image { dest_url, .. }) if is_local(&dest_url) => {
+                Difference::Picture(dest_url.to_string())
+            }
+            // Links between pages are for `verify`.
+            Event::Start(Tag::Link { dest_url, .. }) if is_local(&dest_url) && !is_page(&dest_url) => {
+                Difference::Link(dest_url.to_string())
+            }
+            _ => continue,
+        };
+        found.push(Told { line: line_of(text, range.start), what });
+    }
+}
+
+fn is_page(url: &str) -> bool {
+    let path = url.split(['#', '?']).next().unwrap_or("");
+    path.ends_with('/')
+        || path.rsplit('/').next().is_some_and(|name| !name.contains('.') || name.ends_with(".md"))
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
