@@ -326,7 +326,8 @@ impl Engine {
                 // The file may have been there before: then it comes back as its owner wrote it.
                 let blocks = blocks_of(&content)?;
                 let own = in_own_words(&self.store, &node.id, &blocks)?;
-                own.unwrap_or_else(|| markdown::render(&blocks).text)
+                let allowed = self.allowed_in(node)?;
+                own.unwrap_or_else(|| markdown::render_for(&blocks, &allowed).text)
             }
         };
         let front_title = Self::front_title_for(&path, &node.remote.title).or_else(|| {
@@ -389,9 +390,10 @@ impl Engine {
                 let (old, new) = (blocks_of(&from)?, blocks_of(&to)?);
                 if is_copy && !undescribed(&new).is_empty() {
                     // The copy's stand-ins still name the original's blocks.
-                    out.push_str(&markdown::render(&new).text);
+                    out.push_str(&markdown::render_for(&new, &self.allowed_in(&node)?).text);
                 } else {
-                    out.push_str(&markdown::patch(split.body, &old, &new));
+                    let allowed = self.allowed_in(&node)?;
+                    out.push_str(&markdown::patch_for(split.body, &old, &new, &allowed));
                 }
             }
         }

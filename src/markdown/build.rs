@@ -12,7 +12,7 @@ use super::lower::{Lowered, start};
 use super::plain::{Inline, Kind, Node, same_trees};
 use super::read::read;
 use super::shapes;
-use super::write::write;
+use super::write::{write, write_for};
 use super::{NewId, with_new_ids};
 use crate::model::block_ids;
 
@@ -234,7 +234,7 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
     /// Whether the text is the base as espejo writes it but for one line: a person changed that.
     fn is_one_line(&self) -> bool {
         *self.one_line.get_or_init(|| {
-            let own = write(&self.lowered.nodes, &mut |_, _| {}).text;
+            let own = write_for(&self.lowered.nodes, Some(self.allowed), &mut |_, _| {}).text;
             let (a, b): (Vec<&str>, Vec<&str>) = (own.lines().collect(), self.text.lines().collect());
             let mut changed = a.iter().zip(&b).filter(|(a, b)| a != b);
             a.len() == b.len()

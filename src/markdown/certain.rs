@@ -6,20 +6,29 @@
 
 use std::collections::BTreeSet;
 
+use super::allowed::Known;
 use super::lower::{Alone, Lowered, shown, stand_in};
-use super::parse::{each, says_beside};
+use super::parse::{each, says_beside, says_for};
 use super::plain::{Kind, Node, number, same_trees};
 use super::read::read;
-use super::write::{Written, write};
+use super::write::{Written, write, write_for};
 
 /// Blocks that are looked at one by one before all of a page is written with every escape.
 const ROUNDS: usize = 16;
 
 /// Writes a page; its nodes change where they could not be written as they were. `tell` as for [`write`]; what it
 /// was told last counts.
-pub(super) fn written(lowered: &mut Lowered, tell: &mut dyn FnMut(usize, std::ops::Range<usize>)) -> String {
-    let Written { text, doubtful } = write(&lowered.nodes, tell);
-    if !doubtful || other_reading(&text, &lowered.nodes, &lowered.labels()).is_none() {
+pub(super) fn written(
+    lowered: &mut Lowered,
+    terms: Option<&Known<'_>>,
+    tell: &mut dyn FnMut(usize, std::ops::Range<usize>),
+) -> String {
+    let Written { text, doubtful } = write_for(&lowered.nodes, terms, tell);
+    let is_right = |text: &str| match terms {
+        Some(terms) => says_for(text, &lowered.nodes, &lowered.labels(), terms),
+        None => other_reading(text, &lowered.nodes, &lowered.labels()).is_none(),
+    };
+    if !doubtful || is_right(&text) {
         return text;
     }
     mend(lowered);

@@ -30,6 +30,8 @@ use serde_json::Value;
 
 use crate::model::{BodyJson, LONG_BODY, one_by_one};
 
+use allowed::Known;
+
 pub use allowed::Allowed;
 pub use told::{Difference, Told, told};
 pub use unclosed::Unclosed;
@@ -58,9 +60,20 @@ pub struct Span {
 /// Blocks to Markdown.
 #[must_use]
 pub fn render(blocks: &[Value]) -> Rendered {
+    rendered(blocks, None)
+}
+
+/// Blocks to Markdown for a workspace in which there is no more than `allowed` and what they show: text that would be a link, a
+/// fence or a table elsewhere is written as it was typed.
+#[must_use]
+pub fn render_for(blocks: &[Value], allowed: &Allowed) -> Rendered {
+    rendered(blocks, Some(&Known::new(allowed, blocks)))
+}
+
+fn rendered(blocks: &[Value], terms: Option<&Known<'_>>) -> Rendered {
     let mut lowered = lower::lower(blocks);
     let mut ranges = vec![0..0; lowered.values.len()];
-    let text = certain::written(&mut lowered, &mut |index, range| ranges[index] = range);
+    let text = certain::written(&mut lowered, terms, &mut |index, range| ranges[index] = range);
     let id = |block: &Value| lower::id_of(block).map(str::to_owned);
     let map = lowered.values.iter().zip(ranges).map(|(block, range)| Span { id: id(block), range }).collect();
     Rendered { text, map }
@@ -136,7 +149,13 @@ pub fn add_stand_ins(base: &mut Vec<Value>, stand_ins: impl IntoIterator<Item = 
 /// `text` stands for `old`; the result stands for `new`, with only the lines of changed blocks rewritten (law 4).
 #[must_use]
 pub fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
-    patch::patch(text, old, new)
+    patch::patch(text, old, new, None)
+}
+
+/// As [`patch`], for a workspace: see [`render_for`].
+#[must_use]
+pub fn patch_for(text: &str, old: &[Value], new: &[Value], allowed: &Allowed) -> String {
+    patch::patch(text, old, new, Some(&Known::new(allowed, new)))
 }
 
 /// The same blocks as a copy: new ids at every level, everything else kept.

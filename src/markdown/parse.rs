@@ -18,7 +18,7 @@ use super::write::is_text_of;
 /// See [`super::parse`].
 pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
     let lowered = lower(base);
-    if is_written(&lowered, text) {
+    if is_written(&lowered, text, &Known::new(allowed, base)) {
         return base.to_vec();
     }
     let (built, lowered) = built(text, lowered, base, allowed, new_id);
@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut 
 /// Whether reading `text` beside `blocks` gives exactly those.
 pub(super) fn stands_for(text: &str, blocks: &[Value]) -> bool {
     let lowered = lower(blocks);
-    if is_written(&lowered, text) {
+    if is_written(&lowered, text, &Known::new(&Allowed::documented(), blocks)) {
         return true;
     }
     let mut ids = 0u64;
@@ -54,7 +54,7 @@ pub(super) fn parse_taking(
     new_id: &mut NewId<'_>,
 ) -> Vec<Value> {
     let lowered = lower(&base);
-    if is_written(&lowered, text) {
+    if is_written(&lowered, text, &Known::new(allowed, &base)) {
         return base;
     }
     let (built, _) = built(text, lowered, &base, allowed, new_id);
@@ -65,8 +65,8 @@ pub(super) fn parse_taking(
 }
 
 /// Whether a text is the base as it is written.
-fn is_written(base: &Lowered, text: &str) -> bool {
-    !base.values.is_empty() && is_text_of(&base.nodes, text)
+fn is_written(base: &Lowered, text: &str, terms: &Known<'_>) -> bool {
+    !base.values.is_empty() && is_text_of(&base.nodes, text, terms)
 }
 
 fn built<'a>(
@@ -252,6 +252,23 @@ fn settle_readings(nodes: &mut [Node], hashes: impl Iterator<Item = u64>) {
             (node.kind, node.literal, node.beside) = (kind, None, None);
         }
     });
+}
+
+/// What a text says by itself, where there are no more than these constructs.
+pub(super) fn read_alone(text: &str, terms: &Known<'_>) -> Vec<Node> {
+    let mut nodes = read(text, &BTreeSet::new());
+    settle_literals(&mut nodes, &[], terms);
+    nodes
+}
+
+/// Whether a text says what these nodes say, where there are no more than these constructs.
+pub(super) fn says_for(text: &str, nodes: &[Node], items: &BTreeSet<String>, terms: &Known<'_>) -> bool {
+    let mut have = read(text, items);
+    let mut old = Vec::new();
+    flatten(shown(nodes), 0, &mut old);
+    settle_literals(&mut have, &old, terms);
+    number(&mut have);
+    same_trees(shown(nodes), &have)
 }
 
 /// Leaves out what Markdown hides.

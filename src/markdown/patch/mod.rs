@@ -10,6 +10,7 @@ mod splice;
 
 use serde_json::Value;
 
+use super::allowed::Known;
 use super::certain::{says, written, written_alone};
 use super::front_matter;
 use super::lower::{Alone, Lowered, id_of, lower};
@@ -20,7 +21,7 @@ use layout::Layout;
 use splice::{Grain, Page, Splice};
 
 /// See [`super::patch`].
-pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
+pub(super) fn patch(text: &str, old: &[Value], new: &[Value], terms: Option<&Known<'_>>) -> String {
     if old == new || stands_for(text, new) {
         return text.to_owned();
     }
@@ -33,12 +34,12 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value]) -> String {
             id: &|index| named(index, &id, values.len(), &names),
             is: &|index, was| values.get(index).is_some_and(|value| *value == was),
         };
-        if let Some(result) = spliced(&layout, &page, |result| stands_for(result, new)) {
+        if let Some(result) = spliced(&layout, &page, terms, |result| stands_for(result, new)) {
             return result;
         }
-        return kept(&layout, as_before(text, &written(&mut lower(new), &mut |_, _| {})));
+        return kept(&layout, as_before(text, &written(&mut lower(new), terms, &mut |_, _| {})));
     }
-    as_before(text, &written(&mut lower(new), &mut |_, _| {}))
+    as_before(text, &written(&mut lower(new), terms, &mut |_, _| {}))
 }
 
 /// Puts what the text hides into the tree of the new page; its names.
@@ -125,7 +126,7 @@ pub(super) fn patch_alone(text: &str, old: &[Value], new: &Alone) -> Option<Stri
             id: &|index| named(index, &id, new.ids.len(), &names),
             is: &|_, _| false,
         };
-        if let Some(result) = spliced(&layout, &page, |result| says(result, new)) {
+        if let Some(result) = spliced(&layout, &page, None, |result| says(result, new)) {
             return Some(result);
         }
         return Some(kept(&layout, as_before(text, &written_alone(new)?)));
@@ -137,9 +138,11 @@ pub(super) fn patch_alone(text: &str, old: &[Value], new: &Alone) -> Option<Stri
 fn spliced<'a>(
     layout: &'a Layout<'a>,
     page: &'a Page<'a>,
+    terms: Option<&'a Known<'a>>,
     is_right: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    let mut tries = TRIES.into_iter().map(|(grain, mode)| Splice::new(layout, page, grain, mode).run());
+    let mut tries =
+        TRIES.into_iter().map(|(grain, mode)| Splice::new(layout, page, grain, mode, terms).run());
     tries.find_map(|result| {
         Some(kept(layout, unmistaken(layout.text, result))).filter(|result| is_right(result))
     })

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::super::allowed::Known;
 use super::super::lower::shown;
 use super::super::plain::{Kind, Node};
 use super::super::write::{Line, Mode, line, separator};
@@ -61,14 +62,21 @@ pub(super) struct Splice<'a> {
     new: &'a Page<'a>,
     grain: Grain,
     mode: Mode,
+    terms: Option<&'a Known<'a>>,
     seen: Vec<Seen<'a>>,
     out: String,
 }
 
 impl<'a> Splice<'a> {
     /// Prepares a try.
-    pub(super) fn new(layout: &'a Layout<'a>, new: &'a Page<'a>, grain: Grain, mode: Mode) -> Self {
-        Self { layout, new, grain, mode, seen: Vec::new(), out: String::new() }
+    pub(super) fn new(
+        layout: &'a Layout<'a>,
+        new: &'a Page<'a>,
+        grain: Grain,
+        mode: Mode,
+        terms: Option<&'a Known<'a>>,
+    ) -> Self {
+        Self { layout, new, grain, mode, terms, seen: Vec::new(), out: String::new() }
     }
 
     /// The new text.
@@ -451,7 +459,12 @@ impl<'a> Splice<'a> {
         }
         let first = seen.parent.is_none() && seen.before.is_none() && seen.blank == 0;
         let mut text = String::new();
-        line(&mut text, seen.node, Line { prefix: &seen.prefix, marker: &seen.marker, first }, self.mode);
+        line(
+            &mut text,
+            seen.node,
+            Line { prefix: &seen.prefix, marker: &seen.marker, first, terms: self.terms },
+            self.mode,
+        );
         self.push_fresh(&text);
     }
 

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::super::{Allowed, parse, patch, render, told};
+use super::super::{Allowed, parse, patch, patch_for, render, render_for, told};
 use super::corpus::documents;
 use super::{ids, read};
 
@@ -426,4 +426,36 @@ fn pictures_and_files_of_this_machine_stay_here_and_are_told() {
     let image = serde_json::json!([{"id": "i", "type": "image", "props": {"name": "foto", "url": "./foto.png", "caption": ""}, "children": []}]);
     let image = image.as_array().unwrap();
     assert_eq!(&read("![foto](./foto.png)\n\n", image), image);
+}
+
+#[test]
+fn what_cannot_be_sent_as_a_block_comes_back_as_it_was_typed() {
+    let typed = "```js\nlet a = [1](2);\n\nb\n```\n\n[esto](https://a.example)\n\n[^1]: nota\n\n- an [item](https://a.example) here\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n---\n\n![a](https://a.example/b.png)\n\n# See [this](https://a.example)\n\n> and `| that\n";
+    let (documented, all) = (Allowed::documented(), Allowed::all());
+    let blocks = parse(typed, &[], &documented, &mut ids());
+    assert_eq!(render_for(&blocks, &documented).text, typed);
+    assert_eq!(parse(typed, &blocks, &documented, &mut ids()), blocks);
+    // Read in a workspace that knows such blocks, it is what the base has.
+    assert_eq!(parse(&format!("{typed}\n"), &blocks, &all, &mut ids()), blocks);
+    // Where they are known, the text is escaped; `convert` knows no workspace.
+    for text in [render(&blocks).text, render_for(&blocks, &all).text] {
+        assert!(
+            text.contains("\\`\\`\\`js") && text.contains("\\[esto](") && text.contains("\\---"),
+            "{text}"
+        );
+    }
+    // On a second machine, by a splice.
+    assert_eq!(patch_for("", &[], &blocks, &documented), typed);
+    let mut new = blocks.clone();
+    new[1]["content"][0]["text"] = serde_json::json!("[that](https://a.example)");
+    assert_eq!(patch_for(typed, &blocks, &new, &documented), typed.replace("[esto]", "[that]"));
+    // What would be read as something else is escaped all the same.
+    for text in ["*a* [b](c)", "a\n---", "[a](b", "``` [b](c) ```", "1. [a](b)", "<!-- a --> [b](c)"] {
+        let props = serde_json::json!({"textColor": "default", "backgroundColor": "default", "textAlignment": "left"});
+        let block = serde_json::json!({"id": "a", "type": "paragraph", "props": props,
+            "content": [{"type": "text", "text": text, "styles": {}}], "children": []});
+        let written = render_for(std::slice::from_ref(&block), &documented).text;
+        let back = parse(&written, &[], &documented, &mut ids());
+        assert_eq!(super::norm(&back), super::norm(&[block]), "{written}");
+    }
 }

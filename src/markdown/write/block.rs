@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::super::allowed::Known;
 use super::super::plain::{Inline, Kind, Node, Table, What};
 use super::super::read::is_math;
 use super::inline::{Place, write_inline};
 use super::solid::{destination, title};
+use super::typed::{as_typed, is_typed};
 
 /// How eagerly text is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub(crate) enum Mode {
 }
 
 /// Where a block's own lines stand.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Line<'a> {
     /// Begins each of its lines but the first.
     pub prefix: &'a str,
@@ -25,6 +27,8 @@ pub(crate) struct Line<'a> {
     pub marker: &'a str,
     /// It is the first thing on the page.
     pub first: bool,
+    /// What there can be where the page is read; without it, everything.
+    pub terms: Option<&'a Known<'a>>,
 }
 
 /// A written forest.
@@ -40,7 +44,13 @@ type Tell<'a> = dyn FnMut(usize, std::ops::Range<usize>) + 'a;
 
 /// Writes a forest.
 pub(crate) fn write(nodes: &[Node], tell: &mut Tell<'_>) -> Written {
-    let mut page = Page { out: String::with_capacity(64 * nodes.len()), doubtful: false, want: None, tell };
+    write_for(nodes, None, tell)
+}
+
+/// Writes a forest for where there are no more than these constructs.
+pub(crate) fn write_for(nodes: &[Node], terms: Option<&Known<'_>>, tell: &mut Tell<'_>) -> Written {
+    let out = String::with_capacity(64 * nodes.len());
+    let mut page = Page { out, doubtful: false, want: None, terms, tell };
     page.level(nodes, "", 0);
     if !page.out.is_empty() {
         page.out.push('\n');
@@ -49,9 +59,10 @@ pub(crate) fn write(nodes: &[Node], tell: &mut Tell<'_>) -> Written {
 }
 
 /// Whether a text is what is written for a forest; stops at the first block where it is not.
-pub(crate) fn is_text_of(nodes: &[Node], text: &str) -> bool {
+pub(crate) fn is_text_of(nodes: &[Node], text: &str, terms: &Known<'_>) -> bool {
     let out = String::with_capacity(text.len() + 64);
-    let mut page = Page { out, doubtful: false, want: Some((text, 0)), tell: &mut |_, _| {} };
+    let tell = &mut |_, _| {};
+    let mut page = Page { out, doubtful: false, want: Some((text, 0)), terms: Some(terms), tell };
     page.level(nodes, "", 0);
     if !page.out.is_empty() {
         page.out.push('\n');
@@ -64,6 +75,7 @@ const DEPTH_CALM: usize = 6;
 
 struct Page<'a, 't> {
     out: String,
+    terms: Option<&'a Known<'a>>,
     doubtful: bool,
     /// The text that it is compared with, and how much of it is known to be alike.
     want: Option<(&'a str, usize)>,
@@ -101,7 +113,8 @@ impl Page<'_, '_> {
             let marker = marker(&node.kind, number);
             let first = depth == 0 && start == 0;
             let mode = if node.strict { Mode::Strict } else { Mode::Minimal };
-            self.doubtful |= line(&mut self.out, node, Line { prefix, marker: &marker, first }, mode);
+            self.doubtful |=
+                line(&mut self.out, node, Line { prefix, marker: &marker, first, terms: self.terms }, mode);
             if !node.children.is_empty() {
                 self.children(node, prefix, marker.len(), depth);
             }
@@ -202,6 +215,18 @@ fn marker(kind: &Kind, number: u64) -> Cow<'static, str> {
 /// Writes a block's own lines, without what is beneath it; `true` when they want a second look.
 pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool {
     let strict = mode == Mode::Strict;
+    if let Some(terms) = at.terms.filter(|_| !strict)
+        && is_typed(node, terms)
+    {
+        match node.kind {
+            Kind::Heading(level) => out.push_str(&format!("{} ", "#".repeat(usize::from(level)))),
+            Kind::Check(on) => out.push_str(&format!("{}[{}] ", at.marker, if on { 'x' } else { ' ' })),
+            Kind::Quote => out.push_str("> "),
+            _ => out.push_str(at.marker),
+        }
+        as_typed(out, &node.inline.text, at.prefix);
+        return true;
+    }
     let text = |out: &mut String, place, prefix: &str| write_inline(out, &node.inline, place, prefix, strict);
     match &node.kind {
         Kind::Heading(level) => {

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use super::super::plain::{BOLD, CODE, ITALIC, Inline, STRIKE, What};
+use super::super::read::keeps_lines;
 use super::inline::Place;
 
 /// What a block's text holds altogether; a mark that has no partner anywhere needs no escape.
@@ -188,7 +189,11 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
             '[' => {
                 scan.brackets
                     || site.in_link
-                    || scan.definition && site.first_line && site.line_start && at == 0
+                    || scan.definition
+                        && site.first_line
+                        && site.line_start
+                        && at == 0
+                        && !keeps_lines(text, true, false)
             }
             ']' => site.in_link,
             '!' => at == last && site.link_after,

@@ -4,5 +4,6 @@ mod block;
 mod escape;
 mod inline;
 mod solid;
+mod typed;
 
-pub(super) use block::{Line, Mode, Written, is_text_of, line, separator, write};
+pub(super) use block::{Line, Mode, Written, is_text_of, line, separator, write, write_for};
