@@ -30,6 +30,8 @@ const PAIRS_MAX: usize = 1 << 12;
 const ALIKE: u32 = 350;
 /// As alike as an edit of a text in another place is: there, other texts may have as many words in common by chance.
 const VERY_ALIKE: u32 = 600;
+/// More alike than any two texts.
+const JOINED: u32 = 1100;
 /// Fewer bytes than this say nothing in another place.
 const SHORT: usize = 8;
 
@@ -325,7 +327,7 @@ fn in_window(
     for i in 0..a.len() {
         for j in 0..b.len() {
             let (x, y) = (&old[gone[i]], &new[fresh[j]]);
-            let like = likeness(&a[i], &b[j]);
+            let like = if is_joined(x.node, y.node) { JOINED } else { likeness(&a[i], &b[j]) };
             let fits = like >= ALIKE || even && i == j && (gone.len() == 1 || x.node.kind == y.node.kind);
             weights.push(if fits && is_compatible(x.node, y.node) { like + bonus(x, y) } else { 0 });
         }
@@ -339,6 +341,15 @@ fn in_window(
             used[gone[i]] = true;
         },
     );
+}
+
+/// Whether an item goes on with the text of what stood below it: it is that item, however long the rest is.
+fn is_joined(old: &Node, new: &Node) -> bool {
+    let (was, is) = (&old.inline.text, &new.inline.text);
+    old.kind.is_item()
+        && old.kind == new.kind
+        && !was.is_empty()
+        && is.strip_prefix(was.as_str()).is_some_and(|rest| rest.starts_with([' ', '\n']))
 }
 
 /// What speaks for a pair besides its words.

@@ -16,7 +16,7 @@ pub struct Allowed {
     inline: BTreeSet<String>,
     styles: BTreeSet<String>,
     start: bool,
-    quote_alignment: bool,
+    quote_alignment: Option<bool>,
 }
 
 /// How a block type looks in this workspace.
@@ -83,7 +83,9 @@ impl Allowed {
         let Some(kind) = kind else { return };
         let has = |key| props.is_some_and(|props| props.contains_key(key));
         match kind {
-            "quote" if !self.quote_alignment => self.quote_alignment = has("textAlignment"),
+            "quote" if self.quote_alignment != Some(true) => {
+                self.quote_alignment = Some(has("textAlignment"))
+            }
             "numberedListItem" if !self.start => self.start = has("start"),
             _ => {}
         }
@@ -153,9 +155,9 @@ impl Allowed {
         self.everything || self.start || self.named.contains("start")
     }
 
-    /// Whether quotes of this workspace carry a `textAlignment`.
+    /// Whether quotes carry a `textAlignment`: the API document says so, and a workspace may show otherwise.
     pub(super) fn quote_alignment(&self) -> bool {
-        self.quote_alignment
+        self.quote_alignment.unwrap_or(true)
     }
 
     /// How a block of this type looks here.

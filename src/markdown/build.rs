@@ -165,14 +165,34 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
 
     fn level(&mut self, nodes: &[Node]) -> Vec<Value> {
         let mut blocks = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            self.block(node, &mut blocks);
+        for (at, node) in nodes.iter().enumerate() {
+            let past = if node.base.is_none() { self.split_from(nodes, at) } else { None };
+            self.block(node, past, &mut blocks);
         }
         blocks
     }
 
-    fn block(&mut self, node: &Node, out: &mut Vec<Value>) {
-        let Some(index) = node.base else { return self.created(node, out) };
+    /// The block of the base that a new block was split from: its neighbour had the words.
+    fn split_from(&self, nodes: &[Node], at: usize) -> Option<usize> {
+        let node = &nodes[at];
+        if !node.kind.has_text() || node.inline.is_empty() {
+            return None;
+        }
+        let text = node.inline.text.as_str();
+        let had = |other: &Node, is_tail: bool| {
+            let index = other.base?;
+            let old = self.old[index];
+            let was = old.inline.text.as_str();
+            let left = was.len().saturating_sub(other.inline.text.len());
+            let has = if is_tail { was.ends_with(text) } else { was.starts_with(text) };
+            (old.kind.has_text() && has && left >= text.len()).then_some(index)
+        };
+        let before = at.checked_sub(1).and_then(|before| had(&nodes[before], true));
+        before.or_else(|| had(nodes.get(at + 1)?, false))
+    }
+
+    fn block(&mut self, node: &Node, past: Option<usize>, out: &mut Vec<Value>) {
+        let Some(index) = node.base else { return self.created(node, past, out) };
         let old = self.old[index];
         let value = self.lowered.values[index];
         if self.is_untouched(node) {
@@ -280,7 +300,7 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         object.entry("children").or_insert_with(|| Value::Array(Vec::new()));
     }
 
-    fn created(&mut self, node: &Node, out: &mut Vec<Value>) {
+    fn created(&mut self, node: &Node, past: Option<usize>, out: &mut Vec<Value>) {
         if let Kind::Placeholder(label) = &node.kind {
             return self.copied(label, node, out);
         }
@@ -290,8 +310,19 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         object.insert("id".to_owned(), id);
         object.insert("type".to_owned(), Value::from(type_of(&node.kind)));
         if node.kind.has_text() {
-            object.insert("props".to_owned(), Value::Object(props_of(&node.kind, self.allowed)));
-            let runs = carry::fresh(&node.inline, &self.lowered.items);
+            let past = past.map(|index| (self.old[index], self.lowered.values[index]));
+            let mut props = props_of(&node.kind, self.allowed);
+            let own = past.and_then(|(_, value)| value.get("props")?.as_object());
+            for key in ["textColor", "backgroundColor", "textAlignment"] {
+                if let (Some(prop), Some(was)) = (props.get_mut(key), own.and_then(|own| own.get(key))) {
+                    prop.clone_from(was);
+                }
+            }
+            object.insert("props".to_owned(), Value::Object(props));
+            let runs = match past.and_then(|(old, value)| Some((old, value.get("content")?.as_array()?))) {
+                Some((old, runs)) => carry::runs(runs, &old.inline, &node.inline, &self.lowered.items),
+                None => carry::fresh(&node.inline, &self.lowered.items),
+            };
             object.insert("content".to_owned(), Value::Array(runs));
         } else {
             shapes::create(&mut object, node, self.allowed.get(), &self.lowered.items);

@@ -1,12 +1,13 @@
 //! How alike two texts are, cheaply.
 
+use std::borrow::Cow;
 use std::hash::Hasher;
 
 use super::plain::{Fnv, Kind, Node};
 
 /// A block's text, ready for comparing.
 pub(super) struct Words<'a> {
-    text: &'a str,
+    text: Cow<'a, str>,
     words: Vec<u32>,
     /// Bytes of the text.
     pub len: usize,
@@ -16,17 +17,18 @@ impl<'a> Words<'a> {
     /// The words of a block.
     pub(super) fn of(node: &'a Node) -> Self {
         let mut words = Vec::new();
-        let mut text = node.inline.text.as_str();
+        let mut text = Cow::Borrowed(node.inline.text.as_str());
         match &node.kind {
             Kind::Table(table) => {
-                table.rows.iter().flatten().for_each(|cell| collect(&mut words, &cell.text));
+                let cells = table.rows.iter().flatten().map(|cell| cell.text.as_str());
+                text = Cow::Owned(cells.collect::<Vec<_>>().join(" "));
             }
-            Kind::Media(media) => text = &media.url,
+            Kind::Media(media) => text = Cow::Borrowed(&media.url),
             _ => {}
         }
-        collect(&mut words, text);
+        collect(&mut words, &text);
         words.sort_unstable();
-        Self { text, words, len: text.len() }
+        Self { len: text.len(), text, words }
     }
 }
 

@@ -138,9 +138,7 @@ fn without_base_every_documented_document_comes_back_up_to_ids() {
         }
         count += 1;
         let mut allowed = Allowed::documented();
-        if aligned {
-            allowed.learn(&blocks);
-        }
+        allowed.learn(&blocks);
         let back = parse(&render(&blocks).text, &[], &allowed, &mut ids());
         assert_eq!(norm(&back), norm(without_end(&blocks)), "{name}");
     }

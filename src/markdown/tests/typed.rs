@@ -459,3 +459,89 @@ fn what_cannot_be_sent_as_a_block_comes_back_as_it_was_typed() {
         assert_eq!(super::norm(&back), super::norm(&[block]), "{written}");
     }
 }
+
+fn coloured(id: &str, kind: &str, text: &str, colour: &str) -> Value {
+    serde_json::json!({"id": id, "type": kind, "props":
+        {"textColor": "default", "backgroundColor": colour, "textAlignment": "left"},
+        "content": [{"type": "text", "text": text, "styles": {"textColor": colour}}], "children": []})
+}
+
+fn ids_and_colours(blocks: &[Value]) -> Vec<(String, String, String)> {
+    let one = |block: &Value| {
+        let run = &block["content"][0]["styles"]["textColor"];
+        let text = |value: &Value| value.as_str().unwrap_or("none").to_owned();
+        (text(&block["id"]), text(&block["props"]["backgroundColor"]), text(run))
+    };
+    blocks.iter().map(one).collect()
+}
+
+#[test]
+fn both_halves_of_a_split_keep_the_colours_of_the_whole() {
+    let of = |id: &str| (id.to_owned(), "red".to_owned(), "red".to_owned());
+    let base = [coloured("a", "paragraph", "One sentence here. Another there.", "red")];
+    let text = render(&base).text;
+    let back = read(&text.replace(". A", ".\n\nA"), &base);
+    let new = back.iter().find(|block| block["id"] != "a").unwrap()["id"].as_str().unwrap();
+    assert_eq!(ids_and_colours(&back), [of("a"), of(new)]);
+    let back = read(&text.replace("One sentence here.", "One.\n\nsentence here."), &base);
+    assert_eq!(ids_and_colours(&back)[1], of("a"));
+    // Words that were never in it are as they are typed.
+    let back = read(&format!("{text}\nOther words\n"), &base);
+    assert_eq!(ids_and_colours(&back)[1].1, "default");
+}
+
+#[test]
+fn an_item_that_is_joined_with_a_longer_paragraph_below_is_that_item() {
+    let mut item = coloured("a", "checkListItem", "Call Ana", "blue");
+    item["props"]["checked"] = Value::Bool(true);
+    let base =
+        [item, coloured("b", "paragraph", "about the very long plan that nobody has read so far", "default")];
+    let back = read("- [x] Call Ana about the very long plan that nobody has read so far\n", &base);
+    assert_eq!(ids_and_colours(&back), [("a".to_owned(), "blue".to_owned(), "blue".to_owned())]);
+}
+
+#[test]
+fn a_table_that_moves_while_a_cell_of_it_is_edited_is_itself() {
+    let mut base = super::tables::table("Name Amount / Rent 900 / Food 300 / Travel 120");
+    base[0]["id"] = Value::from("t");
+    base.push(coloured("a", "paragraph", "The first of the texts below", "default"));
+    base.push(coloured("b", "paragraph", "The second of them", "default"));
+    let text = render(&base).text;
+    let (table, rest) = text.split_once("\n\n").unwrap();
+    let back = read(&format!("{rest}\n{}\n", table.replace("300", "310")), &base);
+    assert_eq!(ids_and_colours(&back).into_iter().map(|found| found.0).collect::<Vec<_>>(), ["a", "b", "t"]);
+    assert!(back[2].to_string().contains("310"));
+}
+
+#[test]
+fn a_quote_is_as_the_api_says_until_the_workspace_shows_otherwise() {
+    let quote = |allowed: &Allowed| parse("> a\n", &[], allowed, &mut ids())[0]["props"].clone();
+    assert_eq!(quote(&Allowed::documented())["textAlignment"], "left");
+    let mut shown = Allowed::documented();
+    shown.learn(&[serde_json::json!({"type": "quote", "props": {"textColor": "default"}})]);
+    assert_eq!(quote(&shown).get("textAlignment"), None);
+    shown.learn(&[serde_json::json!({"type": "quote", "props": {"textAlignment": "left"}})]);
+    assert_eq!(quote(&shown)["textAlignment"], "left");
+}
+
+#[test]
+fn a_reference_with_a_title_is_a_link_as_the_full_form_is() {
+    for text in ["[a]\n\n[a]: https://a.example 'b'\n", "[a][b]\n\n[b]: https://a.example (b)\n"] {
+        let blocks = parse(text, &[], &Allowed::all(), &mut ids());
+        assert_eq!(blocks[0]["content"][0]["href"], "https://a.example", "{text}");
+        assert_eq!(parse(text, &blocks, &Allowed::all(), &mut ids()), blocks);
+    }
+}
+
+#[test]
+fn a_bar_in_a_cell_gains_no_backslashes() {
+    let text = "| a |\n| --- |\n| c\\|d |\n";
+    for allowed in [Allowed::documented(), Allowed::all()] {
+        let blocks = parse(text, &[], &allowed, &mut ids());
+        assert_eq!(render_for(&blocks, &allowed).text, text);
+        assert_eq!(
+            parse(&render_for(&blocks, &allowed).text, &[], &allowed, &mut ids())[0]["type"],
+            blocks[0]["type"]
+        );
+    }
+}
