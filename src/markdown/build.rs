@@ -397,7 +397,7 @@ fn shallow(value: &Value) -> Value {
 /// Whether more than one space stands between two words of a line. Elsewhere, in a style of its own or as an entity, white
 /// space is joined by some formatters where nothing else is to be done.
 fn has_wide_gap(line: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '.' | ',' | ':' | '!' | '?' | '(' | ')');
+    let is_word = |c: char| !matches!(c, ';' | '<' | '>' | '|');
     let text = line.trim_start();
     text.match_indices("  ").any(|(at, _)| {
         text[..at].ends_with(is_word) && text[at..].trim_start_matches([' ', '\t']).starts_with(is_word)

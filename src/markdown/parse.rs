@@ -254,6 +254,22 @@ fn settle_readings(nodes: &mut [Node], hashes: impl Iterator<Item = u64>) {
     });
 }
 
+/// Whether blocks say just what a text does, whatever a formatter may have wiped out of it.
+#[cfg(test)]
+pub(super) fn says_as_read(text: &str, blocks: &[Value]) -> bool {
+    let mut lowered = lower(blocks);
+    let mut have = read(text, &lowered.labels());
+    settle_placeholders(&mut have, &mut lowered);
+    let mut old = Vec::new();
+    flatten(shown(&lowered.nodes), 0, &mut old);
+    settle_readings(&mut have, old.iter().map(|flat| flat.hash));
+    let documented = Allowed::documented();
+    settle_literals(&mut have, &old, &Known::new(&documented, blocks));
+    drop_hidden(&mut have);
+    end(&mut have);
+    same_trees(shown(&lowered.nodes), &have)
+}
+
 /// What a text says by itself, where there are no more than these constructs.
 pub(super) fn read_alone(text: &str, terms: &Known<'_>) -> Vec<Node> {
     let mut nodes = read(text, &BTreeSet::new());

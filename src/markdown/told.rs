@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::allowed::{Allowed, Known};
 use super::lower::lower;
 use super::parse::matched_with_hidden;
-use super::plain::{Kind, Node};
+use super::plain::{CODE, Inline, Kind, Node, What};
 use super::read::OPTIONS;
 use super::shapes::is_local;
 
@@ -31,6 +31,8 @@ pub enum Difference {
     Blank,
     /// A list begins with another number here than there.
     Number(u64, u64),
+    /// Code that has another style as well: the app knows none.
+    Code,
     /// A picture whose address is a place on this machine.
     Picture(String),
     /// A link to a file of this machine that is no page.
@@ -43,7 +45,7 @@ impl Difference {
     /// Whether it is over only when file and page agree; the rest is told once.
     #[must_use]
     pub fn lasts(&self) -> bool {
-        matches!(self, Self::Toggle | Self::Blank | Self::Number(..))
+        matches!(self, Self::Toggle | Self::Blank | Self::Number(..) | Self::Code)
     }
 
     /// What a person can do about it.
@@ -52,6 +54,7 @@ impl Difference {
         match self {
             Self::Toggle | Self::Blank => "make the change in the app, or bring the line back",
             Self::Number(..) => "nothing has to be done; the app counts from its own number",
+            Self::Code => "nothing has to be done; the app shows it as code",
             Self::Picture(_) => "insert it in the app, or put it into Storage and use its address",
             Self::Link(_) => "put the file into Storage and use its address",
             Self::Stray => "remove the line, or copy it from a page of this workspace",
@@ -77,6 +80,9 @@ impl fmt::Display for Told {
                     f,
                     "line {line} is taken for formatting: its list begins with {here} here and with {there} at the service"
                 )
+            }
+            Difference::Code => {
+                write!(f, "line {line} has code with another style: it is code alone at the service")
             }
             Difference::Picture(url) => {
                 write!(f, "the picture {url} in line {line} is only on this machine, and is sent as text")
@@ -106,9 +112,9 @@ pub fn told(text: &str, blocks: &[Value]) -> Vec<Told> {
         let documented = Allowed::documented();
         let (nodes, _) = matched_with_hidden(text, lower(blocks), &Known::new(&documented, blocks));
         let real = lower(blocks);
-        let mut kinds = vec![Kind::Paragraph; real.values.len()];
-        collect(&real.nodes, &mut kinds);
-        walk(text, &nodes, &kinds, &mut found);
+        let mut there = Vec::with_capacity(real.values.len());
+        collect(&real.nodes, &mut there);
+        walk(text, &nodes, &there, &mut found);
     }
     found.sort_by_key(|told| told.line);
     found
@@ -127,7 +133,8 @@ fn may_differ(text: &str, blocks: &[Value]) -> bool {
         text.lines()
             .any(|line| line.trim_start_matches([' ', '\t', '>']).starts_with(|c: char| c.is_ascii_digit()))
     };
-    text.contains("<!-- block:")
+    text.contains('`') && ["**", "__", "~~", "*`", "_`", "<u>"].iter().any(|sign| text.contains(sign))
+        || text.contains("<!-- block:")
         || !text.lines().any(|line| starts(line, '+'))
             && is(blocks, &|block| is_kind(block, "toggleListItem"))
         || is(blocks, &|block| is_kind(block, "paragraph") && is_void(block))
@@ -141,18 +148,26 @@ fn is_void(block: &Value) -> bool {
         .is_none_or(|runs| runs.iter().all(|run| run.get("text").is_some_and(|text| text == "")))
 }
 
-fn collect(nodes: &[Node], kinds: &mut [Kind]) {
+fn collect<'a>(nodes: &'a [Node], there: &mut Vec<&'a Node>) {
     for node in nodes {
-        kinds[node.index] = node.kind.clone();
-        collect(&node.children, kinds);
+        there.push(node);
+        collect(&node.children, there);
     }
 }
 
-fn walk(text: &str, nodes: &[Node], kinds: &[Kind], found: &mut Vec<Told>) {
+/// Whether a text has code with another style.
+fn has_styled_code(inline: &Inline) -> bool {
+    inline
+        .marks
+        .iter()
+        .any(|mark| mark.style & CODE != 0 && (mark.style != CODE || matches!(mark.what, What::Link(_))))
+}
+
+fn walk(text: &str, nodes: &[Node], there: &[&Node], found: &mut Vec<Told>) {
     let mut counting = false;
     for node in nodes {
         let mut tell = |what| found.push(Told { line: line_of(text, node.at.start), what });
-        let real = node.base.and_then(|index| kinds.get(index));
+        let real = node.base.and_then(|index| there.get(index));
         if node.blank {
             // One that is not in the text stands where the block after it does.
             let is_there = text[node.at.start..].trim_start_matches([' ', '\t']).starts_with(['\n', '\r']);
@@ -162,7 +177,10 @@ fn walk(text: &str, nodes: &[Node], kinds: &[Kind], found: &mut Vec<Told>) {
             counting = false;
             continue;
         }
-        match (&node.kind, real) {
+        if has_styled_code(&node.inline) && real.is_some_and(|real| real.inline != node.inline) {
+            tell(Difference::Code);
+        }
+        match (&node.kind, real.map(|real| &real.kind)) {
             (Kind::Bullet, Some(Kind::Toggle)) => tell(Difference::Toggle),
             (Kind::Number(_), Some(Kind::Number(start))) if !counting => {
                 let there = start.unwrap_or(1);
@@ -176,7 +194,7 @@ fn walk(text: &str, nodes: &[Node], kinds: &[Kind], found: &mut Vec<Told>) {
         if !node.is_hidden() {
             counting = matches!(node.kind, Kind::Number(_));
         }
-        walk(text, &node.children, kinds, found);
+        walk(text, &node.children, there, found);
     }
 }
 

@@ -9,6 +9,9 @@ use std::rc::Rc;
 use super::super::carry::origins;
 use super::super::plain::{ITEM, Inline, Kind, Node, What};
 
+/// What is hidden inside a block: the byte of the block's text that it stands before, and how it is written.
+pub(super) type Piece = (usize, Box<str>);
+
 /// What is hidden between the lines of blocks.
 #[derive(Debug, Clone)]
 pub(super) struct Between {
@@ -47,16 +50,13 @@ impl Spot {
     }
 }
 
-/// What a block hides, each piece with the byte of the block's text that it stands before.
-type Pieces = Vec<(usize, Box<str>)>;
-
 /// All that a text hides.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hidden {
     /// Between blocks, in the order of the text.
     pub between: Vec<Between>,
-    /// Inside of blocks, by the block's index.
-    pub inside: BTreeMap<usize, (Spot, Pieces)>,
+    /// Inside of blocks, by the block's index: each with the byte of the block's text that it stands before.
+    pub inside: BTreeMap<usize, (Spot, Vec<Piece>)>,
 }
 
 impl Hidden {
@@ -131,7 +131,7 @@ impl Hidden {
 }
 
 /// A text with what is hidden in it.
-pub(super) fn with_pieces(inline: &Inline, pieces: &[(usize, Box<str>)]) -> Inline {
+pub(super) fn with_pieces(inline: &Inline, pieces: &[Piece]) -> Inline {
     let mut out = Inline::default();
     let mut pieces = pieces.iter().peekable();
     let mut from = 0;
@@ -153,7 +153,7 @@ pub(super) fn with_pieces(inline: &Inline, pieces: &[(usize, Box<str>)]) -> Inli
 }
 
 /// The places of what is hidden, after a text was changed.
-fn moved(pieces: &[(usize, Box<str>)], old: &str, new: &str) -> Vec<(usize, Box<str>)> {
+fn moved(pieces: &[Piece], old: &str, new: &str) -> Vec<Piece> {
     if old == new {
         return pieces.to_vec();
     }
@@ -167,8 +167,7 @@ fn moved(pieces: &[(usize, Box<str>)], old: &str, new: &str) -> Vec<(usize, Box<
         let ahead = || origin.iter().position(|from| from.is_some_and(|from| from >= char_at));
         starts[behind.or_else(ahead).unwrap_or(0)]
     };
-    let mut out: Vec<(usize, Box<str>)> =
-        pieces.iter().map(|(at, source)| (place(*at), source.clone())).collect();
+    let mut out: Vec<Piece> = pieces.iter().map(|(at, source)| (place(*at), source.clone())).collect();
     out.sort_by_key(|(at, _)| *at);
     out
 }

@@ -12,6 +12,7 @@ mod habits;
 mod identity;
 mod inputs;
 mod laws;
+mod one_line;
 mod scale;
 mod styles;
 mod tables;

@@ -378,6 +378,12 @@ fn no_difference_is_silent() {
         "numbered \"a\"\nnumbered \"b\"",
         &["line 1 is taken for formatting: its list begins with 3 here and with 1 at the service"],
     );
+    is_told(
+        "a `b`\n",
+        "a **`b`**\n",
+        "paragraph \"a b\"",
+        &["line 1 has code with another style: it is code alone at the service"],
+    );
     is_told("1. a\n2. b\n", "1. a\n7. b\n", "numbered \"a\"\nnumbered \"b\"", &[]);
     is_told(
         "",
