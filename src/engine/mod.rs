@@ -18,6 +18,7 @@ mod beside;
 mod boards;
 mod conflicts;
 mod create;
+mod differences;
 mod disk;
 mod flight;
 mod hints;

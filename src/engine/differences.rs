@@ -1,0 +1,57 @@
+//! What a file says and its page will not: a person is told of it, once or until file and page agree.
+
+use super::Engine;
+use super::text::JSON_OF_TEXT;
+use crate::markdown;
+use crate::model::{BodyJson, LocalFile, MirrorPath};
+use crate::store::{Attention, StoreError, blocks_of};
+
+/// A notice of this time is shown until it is over: a hundred years.
+const LASTS_MS: i64 = 100 * 365 * 24 * 3_600_000;
+
+impl Engine {
+    /// Says that an icon which a person wrote stays where it is (API document, "PATCH /pages/:id": title and content).
+    pub(super) fn tell_of_icon(&mut self, file: &LocalFile, icon: Option<String>) -> Result<(), StoreError> {
+        let node = file.page.as_ref().and_then(|id| self.trees.pages.get(id));
+        let is_known = match node {
+            Some(node) => {
+                let agreed = node.base.as_ref().and_then(|base| base.icon.as_ref());
+                icon.is_none() || icon == node.remote.icon || icon.as_ref() == agreed
+            }
+            // Whose it is will be known in a moment.
+            None => icon.is_none() || self.root.adopting || file.claims.is_some(),
+        };
+        if is_known {
+            return Ok(());
+        }
+        let why = "its icon stays in this file: the API cannot set a page's icon".to_owned();
+        self.notice(file.path.as_str(), why, "set it in the app")
+    }
+
+    /// Says what a file says and its page will not: each line of it, until file and page agree or the file is saved again.
+    fn tell_differences(
+        &mut self,
+        path: &MirrorPath,
+        body: &str,
+        text: &str,
+        content: &BodyJson,
+    ) -> Result<(), StoreError> {
+        // A long one would take too much of a turn; `diff` looks through it.
+        if self.is_long(body.len() * JSON_OF_TEXT) {
+            return Ok(());
+        }
+        let above = text.len().checked_sub(body.len()).and_then(|len| text.get(..len)).unwrap_or_default();
+        let above = above.matches('\n').count();
+        for mut told in markdown::told(body, &blocks_of(content)?) {
+            told.line += above;
+            let notice = Attention {
+                path: path.as_str().to_owned(),
+                reason: told.to_string(),
+                action: told.what.mend().to_owned(),
+            };
+            let shown = if told.what.lasts() { self.now.plus_ms(LASTS_MS) } else { self.now };
+            self.store.add_notice(&notice, shown)?;
+        }
+        Ok(())
+    }
+}
