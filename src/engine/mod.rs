@@ -536,14 +536,6 @@ impl Engine {
         self.moments.entry(page.clone()).or_default()
     }
 
-    /// Notes why a page waits, or that it does not.
-    fn hold(&mut self, page: &PageId, why: Option<String>) {
-        match why {
-            Some(why) => drop(self.held.insert(page.clone(), why)),
-            None => drop(self.held.remove(page)),
-        }
-    }
-
     /// Nothing is done for this page before `until`.
     fn put_off(&mut self, page: &PageId, until: Timestamp) {
         self.retries_until = self.retries_until.max(until);

@@ -146,8 +146,8 @@ impl Engine {
         for page in failing {
             let moment = self.moment(&page);
             if moment.writes.count > 0 {
-                (moment.writes.until, moment.retry_at) =
-                    (moment.writes.until.min(now), moment.retry_at.min(now));
+                moment.writes.until = moment.writes.until.min(now);
+                moment.retry_at = moment.retry_at.min(now);
                 self.hold(&page, None);
                 self.wake(&page);
             }
@@ -158,6 +158,14 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// Notes why a page waits, or that it does not.
+    pub(super) fn hold(&mut self, page: &PageId, why: Option<String>) {
+        match why {
+            Some(why) => drop(self.held.insert(page.clone(), why)),
+            None => drop(self.held.remove(page)),
+        }
     }
 
     /// Whether nothing is done for this page yet: a wake-up for it comes by itself.

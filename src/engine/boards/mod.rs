@@ -492,17 +492,6 @@ impl Engine {
         }
     }
 
-    /// Why nothing may be written to an area at the service.
-    fn area_closed(&self, area: &Area) -> Option<String> {
-        if let Area::Whiteboards(workspace) = area
-            && let Some(why) = self.read_only(workspace)
-        {
-            return Some(why);
-        }
-        let (why, until) = self.boards.forbidden.get(area)?;
-        (*until > self.now).then(|| why.clone())
-    }
-
     fn presence_of(&self, canvas: &CanvasId) -> Option<Presence> {
         self.boards.canvases.get(canvas).map(|node| node.presence)
     }

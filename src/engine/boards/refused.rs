@@ -1,5 +1,6 @@
 //! What the service refused of whiteboards and slides, and when that is tried again.
 
+use super::Area;
 use crate::canvas::Op;
 use crate::engine::Engine;
 use crate::model::{CanvasId, Refusal, RefusalClass, Timestamp};
@@ -10,6 +11,17 @@ impl Engine {
         let before = self.boards.refused.get(&key).filter(|(refused, _)| *refused == op);
         let refusal = Refusal::new(class, said, before.map(|(_, refusal)| refusal), self.now);
         self.boards.refused.insert(key, (op, refusal));
+    }
+
+    /// Why nothing may be written to an area at the service.
+    pub(super) fn area_closed(&self, area: &Area) -> Option<String> {
+        if let Area::Whiteboards(workspace) = area
+            && let Some(why) = self.read_only(workspace)
+        {
+            return Some(why);
+        }
+        let (why, until) = self.boards.forbidden.get(area)?;
+        (*until > self.now).then(|| why.clone())
     }
 
     /// Whether anything waits because the service refused it.

@@ -157,11 +157,6 @@ impl Moment {
             || matches!(self.local, local::Local::Suspect(_))
             || self.is_told_of()
     }
-
-    /// Whether it may be in the list of what needs a person.
-    fn is_told_of(&self) -> bool {
-        self.trouble.is_some() || self.hidden || self.local == local::Local::Odd
-    }
 }
 
 /// Directions that rest after a refusal: until when, and why.

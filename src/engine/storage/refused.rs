@@ -1,5 +1,6 @@
 //! What the service refused of stored files, and when that is tried again.
 
+use super::local::Local;
 use super::send::Candidate;
 use super::{Moment, Storage};
 use crate::model::{Refusal, Timestamp};
@@ -14,6 +15,11 @@ fn refusal_of(candidate: &Candidate) -> Option<&Refusal> {
 }
 
 impl Moment {
+    /// Whether it may be in the list of what needs a person.
+    pub(super) fn is_told_of(&self) -> bool {
+        self.trouble.is_some() || self.hidden || self.local == Local::Odd
+    }
+
     /// Whether the service refused to move it to its trash, and is not asked again yet.
     pub(super) fn rests_refused(&self, now: Timestamp) -> bool {
         self.refused.as_ref().is_some_and(|refusal| refusal.rests(now))

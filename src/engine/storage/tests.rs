@@ -368,9 +368,8 @@ fn trouble_is_over_once_a_file_or_folder_gets_on() {
     }
     let told = |play: &Play| {
         let mut told = 0;
-        play.storage.needs(play.now, &|_| String::new(), &mut |_, reason, _| {
-            told += usize::from(reason.contains("disk"));
-        });
+        let mut tell = |_: &str, why: &str, _: &str| told += usize::from(why.contains("disk"));
+        play.storage.needs(play.now, &|_| "".into(), &mut tell);
         told
     };
     assert_eq!(told(&play), 2);

@@ -127,6 +127,7 @@ fn a_service_that_fails_one_page_each_time_is_no_work_for_a_person() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "how long a sync takes is what is tried")]
 fn a_sync_beside_a_page_that_cannot_be_read_ends_and_names_it() {
     let faults = [
         (status(403), 3),
