@@ -29,7 +29,7 @@ impl Engine {
     }
 
     /// Says what a file says and its page will not: each line of it, until file and page agree or the file is saved again.
-    fn tell_differences(
+    pub(super) fn tell_differences(
         &mut self,
         path: &MirrorPath,
         body: &str,
