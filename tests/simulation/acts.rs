@@ -59,7 +59,7 @@ impl Run {
         let mut delay = 0;
         for (pause, act) in plan {
             delay += pause;
-            if let Deed::WriteOn(open, ..) = &act {
+            if let Deed::WriteOn(open, ..) | Deed::Canvas(crate::canvas::Deed::WriteOn(open, ..)) = &act {
                 self.folder.set_open(open.inode, true);
             }
             self.later(delay, Due::Deed(act));

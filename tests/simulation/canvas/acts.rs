@@ -35,6 +35,14 @@ impl Run {
                     None => Deed::Unlink(MirrorPath::root()),
                 }
             }
+            Deed::WriteOn(stamp, path, bytes) => {
+                self.folder.set_open(stamp.inode, false);
+                let is_it = |(_, thing): &(&MirrorPath, &crate::folder::Thing)| {
+                    thing.kind == EntryKind::File && thing.stamp.object() == stamp.object()
+                };
+                let at = self.folder.things.iter().find(is_it).map(|(at, _)| at.clone());
+                Deed::WriteBack(at.unwrap_or(path), bytes)
+            }
             deed => deed,
         };
         let is_accident = matches!(deed, Deed::Spoil(..));
@@ -47,7 +55,7 @@ impl Run {
             | Deed::Unlink(path)
             | Deed::RemoveTree(path)
             | Deed::MakeFolder(path) => (path.clone(), None),
-            Deed::Mend(..) => return,
+            Deed::Mend(..) | Deed::WriteOn(..) => return,
         };
         let touched: Vec<MirrorPath> = std::iter::once(&from)
             .chain(&to)
@@ -87,7 +95,7 @@ impl Run {
             Deed::RemoveTree(path) => (folder.remove_tree(path), format!("removes {path} and all in it")),
             Deed::Rename(from, to) => (folder.rename(from, to), format!("renames {from} to {to}")),
             Deed::MakeFolder(path) => (folder.make_folder(path), format!("makes {path}")),
-            Deed::Mend(..) => return,
+            Deed::Mend(..) | Deed::WriteOn(..) => return,
         };
         self.note(format_args!("@ {line} [{}]{}", listed(&held), if done { "" } else { ": refused" }));
         if done {
@@ -127,6 +135,10 @@ impl Run {
                         &mut checks.boards_placed
                     };
                     *placed += 1;
+                    // In the folder of a presentation that is gone it begins another.
+                    if is_slide_file(path) && checks.was_gone.iter().any(|canvas| canvas.deck().is_some()) {
+                        checks.decks_placed += 1;
+                    }
                 }
                 if let Some(nodes) = nodes_of(bytes) {
                     checks.person_wrote(path, nodes, self.now_ms);

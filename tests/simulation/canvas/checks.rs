@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use espejo::model::{BoardEffect, CanvasId, Effect, MirrorPath, ServiceError};
 use serde_json::Value;
 
-use super::nodes::{Nodes, Said, nodes_of};
+use super::nodes::{Nodes, PLAIN, Said, nodes_of};
 use super::people::is_canvas_file;
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
@@ -96,6 +96,9 @@ impl CanvasChecks {
             let known = self.said.entry(id.clone()).or_default();
             for (leaf, value) in said {
                 known.entry(leaf).or_default().insert(value.to_string());
+            }
+            if said["color"].is_null() {
+                known.entry("color").or_default().insert(Value::from(PLAIN).to_string());
             }
             self.filed.extend(words_in(said["content"].as_str().unwrap_or_default().as_bytes()));
         }

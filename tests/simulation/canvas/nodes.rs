@@ -18,7 +18,7 @@ pub(crate) type Nodes = BTreeMap<String, Said>;
 /// What the six colours of JSON Canvas are in the app's palette (docs/canvas.md).
 const PRESETS: [&str; 6] = ["#fecaca", "#fed7aa", "#fde68a", "#bbf7d0", "#bfdbfe", "#ddd6fe"];
 /// A sticky note without a colour has this one.
-pub(crate) const PLAIN: &str = "#fde68a";
+pub(super) const PLAIN: &str = "#fde68a";
 
 /// A file that can be read, and is not empty.
 pub(crate) fn parsed(bytes: &[u8]) -> Option<Value> {
@@ -45,7 +45,7 @@ pub(crate) fn said(node: &Value) -> Said {
             Ok(preset) => json!(PRESETS[(preset - 1) % 6]),
             Err(_) => json!(text.to_ascii_lowercase()),
         },
-        None => json!(PLAIN),
+        None => Value::Null,
     };
     let words = if node["type"] == "link" { &node["url"] } else { &node["text"] };
     let number = |key: &str| json!(node[key].as_f64().map(f64::round));

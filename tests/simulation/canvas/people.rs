@@ -15,6 +15,8 @@ pub(crate) enum Deed {
     Write(MirrorPath, Vec<u8>),
     /// A write to a place that was there when it was begun: no folder is made for it.
     WriteBack(MirrorPath, Vec<u8>),
+    /// A write by a program that has the file with this stamp open: it gets it wherever the file is by now.
+    WriteOn(Stamp, MirrorPath, Vec<u8>),
     Replace(MirrorPath, Vec<u8>),
     /// An accident: the file holds this now, and nothing was meant by it.
     Spoil(MirrorPath, Vec<u8>),
@@ -32,6 +34,7 @@ impl Deed {
         match self {
             Self::Write(_, bytes)
             | Self::WriteBack(_, bytes)
+            | Self::WriteOn(_, _, bytes)
             | Self::Replace(_, bytes)
             | Self::Mend(_, bytes) => bytes,
             _ => &[],
@@ -252,7 +255,10 @@ pub(crate) fn plan(
             let after = nodes::edited(&bytes_of(&path)?, act, &mut luck, ledger)?;
             match luck.below(8) {
                 0 | 1 => vec![(0, Deed::Replace(path, after))],
-                2 => vec![(0, Deed::Write(path.clone(), Vec::new())), (gap, Deed::WriteBack(path, after))],
+                2 => {
+                    let open = folder.file(&path)?.stamp;
+                    vec![(0, Deed::Write(path.clone(), Vec::new())), (gap, Deed::WriteOn(open, path, after))]
+                }
                 3 => vec![(luck.between(500, 20_000), Deed::WriteBack(path, after))],
                 4 => {
                     let other = path.parent()?.join(&format!("{}.tmp", path.name())).ok()?;
