@@ -206,7 +206,11 @@ impl Engine {
             }
             let [from] = by_object.get(&stamp.object()).map_or(&[][..], Vec::as_slice) else { continue };
             // It is still where it was as well: a second link to one file, and no move.
-            let stays = seen.get(from).is_some_and(|there| there.object() == stamp.object());
+            let stays = seen.get(from).is_some_and(|there| {
+                // Where births are not kept, a number that is found elsewhere says nothing while its place is filled: a
+                // file that was saved anew gave it back, and the next new file has it.
+                there.object() == stamp.object() || stamp.born_ns == 0
+            });
             if !stays && !moves.iter().any(|(_, to)| to == path) {
                 moves.push((from.clone(), path.clone()));
             }
