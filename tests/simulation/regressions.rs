@@ -230,6 +230,11 @@ fn a_lost_creation_is_recognised_after_two_restarts_and_a_clock_set_back() {
 }
 
 #[test]
+fn a_new_canvas_with_the_number_that_a_saved_one_gave_back_is_new() {
+    keeps("a_new_canvas_with_the_number_that_a_saved_one_gave_back_is_new");
+}
+
+#[test]
 fn a_page_beneath_its_own_subpage_moves_nothing_for_ever() {
     keeps("a_page_beneath_its_own_subpage_moves_nothing_for_ever");
 }
@@ -257,6 +262,11 @@ fn a_probe_that_failed_after_a_sleep_is_not_repeated_at_once() {
 #[test]
 fn a_recreated_page_trashed_in_the_app_takes_its_file_along() {
     keeps("a_recreated_page_trashed_in_the_app_takes_its_file_along");
+}
+
+#[test]
+fn a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted() {
+    keeps("a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted");
 }
 
 #[test]

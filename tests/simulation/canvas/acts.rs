@@ -68,7 +68,7 @@ impl Run {
             .flat_map(|thing| thing.words.iter().copied())
             .collect();
         let (decks, was_there) = (people::deck_folders(&self.folder), self.folder.file(&from).is_some());
-        if !was_there && to.is_none() {
+        if !was_there && matches!(deed, Deed::WriteBack(..)) {
             // Written where it was, and moved meanwhile: now there are two.
             let others = self.folder.things.iter().filter(|(path, _)| is_canvas_file(path));
             let twice: Vec<Word> = others

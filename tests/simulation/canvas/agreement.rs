@@ -74,10 +74,11 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
         let slides = service.canvases_of(&deck);
         let digits = slides.len().to_string().len().max(2);
         let mut why = Vec::new();
-        let fits = |at: &&MirrorPath, why: &mut Vec<String>| {
+        let fits = |at: &&MirrorPath, all: &mut Vec<String>| {
             if !naming::still_says(at.name(), name) {
                 return false;
             }
+            let mut why = Vec::new();
             for (order, slide) in slides.iter().enumerate() {
                 let path = at.join(&format!("{:0digits$}.canvas", order + 1)).unwrap();
                 match folder.file(&path) {
@@ -95,6 +96,7 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
             if !slides.is_empty() && !folder.children(at).iter().any(|path| path.name() == "index.html") {
                 why.push(format!("{at} has no index.html"));
             }
+            all.extend(why.iter().cloned());
             why.is_empty()
         };
         let found = folders.iter().find(|at| fits(at, &mut why)).cloned();

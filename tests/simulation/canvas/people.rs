@@ -220,7 +220,7 @@ pub(crate) fn plan(
             if luck.chance(50) {
                 vec![(0, Deed::Rename(from, to))]
             } else {
-                vec![(0, copy(&from, to, ledger)?), (gap, Deed::Unlink(from))]
+                vec![(0, Deed::Write(to, bytes_of(&from)?)), (gap, Deed::Unlink(from))]
             }
         }
         Canvas::NewDeck => {

@@ -334,6 +334,8 @@ impl Run {
     pub(crate) fn canvas_asked(&mut self, effect: &Effect) -> Result<(), Failure> {
         match effect {
             Effect::Board(effect) => self.checks.canvas.asked(effect, self.now_ms),
+            // There a file that came back may stand beside the canvas that it was.
+            Effect::WriteFile { .. } if self.scene.mistakes_files() => Ok(()),
             effect => self.checks.canvas.acts(effect, &self.folder, &self.service, &self.ledger),
         }
     }
