@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::check::shown;
 use super::node::{GEOMETRY, rounded, type_of};
 use super::read::{Change, Local};
-use crate::model::{ElementId, Elements, Fields, Surface, id_of, is_creatable};
+use crate::model::{ElementId, Elements, Fields, Surface, id_of, is_creatable, planted};
 
 /// One request that carries a local change up.
 #[derive(Debug, Clone, PartialEq)]
@@ -157,7 +157,7 @@ impl Merged {
             if same(&path[0], is, Some(ours)) {
                 continue;
             }
-            if !same(&path[0], was, is) {
+            if !same(&path[0], was, is) && !planted("element-collision-overwrites") {
                 self.collisions.push(format!(
                     "{} of {}: here {}, in the app {}",
                     path.join("."),
@@ -170,6 +170,11 @@ impl Merged {
             put(&mut wanted, &path, ours);
             set(&mut target, &path, Some(ours));
             set(&mut base, &path, was);
+        }
+        if !wanted.is_empty() && planted("element-sent-whole") {
+            let place =
+                GEOMETRY.iter().filter_map(|key| Some(((*key).to_owned(), before.get(*key)?.clone())));
+            wanted.extend(place);
         }
         if let (false, Ok(id)) = (wanted.is_empty(), ElementId::new(id_of(theirs))) {
             self.ops.push(Op::Update { id, fields: wanted });

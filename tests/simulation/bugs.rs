@@ -34,6 +34,25 @@ const BUGS: &[(&str, &str)] = &[
     ("copy-is-owner", "a copy of a file counts as the page's file"),
     ("rename-not-followed", "a new title or place at the service is noted, and the file stays"),
     ("folder-left-behind", "a renamed page leaves the folder of its subpages behind"),
+    ("element-base-before-answer", "an edit of an element counts as agreed before its answer has come"),
+    ("element-stale-plan", "an edit of a canvas is planned on an old look"),
+    ("element-post-forgotten", "a POST of an element whose answer was lost is forgotten"),
+    ("element-sent-whole", "an edit of an element sends its place along as it was"),
+    ("element-collision-overwrites", "the service's value of a field that both sides changed is overwritten"),
+    (
+        "element-collision-without-copy",
+        "the file of a canvas in which both sides changed a field is kept nowhere",
+    ),
+    ("empty-canvas-believed", "one empty answer counts for elements, slides and lists"),
+    ("board-absence-believed", "a whiteboard or slide that one list lacks counts as gone"),
+    (
+        "board-post-forgotten",
+        "a POST of a whiteboard, slide or presentation whose answer was lost is forgotten",
+    ),
+    ("canvas-guard-off", "any number of whiteboards is trashed"),
+    ("canvas-no-grace", "a canvas whose file is missing is deleted at once"),
+    ("canvas-delete-beats-edit", "a deleted file takes its canvas along although it was changed in the app"),
+    ("spoilt-file-read-as-empty", "a canvas file that cannot be read counts as one without nodes"),
 ];
 
 /// Seeds to try for each; the slowest bug is found long before.

@@ -14,7 +14,7 @@ use crate::engine::flight::Flight;
 use crate::engine::retry::{FAILS, Failing};
 use crate::model::{
     BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, DeckId, DeckNode, IntentKind,
-    MirrorPath, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId,
+    MirrorPath, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::naming;
 use crate::store::StoreError;
@@ -237,7 +237,7 @@ impl Engine {
                     node.background = made.background;
                 })
             }
-            (_, Err(error)) if !error.may_have_happened() => {
+            (_, Err(error)) if !error.may_have_happened() || planted("board-post-forgotten") => {
                 self.end_board_intent(name)?;
                 self.board_refused(&intent.kind, &error);
                 Ok(())

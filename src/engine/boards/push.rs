@@ -12,7 +12,7 @@ use crate::engine::flight::Flight;
 use crate::engine::retry::Failing;
 use crate::model::{
     BoardEffect, BoardReply, CanvasId, CanvasIntent, CanvasNode, Elements, Fields, IntentKind, RefusalClass,
-    ServiceError, ServiceReply, id_of,
+    ServiceError, ServiceReply, id_of, planted,
 };
 use crate::store::StoreError;
 
@@ -90,6 +90,7 @@ impl Engine {
     pub(super) fn is_canvas_fresh(&self, canvas: &CanvasId) -> bool {
         self.boards.moments.get(canvas).is_some_and(|moment| {
             moment.seen > moment.wanted && self.now.since_ms(moment.seen_at) <= FRESH_MS
+                || planted("element-stale-plan") && moment.seen > 0
         })
     }
 
@@ -153,6 +154,13 @@ impl Engine {
                 BoardEffect::CreateElement { canvas: canvas.clone(), fields: fields.clone() }
             }
         };
+        if let (Op::Update { id, fields }, true) = (&op, planted("element-base-before-answer")) {
+            self.change_elements(canvas, |base, _| {
+                for element in base.iter_mut().filter(|element| id_of(element) == id.as_str()) {
+                    *element = canvas::changed(element, fields);
+                }
+            })?;
+        }
         Ok(Some(board(effect, Purpose::Push { canvas: canvas.clone(), op, class })))
     }
 
@@ -252,7 +260,7 @@ impl Engine {
         if let Op::Create { node, .. } = &op {
             let name =
                 super::create::intent_name(&IntentKind::Element(canvas.clone(), node.clone(), Fields::new()));
-            if error.may_have_happened() {
+            if error.may_have_happened() && !planted("element-post-forgotten") {
                 if let Some(mut intent) = self.boards.intents.get(&name).cloned() {
                     intent.lost = Some(0);
                     intent.asked_at = self.now;

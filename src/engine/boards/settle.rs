@@ -8,7 +8,7 @@ use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
 use crate::engine::retry::Failing;
 use crate::model::{
     CanvasAgreed, CanvasFile, CanvasId, CanvasNode, ContentHash, Effect, Elements, Expect, IntentKind,
-    MirrorPath, Presence, Stamp,
+    MirrorPath, Presence, Stamp, planted,
 };
 use crate::store::{CanvasWriting, StoreError};
 
@@ -129,6 +129,7 @@ impl Engine {
             return Ok(None);
         }
         if let Some(first) = compared.merged.collisions.first()
+            && !planted("element-collision-without-copy")
             && self.boards.moments.get(&node.id).and_then(|moment| moment.copied) != Some(hash)
             && !self.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
         {
