@@ -577,10 +577,6 @@ impl Engine {
         let path = path.clone();
         Some(super::on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path }))
     }
-
-    pub(super) fn stem_said(path: &MirrorPath) -> String {
-        crate::plan::naming::title_of(place::stem_of(path))
-    }
 }
 
 /// Whether a canvas's file may be seen in it although none belongs there.

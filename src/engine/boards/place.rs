@@ -41,6 +41,11 @@ pub(in super::super) fn is_canvas_name(name: &str) -> bool {
 }
 
 impl Engine {
+    /// The name that the file of a canvas says.
+    pub(super) fn stem_said(path: &MirrorPath) -> String {
+        crate::plan::naming::title_of(stem_of(path))
+    }
+
     /// `<workspace>/Whiteboards`.
     pub(super) fn boards_root(&self, workspace: &WorkspaceId) -> Option<MirrorPath> {
         let folder = &self.trees.workspaces.get(workspace)?.folder;
