@@ -36,7 +36,7 @@ fn a_write_that_fails_each_time_is_spaced_and_told_and_sent_in_the_end() {
         append(&bench.page("Page 1.md"), "\nmine\n");
         bench.until("it is told", || bench.attention().contains("Page 1.md: the service fails each time"));
         // Looks succeed in between, and shorten nothing.
-        assert_eq!(asked(&bench, "PATCH"), 4, "{code}: {:?}", bench.writes());
+        assert_eq!(asked(&bench, "PATCH"), 3, "{code}: {:?}", bench.writes());
         bench.world().calm();
         bench.until("it is sent", || words(&bench.content("Page 1")).contains("mine"));
         bench.until("nothing needs the user", || bench.attention().is_empty());
