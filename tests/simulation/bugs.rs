@@ -53,6 +53,25 @@ const BUGS: &[(&str, &str)] = &[
     ("canvas-no-grace", "a canvas whose file is missing is deleted at once"),
     ("canvas-delete-beats-edit", "a deleted file takes its canvas along although it was changed in the app"),
     ("spoilt-file-read-as-empty", "a canvas file that cannot be read counts as one without nodes"),
+    ("upload-not-noted", "an upload leaves before it is noted in the store"),
+    ("upload-retried-at-once", "an upload that failed is tried again at once"),
+    ("download-retried-at-once", "a download that broke off goes on at once"),
+    ("stored-guard-off", "any number of stored files is trashed for their deletion here"),
+    ("stored-no-grace", "a stored file that is missing is trashed at once"),
+    ("stored-absence-believed", "a stored file that a list lacks counts as gone without a look"),
+    (
+        "renamed-trashed-early",
+        "a renamed stored file is trashed before it is at the service under its new name",
+    ),
+    (
+        "replaced-trashed-early",
+        "the older version of a stored file is trashed before a list shows the newer one",
+    ),
+    ("placed-over-edit", "a download takes the place of an edit that was not sent"),
+    (
+        "stored-edit-discarded",
+        "a stored file that was edited here goes with the one that was deleted in the app",
+    ),
 ];
 
 /// Seeds to try for each; the slowest bug is found long before.

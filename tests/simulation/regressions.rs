@@ -100,6 +100,11 @@ fn a_divider_at_the_top_is_no_front_matter_for_other_programs() {
 }
 
 #[test]
+fn a_download_placed_in_the_moment_of_a_kill_is_no_new_file() {
+    keeps("a_download_placed_in_the_moment_of_a_kill_is_no_new_file");
+}
+
+#[test]
 fn a_file_emptied_while_its_first_words_are_sent_keeps_its_page() {
     keeps("a_file_emptied_while_its_first_words_are_sent_keeps_its_page");
 }
@@ -225,6 +230,11 @@ fn a_late_answer_to_a_creation_takes_nothing_back() {
 }
 
 #[test]
+fn a_list_of_stored_files_that_failed_rests() {
+    keeps("a_list_of_stored_files_that_failed_rests");
+}
+
+#[test]
 fn a_lost_creation_is_recognised_after_two_restarts_and_a_clock_set_back() {
     keeps("a_lost_creation_is_recognised_after_two_restarts_and_a_clock_set_back");
 }
@@ -267,6 +277,11 @@ fn a_recreated_page_trashed_in_the_app_takes_its_file_along() {
 #[test]
 fn a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted() {
     keeps("a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted");
+}
+
+#[test]
+fn a_stored_file_in_no_list_is_asked_for_in_each_pass() {
+    keeps("a_stored_file_in_no_list_is_asked_for_in_each_pass");
 }
 
 #[test]
@@ -355,6 +370,11 @@ fn old_text_is_told_after_its_page_was_in_the_trash() {
 }
 
 #[test]
+fn renamed_stored_files_are_no_deletions() {
+    keeps("renamed_stored_files_are_no_deletions");
+}
+
+#[test]
 fn the_file_that_comes_back_beside_a_folder_is_the_folders_page() {
     keeps("the_file_that_comes_back_beside_a_folder_is_the_folders_page");
 }
@@ -412,6 +432,11 @@ fn what_comes_back_in_a_files_place_is_that_page() {
 #[test]
 fn what_is_deleted_from_a_recreated_page_stays_deleted() {
     keeps("what_is_deleted_from_a_recreated_page_stays_deleted");
+}
+
+#[test]
+fn what_the_app_puts_into_a_replaced_stored_file_stays() {
+    keeps("what_the_app_puts_into_a_replaced_stored_file_stays");
 }
 
 #[test]

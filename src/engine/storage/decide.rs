@@ -1,6 +1,6 @@
 //! What to do about one stored file: a pure comparison of what the service shows, what was agreed, and what is on disk.
 
-use crate::model::{Seen, StorageMode};
+use crate::model::{Seen, StorageMode, planted};
 
 /// The next act of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +75,7 @@ pub(super) fn decide(view: &View) -> Decision {
         return match (view.seen, replacement_is_there) {
             (Seen::Gone | Seen::Unlisted, _) => Decision::Forget,
             (Seen::Listed, true) => Decision::TrashThere,
+            (Seen::Listed, false) if planted("replaced-trashed-early") => Decision::TrashThere,
             (Seen::Listed, false) => Decision::Wait,
         };
     }
@@ -82,6 +83,7 @@ pub(super) fn decide(view: &View) -> Decision {
         Seen::Gone | Seen::Unlisted if !view.agreed => Decision::Forget,
         Seen::Gone => match view.here {
             Here::Unclear => Decision::Wait,
+            Here::Changed if planted("stored-edit-discarded") => Decision::Discard,
             // An edit beats a deletion: the file stays, as one of the user's own.
             Here::Missing | Here::Changed => Decision::Forget,
             Here::Same | Here::Damaged if view.held => Decision::Wait,
@@ -97,6 +99,7 @@ pub(super) fn decide(view: &View) -> Decision {
             (Here::Same, _) if view.displaced => Decision::Move,
             (Here::Same, _) => Decision::Rest,
             (Here::Damaged, _) => Decision::Discard,
+            (Here::Changed, _) if view.renewed && planted("placed-over-edit") => content(view),
             (Here::Changed, _) if view.perhaps_placed => content(view),
             (Here::Changed, StorageMode::TwoWay) if !view.renewed => Decision::Wait,
             (Here::Changed, _) => Decision::SetAside,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::local::Local;
 use super::removals::Gone;
 use super::{Desk, Storage};
-use crate::model::{FileId, FileNode, FolderId, Seen};
+use crate::model::{FileId, FileNode, FolderId, Seen, planted};
 use crate::plan::guard::{self, Kind};
 
 /// Why what left one side stays on the other.
@@ -48,7 +48,9 @@ impl Storage {
                 folder.0 += 1;
             }
             let here = self.moments.get(&node.remote.id).map(|moment| moment.local);
-            let is_missing = matches!(here, Some(Local::Missing(_))) && !self.is_doubted(node);
+            let is_missing = matches!(here, Some(Local::Missing(_)))
+                && !self.is_doubted(node)
+                && !self.is_elsewhere_here(&node.remote.id);
             if is_missing && node.seen == Seen::Listed && !node.approved {
                 missing += 1;
             }
@@ -68,7 +70,13 @@ impl Storage {
                 .filter(|_| leaving > 0)
                 .map(|_| format!("{leaving} of {mirrored} stored files left the service's lists at once")),
             emptied,
-            missing: guard::mass_deletion(Kind::StoredFile, missing, recent(Gone::There), mirrored, most),
+            missing: guard::mass_deletion(
+                Kind::StoredFile,
+                if planted("stored-guard-off") { 0 } else { missing },
+                recent(Gone::There),
+                mirrored,
+                most,
+            ),
         };
     }
 
@@ -84,6 +92,12 @@ impl Storage {
             && (self.guards.leaving.is_some() || self.guards.emptied.contains(&node.remote.folder))
     }
 
+    /// Whether a file that left its place lies in another one here: that is no deletion.
+    pub(super) fn is_elsewhere_here(&self, file: &FileId) -> bool {
+        let went_to = self.moments.get(file).and_then(|moment| moment.went_to.as_deref());
+        went_to.is_some_and(|path| self.sight.files.contains_key(path))
+    }
+
     pub(super) fn is_missing_here(&self, file: &FileId) -> bool {
         self.moments.get(file).is_some_and(|moment| moment.local.is_missing())
     }
@@ -91,7 +105,8 @@ impl Storage {
     /// Whether a file that left here stays at the service: a guard holds it, or it has another name here and is not there
     /// under that one yet.
     pub(super) fn is_kept(&self, node: &FileNode) -> bool {
-        (self.guards.missing.is_some() && !node.approved) || self.renamed_to(node).is_some()
+        (self.guards.missing.is_some() && !node.approved)
+            || !planted("renamed-trashed-early") && self.renamed_to(node).is_some()
     }
 
     pub(super) fn is_seen_there(&self, file: &FileId) -> bool {

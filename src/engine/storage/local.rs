@@ -9,7 +9,7 @@ use super::send::Candidate;
 use super::{Desk, Moment, Storage, Task, effect};
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath, Scan,
-    Seen, Stamp, StorageEffect, StorageMode, StoredReply, Timestamp, Unreadable,
+    Seen, Stamp, StorageEffect, StorageMode, StoredReply, Timestamp, Unreadable, planted,
 };
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::filenames;
@@ -291,7 +291,9 @@ impl Storage {
             Local::Same => (Here::Same, None),
             Local::Missing(since) if hides(desk.barrier, node, since).is_some() => (Here::Unclear, None),
             Local::Missing(since) => {
-                let end = since.max(desk.barrier.cleared()).plus_ms(desk.settings.pages.delete_grace_ms);
+                let grace_ms =
+                    if planted("stored-no-grace") { 0 } else { desk.settings.pages.delete_grace_ms };
+                let end = since.max(desk.barrier.cleared()).plus_ms(grace_ms);
                 // It may be back since the last scan: the one after the grace time tells.
                 if end <= self.sight.at { (Here::Missing, None) } else { from(end, Here::Unclear) }
             }

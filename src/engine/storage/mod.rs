@@ -255,9 +255,7 @@ impl Storage {
 
     pub(super) fn begin_pass(&mut self, deep: bool, tick: u64, now: Timestamp) {
         self.pass = Some(Pass { since: tick, deep });
-        for walk in self.walks.values_mut() {
-            walk.due = now;
-        }
+        self.walk_all_now(now);
         self.rests = Rests::default();
         self.try_refused_again(now, true);
         self.wake_all();

@@ -13,7 +13,7 @@ use crate::engine::Way;
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, MirrorPath, Refusal, RefusalClass, Seen,
     ServiceError, ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile,
-    Timestamp, Upload, WorkspaceId, WorkspaceNode,
+    Timestamp, Upload, WorkspaceId, WorkspaceNode, planted,
 };
 use crate::plan::{filenames, naming::fold};
 use crate::store::StoreError;
@@ -215,7 +215,9 @@ impl Storage {
             asked_at: desk.now,
             lost_at: None,
         };
-        desk.store.save_upload(&upload)?;
+        if !planted("upload-not-noted") {
+            desk.store.save_upload(&upload)?;
+        }
         self.uploads.insert(upload.path.clone(), upload);
         let effect = effect(StorageEffect::Upload { workspace, folder, filename, bytes: ready.bytes });
         Ok(Some((effect, Task::Upload(ready.path))))
@@ -259,6 +261,7 @@ impl Storage {
                     candidate.refused = Some((why, "mend that, or change the file"));
                     candidate.by_service = Some(refusal);
                 }
+                _ if planted("upload-retried-at-once") => candidate.retry_at = desk.now,
                 _ => candidate.retry_at = desk.later(candidate.failures + 1),
             }
         }
@@ -434,7 +437,7 @@ impl Storage {
             self.active.insert(id);
             return Ok(None);
         }
-        if node.base.is_some() {
+        if node.base.is_some() && !self.is_elsewhere_here(&id) {
             // Before it leaves: whether its answer is ever heard or not, it may be gone.
             self.removals.note(desk.store, &id, Gone::There, desk.now)?;
         }
@@ -452,7 +455,9 @@ impl Storage {
             Ok(_) | Err(ServiceError::NotFound(_)) => {
                 if let Some(base) = &node.base {
                     desk.say(Way::Up, &base.path, "moved to the service's trash");
-                    self.removals.note(desk.store, id, Gone::There, desk.now)?;
+                    if !self.is_elsewhere_here(id) {
+                        self.removals.note(desk.store, id, Gone::There, desk.now)?;
+                    }
                 } else if let Some(new) = node.replaced_by.as_ref().and_then(|new| self.files.get(new)) {
                     let path = new.base.as_ref().map_or_else(storage_root, |base| base.path.clone());
                     desk.say(Way::Up, &path, "the older version is in the service's trash");

@@ -4,7 +4,7 @@ use super::super::poll;
 use super::{Desk, LOOKS_AT_ONCE, Rests, Storage, Task, effect};
 use crate::model::{
     Effect, FileId, FileNode, FolderId, FolderNode, PollState, Seen, ServiceError, ServiceReply,
-    StorageEffect, StorageFile, StorageFolder, StorageListing, StorageReply, Timestamp,
+    StorageEffect, StorageFile, StorageFolder, StorageListing, StorageReply, Timestamp, planted,
 };
 use crate::store::StoreError;
 
@@ -23,12 +23,21 @@ pub(super) struct Walk {
     /// How it stands in the schedule that all targets share.
     pub(super) poll: PollState,
     failures: u32,
+    /// After a failure it is not asked for sooner, whatever waits for it.
+    rests_until: Timestamp,
     /// When the last list ended, well or not.
     ended: Timestamp,
     /// Something waits for a list that is asked for after this tick, whether it has been listed in this pass or not.
     pub(super) wanted: Option<u64>,
     /// Why it cannot be listed, or entries of it.
     pub(super) trouble: Option<String>,
+}
+
+impl Walk {
+    /// When it may be asked for: what waits for it does not hurry what failed.
+    fn may_be(&self) -> Timestamp {
+        self.due.max(self.rests_until)
+    }
 }
 
 impl Storage {
@@ -56,7 +65,7 @@ impl Storage {
     /// Folders that may be listed now.
     fn listable(&self, now: Timestamp) -> impl Iterator<Item = (&Option<FolderId>, &Walk)> {
         self.walks.iter().filter(move |(folder, walk)| {
-            walk.due <= now
+            walk.may_be() <= now
                 && self.is_listed(folder.as_ref())
                 && !self.under_way.contains(&Task::Walk((*folder).clone()))
         })
@@ -73,12 +82,12 @@ impl Storage {
 
     /// Folders whose lists something waits for and may be asked for by `now`.
     pub(super) fn walks_due(&self, now: Timestamp) -> usize {
-        self.walks.values().filter(|walk| walk.due <= now && self.is_needed(walk)).count()
+        self.walks.values().filter(|walk| walk.may_be() <= now && self.is_needed(walk)).count()
     }
 
     /// When lists that something waits for may be asked for.
     pub(super) fn walk_times(&self) -> impl Iterator<Item = Timestamp> {
-        self.walks.values().filter(|walk| self.is_needed(walk)).map(|walk| walk.due)
+        self.walks.values().filter(|walk| self.is_needed(walk)).map(|walk| walk.may_be())
     }
 
     /// The folders that are listed for news only, for the schedule that all targets share.
@@ -158,6 +167,16 @@ impl Storage {
         }
     }
 
+    /// Has everything listed now, whatever failed a moment ago, and asks again for what is in no list and shown by itself.
+    pub(super) fn walk_all_now(&mut self, now: Timestamp) {
+        for walk in self.walks.values_mut() {
+            (walk.due, walk.rests_until) = (now, Timestamp::default());
+        }
+        for moment in self.moments.values_mut().filter(|moment| moment.hidden) {
+            moment.retry_at = now;
+        }
+    }
+
     pub(super) fn walk_everything_by(&mut self, at: Timestamp, tick: u64) {
         for walk in self.walks.values_mut() {
             walk.due = walk.due.min(at);
@@ -178,7 +197,8 @@ impl Storage {
                 let walk = self.walks.entry(folder).or_default();
                 walk.failures += 1;
                 walk.ended = desk.now;
-                walk.due = desk.later(walk.failures + 3);
+                walk.rests_until = desk.later(walk.failures + 3);
+                walk.due = walk.rests_until;
                 let is_told = walk.failures >= TOLD_AFTER;
                 let told = other.err().filter(|error| is_told || error.next() == crate::model::Next::Park);
                 if let Some(error) = told {
@@ -191,6 +211,7 @@ impl Storage {
         let passed_over = self.pass.is_some_and(|pass| tick <= pass.since);
         let walk = self.walks.entry(folder.clone()).or_default();
         walk.failures = 0;
+        walk.rests_until = Timestamp::default();
         walk.ended = desk.now;
         let too_old = walk.wanted.is_some_and(|since| tick <= since);
         if !too_old {
@@ -365,6 +386,10 @@ impl Storage {
             if node.remote.filename != seen.filename || node.remote.folder != seen.folder {
                 node.stem = None;
             }
+            if node.replaced_by.is_some() && node.remote.attachment != seen.attachment {
+                // What an upload of ours replaced has new content by another hand: it is a file like any other.
+                (node.replaced_by, node.stem) = (None, None);
+            }
             node.remote = seen.clone();
         })
     }
@@ -385,8 +410,9 @@ impl Storage {
             .map(|node| node.remote.id.clone())
             .filter(|id| !listing.folders.iter().any(|inner| inner.id == *id))
             .collect();
+        let unlisted = if planted("stored-absence-believed") { Seen::Gone } else { Seen::Unlisted };
         for id in &files {
-            self.edit_file(desk, id, |node| node.seen = Seen::Unlisted)?;
+            self.edit_file(desk, id, |node| node.seen = unlisted)?;
             let now = desk.now;
             self.moment(id).missed_at = now;
         }
