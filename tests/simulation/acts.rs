@@ -18,6 +18,7 @@ impl Run {
     /// Takes one step of a script.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), Failure> {
         self.pass_until(self.now_ms + i64::from(step.wait_ms))?;
+        self.copy_stored();
         let picks = (step.a, step.b);
         let plan = match step.act {
             Act::Fault(fault) => {

@@ -64,7 +64,7 @@ const SHOWN: u64 = 5;
 fn drawn(seed: u64, steps: usize) -> Script {
     let mut script = Script::draw(seed, steps);
     script.scene.beside = u32::from(number("ESPEJO_BESIDE") == Some(1));
-    let kinds = number("ESPEJO_KINDS").unwrap_or(0);
+    let kinds = number("ESPEJO_KINDS").unwrap_or(3);
     if matches!(kinds, 1 | 3) {
         stored::draw::add(&mut script);
     }

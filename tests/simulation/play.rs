@@ -8,7 +8,8 @@ use crate::canvas;
 use crate::checks::{Failure, broken};
 use crate::quiet;
 use crate::run::Run;
-use crate::script::Script;
+use crate::script::{Act, Script};
+use crate::stored::StoredFault;
 
 /// A run that ended well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub(crate) fn play(script: &Script, loud: bool) -> Result<Played, Box<Broken>> {
 }
 
 fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
+    let puts_back = Act::StoredFault(StoredFault::OldFolder);
+    run.stored.copies.are_kept = script.steps.iter().any(|step| step.act == puts_back);
     run.pump()?;
     run.pass_until(run.now_ms + i64::from(script.scene.rest_ms))?;
     for step in &script.steps {
@@ -139,6 +142,5 @@ fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
 /// Whether both sides agree, of whatever kind.
 fn agreed(run: &Run, summary: Option<&Summary>) -> Result<(), Failure> {
     run.agree()?;
-    let told = summary.map_or(&[][..], |summary| &summary.attention);
-    run.stored_agree(&told.iter().map(|item| item.path.as_str()).collect::<Vec<_>>())
+    run.stored_agree(summary.map_or(&[][..], |summary| &summary.attention))
 }

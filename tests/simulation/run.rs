@@ -540,7 +540,9 @@ impl Run {
     }
 
     fn start(&mut self) -> Result<(), Failure> {
-        let Some(store) = self.store.take() else { return Ok(()) };
+        let Some(mut store) = self.store.take() else { return Ok(()) };
+        let counted = self.stored.copies.start(&mut store, &self.folder.root, self.now_ms + self.clock_ms);
+        counted.map_err(|error| stopped("the count of runs", &error))?;
         self.note(format_args!("! the process starts"));
         let settings = Settings {
             boards: self.scene.board_settings(),

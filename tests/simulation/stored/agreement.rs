@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 
 use espejo::emulator::FileRecord;
 use espejo::model::{EntryKind, FolderId, MirrorPath};
+use espejo::store::Attention;
 
 use super::people::{is_copy_beside, root};
 use crate::checks::{Failure, broken};
 use crate::run::Run;
 
 impl Run {
-    /// Whether folder and service agree. `told`: the paths that status names.
-    pub(crate) fn stored_agree(&self, told: &[&str]) -> Result<(), Failure> {
+    /// Whether folder and service agree. `told`: what status tells.
+    pub(crate) fn stored_agree(&self, told: &[Attention]) -> Result<(), Failure> {
         if self.scene.stored == 0 {
             return Ok(());
         }
@@ -43,7 +44,7 @@ impl Run {
                 match files.iter().position(fits) {
                     Some(at) => drop(files.remove(at)),
                     None if exact => left.push(record),
-                    None if self.is_told_elsewhere(number, &files, told) => {}
+                    None if self.is_told_elsewhere((record, number), &files, told) => {}
                     None => {
                         let what = format!(
                             "{:?} ({}, {number:?}) has no file in {places:?}",
@@ -57,7 +58,9 @@ impl Run {
         for (path, number) in files {
             let is_ours = number.is_some_and(|number| self.stored.checks.is_a_persons(number));
             let is_arriving = [".part", ".crdownload"].iter().any(|ending| path.name().ends_with(ending));
-            let is_told = self.scene.stored_mode == 0 || is_arriving || told.contains(&path.as_str());
+            let is_told = self.scene.stored_mode == 0
+                || is_arriving
+                || told.iter().any(|item| item.path == path.as_str());
             if !is_ours || !is_told {
                 return broken("agreement", format!("{path} ({number:?}) is not at the service"));
             }
@@ -69,14 +72,18 @@ impl Run {
     /// is told, and the service keeps it as it was.
     fn is_told_elsewhere(
         &self,
-        number: Option<u32>,
+        (record, number): (&FileRecord, Option<u32>),
         files: &[(&MirrorPath, Option<u32>)],
-        told: &[&str],
+        told: &[Attention],
     ) -> bool {
         let was_taken = number.is_some_and(|number| self.stored.checks.was_taken(number));
-        was_taken
-            && self.scene.stored_mode == 1
-            && files.iter().any(|(path, _)| told.contains(&path.as_str()))
+        let is_it = |(path, body): &(&MirrorPath, Option<u32>)| {
+            let mut told = told.iter().filter(|item| item.path == path.as_str());
+            told.any(|item| {
+                *body == number || path.name() == record.filename || item.reason.contains(&record.filename)
+            })
+        };
+        was_taken && self.scene.stored_mode == 1 && files.iter().any(is_it)
     }
 
     /// Where each folder of the service may be here: its name may bear a number.

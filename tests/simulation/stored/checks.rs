@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use espejo::emulator::FileRecord;
 use espejo::model::{
-    AttachmentId, FileId, FolderId, MirrorPath, PageSettings, Part, ServiceReply, StorageEffect, StorageReply,
+    AttachmentId, FileId, FolderId, MirrorPath, PageSettings, Part, ServiceReply, Stamp, StorageEffect,
+    StorageReply,
 };
 
 use super::bodies::EMPTY;
@@ -45,6 +47,8 @@ pub(crate) struct StoredChecks {
     told: BTreeMap<FileId, AttachmentId>,
     /// When it was told of all that is in a folder.
     listed: BTreeMap<Option<FolderId>, i64>,
+    /// Files that a list has shown.
+    in_list: BTreeSet<FileId>,
     /// The body behind each attachment that was ever shown.
     attachments: BTreeMap<AttachmentId, u32>,
     deleted: Vec<i64>,
@@ -134,6 +138,7 @@ impl Run {
                 }
             }
             StorageEffect::Discard { path, expect } => {
+                self.takes_no_edit(path, *expect)?;
                 let there = self.folder.file(path).filter(|thing| thing.stamp == *expect);
                 let number = there.and_then(|thing| self.stored.bodies.known(&thing.bytes));
                 if let Some(number) = number.filter(|number| !self.stored.bodies.may_be_twice(*number))
@@ -144,12 +149,26 @@ impl Run {
                     return broken("absence", format!("{path} is taken away, and {id} was never gone"));
                 }
             }
+            StorageEffect::Place { to, instead_of: Some(expect), .. } => self.takes_no_edit(to, *expect)?,
             StorageEffect::Upload { .. } | StorageEffect::Trash(_) if self.scene.stored_mode == 0 => {
                 return broken("fences", format!("a backup sends: {}", effect.name()));
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// What is taken away or replaced here must have been at the service: a person's edit was not yet, and stays.
+    fn takes_no_edit(&self, path: &MirrorPath, expect: Stamp) -> Result<(), Failure> {
+        let there = self.folder.file(path).filter(|thing| thing.stamp == expect);
+        let Some(number) = there.and_then(|thing| self.stored.bodies.known(&thing.bytes)) else {
+            return Ok(());
+        };
+        let was_there = self.stored.checks.attachments.values().any(|known| *known == number);
+        if was_there || number == EMPTY {
+            return Ok(());
+        }
+        broken("overwritten", format!("{path} is taken away with s{number}, which the service never had"))
     }
 
     /// A file that is shown and holds this.
@@ -178,6 +197,9 @@ impl Run {
                 what,
             );
         };
+        if self.stored.copies.went.contains(&number) && !self.checks.fates.is_approved() {
+            return broken("guard", format!("a DELETE of {id}, which an older copy of the folder lacks"));
+        }
         if record.attachment != seen.as_str() {
             // Nobody can prevent this: the service has no precondition on deletions.
             let new = self.stored.bodies.known(&record.bytes());
@@ -212,6 +234,17 @@ impl Run {
             );
         }
         if taken.is_overwritten {
+            let world = &self.service.world;
+            let newer = |other: &&FileRecord| {
+                other.id != *id
+                    && other.folder == record.folder
+                    && other.filename == record.filename
+                    && world.storage_shows(&other.id)
+            };
+            let newer: Vec<&FileRecord> = world.storage_files().filter(newer).collect();
+            if !newer.is_empty() && !newer.iter().any(|file| checks.in_list.contains(&file.id)) {
+                return broken("guard", format!("a DELETE of {id} before a list showed its newer version"));
+            }
             return Ok(());
         }
         let grace_ms = i64::from(self.scene.grace_ms);
@@ -293,10 +326,15 @@ impl Run {
                 format!("{:?} was uploaded, and no person put it there", record.filename),
             );
         }
+        if self.stored.copies.came.contains(&number) && !self.checks.fates.is_approved() {
+            let what =
+                format!("{:?} went back to s{number} with an older copy and was sent", record.filename);
+            return broken("invented", what);
+        }
         if self.stored.bodies.may_be_twice(number) {
             return Ok(());
         }
-        let is_same = |other: &&espejo::emulator::FileRecord| {
+        let is_same = |other: &&FileRecord| {
             other.id != *id
                 && other.folder == record.folder
                 && other.filename == record.filename
@@ -329,6 +367,7 @@ impl Run {
             checks.told.insert(file.id.clone(), file.attachment.clone());
         }
         if let StorageEffect::List(folder) = effect {
+            checks.in_list.extend(files.iter().map(|file| file.id.clone()));
             checks.listed.insert(folder.clone(), self.now_ms);
         }
     }

@@ -6,8 +6,13 @@ use crate::script::{Act, Fault, Script, Step, some_of, weighted};
 use crate::stored::{AppStored, Stored, StoredFault};
 
 /// Faults of all kinds that are drawn among these steps, besides those of their own.
-const FAULTS: &[(Fault, &str, u64)] =
-    &[(Fault::Crash, "", 10), (Fault::LostBefore, "", 2), (Fault::LostAfter, "", 6), (Fault::Failing, "", 2)];
+const FAULTS: &[(Fault, &str, u64)] = &[
+    (Fault::Crash, "", 10),
+    (Fault::LostBefore, "", 2),
+    (Fault::LostAfter, "", 6),
+    (Fault::Failing, "", 2),
+    (Fault::Unreachable, "", 2),
+];
 
 /// Gives a script its stored files, and people who work with them.
 pub(crate) fn add(script: &mut Script) {

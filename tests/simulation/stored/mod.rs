@@ -7,6 +7,7 @@ pub(crate) mod checks;
 pub(crate) mod disk;
 pub(crate) mod draw;
 pub(crate) mod fetch;
+mod old;
 pub(crate) mod people;
 mod verbs;
 
@@ -21,6 +22,7 @@ use crate::service::Service;
 use bodies::Bodies;
 use checks::StoredChecks;
 use fetch::BadDownload;
+use old::Copies;
 pub(crate) use verbs::{AppStored, Stored, StoredFault};
 
 /// What a run knows of stored files.
@@ -28,6 +30,7 @@ pub(crate) use verbs::{AppStored, Stored, StoredFault};
 pub(crate) struct StoredWorld {
     pub(crate) bodies: Bodies,
     pub(crate) checks: StoredChecks,
+    pub(crate) copies: Copies,
     /// Bodies are to be counted again.
     pub(crate) changed: bool,
 }
@@ -96,6 +99,10 @@ impl Run {
             StoredFault::ShortListing => StoredStrike::ShortListing,
             StoredFault::TooLarge => StoredStrike::TooLarge,
             StoredFault::LinkForbidden => StoredStrike::LinkForbidden,
+            StoredFault::OldFolder => {
+                self.put_old_folder_back(a);
+                return Ok(());
+            }
             StoredFault::BadDownload => {
                 self.service.bad_downloads.extend(BadDownload::some(a, few));
                 return Ok(());

@@ -339,12 +339,14 @@ impl Run {
         }
         let placed = at_paths(self);
         for number in taken {
+            self.stored.copies.handled(number);
             self.stored.checks.taken(number, placed.contains(&number), held.is_some(), self.now_ms);
             if !self.is_left(number) {
                 self.stored.bodies.forget(number);
             }
         }
         for number in placed {
+            self.stored.copies.handled(number);
             self.stored.bodies.put(number);
             self.stored.checks.placed(number, held.is_some(), self.now_ms);
         }

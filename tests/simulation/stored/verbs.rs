@@ -70,6 +70,8 @@ verbs! {
         TooLarge = "too-large", 2;
         /// The next requests for links end with 403.
         LinkForbidden = "link-forbidden", 2;
+        /// An older copy of the storage folder is put back.
+        OldFolder = "old-folder", 0;
         /// The next downloads go wrong, each in a way of its own.
         BadDownload = "bad-download", 8;
     }

@@ -1,0 +1,145 @@
+//! An older copy of the storage folder, put back while espejo is not running: from a backup, with its own count of runs, by
+//! which espejo knows it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espejo::model::{EntryKind, MirrorPath, RootState, Timestamp};
+use espejo::store::{Store, StoreError};
+
+use super::people::{bodies_at, is_copy_beside};
+use crate::run::Run;
+
+/// As many copies are kept; the oldest go.
+const KEPT: usize = 6;
+
+/// The storage folder as it was: folders, and files by their bodies.
+#[derive(Debug, Clone, Default)]
+struct Copy {
+    things: BTreeMap<MirrorPath, Option<u32>>,
+    runs: u64,
+}
+
+/// What is known of older copies.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    /// Whether some step of the script puts one back.
+    pub(crate) are_kept: bool,
+    kept: Vec<Copy>,
+    /// How many runs there were, by the state and by the folder.
+    runs: u64,
+    noted: u64,
+    /// Bodies that went with the newer folder, and those that came back with the older one, until a person acts on them
+    /// or approves.
+    pub(crate) went: BTreeSet<u32>,
+    pub(crate) came: BTreeSet<u32>,
+}
+
+impl Copies {
+    /// Counts a start as `espejo run` does: a folder whose count is behind is an older copy.
+    pub(crate) fn start(
+        &mut self,
+        store: &mut Store,
+        root: &RootState,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        if !self.are_kept {
+            return Ok(());
+        }
+        if self.noted < self.runs && *root == RootState::Ready {
+            store.folder_went_back(Timestamp(now_ms))?;
+        }
+        self.runs += 1;
+        if *root == RootState::Ready {
+            self.noted = self.runs;
+        }
+        store.commit()
+    }
+
+    /// A person did something with this body: what becomes of it is their doing.
+    pub(crate) fn handled(&mut self, number: u32) {
+        self.went.remove(&number);
+        self.came.remove(&number);
+    }
+}
+
+impl Run {
+    /// Somebody makes a backup now and then.
+    pub(crate) fn copy_stored(&mut self) {
+        if !self.stored.copies.are_kept || self.folder.root != RootState::Ready {
+            return;
+        }
+        let body = |path: &MirrorPath, kind: EntryKind| match kind {
+            EntryKind::Folder => Some(None),
+            _ => bodies_at(&self.folder, &self.stored.bodies, path).map(Some),
+        };
+        let things = self.folder.stored().filter(|(path, _)| !is_copy_beside(path));
+        let things = things.filter_map(|(path, thing)| Some((path.clone(), body(path, thing.kind)?)));
+        let copy = Copy { things: things.collect(), runs: self.stored.copies.noted };
+        let kept = &mut self.stored.copies.kept;
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push(copy);
+    }
+
+    /// espejo stops, and an older copy is put in the folder's place.
+    pub(crate) fn put_old_folder_back(&mut self, number: u32) {
+        let count = u32::try_from(self.stored.copies.kept.len()).unwrap_or(0);
+        if count == 0 || self.folder.root != RootState::Ready {
+            return;
+        }
+        let Some(copy) = self.stored.copies.kept.get((number % count) as usize).cloned() else { return };
+        self.die();
+        let is_known = copy.runs < self.stored.copies.runs;
+        let now: BTreeMap<MirrorPath, Option<u32>> = self
+            .folder
+            .stored()
+            .filter(|(path, _)| !is_copy_beside(path))
+            .map(|(path, thing)| (path.clone(), self.stored.bodies.known(&thing.bytes)))
+            .collect();
+        let mut went = BTreeSet::new();
+        let mut came = BTreeSet::new();
+        for (path, body) in now.iter().rev() {
+            let same = copy.things.get(path).is_some_and(|old| old.is_none() || old == body);
+            if same {
+                continue;
+            }
+            let gone = if self.folder.is_folder(path) {
+                self.folder.children(path).is_empty() && self.folder.remove_tree(path)
+            } else {
+                self.folder.unlink(path)
+            };
+            went.extend(body.filter(|_| gone));
+        }
+        for (path, body) in &copy.things {
+            match body {
+                None => drop(self.folder.make_folder(path)),
+                Some(body) if !self.folder.things.contains_key(path) => {
+                    let (bytes, size) = (self.stored.bodies.bytes(*body), self.stored.bodies.size(*body));
+                    self.folder.put(path, &bytes, size);
+                    came.insert(*body);
+                }
+                Some(_) => {}
+            }
+        }
+        self.note(format_args!("@ an older copy of the storage folder is put back: {came:?} for {went:?}"));
+        for number in &came {
+            self.stored.checks.placed(*number, true, self.now_ms);
+        }
+        for number in &went {
+            self.stored.checks.taken(*number, came.contains(number), false, self.now_ms);
+            // What never left the folder went with it.
+            if !self.at_service(*number) && !came.contains(number) {
+                self.stored.bodies.forget(*number);
+            }
+        }
+        if is_known {
+            self.stored.copies.noted = copy.runs;
+            self.stored.copies.went.extend(went.difference(&came));
+            self.stored.copies.came.extend(came.difference(&went));
+        }
+        // What comes back may be there under another name.
+        came.iter().for_each(|number| self.stored.bodies.copy(*number));
+        self.stored.changed = true;
+    }
+}
