@@ -280,6 +280,11 @@ fn a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted() {
 }
 
 #[test]
+fn a_stored_file_deleted_here_goes_though_another_comes_to_its_place() {
+    keeps("a_stored_file_deleted_here_goes_though_another_comes_to_its_place");
+}
+
+#[test]
 fn a_stored_file_in_no_list_is_asked_for_in_each_pass() {
     keeps("a_stored_file_in_no_list_is_asked_for_in_each_pass");
 }

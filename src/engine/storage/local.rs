@@ -2,6 +2,7 @@
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
 use super::decide::Here;
 use super::names::storage_root;
@@ -129,10 +130,11 @@ impl Storage {
         let mut changed: Vec<(FileId, Local)> = Vec::new();
         // Seldom asked for: it looks through all files.
         let renumbered = LazyCell::new(|| self.renumbered());
+        let owners = LazyCell::new(|| self.owners());
         let mut away = BTreeMap::new();
         for node in self.files.values().filter(|node| node.base.is_some()) {
             let before = self.local_of(&node.remote.id);
-            let mut now = self.local_now(node, before, &odd, desk);
+            let mut now = self.local_now(node, (before, &owners), &odd, desk);
             if let (Local::Missing(_), false, Some(base)) = (now, before.is_missing(), &node.base) {
                 let known = base.stamp.device;
                 if self.sight.is_elsewhere(&base.path, known)
@@ -147,7 +149,7 @@ impl Storage {
                 changed.push((node.remote.id.clone(), now));
             }
         }
-        drop(renumbered);
+        drop((renumbered, owners));
         self.sight.away = away;
         let missing = |moment: &Moment| moment.local.is_missing();
         self.active
@@ -244,16 +246,26 @@ impl Storage {
         ends.filter(|end| *end > self.sight.at).min()
     }
 
+    /// The files that are as agreed, by their places: of two that were agreed on for one place, it is the other's.
+    fn owners(&self) -> BTreeMap<&MirrorPath, &FileId> {
+        let bases = self.files.values().filter_map(|node| Some((node.base.as_ref()?, &node.remote.id)));
+        let as_agreed = bases.filter(|(base, _)| self.sight.files.get(&base.path) == Some(&base.stamp));
+        as_agreed.map(|(base, id)| (&base.path, id)).collect()
+    }
+
     fn local_now(
         &self,
         node: &FileNode,
-        before: Local,
+        (before, owners): (Local, &dyn Deref<Target = BTreeMap<&MirrorPath, &FileId>>),
         odd: &BTreeSet<MirrorPath>,
         desk: &Desk<'_>,
     ) -> Local {
         let Some(base) = &node.base else { return Local::Unknown };
-        match self.sight.files.get(&base.path) {
-            Some(stamp) if *stamp == base.stamp => Local::Same,
+        let there = self.sight.files.get(&base.path);
+        let is_as_agreed = there == Some(&base.stamp);
+        let is_anothers = || owners.get(&base.path).is_some_and(|owner| **owner != node.remote.id);
+        match there.filter(|_| is_as_agreed || !is_anothers()) {
+            Some(_) if is_as_agreed => Local::Same,
             Some(stamp) if stamp.size != base.size || before == Local::Changed(*stamp) => {
                 Local::Changed(*stamp)
             }
