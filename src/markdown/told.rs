@@ -31,6 +31,8 @@ pub enum Difference {
     Blank,
     /// A list begins with another number here than there.
     Number(u64, u64),
+    /// White space that was joined or styled, in a line of which nothing else is left.
+    Space,
     /// Code that has another style as well: the app knows none.
     Code,
     /// A picture whose address is a place on this machine.
@@ -45,14 +47,14 @@ impl Difference {
     /// Whether it is over only when file and page agree; the rest is told once.
     #[must_use]
     pub fn lasts(&self) -> bool {
-        matches!(self, Self::Toggle | Self::Blank | Self::Number(..) | Self::Code)
+        matches!(self, Self::Toggle | Self::Blank | Self::Number(..) | Self::Space | Self::Code)
     }
 
     /// What a person can do about it.
     #[must_use]
     pub fn mend(&self) -> &'static str {
         match self {
-            Self::Toggle | Self::Blank => "make the change in the app, or bring the line back",
+            Self::Toggle | Self::Blank | Self::Space => "make the change in the app, or bring the line back",
             Self::Number(..) => "nothing has to be done; the app counts from its own number",
             Self::Code => "nothing has to be done; the app shows it as code",
             Self::Picture(_) => "insert it in the app, or put it into Storage and use its address",
@@ -80,6 +82,9 @@ impl fmt::Display for Told {
                     f,
                     "line {line} is taken for formatting: its list begins with {here} here and with {there} at the service"
                 )
+            }
+            Difference::Space => {
+                write!(f, "line {line} is taken for formatting: its white space is as it was at the service")
             }
             Difference::Code => {
                 write!(f, "line {line} has code with another style: it is code alone at the service")
@@ -134,6 +139,7 @@ fn may_differ(text: &str, blocks: &[Value]) -> bool {
             .any(|line| line.trim_start_matches([' ', '\t', '>']).starts_with(|c: char| c.is_ascii_digit()))
     };
     text.contains('`') && ["**", "__", "~~", "*`", "_`", "<u>"].iter().any(|sign| text.contains(sign))
+        || text.contains("&#")
         || text.contains("<!-- block:")
         || !text.lines().any(|line| starts(line, '+'))
             && is(blocks, &|block| is_kind(block, "toggleListItem"))
@@ -153,6 +159,16 @@ fn collect<'a>(nodes: &'a [Node], there: &mut Vec<&'a Node>) {
         there.push(node);
         collect(&node.children, there);
     }
+}
+
+/// Whether two texts differ in white space, of which they are made.
+fn is_space(node: &Node, real: &Node) -> bool {
+    let blank = |inline: &Inline| inline.text.trim().is_empty();
+    node.kind == real.kind
+        && node.inline != real.inline
+        && !node.inline.is_empty()
+        && blank(&node.inline)
+        && blank(&real.inline)
 }
 
 /// Whether a text has code with another style.
@@ -179,6 +195,9 @@ fn walk(text: &str, nodes: &[Node], there: &[&Node], found: &mut Vec<Told>) {
         }
         if has_styled_code(&node.inline) && real.is_some_and(|real| real.inline != node.inline) {
             tell(Difference::Code);
+        }
+        if real.is_some_and(|real| is_space(node, real)) {
+            tell(Difference::Space);
         }
         match (&node.kind, real.map(|real| &real.kind)) {
             (Kind::Bullet, Some(Kind::Toggle)) => tell(Difference::Toggle),

@@ -5,6 +5,7 @@ mod corpus;
 mod dialect;
 mod edits;
 mod formatted;
+mod formatters;
 mod front_matter;
 mod generate;
 mod grow;

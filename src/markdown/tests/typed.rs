@@ -96,7 +96,7 @@ fn a_list_that_is_indented_with_tabs_keeps_its_kinds() {
 }
 
 /// The text as Obsidian indents it: a tab for each level, however wide the marker above is.
-fn with_tabs(text: &str) -> String {
+pub(super) fn with_tabs(text: &str) -> String {
     let mut out = String::new();
     // Where what is beneath each open item begins: here, and with tabs.
     let mut open: Vec<(usize, usize)> = Vec::new();
