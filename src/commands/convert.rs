@@ -248,7 +248,7 @@ mod tests {
             assert_eq!(to(input).unwrap_err().to_string(), words, "{input}");
         }
         let deep = "[".repeat(100_000);
-        assert!(to(&deep).unwrap_err().to_string().contains("recursion limit"));
+        assert!(to(&deep).unwrap_err().to_string().contains("nested more than 512 levels deep"));
     }
 
     #[test]

@@ -329,7 +329,7 @@ impl Engine {
         let (from, to) = (self.store.named_json(base.body)?, self.store.named_json(body)?);
         if from != to {
             // What was told of the file as it was is told anew of what it becomes.
-            self.store.drop_notices_at(look.path.as_str())?;
+            self.store.drop_lasting_notices(look.path.as_str(), self.now)?;
         }
         let mut out = text[..split.body_start].to_owned();
         let is_copy = file.claims.is_some() && file.claims == file.disowned;

@@ -1,6 +1,7 @@
 //! What a match is worth. A title that is the query comes first, then one that holds it, then the text; among equals what
 //! counts is, as at the service, how often the words occur and how near to each other.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::query::{Choice, Query, Term};
@@ -54,12 +55,24 @@ impl<'q> Places<'q> {
         all.truncate(OCCURRENCES_MAX);
         all
     }
+
+    /// Where a word stands that may have any of these stems.
+    fn of_word(&self, stems: &BTreeSet<&str>) -> Vec<usize> {
+        let mut all: Vec<usize> =
+            self.0.iter().filter(|(_, stem)| stems.contains(stem)).map(|(at, _)| *at).collect();
+        all.dedup();
+        all.truncate(OCCURRENCES_MAX);
+        all
+    }
 }
 
 /// The rank of something with this title and this text.
 pub(super) fn rank<'q>(query: &'q Query, title: &str, text: &str, wanted: &mut Wanted<'q>) -> f64 {
     let text = Places::new(text, query, wanted);
-    let worth = query.choices.iter().filter_map(|choice| worth(choice, &text)).fold(0.0, f64::max);
+    let worth = match query.choices.as_slice() {
+        [choice] => worth(choice, &text),
+        _ => worth_of_any(query, &text),
+    };
     let bare = plain(title);
     let words = Places::new(title, query, wanted);
     let holds_all = |choice: &Choice| choice.wanted.iter().all(|term| !words.of(term).is_empty());
@@ -70,25 +83,23 @@ pub(super) fn rank<'q>(query: &'q Query, title: &str, text: &str, wanted: &mut W
     } else {
         1.0
     };
-    class + worth
+    class + worth.unwrap_or(0.0)
 }
 
+/// What a match of one choice is worth: how often its one word occurs, or how near its words stand to each other.
 fn worth(choice: &Choice, text: &Places<'_>) -> Option<f64> {
-    let places: Vec<Vec<usize>> = choice.wanted.iter().map(|term| text.of(term)).collect();
-    if places.iter().any(Vec::is_empty) {
+    if choice.wanted.iter().any(|term| text.of(term).is_empty()) {
         return None;
     }
+    let places: Vec<Vec<usize>> = operands(&choice.wanted).iter().map(|stems| text.of_word(stems)).collect();
     Some(match places.as_slice() {
-        // Each further occurrence adds less, and all of them together stay below the weight.
-        [one] => {
-            let sum: f64 = (1..=one.len()).map(|n| 1.0 / (n as f64).powi(2)).sum();
-            WEIGHT * sum * 6.0 / std::f64::consts::PI.powi(2)
-        }
+        [one] => often(one.len()),
         several => {
             let pairs =
                 several.iter().enumerate().flat_map(|(at, a)| several[at + 1..].iter().map(move |b| (a, b)));
             let miss: f64 = pairs
                 .flat_map(|(a, b)| a.iter().flat_map(move |a| b.iter().map(move |b| a.abs_diff(*b))))
+                .filter(|distance| *distance > 0)
                 .map(|distance| 1.0 - WEIGHT * nearness(distance))
                 .product();
             1.0 - miss
@@ -96,12 +107,37 @@ fn worth(choice: &Choice, text: &Places<'_>) -> Option<f64> {
     })
 }
 
+/// What a match of one of several choices is worth: every word of all of them counts for its part, whether its choice matches
+/// or not.
+fn worth_of_any(query: &Query, text: &Places<'_>) -> Option<f64> {
+    query.choices.iter().find_map(|choice| worth(choice, text))?;
+    let all = operands(query.choices.iter().flat_map(|choice| &choice.wanted));
+    let sum: f64 = all.iter().map(|stems| often(text.of_word(stems).len())).sum();
+    Some(sum / all.len() as f64)
+}
+
+/// The words of some terms, each once, each with the stems that it may have.
+fn operands<'q>(terms: impl IntoIterator<Item = &'q Term>) -> BTreeSet<BTreeSet<&'q str>> {
+    let words = terms.into_iter().flat_map(|term| {
+        let length = term.ways.iter().map(Vec::len).max().unwrap_or(0);
+        (0..length).map(|at| term.ways.iter().filter_map(|way| way.get(at)).map(String::as_str).collect())
+    });
+    words.collect()
+}
+
+/// Each further occurrence adds less, and all of them together stay below the weight.
+fn often(occurrences: usize) -> f64 {
+    let sum: f64 = (1..=occurrences).map(|n| 1.0 / (n as f64).powi(2)).sum();
+    WEIGHT * sum * 6.0 / std::f64::consts::PI.powi(2)
+}
+
 /// Close to 1 for neighbours, and nothing worth speaking of from a hundred words on.
 fn nearness(distance: usize) -> f64 {
     static NEAR: LazyLock<Vec<f64>> = LazyLock::new(|| {
-        (0..=100).map(|words| 1.0 / (1.005 + 0.05 * (f64::from(words) / 1.5 - 2.0).exp())).collect()
+        let near = |words: u32| 1.0 / (1.005 + 0.05 * (f64::from(words) / 1.5 - 2.0).exp());
+        (0..=100).map(|words| near(words).sqrt()).collect()
     });
-    NEAR.get(distance).copied().unwrap_or(1e-30)
+    NEAR.get(distance).copied().unwrap_or(1e-15)
 }
 
 #[cfg(test)]

@@ -387,6 +387,19 @@ impl Store {
         Ok(())
     }
 
+    /// Drops what was told of a path until it is over, which is dated after `now`; what ages stays.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn drop_lasting_notices(&mut self, path: &str, now: Timestamp) -> Result<(), StoreError> {
+        let lasts = "SELECT EXISTS (SELECT 1 FROM notices WHERE path = ?1 AND at > ?2)";
+        let any: bool = self.db.prepare_cached(lasts)?.query_row(params![path, now.0], |row| row.get(0))?;
+        if any {
+            self.turn()?.execute("DELETE FROM notices WHERE path = ?1 AND at > ?2", params![path, now.0])?;
+        }
+        Ok(())
+    }
+
     /// Drops what was told before a moment. Returns how many.
     ///
     /// # Errors

@@ -210,7 +210,9 @@ impl ReadOnly {
     /// # Errors
     /// [`StoreError`] when it cannot be read.
     pub fn storage_counts(&self) -> Result<StorageCounts, StoreError> {
-        const HERE: &str = "base_path IS NOT NULL AND base_attachment = attachment AND base_size = size";
+        // What was noted before it was placed has no stamp yet.
+        const HERE: &str =
+            "base_path IS NOT NULL AND base_attachment = attachment AND base_size = size AND inode <> 0";
         let two = |sql: String| -> Result<(u64, u64), StoreError> {
             let row = self.0.db.prepare_cached(&sql)?.query_row([], |row| {
                 Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))

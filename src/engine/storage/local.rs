@@ -201,7 +201,9 @@ impl Storage {
         if objects.is_empty() {
             return;
         }
-        let at = self.sight.files.iter();
+        // A file that is agreed on for its place is nobody else's, though it may be a second link to the same object.
+        let owners = self.owners();
+        let at = self.sight.files.iter().filter(|(path, _)| !owners.contains_key(path));
         let gone_to =
             at.filter_map(|(path, stamp)| Some((objects.get(&stamp.object())?.clone(), path.clone())));
         for (id, path) in gone_to.collect::<Vec<_>>() {
