@@ -285,6 +285,11 @@ fn a_stored_file_deleted_here_goes_though_another_comes_to_its_place() {
 }
 
 #[test]
+fn a_slide_made_while_its_folder_is_renamed_is_made_once() {
+    keeps("a_slide_made_while_its_folder_is_renamed_is_made_once");
+}
+
+#[test]
 fn a_stored_file_in_no_list_is_asked_for_in_each_pass() {
     keeps("a_stored_file_in_no_list_is_asked_for_in_each_pass");
 }

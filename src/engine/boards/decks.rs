@@ -306,6 +306,8 @@ impl Engine {
             .keys()
             .filter_map(|path| Some((path.clone(), path.rebase(from, to)?)))
             .collect();
+        // A slide that is being made of one of them is that one's all the same.
+        self.follow_board_intents(&moved)?;
         for (old, new) in moved {
             if let Some(file) = self.boards.files.get(&old).cloned() {
                 self.forget_canvas_file(&old)?;
