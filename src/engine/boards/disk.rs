@@ -205,12 +205,10 @@ impl Engine {
                 continue;
             }
             let [from] = by_object.get(&stamp.object()).map_or(&[][..], Vec::as_slice) else { continue };
-            // It is still where it was as well: a second link to one file, and no move.
-            let stays = seen.get(from).is_some_and(|there| {
-                // Where births are not kept, a number that is found elsewhere says nothing while its place is filled: a
-                // file that was saved anew gave it back, and the next new file has it.
-                there.object() == stamp.object() || stamp.born_ns == 0
-            });
+            // It is still where it was as well: a second link to one file, and no move. Without births a number says
+            // nothing while its place is filled: a file that was saved anew gave it back.
+            let stays = |there: &Stamp| stamp.born_ns == 0 || there.object() == stamp.object();
+            let stays = seen.get(from).is_some_and(stays);
             if !stays && !moves.iter().any(|(_, to)| to == path) {
                 moves.push((from.clone(), path.clone()));
             }
