@@ -405,7 +405,7 @@ fn has_wide_gap(line: &str) -> bool {
 }
 
 /// The text with white space joined as a formatter joins it.
-fn collapsed(inline: &Inline) -> Inline {
+pub(super) fn collapsed(inline: &Inline) -> Inline {
     let mut out = Inline::default();
     let mut space = false;
     for (text, mark) in inline.stretches() {

@@ -7,6 +7,7 @@ use pulldown_cmark::{Event, Parser, Tag};
 use serde_json::Value;
 
 use super::allowed::{Allowed, Known};
+use super::build::collapsed;
 use super::lower::lower;
 use super::parse::matched_with_hidden;
 use super::plain::{CODE, Inline, Kind, Node, What};
@@ -138,7 +139,7 @@ fn may_differ(text: &str, blocks: &[Value]) -> bool {
         text.lines()
             .any(|line| line.trim_start_matches([' ', '\t', '>']).starts_with(|c: char| c.is_ascii_digit()))
     };
-    text.contains('`') && ["**", "__", "~~", "*`", "_`", "<u>"].iter().any(|sign| text.contains(sign))
+    text.contains('`') && text.contains(['*', '_', '~', '<'])
         || text.contains("&#")
         || text.contains("<!-- block:")
         || !text.lines().any(|line| starts(line, '+'))
@@ -161,14 +162,12 @@ fn collect<'a>(nodes: &'a [Node], there: &mut Vec<&'a Node>) {
     }
 }
 
-/// Whether two texts differ in white space, of which they are made.
-fn is_space(node: &Node, real: &Node) -> bool {
-    let blank = |inline: &Inline| inline.text.trim().is_empty();
+/// Whether two texts differ in white space alone, where some of it takes an entity.
+fn is_space(text: &str, node: &Node, real: &Node) -> bool {
     node.kind == real.kind
         && node.inline != real.inline
-        && !node.inline.is_empty()
-        && blank(&node.inline)
-        && blank(&real.inline)
+        && text.get(node.at.clone()).is_some_and(|line| line.contains("&#"))
+        && collapsed(&node.inline).text == collapsed(&real.inline).text
 }
 
 /// Whether a text has code with another style.
@@ -196,7 +195,7 @@ fn walk(text: &str, nodes: &[Node], there: &[&Node], found: &mut Vec<Told>) {
         if has_styled_code(&node.inline) && real.is_some_and(|real| real.inline != node.inline) {
             tell(Difference::Code);
         }
-        if real.is_some_and(|real| is_space(node, real)) {
+        if real.is_some_and(|real| is_space(text, node, real)) {
             tell(Difference::Space);
         }
         match (&node.kind, real.map(|real| &real.kind)) {

@@ -41,6 +41,7 @@ fn read_ended(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
         firsts: Vec::new(),
         seen: skip,
         definitions: notes,
+        percents: text.contains("%%"),
     };
     for (event, range) in Parser::new_ext(seen, OPTIONS).into_offset_iter() {
         reader.event(event, range.start + skip..range.end + skip);
@@ -137,6 +138,8 @@ pub(super) struct Reader<'t, 'k> {
     /// Everything before this byte has been accounted for.
     pub(super) seen: usize,
     pub(super) definitions: bool,
+    /// There is a `%%` somewhere.
+    pub(super) percents: bool,
 }
 
 impl<'k> Reader<'_, 'k> {

@@ -20,6 +20,8 @@ pub(super) struct Source<'a> {
     pub text: &'a str,
     /// The events are of another text, of the same length.
     pub masked: bool,
+    /// The page has a `%%` somewhere.
+    pub percents: bool,
     /// The block keeps its lines.
     pub lines: bool,
     /// How wide what stands before the block's first line is.
@@ -55,7 +57,7 @@ pub(super) struct Found {
 /// Reads the events of a block.
 pub(super) fn inline(source: Source<'_>, events: &Events, items: &BTreeSet<String>, exact: bool) -> Found {
     let underlines = underlines(events);
-    let hidden = hidden(source.text, events);
+    let hidden = hidden(source.text, events, source.percents);
     let build = |literal: Literal, hidden: &[Range<usize>], lines: bool| {
         let source = Source { lines: source.lines && lines, ..source };
         let builder = Builder { literal, hidden, ..Builder::new(source, items, &underlines) };
@@ -90,12 +92,15 @@ fn is_comment(html: &str) -> bool {
 
 /// The places in a block that Markdown hides: comments, and what stands between two `%%` beside white space. White space is
 /// not doubled by what is hidden in it.
-fn hidden(text: &str, events: &Events) -> Vec<Range<usize>> {
+fn hidden(text: &str, events: &Events, hides_text: bool) -> Vec<Range<usize>> {
     let mut places: Vec<Range<usize>> = events
         .iter()
         .filter(|(event, _)| matches!(event, Event::InlineHtml(html) if is_comment(html)))
         .map(|(_, range)| range.clone())
         .collect();
+    if places.is_empty() && !hides_text {
+        return places;
+    }
     let (Some(first), Some(last)) = (events.first(), events.iter().map(|(_, range)| range.end).max()) else {
         return places;
     };

@@ -43,7 +43,8 @@ impl Reader<'_, '_> {
         let at = self.trimmed(range);
         let lines = kind == Kind::Paragraph && self.keeps_lines(&at);
         let (width, quoted) = self.lead(&at);
-        let source = Source { text: self.text, masked: self.masked, lines, width, quoted };
+        let source =
+            Source { text: self.text, masked: self.masked, percents: self.percents, lines, width, quoted };
         let found = inline(source, &self.events, self.items, exact);
         let mut node = Node::new(kind, at);
         node.inline = found.natural;
@@ -57,7 +58,10 @@ impl Reader<'_, '_> {
 
     /// Whether a paragraph has a line that means more to other programs.
     pub(super) fn keeps_lines(&self, at: &Range<usize>) -> bool {
-        if !self.text[at.clone()].contains(['!', ':', '?']) || !self.text[at.clone()].contains(['\n', '\r']) {
+        if !self.events.iter().any(|(event, _)| matches!(event, Event::SoftBreak | Event::HardBreak))
+            || !self.text[at.clone()].contains(['!', ':', '?'])
+            || !self.text[at.clone()].contains(['\n', '\r'])
+        {
             return false;
         }
         let in_quote = self.frames.last().is_some_and(|frame| frame.holder == Holder::Quote);
@@ -183,8 +187,14 @@ impl Reader<'_, '_> {
                 Event::Start(Tag::TableCell) => cell = at + 1,
                 Event::End(TagEnd::TableCell) => {
                     told = place.end;
-                    let source =
-                        Source { text: self.text, masked: self.masked, lines: false, width: 0, quoted: 0 };
+                    let source = Source {
+                        text: self.text,
+                        masked: self.masked,
+                        percents: self.percents,
+                        lines: false,
+                        width: 0,
+                        quoted: 0,
+                    };
                     let found = inline(source, &self.events[cell..at], self.items, false);
                     links |= found.literal.is_some();
                     let literal = found.literal.unwrap_or_else(|| found.natural.clone());

@@ -4,6 +4,7 @@
 use super::super::allowed::Known;
 use super::super::parse::read_alone;
 use super::super::plain::{Kind, Node, What};
+use super::escape::is_plain;
 
 /// What a text has that is more than text elsewhere.
 const SIGNS: [&str; 9] = ["](", "```", "~~~", "---", "***", "___", "|", "<http", "<mailto:"];
@@ -11,7 +12,7 @@ const SIGNS: [&str; 9] = ["](", "```", "~~~", "---", "***", "___", "|", "<http",
 /// Whether a block's text, written as it is, reads back as just that without any base.
 pub(super) fn is_typed(node: &Node, terms: &Known<'_>) -> bool {
     let text = &node.inline.text;
-    if !node.kind.has_text() || !SIGNS.iter().any(|sign| text.contains(sign)) {
+    if is_plain(text) || !node.kind.has_text() || !SIGNS.iter().any(|sign| text.contains(sign)) {
         return false;
     }
     let plain = node.inline.marks.iter().all(|mark| mark.style == 0 && matches!(mark.what, What::Text));
