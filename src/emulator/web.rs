@@ -37,12 +37,12 @@ pub(super) enum Ask<'a> {
 }
 
 impl World {
-    /// Lets browsers see and change this workspace beneath [`PREFIX`] and `key`.
+    /// Lets browsers see and change this workspace beneath `/app/` and `key`.
     pub fn open_app(&mut self, key: &str) {
         self.app_key = Some(key.to_owned());
     }
 
-    /// What a request beneath [`PREFIX`] asks for; `None` where there is no such place, or another key. `host` is the `Host`
+    /// What a request beneath `/app/` asks for; `None` where there is no such place, or another key. `host` is the `Host`
     /// header: a name that only leads to this machine could be another page's.
     pub(super) fn app_ask<'a>(
         &self,
