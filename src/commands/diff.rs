@@ -104,9 +104,9 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
 /// What a file says and its page will not.
 fn tell(path: &MirrorPath, text: &str, blocks: &Blocks, page: &mut Page<'_>) -> Result<()> {
     let Ok(split) = front_matter::split(text) else { return Ok(()) };
-    let above = text.len().checked_sub(split.body.len()).and_then(|len| text.get(..len)).unwrap_or_default();
+    let above = split.lines_above(text);
     for mut told in markdown::told(split.body, blocks) {
-        told.line += above.matches('\n').count();
+        told.line += above;
         page.say(&format!("{path}: {told}"))?;
     }
     Ok(())

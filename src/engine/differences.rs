@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::text::JSON_OF_TEXT;
-use crate::markdown;
+use crate::markdown::{self, front_matter::Split};
 use crate::model::{BodyJson, LocalFile, MirrorPath};
 use crate::store::{Attention, StoreError, blocks_of};
 
@@ -32,17 +32,16 @@ impl Engine {
     pub(super) fn tell_differences(
         &mut self,
         path: &MirrorPath,
-        body: &str,
         text: &str,
+        split: &Split<'_>,
         content: &BodyJson,
     ) -> Result<(), StoreError> {
         // A long one would take too much of a turn; `diff` looks through it.
-        if self.is_long(body.len() * JSON_OF_TEXT) {
+        if self.is_long(split.body.len() * JSON_OF_TEXT) {
             return Ok(());
         }
-        let above = text.len().checked_sub(body.len()).and_then(|len| text.get(..len)).unwrap_or_default();
-        let above = above.matches('\n').count();
-        for mut told in markdown::told(body, &blocks_of(content)?) {
+        let above = split.lines_above(text);
+        for mut told in markdown::told(split.body, &blocks_of(content)?) {
             told.line += above;
             let notice = Attention {
                 path: path.as_str().to_owned(),

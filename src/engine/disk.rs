@@ -481,8 +481,7 @@ impl Engine {
                 Err(error) => file.problem = Some(error.to_string()),
                 Ok(split) => {
                     let body = split.body.trim_start_matches('\u{feff}');
-                    let above = text.get(..text.len() - body.len()).unwrap_or_default();
-                    let above = above.matches('\n').count();
+                    let above = split.lines_above(text);
                     let body = Body { text: body, hash, above, alone: split.front.is_none() };
                     if let Some(front) = split.front {
                         file.claims = front.id.as_deref().and_then(|id| PageId::new(id).ok());

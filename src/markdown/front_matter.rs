@@ -31,6 +31,14 @@ pub struct Split<'a> {
     pub body_start: usize,
 }
 
+impl Split<'_> {
+    /// How many lines of `text`, which was split, stand above the body.
+    #[must_use]
+    pub fn lines_above(&self, text: &str) -> usize {
+        text.get(..self.body_start).unwrap_or_default().matches('\n').count()
+    }
+}
+
 /// Front matter that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the front matter is broken in line {line}: {why}")]
