@@ -225,7 +225,7 @@ impl Engine {
                 "run espejo approve to make new pages of them",
             );
         }
-        for node in self.trees.tally.told_of.iter().filter_map(|id| self.trees.pages.get(id)) {
+        for node in self.trees.told_of() {
             let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
             let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
             if let Some(parked) = &node.parked {

@@ -55,10 +55,8 @@ impl Engine {
             node.parked = Some(Box::new(Parked { hold: Hold::Look(refusal), local: None, remote: None }));
             node.poll.last = now;
         })?;
-        if let Some(at) =
-            self.trees.pages.get(page).and_then(|node| Some(node.parked.as_ref()?.hold.refusal()?.retry_at))
-        {
-            self.put_off(page, at);
+        if let Some(refusal) = self.trees.pages.get(page).and_then(|node| node.hold()?.refusal()) {
+            self.put_off(page, refusal.retry_at);
         }
         Ok(())
     }
@@ -101,19 +99,16 @@ impl Engine {
 
     /// Whether a page could not be read, and is not due to be asked for again.
     pub(super) fn is_unreadable(&self, page: &PageId) -> bool {
-        let parked = self.trees.pages.get(page).and_then(|node| node.parked.as_deref());
-        parked.is_some_and(|parked| matches!(parked.hold, Hold::Look(_)) && parked.hold.rests(self.now))
+        let hold = self.trees.pages.get(page).and_then(Node::hold);
+        hold.is_some_and(|hold| matches!(hold, Hold::Look(_)) && hold.rests(self.now))
     }
 
     /// A page is in step: nothing of what was refused is wanted any more.
     pub(super) fn end_refusal(&mut self, node: &Node) -> Result<(), StoreError> {
-        let is_over = |parked: &Parked| {
-            matches!(
-                parked.hold,
-                Hold::Edit(_) | Hold::Deletion(_) | Hold::Unloadable(_) | Hold::Unwritable(_)
-            )
+        let is_over = |hold: &Hold| {
+            matches!(hold, Hold::Edit(_) | Hold::Deletion(_) | Hold::Unloadable(_) | Hold::Unwritable(_))
         };
-        if node.parked.as_deref().is_some_and(is_over) {
+        if node.hold().is_some_and(is_over) {
             self.edit_page(&node.id, |node| node.parked = None)?;
         }
         Ok(())
@@ -125,12 +120,12 @@ impl Engine {
         let now = self.now;
         let is_meant = |node: &Node| {
             let is_here = within.is_none_or(|workspace| node.workspace == *workspace);
-            let hold = node.parked.as_deref().map(|parked| &parked.hold);
-            let is_deletion = hold.is_some_and(|hold| matches!(hold, Hold::Deletion(_)));
-            is_here && hold.is_some_and(|hold| hold.refusal().is_some()) && (within.is_none() || !is_deletion)
+            let is_deletion = matches!(node.hold(), Some(Hold::Deletion(_)));
+            let is_refused = node.hold().and_then(Hold::refusal).is_some();
+            is_here && is_refused && (within.is_none() || !is_deletion)
         };
-        let told = self.trees.tally.told_of.iter().filter_map(|id| self.trees.pages.get(id));
-        let pages: Vec<PageId> = told.filter(|node| is_meant(node)).map(|node| node.id.clone()).collect();
+        let meant = self.trees.told_of().filter(|node| is_meant(node));
+        let pages: Vec<PageId> = meant.map(|node| node.id.clone()).collect();
         for page in pages {
             let moment = self.moment(&page);
             (moment.undeletable, moment.retry_at) = (0, moment.retry_at.min(now));
@@ -141,7 +136,7 @@ impl Engine {
             })?;
             self.wake(&page);
         }
-        // Writes that failed each time, whose outcome nobody knows.
+        // Writes that failed each time, whose outcome is not known.
         let failing: Vec<PageId> = self.held.keys().filter(|_| within.is_none()).cloned().collect();
         for page in failing {
             let moment = self.moment(&page);
@@ -179,10 +174,8 @@ impl Engine {
         if !self.pace.allows(Class::Background, 1, false, self.now) {
             return None;
         }
-        let told = self.trees.tally.told_of.iter().filter_map(|id| self.trees.pages.get(id));
-        let mut due = told.filter(|node| {
-            let hold = node.parked.as_deref().map(|parked| &parked.hold);
-            hold.is_some_and(|hold| matches!(hold, Hold::Look(_)) && !hold.rests(self.now))
+        let mut due = self.trees.told_of().filter(|node| {
+            node.hold().is_some_and(|hold| matches!(hold, Hold::Look(_)) && !hold.rests(self.now))
                 && self.is_polled(node)
                 && self.may_be_looked_at(&node.id)
         });
@@ -191,8 +184,7 @@ impl Engine {
 
     /// When something that was refused is tried again next.
     pub(super) fn next_refused_due(&self) -> Option<Timestamp> {
-        let told = self.trees.tally.told_of.iter().filter_map(|id| self.trees.pages.get(id));
-        let pages = told.filter_map(|node| Some(node.parked.as_ref()?.hold.refusal()?.retry_at));
+        let pages = self.trees.told_of().filter_map(|node| Some(node.hold()?.refusal()?.retry_at));
         let files = self.refusals.values().map(|refused| refused.refusal.retry_at);
         let all = pages.chain(files).chain(self.next_refused_of_boards());
         all.filter(|at| *at > self.now).min()
@@ -207,16 +199,12 @@ impl Engine {
 
     /// How long the list of workspaces is not asked for while something hangs on what it says of a place.
     pub(super) fn workspaces_wait_ms(&mut self) -> Option<i64> {
-        let is_refused = |node: &Node| {
-            let hold = node.parked.as_deref().map(|parked| &parked.hold);
-            hold.is_some_and(|hold| matches!(hold, Hold::Edit(_)))
-        };
-        let told = self.trees.tally.told_of.iter().filter_map(|id| self.trees.pages.get(id));
+        let is_refused = |node: &Node| matches!(node.hold(), Some(Hold::Edit(_)));
         let waits = self.trees.workspaces.keys().any(|id| self.read_only(id).is_some())
             || !self.refusals.is_empty()
             || self.boards_are_refused()
             || self.storage.is_refused()
-            || told.into_iter().any(is_refused);
+            || self.trees.told_of().any(is_refused);
         if !waits {
             self.lists.workspaces_asked = 0;
             return None;

@@ -200,6 +200,11 @@ impl Trees {
         self.agreed_folders.get(folder)
     }
 
+    /// The pages that a person is told of.
+    pub(super) fn told_of(&self) -> impl Iterator<Item = &Node> {
+        self.tally.told_of.iter().filter_map(|id| self.pages.get(id))
+    }
+
     pub(super) fn file_of(&self, node: &Node) -> Option<&LocalFile> {
         node.file.as_ref().and_then(|path| self.files.get(path))
     }

@@ -61,6 +61,12 @@ impl Node {
             last_push: None,
         }
     }
+
+    /// What it waits for, if it does.
+    #[must_use]
+    pub fn hold(&self) -> Option<&Hold> {
+        self.parked.as_deref().map(|parked| &parked.hold)
+    }
 }
 
 /// A page as last seen at the service.
