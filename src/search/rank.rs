@@ -56,6 +56,11 @@ impl<'q> Places<'q> {
         all
     }
 
+    /// Whether all that a choice wants stands in the text.
+    fn hold(&self, choice: &Choice) -> bool {
+        choice.wanted.iter().all(|term| !self.of(term).is_empty())
+    }
+
     /// Where a word stands that may have any of these stems.
     fn of_word(&self, stems: &BTreeSet<&str>) -> Vec<usize> {
         let mut all: Vec<usize> =
@@ -75,10 +80,9 @@ pub(super) fn rank<'q>(query: &'q Query, title: &str, text: &str, wanted: &mut W
     };
     let bare = plain(title);
     let words = Places::new(title, query, wanted);
-    let holds_all = |choice: &Choice| choice.wanted.iter().all(|term| !words.of(term).is_empty());
     let class = if bare.lines().any(|line| line == query.whole) {
         3.0
-    } else if bare.contains(&query.whole) || query.choices.iter().any(holds_all) {
+    } else if bare.contains(&query.whole) || query.choices.iter().any(|choice| words.hold(choice)) {
         2.0
     } else {
         1.0
@@ -88,7 +92,7 @@ pub(super) fn rank<'q>(query: &'q Query, title: &str, text: &str, wanted: &mut W
 
 /// What a match of one choice is worth: how often its one word occurs, or how near its words stand to each other.
 fn worth(choice: &Choice, text: &Places<'_>) -> Option<f64> {
-    if choice.wanted.iter().any(|term| text.of(term).is_empty()) {
+    if !text.hold(choice) {
         return None;
     }
     let places: Vec<Vec<usize>> = operands(&choice.wanted).iter().map(|stems| text.of_word(stems)).collect();
@@ -110,7 +114,9 @@ fn worth(choice: &Choice, text: &Places<'_>) -> Option<f64> {
 /// What a match of one of several choices is worth: every word of all of them counts for its part, whether its choice matches
 /// or not.
 fn worth_of_any(query: &Query, text: &Places<'_>) -> Option<f64> {
-    query.choices.iter().find_map(|choice| worth(choice, text))?;
+    if !query.choices.iter().any(|choice| text.hold(choice)) {
+        return None;
+    }
     let all = operands(query.choices.iter().flat_map(|choice| &choice.wanted));
     let sum: f64 = all.iter().map(|stems| often(text.of_word(stems).len())).sum();
     Some(sum / all.len() as f64)
