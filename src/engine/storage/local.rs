@@ -201,11 +201,13 @@ impl Storage {
         if objects.is_empty() {
             return;
         }
-        // A file that is agreed on for its place is nobody else's, though it may be a second link to the same object.
-        let owners = self.owners();
-        let at = self.sight.files.iter().filter(|(path, _)| !owners.contains_key(path));
+        let found = self.sight.files.iter();
+        let found = found.filter_map(|(path, stamp)| Some((objects.get(&stamp.object())?.clone(), path)));
+        // A file that is agreed on for its place belongs to its own entry, though it may be a second link to the same
+        // object. Seldom asked for: it looks through all files.
+        let owners = LazyCell::new(|| self.owners());
         let gone_to =
-            at.filter_map(|(path, stamp)| Some((objects.get(&stamp.object())?.clone(), path.clone())));
+            found.filter(|(_, path)| !owners.contains_key(path)).map(|(id, path)| (id, path.clone()));
         for (id, path) in gone_to.collect::<Vec<_>>() {
             self.moment(&id).went_to = Some(Box::new(path));
         }
