@@ -96,7 +96,7 @@ impl Engine {
     }
 }
 
-/// What is missing and may be where nobody can look.
+/// What is missing and may be where espejo cannot look.
 fn what_waits(paths: &[&MirrorPath]) -> String {
     let mut names: Vec<&str> = paths.iter().take(NAMED).map(|path| path.as_str()).collect();
     let more = paths.len().saturating_sub(NAMED);

@@ -149,7 +149,7 @@ impl Engine {
                 self.refuse_look(page, class_of_look(&error), error.to_string())
             }
             Err(error) if self.moment(page).failures >= TOLD_AFTER && self.service.down.is_none() => {
-                // Whoever waits for the look has waited for what there is.
+                // The look counts as done: it failed too often for a command to wait for another.
                 self.note_look(flight, page);
                 self.refuse_look(page, class_of_look(&error), error.to_string())
             }

@@ -190,7 +190,7 @@ struct Moment {
     /// Failures in a row, and until when it waits.
     failures: u32,
     retry_at: Timestamp,
-    /// Writes of which nobody knows the outcome, or that are known not to have been carried out.
+    /// Writes whose outcome is not known, or that are known not to have been carried out.
     writes: retry::Failing,
     /// A slot is reserved for its PATCH.
     reserved: bool,

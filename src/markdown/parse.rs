@@ -267,7 +267,7 @@ pub(super) fn says_as_read(text: &str, blocks: &[Value]) -> bool {
     settle_literals(&mut have, &old, &Known::new(&documented, blocks));
     drop_hidden(&mut have);
     end(&mut have);
-    // Nobody sees in which style a line ends.
+    // The style in which a line ends is not visible.
     let mut plain = |node: &mut Node| super::lower::settle_breaks(&mut node.inline, false);
     each(&mut have, &mut plain);
     each(&mut lowered.nodes, &mut plain);

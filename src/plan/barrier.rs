@@ -43,7 +43,7 @@ impl Barrier {
     /// Takes in what a scan that began at `scanned` could not look at. A file that could not be read stays so while it is
     /// seen at its place. Returns whether there is something new to remember.
     pub fn take_in(&mut self, scan: &Scan, scanned: Timestamp) -> bool {
-        // What the folder did before the first scan of a run nobody has seen: whatever is missing may be in it.
+        // What the folder did before the first scan of a run, espejo has not seen: whatever is missing may be in it.
         let begins = if self.is_begun { scanned } else { Timestamp::default() };
         let is_there = |item: &Unreadable| {
             let at = scan.entries.binary_search_by(|entry| entry.path.cmp(&item.path)).ok();

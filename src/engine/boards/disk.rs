@@ -100,7 +100,7 @@ impl Engine {
         self.root.barrier.hides(Absent { last: Some(last), object, since })
     }
 
-    /// Whether the folder of a presentation may be where nobody can look, with a slide of it.
+    /// Whether the folder of a presentation may be where espejo cannot look, with a slide of it.
     pub(super) fn hides_deck(&self, deck: &DeckNode) -> bool {
         !deck.approved && self.slides_of(&deck.seen.id).any(|slide| self.hides_canvas(slide).is_some())
     }
@@ -388,7 +388,7 @@ impl Engine {
                 let kept = self.moment_of(&canvas).text.as_ref();
                 let is_read_again = kept.is_some_and(|(of, _)| *of == hash);
                 if agreed.is_some_and(|agreed| agreed != hash) && !is_read_again {
-                    // Whoever saves it has seen what became of it.
+                    // The person who saves it has seen what became of it.
                     self.store.drop_notices_at(look.path.as_str())?;
                 }
                 file.problem = self.canvas_problem(&canvas, text, hash)?;
@@ -452,7 +452,7 @@ impl Engine {
         if let Some(writing) = self.boards.writing.get(canvas).copied()
             && writing.text == hash
         {
-            // A write of ours that nobody saw end.
+            // A write of ours whose end was not seen.
             self.canvas_says(canvas, writing)?;
             return Ok(None);
         }

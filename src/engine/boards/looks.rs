@@ -382,7 +382,7 @@ impl Engine {
                     let soon = now.plus_ms(SECOND_LOOK_MS);
                     let moment = self.moment_of(canvas);
                     moment.retry_at = soon;
-                    // It has not been seen: whoever waits for a look goes on waiting.
+                    // It has not been seen: the commands that wait for a look go on waiting.
                     moment.looked = 0;
                     self.boards.wants.insert(canvas.clone(), Want::Look);
                     return Ok(());
@@ -414,7 +414,7 @@ impl Engine {
                 self.edit_canvas(canvas, |node| node.poll.last = now)
             }
             Err(error) if self.moment_of(canvas).failures >= TOLD_AFTER && self.service.down.is_none() => {
-                // Whoever waits for the look has waited for what there is.
+                // The look counts as done: it failed too often for a command to wait for another.
                 self.moment_of(canvas).looked = flight.tick;
                 self.moment_of(canvas).unreadable = Some(error.to_string());
                 Ok(())

@@ -1,4 +1,4 @@
-//! Uploads whose answer nobody heard, as it was lost or espejo was killed: what each has made is found among what the service
+//! Uploads whose answer never came, as it was lost or espejo was killed: what each has made is found among what the service
 //! shows, by its place, name and size, and compared byte for byte. From then on it is a file like any other, whatever became
 //! of it on either side.
 
@@ -65,7 +65,7 @@ impl Storage {
             return self.settle_upload(desk, &upload, &node.remote);
         }
         if self.uploads.values().any(|upload| self.looks_like(&node, upload)) {
-            // It is somebody else's file of that name and size: a list that shows no other one ends the search.
+            // Another program or person sent this file of that name and size: a list that shows no other one ends the search.
             self.walk_by(node.remote.folder.as_ref(), desk.now, desk.tick);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What the scan found in the storage folder: which files are as they were agreed, which are not, and which are nobody's.
+//! What the scan found in the storage folder: which files are as they were agreed, which are not, and which the service does not have.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ pub(super) struct Sight {
     /// Folders of another disk than the root's.
     devices: BTreeMap<MirrorPath, u64>,
     root_device: u64,
-    /// All that is missing was approved before anybody knew what is.
+    /// All that is missing was approved before a scan showed what is.
     pub(super) approved_unseen: bool,
     /// When it was asked for; 0 before the first.
     pub(super) at: Timestamp,
@@ -189,8 +189,8 @@ impl Storage {
         was.collect()
     }
 
-    /// Notes where files that left their places have gone, by the objects that they are: who saves one there later makes
-    /// another object of it.
+    /// Notes where files that left their places have gone, by the objects that they are: an editor that saves one there later
+    /// makes another object of it.
     fn follow_renamed(&mut self, missing: &[(FileId, Local)]) {
         let missing = missing.iter().filter(|(_, local)| local.is_missing()).map(|(id, _)| id);
         let again = self.moments.iter().filter(|(_, moment)| moment.local.is_missing()).map(|(id, _)| id);
@@ -496,7 +496,7 @@ fn hides<'a>(barrier: &'a Barrier, node: &FileNode, since: Timestamp) -> Option<
     barrier.hides(Absent { last: Some(&base.path), object, since })
 }
 
-/// Whether somebody's word that this file may go is void, as it is there again on both sides.
+/// Whether a person's approval that this file may go is void, as it is there again on both sides.
 fn is_approved_in_vain(node: &FileNode) -> bool {
     node.approved && node.seen == Seen::Listed
 }

@@ -141,7 +141,7 @@ impl Storage {
             .iter()
             .filter(|(folder, walk)| {
                 let known = self.pass.is_none() && folder.is_some() && walk.poll.last.0 > 0;
-                // What fails again and again is told, and nobody waits for it.
+                // What fails again and again is told, and no command waits for it.
                 let is_told = walk.failures >= TOLD_AFTER && walk.trouble.is_some();
                 self.is_listed(folder.as_ref())
                     && !is_told

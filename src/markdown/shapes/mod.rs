@@ -114,7 +114,7 @@ pub(super) fn guess(media: &Media) -> &'static str {
     }
 }
 
-/// Whether an address is a place on this machine: nobody else can follow it. What begins with a slash is a place of the app.
+/// Whether an address is a place on this machine, which no other machine can follow. What begins with a slash is a place of the app.
 pub(super) fn is_local(url: &str) -> bool {
     let scheme = url.split_once(':').map(|(scheme, _)| scheme).filter(|scheme| {
         scheme.len() > 1

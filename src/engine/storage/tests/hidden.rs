@@ -1,4 +1,4 @@
-//! When a stored file that is missing counts as gone: after its grace time, and not while it may be where nobody can look.
+//! When a stored file that is missing counts as gone: after its grace time, and not while it may be where espejo cannot look.
 
 use super::*;
 use crate::model::{Hides, Unreadable};
