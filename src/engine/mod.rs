@@ -399,6 +399,7 @@ impl Engine {
         };
         let Some((effect, purpose)) = choice else {
             self.forget_worked();
+            self.note_holds()?;
             self.tend_history()?;
             self.tend_watch()?;
             self.save_positions()?;

@@ -12,11 +12,17 @@ pub(super) const RECENT_MS: i64 = 60_000;
 /// The recent removals of one kind, by the item's id.
 #[derive(Debug, Default)]
 pub(super) struct Removals {
-    /// Where they outlive the process: a time and an id a line.
+    /// Where they outlive the process: a time and an id a line, and [`HELD`].
     row: &'static str,
     recent_ms: i64,
     at: BTreeMap<String, Timestamp>,
+    /// A guard holds what is gone now. What it counted as recent stays recent meanwhile: a hold ends by approval or by a
+    /// change in the folder, never by time.
+    is_held: bool,
 }
+
+/// The line that stands for [`Removals::is_held`].
+const HELD: &str = "held";
 
 impl Removals {
     /// What an earlier run noted. An item that is still known is one whose answer was never heard: it may have gone just
@@ -33,7 +39,8 @@ impl Removals {
             let (at, id) = line.split_once(' ')?;
             Some((id.to_owned(), Timestamp(at.parse().ok()?).min(now)))
         });
-        let mut removals = Self { row, recent_ms, at: noted.collect() };
+        let is_held = text.lines().any(|line| line == HELD);
+        let mut removals = Self { row, recent_ms, at: noted.collect(), is_held };
         removals.forget_old(now);
         if !text.is_empty() {
             removals.save(store)?;
@@ -43,9 +50,35 @@ impl Removals {
     }
 
     /// Forgets what was long ago.
-    pub(super) fn forget_old(&mut self, now: Timestamp) {
-        let since = now.plus_ms(-self.recent_ms);
+    fn forget_old(&mut self, now: Timestamp) {
+        let since = self.since(now);
         self.at.retain(|_, at| *at > since);
+    }
+
+    /// What went after this counts.
+    fn since(&self, now: Timestamp) -> Timestamp {
+        if self.is_held { Timestamp(i64::MIN) } else { now.plus_ms(-self.recent_ms) }
+    }
+
+    /// Takes in whether a guard holds what is gone now.
+    pub(super) fn hold(
+        &mut self,
+        store: &mut Store,
+        is_held: bool,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if is_held == self.is_held || self.is_empty() {
+            return Ok(());
+        }
+        self.is_held = false;
+        self.forget_old(now);
+        self.is_held = is_held && !self.is_empty();
+        self.save(store)
+    }
+
+    /// Whether nothing went recently: then nothing depends on whether a guard holds.
+    pub(super) fn is_empty(&self) -> bool {
+        self.at.is_empty()
     }
 
     /// Notes that these may be gone from now on, or that they are certainly not. A process that ends before it hears so
@@ -70,12 +103,14 @@ impl Removals {
 
     /// How many may have gone, without those that still count as about to go.
     pub(super) fn count(&self, now: Timestamp, still_counts: impl Fn(&str) -> bool) -> usize {
-        let since = now.plus_ms(-self.recent_ms);
+        let since = self.since(now);
         self.at.iter().filter(|(id, at)| **at > since && !still_counts(id)).count()
     }
 
     fn save(&self, store: &mut Store) -> Result<(), StoreError> {
-        let lines: Vec<String> = self.at.iter().map(|(id, at)| format!("{} {id}", at.0)).collect();
+        let held = self.is_held.then(|| HELD.to_owned());
+        let lines: Vec<String> =
+            held.into_iter().chain(self.at.iter().map(|(id, at)| format!("{} {id}", at.0))).collect();
         store.set_meta(self.row, &lines.join("\n"))
     }
 }
@@ -110,6 +145,19 @@ mod tests {
         let again = open(&mut store, "a", at(RECENT_MS - 1));
         assert_eq!(again.count(at(RECENT_MS - 1), |_| false), 2);
         assert_eq!(again.count(at(RECENT_MS), |_| false), 1);
+        // A guard that holds keeps them, over a restart too, until it holds no more.
+        let mut held = open(&mut store, "a", at(0));
+        held.note(&mut store, ["e"], true, at(0)).unwrap();
+        held.hold(&mut store, true, at(RECENT_MS - 1)).unwrap();
+        assert_eq!(held.count(at(9 * RECENT_MS), |_| false), 3);
+        let mut held = open(&mut store, "", at(9 * RECENT_MS));
+        assert_eq!(held.count(at(99 * RECENT_MS), |_| false), 3);
+        held.hold(&mut store, false, at(99 * RECENT_MS)).unwrap();
+        assert_eq!(held.count(at(99 * RECENT_MS), |_| false), 0);
+        held.hold(&mut store, true, at(99 * RECENT_MS)).unwrap();
+        assert!(held.is_empty(), "what is forgotten does not come back");
+        assert_eq!(store.meta("row").unwrap().as_deref(), Some(""));
+        held.note(&mut store, ["a", "b c"], true, at(0)).unwrap();
         assert_eq!(open(&mut store, "a", at(-9)).count(at(-8), |_| false), 2, "a clock that was set back");
         assert_eq!(open(&mut store, "", at(2 * RECENT_MS)).count(at(2 * RECENT_MS), |_| false), 0);
     }

@@ -230,6 +230,15 @@ impl Engine {
         guard::list_shrank(Kind::Page, before, missing, self.settings.pages.max_deletes)
     }
 
+    /// What the guards hold is noted with what they count as recent: a hold does not end by time.
+    pub(super) fn note_holds(&mut self) -> Result<(), StoreError> {
+        if !self.removals.is_empty() {
+            let is_held = self.local_deletions_held().is_some();
+            self.removals.hold(&mut self.store, is_held, self.now)?;
+        }
+        self.note_canvas_holds()
+    }
+
     fn note_removals(&mut self, pages: &[PageId], may_be_gone: bool) -> Result<(), StoreError> {
         self.removals.note(&mut self.store, pages.iter().map(PageId::as_str), may_be_gone, self.now)
     }

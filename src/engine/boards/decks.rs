@@ -29,7 +29,7 @@ pub(super) fn deck_removals(
 
 impl Engine {
     /// Why presentations whose folders are gone are not removed at the service.
-    fn deck_deletions_held(&self) -> Option<String> {
+    pub(super) fn deck_deletions_held(&self) -> Option<String> {
         let live = || {
             let decks = self.boards.decks.values();
             decks.filter(|deck| deck.folder.is_some() && deck.presence == Presence::Listed)

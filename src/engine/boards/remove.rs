@@ -127,6 +127,19 @@ impl Engine {
         guard::mass_deletion(Kind::Canvas, gone.len(), recent, live().count(), most)
     }
 
+    /// As [`Engine::note_holds`], for canvases and presentations.
+    pub(in super::super) fn note_canvas_holds(&mut self) -> Result<(), StoreError> {
+        if !self.boards.removals.is_empty() {
+            let is_held = self.canvas_deletions_held().is_some();
+            self.boards.removals.hold(&mut self.store, is_held, self.now)?;
+        }
+        if !self.boards.deck_removals.is_empty() {
+            let is_held = self.deck_deletions_held().is_some();
+            self.boards.deck_removals.hold(&mut self.store, is_held, self.now)?;
+        }
+        Ok(())
+    }
+
     /// A canvas's file is written anew.
     pub(super) fn canvas_returns(&mut self, canvas: &CanvasId, why: Option<&str>) -> Result<(), StoreError> {
         let place = self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node));

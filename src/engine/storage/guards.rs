@@ -7,6 +7,7 @@ use super::removals::Gone;
 use super::{Desk, Storage};
 use crate::model::{FileId, FileNode, FolderId, Seen, planted};
 use crate::plan::guard::{self, Kind};
+use crate::store::StoreError;
 
 /// Why what left one side stays on the other.
 #[derive(Debug, Default)]
@@ -28,9 +29,9 @@ impl Guards {
 
 impl Storage {
     /// Looks at everything once; asked for before files are decided on.
-    pub(super) fn refresh_guards(&mut self, desk: &Desk<'_>) {
+    pub(super) fn refresh_guards(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
         if !std::mem::take(&mut self.guards_are_old) {
-            return;
+            return Ok(());
         }
         let recent = |gone: Gone| self.removals.count(gone, &self.files, desk.now);
         let (mut mirrored, mut leaving, mut missing) = (0, 0, 0);
@@ -78,6 +79,12 @@ impl Storage {
                 most,
             ),
         };
+        let held =
+            [(Gone::Here, self.guards.leaving.is_some()), (Gone::There, self.guards.missing.is_some())];
+        for (gone, is_held) in held {
+            self.removals.hold(desk.store, gone, is_held, desk.now)?;
+        }
+        Ok(())
     }
 
     /// Whether a file that was agreed on is no longer listed.

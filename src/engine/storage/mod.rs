@@ -280,7 +280,7 @@ impl Storage {
         if !self.is_on() {
             return Ok(None);
         }
-        self.refresh_guards(desk);
+        self.refresh_guards(desk)?;
         self.no_workspace = self.mode == StorageMode::TwoWay && Self::upload_workspace(desk).is_none();
         let choice = match self.next_act_on_folders(desk)? {
             Some(choice) => Some(choice),

@@ -61,6 +61,17 @@ impl Removals {
         self.there.note(store, [file.as_str()], false, now)
     }
 
+    /// Takes in whether a guard holds what has left one side now.
+    pub(super) fn hold(
+        &mut self,
+        store: &mut Store,
+        gone: Gone,
+        is_held: bool,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.of(gone).hold(store, is_held, now)
+    }
+
     /// How many have gone from one side, without those that are listed still and count as about to.
     pub(super) fn count(&self, gone: Gone, files: &BTreeMap<FileId, FileNode>, now: Timestamp) -> usize {
         let side = if gone == Gone::Here { &self.here } else { &self.there };

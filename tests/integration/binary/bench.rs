@@ -455,12 +455,15 @@ impl Daemon {
         status.expect("it has ended")
     }
 
-    /// The most memory it ever had, in bytes.
+    /// The most memory it ever had, in bytes, without the pages of the program's own file: how many of those are
+    /// resident depends on the build and on the page cache. They are only ever added, so this is never too much.
     pub(super) fn peak_memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
-        let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a peak");
-        let kilobytes: u64 = line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number");
-        kilobytes * 1024
+        let kilobytes = |field: &str| -> u64 {
+            let line = status.lines().find(|line| line.starts_with(field)).expect("such a line");
+            line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number")
+        };
+        kilobytes("VmHWM:").saturating_sub(kilobytes("RssFile:")) * 1024
     }
 
     pub(super) fn is_running(&mut self) -> bool {

@@ -200,6 +200,54 @@ fn eleven_deletions_wait_and_come_back_or_are_approved_one_by_one() {
     bench.rest(daemon);
 }
 
+/// Makes the state believe that what went a short while ago went twenty minutes before that.
+pub(super) fn go_by(bench: &Bench, row: &str) {
+    let db = rusqlite::Connection::open(bench.state().join("espejo.sqlite3")).unwrap();
+    let text: String =
+        db.query_row("SELECT value FROM meta WHERE key = ?1", [row], |row| row.get(0)).unwrap();
+    let lines = text.lines().map(|line| match line.split_once(' ') {
+        Some((at, id)) => format!("{} {id}", at.parse::<i64>().unwrap() - 1_200_000),
+        None => line.to_owned(),
+    });
+    let text: Vec<String> = lines.collect();
+    assert!(text.len() > 1, "{text:?}");
+    db.execute("UPDATE meta SET value = ?1 WHERE key = ?2", [text.join("\n"), row.to_owned()]).unwrap();
+}
+
+#[test]
+fn what_is_held_for_earlier_deletions_does_not_go_when_those_are_long_ago() {
+    let bench = bench("");
+    let daemon = bench.run_in_step();
+    let trashed = || bench.writes().iter().filter(|line| line.starts_with("DELETE")).count();
+    let remove = |numbers: &[usize]| {
+        for n in numbers {
+            fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap();
+        }
+    };
+    bench.forget_requests();
+    remove(&[1, 2, 4, 5, 7, 8]);
+    bench.until("the first go", || trashed() == 6);
+    remove(&[10, 11, 13]);
+    bench.until("the others are held", || bench.attention().contains("6 of them just before"));
+    assert!(daemon.stop().success());
+    go_by(&bench, "removals");
+    let daemon = bench.run();
+    bench.ask("\"full-pass\"");
+    bench.sync_any();
+    assert!(bench.attention().contains("9 of 40 mirrored pages are gone"), "{}", bench.attention());
+    assert_eq!(trashed(), 6, "{}", bench.seen());
+    let told = bench.tell(&["approve"]);
+    assert!(matches!(told.code, 0 | 3), "{told:?}");
+    bench.until("they go then", || trashed() == 9);
+    // What was held and has gone holds nothing back later.
+    assert!(daemon.stop().success());
+    go_by(&bench, "removals");
+    let daemon = bench.run_in_step();
+    remove(&[14]);
+    bench.until("one more goes", || trashed() == 10);
+    bench.rest(daemon);
+}
+
 #[test]
 fn a_root_that_goes_or_is_another_stops_all_writing() {
     let bench = bench("");

@@ -147,6 +147,26 @@ fn a_deleted_file_is_trashed_and_many_wait_for_approval() {
 }
 
 #[test]
+fn a_stored_file_that_is_held_for_earlier_deletions_does_not_go_when_those_are_long_ago() {
+    let bench = docs_and_three();
+    bench.sync();
+    for n in 0..3 {
+        fs::remove_file(stored(&bench, &format!("{n}.pdf"))).unwrap();
+    }
+    bench.sync();
+    assert_eq!(in_trash(&bench), 3);
+    fs::remove_file(stored(&bench, "3.pdf")).unwrap();
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    assert!(bench.attention().contains("3 of them just before"), "{}", bench.attention());
+    super::guards::go_by(&bench, "stored_removals");
+    assert_eq!(bench.tell(&["sync"]).code, 3);
+    assert_eq!(in_trash(&bench), 3, "{}", bench.seen());
+    assert_eq!(bench.tell(&["approve"]).code, 0);
+    bench.tell(&["sync"]);
+    assert_eq!(in_trash(&bench), 4, "{}", bench.seen());
+}
+
+#[test]
 fn a_renamed_file_is_a_new_one_and_the_old_one_goes_after_it() {
     let bench = docs_and_three();
     bench.sync();

@@ -44,6 +44,13 @@ fn whiteboards_slides_and_presentations_that_go_in_portions_are_held() {
     bench.ask("\"full-pass\"");
     bench.sync_any();
     assert_eq!(trashed(), 4, "{}", bench.seen());
+    // Nor does what is held go when the first are long ago.
+    daemon.kill();
+    super::super::guards::go_by(&bench, "canvas_removals");
+    let daemon = bench.run();
+    bench.ask("\"full-pass\"");
+    bench.sync_any();
+    assert_eq!(trashed(), 4, "{}", bench.seen());
     let told = bench.tell(&["approve"]);
     assert!(matches!(told.code, 0 | 3), "{told:?}");
     bench.until("they go then", || trashed() == 9);
