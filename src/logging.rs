@@ -117,6 +117,9 @@ where
     tracing_subscriber::registry().with(lines.with_filter(targets.and(careful)))
 }
 
+/// The target of lines about what concerns the user.
+pub const ATTENTION: &str = "espejo::attention";
+
 fn is_own(target: &str) -> bool {
     target.strip_prefix(ESPEJO).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
@@ -253,6 +256,11 @@ where
                 write!(out, "{dim}{}{dim:#} {tint}{word}{tint:#}", (self.now)(self.style))?;
             }
         }
+        if event.metadata().target() == ATTENTION {
+            let mut fields = Typed::default();
+            event.record(&mut fields);
+            return writeln!(out, "{}", escape(&concern(&fields)));
+        }
         let mut fields = Fields::default();
         event.record(&mut fields);
         // Below INFO the reader is looking for a place in the code; above, for what happened.
@@ -261,6 +269,20 @@ where
         }
         writeln!(out, "{}{}", fields.message, fields.rest)
     }
+}
+
+/// Something that concerns the user, as a sentence: place, reason, mend and code.
+fn concern(fields: &Typed) -> String {
+    let field = |name: &str| fields.rest.get(name).and_then(Value::as_str).unwrap_or_default();
+    let place = match field("path") {
+        "" => String::new(),
+        path => format!("{path}: "),
+    };
+    let mend = match field("action") {
+        "" => String::new(),
+        action => format!("; {action}"),
+    };
+    format!("{place}{}{mend} [{}]", fields.message, field("code"))
 }
 
 /// An event's message and its other fields, escaped.
@@ -437,6 +459,24 @@ mod tests {
         );
         let coloured = written(everything(), Style::Terminal { colour: true }, five_levels);
         assert!(coloured.contains("\u{1b}[31merror: \u{1b}[0m"), "{coloured:?}");
+    }
+
+    #[test]
+    fn what_concerns_the_user_is_a_sentence_for_people_and_fields_for_programs() {
+        let act = || {
+            let path = "Equipo/Pages/a.md";
+            tracing::error!(target: ATTENTION, code = "not-sent", path, action = "repair it", "not sent: it is empty");
+            tracing::info!(target: ATTENTION, code = "not-sent", path = "", over = true, "over: not sent");
+        };
+        assert_eq!(
+            written(everything(), Style::Plain, act),
+            "12:00:00 error: Equipo/Pages/a.md: not sent: it is empty; repair it [not-sent]\n\
+             12:00:00 over: not sent [not-sent]\n"
+        );
+        let json = written(everything(), Style::Json { journal: false }, act);
+        let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((&lines[0]["code"], &lines[0]["path"]), (&"not-sent".into(), &"Equipo/Pages/a.md".into()));
+        assert_eq!((&lines[0]["action"], &lines[1]["over"]), (&"repair it".into(), &true.into()));
     }
 
     #[test]

@@ -25,6 +25,10 @@ fn main() -> ExitCode {
     let quiet_log = !matches!(cli.command, Command::Run) && cli.global.verbose == 0 && rust_log.is_none();
     let (targets, odd) =
         logging::targets(cli.global.verbose, cli.global.quiet || quiet_log, rust_log.as_deref());
+    let targets = match quiet_log {
+        true => targets.with_target(logging::ATTENTION, tracing::level_filters::LevelFilter::OFF),
+        false => targets,
+    };
     let style = match cli.global.log_format {
         LogFormat::Text => logging::Style::of_stderr(&env),
         LogFormat::Json => logging::Style::of_stderr(&env).as_json(),

@@ -11,8 +11,10 @@ use super::{run, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::place_in;
-use crate::model::{CanvasNode, DeckNode, Event, MirrorPath, Node, Presence, Request, Seen, folder_of};
-use crate::store::{Attention, Loaded, LoadedBoards, ReadOnly, StoredStorage};
+use crate::model::{
+    Attention, CanvasNode, DeckNode, Event, MirrorPath, Node, Presence, Request, Seen, folder_of,
+};
+use crate::store::{Loaded, LoadedBoards, ReadOnly, StoredStorage};
 
 /// Approves what is held at `paths`, or everything.
 ///
@@ -76,7 +78,7 @@ impl Held {
     }
 
     fn is_any(&self) -> bool {
-        !self.places.is_empty() || self.attention.iter().any(|need| need.action.contains("espejo approve"))
+        !self.places.is_empty() || self.attention.iter().any(|need| need.code.is_released_by_approval())
     }
 
     /// The place that a person means by `typed`, where something is held or was refused; `.md` may be left out.

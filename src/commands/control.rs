@@ -16,8 +16,9 @@ use super::permits::Loan;
 use crate::daemon::{News, Pass, PassState, Wish};
 use crate::engine::{StorageSummary, Summary};
 use crate::mirror::lock::Lock;
-use crate::model::{ContentHash, Found, MirrorPath, Put, Request, Search, Timestamp, WorkspaceId, read_json};
-use crate::store::Attention;
+use crate::model::{
+    Attention, Code, ContentHash, Found, MirrorPath, Put, Request, Search, Timestamp, WorkspaceId, read_json,
+};
 
 const FILE: &str = "control";
 /// Longer requests are not ours.
@@ -84,8 +85,8 @@ pub struct Step {
     requests_last_minute: usize,
     left_ms: i64,
     conflicts: usize,
-    attention: Vec<(String, String, String)>,
-    waits: usize,
+    /// Path, reason, action and code.
+    attention: Vec<(String, String, String, String)>,
     sent: u64,
     received: u64,
     stored: Stored,
@@ -137,8 +138,9 @@ impl Step {
             requests_last_minute: summary.requests_last_minute,
             left_ms: summary.pass_left_ms,
             conflicts: summary.conflicts,
-            attention: needs.map(|n| (n.path.clone(), n.reason.clone(), n.action.clone())).collect(),
-            waits: summary.waits,
+            attention: needs
+                .map(|n| (n.path.clone(), n.reason.clone(), n.action.clone(), n.code.name().to_owned()))
+                .collect(),
             sent: pass.sent,
             received: pass.received,
             stored: Stored::of(&summary.storage),
@@ -160,8 +162,14 @@ impl Step {
             requests_last_minute: self.requests_last_minute,
             pass_left_ms: self.left_ms,
             conflicts: self.conflicts,
-            attention: needs.map(|(path, reason, action)| Attention { path, reason, action }).collect(),
-            waits: self.waits,
+            attention: needs
+                .map(|(path, reason, action, code)| Attention {
+                    path,
+                    reason,
+                    action,
+                    code: Code::named(&code),
+                })
+                .collect(),
             pass_is_over: state == PassState::Over,
             storage: self.stored.tell(),
             paused: self.paused.map(Timestamp),
@@ -479,10 +487,14 @@ mod tests {
                 requests_last_minute: 7,
                 pass_left_ms: 1_000,
                 conflicts: 2,
-                waits: 1,
                 paused: Some(Timestamp(4)),
                 pass_is_over: state == PassState::Over,
-                attention: vec![Attention { path: "a".into(), reason: "b\nc".into(), action: "d".into() }],
+                attention: vec![Attention {
+                    path: "a".into(),
+                    reason: "b\nc".into(),
+                    action: "d".into(),
+                    code: Code::Refused,
+                }],
                 ..Summary::default()
             };
             (pass.sent, pass.received) = (8, 9);

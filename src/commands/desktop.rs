@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
-use crate::model::Timestamp;
-use crate::store::{Attention, Conflict};
+use crate::model::{Attention, Level, Timestamp};
+use crate::store::Conflict;
 
 /// At most one message in this time.
 const PAUSE_MS: i64 = 30_000;
@@ -73,9 +73,9 @@ impl Desktop {
 
 /// What is worth a message, by what makes it the same thing: a reason may count, and counts change.
 fn things(attention: &[Attention], conflicts: &[Conflict]) -> BTreeMap<String, String> {
-    let held = attention.iter().filter(|item| item.action.contains("espejo approve")).map(|item| {
+    let held = attention.iter().filter(|item| item.level() == Level::Act).map(|item| {
         let place = if item.path.is_empty() { String::new() } else { format!("{}: ", item.path) };
-        (format!("{}\n{}", item.path, item.action), format!("{place}{}", item.reason))
+        (format!("{}\n{}", item.path, item.code.name()), format!("{place}{}", item.reason))
     });
     let collided = conflicts.iter().map(|conflict| {
         let text = format!("{}: {}", conflict.page_path, conflict.cause());
@@ -104,6 +104,7 @@ fn send(message: &Message) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Code;
 
     fn all(keys: &[&str]) -> BTreeMap<String, String> {
         keys.iter().map(|key| ((*key).to_owned(), format!("<{key}>"))).collect()
@@ -141,13 +142,14 @@ mod tests {
 
     #[test]
     fn what_a_guard_holds_is_the_same_thing_while_its_count_changes() {
-        let need = |path: &str, reason: &str, action: &str| Attention {
+        let need = |code: Code, path: &str, reason: &str| Attention {
             path: path.into(),
             reason: reason.into(),
-            action: action.into(),
+            action: "run espejo approve".into(),
+            code,
         };
-        let held = |count| need("", &format!("{count} files"), "bring the files back, or run espejo approve");
-        let other = need("a.md", "it cannot be looked at", "make it readable");
+        let held = |count| need(Code::DeletionsHeld, "", &format!("{count} files"));
+        let other = need(Code::Outage, "", "the service cannot be reached");
         let first = things(&[held(11), other.clone()], &[]);
         let second = things(&[held(12), other], &[]);
         assert_eq!(first.len(), 1);

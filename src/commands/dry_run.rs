@@ -25,7 +25,7 @@ use crate::mirror::{Mirror, marker};
 use crate::model::{
     AttachmentId, DiskReply, Downloaded, Effect, Entry, EntryKind, Event, FileId, Link, MirrorPath, Outcome,
     PageId, PageMeta, Part, Request, Rest, RootState, Scan, ServiceReply, Stamp, StorageEffect, StorageFile,
-    StorageReply, StoredReply,
+    StorageReply, StoredReply, to_act_on,
 };
 use crate::service::{Client, token};
 use crate::store::{ReadOnly, Store};
@@ -143,7 +143,7 @@ async fn pretend_all(
         if summary.pass_is_over {
             progress.finish();
             for item in &summary.attention {
-                output::need(out, &item.path, &item.reason, &item.action)?;
+                output::need(out, item.level(), &item.path, &item.reason, &item.action)?;
             }
             let words = if acts == 0 {
                 "nothing to do".to_owned()
@@ -151,7 +151,7 @@ async fn pretend_all(
                 format!("{}; nothing was done", output::count(acts, "act", "acts"))
             };
             writeln!(out, "{words}")?;
-            return Ok(if summary.attention.is_empty() { Exit::Done } else { Exit::NeedsUser });
+            return Ok(if to_act_on(&summary.attention) == 0 { Exit::Done } else { Exit::NeedsUser });
         }
         if let Some(stopped) = daemon::stopped(&summary) {
             anyhow::bail!("{}; {}", stopped.reason, stopped.action);

@@ -19,7 +19,7 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
 use crate::mirror::{self, Mirror};
-use crate::model::{DiskError, DiskReply, Effect, EntryKind, MirrorPath, RootState};
+use crate::model::{DiskError, DiskReply, Effect, EntryKind, Level, MirrorPath, RootState};
 use crate::store::ReadOnly;
 use bundle::Bundle;
 
@@ -158,7 +158,13 @@ fn copy_files(
 
 fn tell(dir: &Path, counts: &Value, files: u64, bytes: u64, gaps: &Gaps, out: &mut dyn Write) -> Result<()> {
     for (path, why) in gaps.missing.iter().take(10) {
-        output::need(out, path, &format!("not in the export: {why}"), "mend it and export again")?;
+        output::need(
+            out,
+            Level::Act,
+            path,
+            &format!("not in the export: {why}"),
+            "mend it and export again",
+        )?;
     }
     if gaps.missing.len() > 10 {
         writeln!(out, "and {} more, in manifest.json", output::grouped(gaps.missing.len() as u64 - 10))?;
@@ -166,7 +172,7 @@ fn tell(dir: &Path, counts: &Value, files: u64, bytes: u64, gaps: &Gaps, out: &m
     if !gaps.unread.is_empty() {
         let number = output::count(gaps.unread.len() as u64, "item is", "items are");
         let why = format!("{number} known by name only: the content has not been mirrored yet");
-        output::need(out, "", &why, "espejo sync mirrors the rest; then export again")?;
+        output::need(out, Level::Act, "", &why, "espejo sync mirrors the rest; then export again")?;
     }
     let number = |key: &str| counts[key].as_u64().unwrap_or(0);
     let said: Vec<String> = [

@@ -7,6 +7,8 @@ use std::io;
 
 use anstyle::{AnsiColor, Style};
 
+use crate::model::Level;
+
 /// All is well.
 pub const GOOD: Style = AnsiColor::Green.on_default();
 /// Something waits or deserves a look. Not yellow, which vanishes on a white terminal.
@@ -189,14 +191,24 @@ fn largest(ms: i64) -> String {
     }
 }
 
+/// The sign before something that concerns the user.
+#[must_use]
+pub fn mark(level: Level) -> String {
+    match level {
+        Level::Act => paint(ODD.bold(), "!").to_string(),
+        Level::Waiting => paint(DIM, "…").to_string(),
+        Level::Note => paint(DIM, "·").to_string(),
+    }
+}
+
 /// What needs a person, as three lines: where, why, and what mends it.
 ///
 /// # Errors
 /// When `out` takes no more.
-pub fn need(out: &mut dyn io::Write, place: &str, why: &str, mend: &str) -> io::Result<()> {
+pub fn need(out: &mut dyn io::Write, level: Level, place: &str, why: &str, mend: &str) -> io::Result<()> {
     let place = if place.is_empty() { "the mirror" } else { place };
     let width = terminal_columns().unwrap_or(usize::MAX).saturating_sub(4);
-    writeln!(out, "{} {}", paint(ODD, "!"), paint(NAME, place))?;
+    writeln!(out, "{} {}", mark(level), paint(NAME, place))?;
     for line in wrap(&crate::logging::escape(&crate::logging::without_numbers(why)), width) {
         writeln!(out, "    {line}")?;
     }

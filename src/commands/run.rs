@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::daemon::{self, Ended, Observer};
 use crate::engine::{Engine, Happening, Summary};
 use crate::mirror::lock::LockError;
-use crate::model::Timestamp;
+use crate::model::{Timestamp, to_act_on};
 use crate::store::{ReadOnly, StoreError};
 
 /// How long a state that cannot be written is left alone.
@@ -255,7 +255,7 @@ impl Watcher {
             summary.mirrored,
             summary.listed,
             summary.pending,
-            summary.attention.len() + summary.conflicts
+            to_act_on(&summary.attention) + summary.conflicts
         );
         if words != self.told {
             systemd::tell(&[sd_notify::NotifyState::Status(&words)]);

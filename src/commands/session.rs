@@ -11,9 +11,9 @@ use crate::daemon::{self, Clock, Daemon};
 use crate::engine::Engine;
 use crate::mirror::lock::Lock;
 use crate::mirror::{Mirror, marker};
-use crate::model::{DiskError, Settings, Timestamp};
+use crate::model::{Attention, Code, DiskError, Settings, Timestamp};
 use crate::service::{Client, Downloader, token};
-use crate::store::{Attention, Opened, Store};
+use crate::store::{Opened, Store};
 
 /// Opens a session: the daemon, ready to run. `variable` answers for environment variables.
 ///
@@ -146,9 +146,10 @@ fn compare_runs(store: &mut Store, mirror: &Mirror, log_is_gone: bool, now: Time
     let count = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok());
     let (stored, meant) = (count(store.meta("runs")?), count(store.meta("runs_meant")?));
     let noted = mirror.runs();
-    let tell = |store: &mut Store, reason: &str, action: &str| {
+    let tell = |store: &mut Store, code: Code, reason: &str, action: &str| {
         tracing::warn!("{reason}");
-        let notice = Attention { path: String::new(), reason: reason.to_owned(), action: action.to_owned() };
+        let notice =
+            Attention { path: String::new(), reason: reason.to_owned(), action: action.to_owned(), code };
         store.add_notice(&notice, now)
     };
     if let (Some(stored), Some(noted)) = (stored, noted) {
@@ -156,13 +157,14 @@ fn compare_runs(store: &mut Store, mirror: &Mirror, log_is_gone: bool, now: Time
             store.begin_anew()?;
             let reason = "the state is an older copy than the folder: everything is compared anew, and what is missing \
                           here is not deleted for it";
-            tell(store, reason, "nothing, if you put a backup of the state back")?;
+            tell(store, Code::StateOlder, reason, "nothing, if you put a backup of the state back")?;
         } else if noted < stored {
             store.folder_went_back(now)?;
             let reason = "the folder is an older copy than the one that was mirrored last: files that went back to an \
                           earlier version are not sent, and what is missing is not deleted for it; stored files are fetched anew";
             tell(
                 store,
+                Code::FolderOlder,
                 reason,
                 "espejo restore brings the pages up to date; espejo approve takes what is here as it is",
             )?;

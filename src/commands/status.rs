@@ -16,8 +16,8 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
 use crate::engine::polling;
-use crate::model::{StorageMode, Timestamp};
-use crate::store::{Attention, BoardCounts, Conflict, ReadOnly, StatusCounts, StorageCounts, Waiting};
+use crate::model::{Attention, StorageMode, Timestamp, to_act_on};
+use crate::store::{BoardCounts, Conflict, ReadOnly, StatusCounts, StorageCounts, Waiting};
 
 /// How many of the things that wait are named.
 const NAMED: usize = 5;
@@ -81,7 +81,7 @@ impl<'a> View<'a> {
 
     /// How many things need a person.
     fn needs(&self) -> usize {
-        self.attention.len() + self.conflicts.len()
+        to_act_on(&self.attention) + self.conflicts.len()
     }
 
     /// Items that are not here yet.
@@ -137,6 +137,7 @@ fn json(view: &View<'_>) -> serde_json::Value {
         "conflicts": view.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
         "attention": view.attention.iter().map(|item| json!({
             "path": item.path, "reason": item.reason, "action": item.action,
+            "code": item.code.name(), "level": item.level().name(),
         })).collect::<Vec<_>>(),
         "requests_last_minute": counts.requests_last_minute,
         "pace": {

@@ -15,7 +15,7 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer, Pass, PassState, stopped};
 use crate::engine::{Engine, Happening, Summary};
-use crate::model::{Event, Request, Timestamp};
+use crate::model::{Event, Level, Request, Timestamp, to_act_on};
 use crate::store::StoreError;
 
 /// How a pass is shown while it goes on.
@@ -130,18 +130,18 @@ pub(super) fn interrupted() -> impl Future<Output = ()> {
 /// One sentence, when it could not be finished.
 pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
     let summary = &pass.summary;
-    let needs = summary.attention.len().saturating_sub(summary.waits) + summary.conflicts;
+    let needs = to_act_on(&summary.attention) + summary.conflicts;
     if !quiet && summary.pass_is_over {
         let end = if needs > 0 { format!("; {}", output::needs(needs)) } else { String::new() };
         output::say(out, &format!("{}{end}", last_line(pass)))?;
     }
     for item in summary.attention.iter().filter(|_| stopped(summary).is_none()) {
-        output::need(out, &item.path, &item.reason, &item.action)?;
+        output::need(out, item.level(), &item.path, &item.reason, &item.action)?;
     }
     if summary.conflicts > 0 {
         let why = output::count(summary.conflicts as u64, "page holds", "pages hold");
         let why = format!("{why} words that both sides changed; your versions are kept beside them");
-        output::need(out, "conflicts", &why, "espejo conflicts lists them")?;
+        output::need(out, Level::Act, "conflicts", &why, "espejo conflicts lists them")?;
     }
     if let Some(since) = summary.paused {
         bail!("{}", pause::refusal(since));
@@ -149,7 +149,8 @@ pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
     if let Some(stopped) = stopped(summary) {
         bail!("{}; {}", stopped.reason, stopped.action);
     }
-    let is_left = !summary.pass_is_over || summary.waits > 0;
+    let waits = summary.attention.iter().any(|item| item.level() == Level::Waiting);
+    let is_left = !summary.pass_is_over || waits;
     if is_left && needs == 0 {
         bail!("not everything could be done: {}; run espejo sync again later", what_is_left(summary));
     }
@@ -161,11 +162,12 @@ pub fn conclude(pass: &Pass, quiet: bool, out: &mut dyn Write) -> Result<Exit> {
 
 /// What a pass has not done: the first thing by its name, and how many others.
 fn what_is_left(summary: &Summary) -> String {
-    let others = match summary.attention.len().saturating_sub(1) {
+    let left: Vec<_> = summary.attention.iter().filter(|item| item.level() != Level::Note).collect();
+    let others = match left.len().saturating_sub(1) {
         0 => String::new(),
         others => format!(", and {} more", output::grouped(others as u64)),
     };
-    match summary.attention.first() {
+    match left.first() {
         None => "it made no progress for a minute".to_owned(),
         Some(item) if item.path.is_empty() => format!("{}{others}", item.reason),
         Some(item) => format!("{}: {}{others}", item.path, item.reason),

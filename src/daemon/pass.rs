@@ -1,8 +1,7 @@
 //! A full pass that somebody waits for: how far it is, and whether it has ended. It only counts and compares.
 
 use crate::engine::{Happening, Summary, Way};
-use crate::model::Timestamp;
-use crate::store::Attention;
+use crate::model::{Attention, Timestamp};
 
 /// A pass that cannot go on (no network, say) is given up after this long without progress.
 const PATIENCE_MS: i64 = 60_000;
@@ -104,18 +103,14 @@ impl Pass {
 /// Why a pass will not end by itself, if so: the folder or the token needs the user first.
 #[must_use]
 pub fn stopped(summary: &Summary) -> Option<&Attention> {
-    summary.attention.iter().find(|item| {
-        item.path.is_empty()
-            && ["nothing is sent", "nothing is written on either side"]
-                .iter()
-                .any(|start| item.reason.starts_with(start))
-    })
+    summary.attention.iter().find(|item| item.code.stops_all())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::StorageSummary;
+    use crate::model::Code;
 
     fn at(looked: usize, over: bool) -> Summary {
         Summary { looked, listed: 9, pass_is_over: over, ..Summary::default() }
@@ -179,23 +174,24 @@ mod tests {
 
     #[test]
     fn what_needs_the_user_first_ends_a_pass() {
-        let summary = |reason: &str| Summary {
+        let summary = |code: Code| Summary {
             attention: vec![Attention {
                 path: String::new(),
-                reason: reason.into(),
+                reason: "a reason".into(),
                 action: "mend it".into(),
+                code,
             }],
             ..at(1, false)
         };
         for (reason, state) in [
-            ("nothing is sent: the service refuses the token: no", PassState::Stopped),
-            ("nothing is written on either side: the folder is missing", PassState::Stopped),
-            ("the service cannot be reached: no route", PassState::UnderWay),
+            (Code::TokenRefused, PassState::Stopped),
+            (Code::FolderUnusable, PassState::Stopped),
+            (Code::Outage, PassState::UnderWay),
         ] {
             assert_eq!(
                 Pass::new(0, Timestamp(0)).take_in(summary(reason), &[], Timestamp(1)),
                 state,
-                "{reason}"
+                "{reason:?}"
             );
         }
     }

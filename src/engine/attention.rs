@@ -1,13 +1,18 @@
-//! What needs a person, and the numbers that say how far everything is.
+//! What concerns the user, and the numbers that say how far everything is.
 
 use std::collections::BTreeSet;
 
 use super::Engine;
 use super::tally::Tally;
 use super::unsendable::may_be_meant;
-use crate::model::{Hold, MirrorPath, PageId, Presence, Timestamp};
-use crate::store::{Attention, StoreError};
+use crate::model::{
+    Attention, Code, Hold, Level, MirrorPath, PageId, Presence, RefusalClass, Timestamp, WorkspaceId,
+};
+use crate::plan::Decision;
+use crate::store::StoreError;
 
+/// Log lines of what concerns the user.
+const TARGET: &str = "espejo::attention";
 /// How long something that was told once is shown.
 const NOTICE_MS: i64 = 24 * 3_600_000;
 
@@ -17,12 +22,31 @@ const LIST_RESTS_MS: i64 = 1_000;
 /// change costs must not grow with what there is. Few of them are no delay at all.
 const LOOKED_OVER_A_MS: usize = 20;
 
+/// The list of what concerns the user, while it is made.
+#[derive(Debug, Default)]
+pub(super) struct Needs(Vec<Attention>);
+
+impl Needs {
+    /// All of it, each thing once.
+    pub(super) fn list(mut self) -> Vec<Attention> {
+        self.0.sort();
+        self.0.dedup();
+        self.0
+    }
+
+    /// One thing more.
+    pub(super) fn tell(&mut self, code: Code, path: &str, reason: &str, action: &str) {
+        let (path, reason, action) = (path.to_owned(), reason.to_owned(), action.to_owned());
+        self.0.push(Attention { path, reason, action, code });
+    }
+}
+
 /// The last list written, so that nothing is written twice.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     shown: Vec<Attention>,
-    /// How many of them only have to wait.
-    waits: usize,
+    /// What of it, and which conflicts, have been logged.
+    logged: Vec<Attention>,
     written: bool,
     /// When the list was worked out.
     fresh: Option<Timestamp>,
@@ -66,10 +90,8 @@ pub struct Summary {
     pub canvases_looked: usize,
     /// Edits, new files and deletions on their way.
     pub pending: usize,
-    /// What needs a person, and what only has to wait.
+    /// What concerns the user, of each level.
     pub attention: Vec<Attention>,
-    /// How many of these only have to wait: the service, or time, mends them.
-    pub waits: usize,
     /// Conflict copies.
     pub conflicts: usize,
     /// Requests sent in the last 60 s.
@@ -97,13 +119,54 @@ pub(super) fn unsent_mend(may_be_meant: bool) -> &'static str {
     }
 }
 
+/// What a refusal of this class is told as.
+pub(super) fn code_of(class: RefusalClass) -> Code {
+    match class {
+        RefusalClass::Transient => Code::Failing,
+        RefusalClass::Place | RefusalClass::Content => Code::Refused,
+    }
+}
+
+/// One line for each thing that began or changed its code, and one for each that is over. Notes age: only their beginning
+/// is news.
+fn log_changes(before: &[Attention], now: &[Attention]) {
+    let places = |list: &[Attention]| -> BTreeSet<(Code, String)> {
+        list.iter().map(|item| (item.code, item.path.clone())).collect()
+    };
+    let (known, still) = (places(before), places(now));
+    let is_in = |set: &BTreeSet<_>, item: &Attention| set.contains(&(item.code, item.path.clone()));
+    macro_rules! line {
+        ($level:expr, $item:expr, $text:expr) => {
+            tracing::event!(
+                target: TARGET, $level, code = $item.code.name(), path = %$item.path, action = %$item.action, "{}", $text
+            )
+        };
+    }
+    for item in now.iter().filter(|item| !is_in(&known, item)) {
+        match item.level() {
+            Level::Act => line!(tracing::Level::ERROR, item, item.reason),
+            Level::Waiting => line!(tracing::Level::WARN, item, item.reason),
+            Level::Note => line!(tracing::Level::INFO, item, item.reason),
+        }
+    }
+    for item in before.iter().filter(|item| item.level() != Level::Note && !is_in(&still, item)) {
+        tracing::info!(target: TARGET, code = item.code.name(), path = %item.path, over = true, "over: {}", item.reason);
+    }
+}
+
 impl Engine {
-    pub(super) fn notice(&mut self, path: &str, reason: String, action: &str) -> Result<(), StoreError> {
-        let notice = Attention { path: path.to_owned(), reason, action: action.to_owned() };
+    pub(super) fn notice(
+        &mut self,
+        code: Code,
+        path: &str,
+        reason: String,
+        action: &str,
+    ) -> Result<(), StoreError> {
+        let notice = Attention { path: path.to_owned(), reason, action: action.to_owned(), code };
         self.store.add_notice(&notice, self.now)
     }
 
-    /// Writes the list of what needs a person when it has changed.
+    /// Writes the list of what concerns the user when it has changed, and logs what began and what is over.
     pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
         self.end_adopting()?;
         self.end_adopting_boards()?;
@@ -115,12 +178,26 @@ impl Engine {
         self.attention.fresh = Some(self.now);
         self.attention.stirred = false;
         self.store.drop_old_notices(self.now.plus_ms(-NOTICE_MS))?;
-        let (list, waits) = self.needs()?;
-        self.attention.waits = waits;
+        let list = self.needs()?;
         if !self.attention.written || self.attention.shown != list {
             self.store.set_attention(&list, self.now)?;
             self.attention.shown = list;
             self.attention.written = true;
+        }
+        self.log_attention()
+    }
+
+    fn log_attention(&mut self) -> Result<(), StoreError> {
+        let conflicts = self.store.conflicts()?.into_iter().map(|conflict| Attention {
+            path: conflict.page_path.to_string(),
+            reason: conflict.cause(),
+            action: conflict.mend().to_owned(),
+            code: Code::Conflict,
+        });
+        let all: Vec<Attention> = self.attention.shown.iter().cloned().chain(conflicts).collect();
+        if all != self.attention.logged {
+            log_changes(&self.attention.logged, &all);
+            self.attention.logged = all;
         }
         Ok(())
     }
@@ -136,46 +213,45 @@ impl Engine {
         Some(at.plus_ms(self.list_rests_ms()))
     }
 
-    /// All that there is to tell, and how many of it only have to wait.
-    fn needs(&self) -> Result<(Vec<Attention>, usize), StoreError> {
-        let mut list = self.store.notices()?;
-        list.retain(|notice| self.is_where_it_was(&notice.path));
-        // By place and reason, as they are kept.
-        let mut waiting = BTreeSet::new();
-        let mut need = |path: &str, reason: &str, action: &str| {
-            list.push(Attention {
-                path: path.to_owned(),
-                reason: reason.to_owned(),
-                action: action.to_owned(),
-            });
-        };
-        let mut wait = |path: &str, reason: &str| {
-            waiting.insert((path.to_owned(), reason.to_owned()));
-        };
+    /// All that there is to tell.
+    fn needs(&self) -> Result<Vec<Attention>, StoreError> {
+        let mut needs = Needs(self.store.notices()?);
+        needs.0.retain(|notice| self.is_where_it_was(&notice.path));
+        self.needs_of_service(&mut needs);
+        self.needs_of_barrier(&mut needs);
+        self.needs_of_workspaces(&mut needs);
+        self.needs_of_pages(&mut needs);
+        self.board_needs(&mut needs);
+        self.storage.needs(self.now, &|refusal| self.next_try(refusal), &mut needs);
+        Ok(needs.list())
+    }
+
+    fn needs_of_service(&self, needs: &mut Needs) {
         if let Some(Err(why)) = &self.root.state {
-            need(
-                "",
+            needs.tell(Code::FolderUnusable, "",
                 &format!("nothing is written on either side: {why}"),
                 "bring the folder back; to mirror afresh, move the state folder away (espejo status names it)",
             );
         }
         if let Some(why) = &self.service.stopped {
-            need("", &format!("nothing is sent: {why}"), "put a valid token in place and restart espejo");
+            needs.tell(Code::TokenRefused, "", &format!("nothing is sent: {why}"), "make a new access token in the app's settings and give it to espejo init: a running espejo uses it within 5 minutes");
         } else if let Some(why) = &self.service.down {
-            wait("", why);
-            need("", why, "nothing to do: it is tried again, and edits wait in order");
+            needs.tell(Code::Outage, "", why, "nothing to do: it is tried again, and edits wait in order");
         }
         for (what, why) in &self.lists.trouble {
-            need(what, why, "nothing is lost; tell the service's operator if it stays");
+            needs.tell(Code::Unclear, what, why, "nothing is lost; tell the service's operator if it stays");
         }
-        self.needs_of_barrier(&mut need);
+    }
+
+    fn needs_of_workspaces(&self, needs: &mut Needs) {
         for workspace in self.trees.workspaces.values() {
             let (id, name) = (&workspace.seen.id, workspace.seen.name.as_str());
             if !workspace.present && !self.is_chosen(&workspace.seen) {
                 continue;
             }
             if !workspace.present {
-                need(
+                needs.tell(
+                    Code::WorkspaceGone,
                     &workspace.folder,
                     &format!("the service no longer lists the workspace {name}: its files stay as they are"),
                     "ask for access, or remove the folder and its workspace from the config",
@@ -183,22 +259,27 @@ impl Engine {
                 continue;
             }
             if let Some(why) = self.read_only(id) {
-                need(
-                    &workspace.folder,
-                    &format!("it is read-only: {why}"),
-                    "edits wait here until it can be written to again",
-                );
+                let (code, action) = match self.edits_wait_in(id) {
+                    true => (Code::ReadOnly, "edits wait here until it can be written to again"),
+                    false => (Code::Frozen, "nothing to do: no edit waits"),
+                };
+                needs.tell(code, &workspace.folder, &format!("it is read-only: {why}"), action);
             }
             if let Some(why) = self.vanishing_held(id) {
-                need(
+                needs.tell(
+                    Code::RemovalsHeld,
                     &workspace.folder,
                     &format!("nothing is removed: {why}"),
                     "look in the app; then espejo approve removes the files, and access regained keeps them",
                 );
             }
         }
+    }
+
+    fn needs_of_pages(&self, needs: &mut Needs) {
         if let Some(why) = self.local_deletions_held() {
-            need(
+            needs.tell(
+                Code::DeletionsHeld,
                 "",
                 &format!("nothing is deleted at the service: {why}"),
                 "bring the files back, or run espejo approve",
@@ -207,19 +288,25 @@ impl Engine {
         for file in self.trees.tally.problems.iter().filter_map(|path| self.trees.files.get(path)) {
             if let Some(why) = &file.problem {
                 let mend = unsent_mend(may_be_meant(why));
-                need(file.path.as_str(), &format!("not sent: {why}"), mend);
+                needs.tell(Code::NotSent, file.path.as_str(), &format!("not sent: {why}"), mend);
             }
         }
         for (path, refusal) in &self.refusals {
             let is_told = self.read_only(&refusal.workspace).is_some();
             if !is_told && self.trees.unbound.iter().any(|file| file.is_within(path)) {
                 let next = self.next_try(&refusal.refusal);
-                need(path.as_str(), &format!("no page was made: {}", refusal.why), &next);
+                needs.tell(
+                    code_of(refusal.refusal.class),
+                    path.as_str(),
+                    &format!("no page was made: {}", refusal.why),
+                    &next,
+                );
             }
         }
         let strays = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
         if let Some(first) = strays.into_iter().find(|file| self.stray_claims_held(file)) {
-            need(
+            needs.tell(
+                Code::UnknownPages,
                 first.path.as_str(),
                 "it and many other files name pages that the service does not list",
                 "run espejo approve to make new pages of them",
@@ -234,12 +321,17 @@ impl Engine {
                     continue;
                 }
                 let reason = parked.hold.sentence();
-                if parked.hold.refusal().is_some_and(|refusal| !refusal.needs_user()) {
-                    wait(shown, &reason);
-                }
-                need(shown, &reason, &self.mend_of(&parked.hold));
+                let code = match &parked.hold {
+                    Hold::WentBack => Code::WentBack,
+                    Hold::Unloadable(_) | Hold::Unwritable(_) => Code::Unwritable,
+                    Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Look(refusal) => {
+                        code_of(refusal.class)
+                    }
+                };
+                needs.tell(code, shown, &reason, &self.mend_of(&parked.hold));
             } else if node.remote.presence == Presence::Hidden && node.base.is_some() {
-                need(
+                needs.tell(
+                    Code::Unlisted,
                     shown,
                     "the service no longer lists it, but still shows it: the file stays",
                     "espejo approve removes the file",
@@ -255,33 +347,29 @@ impl Engine {
                 && node.remote.presence == Presence::Listed
             {
                 if let Some(moment) = self.moments.get(id).filter(|moment| moment.writes.count > 0) {
-                    wait(file.as_str(), why);
                     let next = self.next_try_at(moment.writes.until);
-                    need(file.as_str(), why, &format!("nothing to do: {next}"));
+                    needs.tell(Code::Failing, file.as_str(), why, &format!("nothing to do: {next}"));
                 } else {
-                    need(file.as_str(), why, "it is tried again by itself");
+                    needs.tell(Code::NotWritten, file.as_str(), why, "it is tried again by itself");
                 }
             }
         }
-        self.board_needs(&mut |path, reason, action| {
-            list.push(Attention {
-                path: path.to_owned(),
-                reason: reason.to_owned(),
-                action: action.to_owned(),
-            });
-        });
-        self.storage.needs(self.now, &|refusal| self.next_try(refusal), &mut |path, reason, action| {
-            list.push(Attention {
-                path: path.to_owned(),
-                reason: reason.to_owned(),
-                action: action.to_owned(),
-            });
-        });
-        list.sort();
-        list.dedup();
-        let waiting =
-            list.iter().filter(|item| waiting.contains(&(item.path.clone(), item.reason.clone()))).count();
-        Ok((list, waiting))
+    }
+
+    /// Whether an edit or a new file waits in a workspace that may not be written to.
+    fn edits_wait_in(&self, workspace: &WorkspaceId) -> bool {
+        let is_here = |id: &PageId| {
+            let node = self.trees.pages.get(id);
+            node.is_some_and(|node| node.workspace == *workspace && node.file.is_some())
+        };
+        let is_edit = |node: &crate::model::Node| {
+            node.workspace == *workspace && matches!(node.hold(), Some(Hold::Edit(_) | Hold::Deletion(_)))
+        };
+        let is_push = |wanted: &Decision| matches!(wanted, Decision::Push { .. });
+        self.trees.told_of().any(is_edit)
+            || self.held.keys().any(is_here)
+            || self.service.wants.pressing().iter().any(|(id, wanted)| is_push(wanted) && is_here(id))
+            || self.refusals.values().any(|refusal| refusal.workspace == *workspace)
     }
 
     /// Whether what was told of a page's or a canvas's file is still about a file: it may have been moved since.
@@ -386,7 +474,6 @@ impl Engine {
             canvases_listed: boards.listed,
             canvases_looked: boards.looked,
             attention: self.attention.shown.clone(),
-            waits: self.attention.waits,
             conflicts: self.store.conflicts()?.len(),
             requests_last_minute: self.pace.sent_since(now.plus_ms(-60_000)),
             is_settled: is_settled && storage.is_settled,

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Engine;
-use crate::model::{Hides, MirrorPath, Node, Scan, Timestamp, Unreadable};
+use super::attention::Needs;
+use crate::model::{Code, Hides, MirrorPath, Node, Scan, Timestamp, Unreadable};
 use crate::plan::barrier::{Absent, Barrier};
 use crate::store::{Store, StoreError};
 
@@ -65,7 +66,7 @@ impl Engine {
     }
 
     /// Tells what cannot be looked at, with its mend, and what waits for it.
-    pub(super) fn needs_of_barrier(&self, need: &mut dyn FnMut(&str, &str, &str)) {
+    pub(super) fn needs_of_barrier(&self, needs: &mut Needs) {
         let found = self.root.barrier.found();
         if found.is_empty() {
             return;
@@ -85,11 +86,11 @@ impl Engine {
                 }
             };
             match waiting.get(&(&item.path, item.why.as_str())) {
-                None => need(item.path.as_str(), &reason, mend),
+                None => needs.tell(Code::Unreadable, item.path.as_str(), &reason, mend),
                 Some(paths) => {
                     let reason = format!("{reason}; {}", what_waits(paths));
                     let mend = format!("{mend}; if what is missing was deleted, run espejo approve");
-                    need(item.path.as_str(), &reason, &mend);
+                    needs.tell(Code::Unreadable, item.path.as_str(), &reason, &mend);
                 }
             }
         }

@@ -3,8 +3,8 @@
 use super::Engine;
 use super::text::JSON_OF_TEXT;
 use crate::markdown::{self, front_matter::Split};
-use crate::model::{BodyJson, LocalFile, MirrorPath};
-use crate::store::{Attention, StoreError, blocks_of};
+use crate::model::{Attention, BodyJson, Code, LocalFile, MirrorPath};
+use crate::store::{StoreError, blocks_of};
 
 /// A notice of this time is shown until it is over: a hundred years.
 const LASTS_MS: i64 = 100 * 365 * 24 * 3_600_000;
@@ -25,7 +25,7 @@ impl Engine {
             return Ok(());
         }
         let why = "its icon stays in this file: the API cannot set a page's icon".to_owned();
-        self.notice(file.path.as_str(), why, "set it in the app")
+        self.notice(Code::OnlyHere, file.path.as_str(), why, "set it in the app")
     }
 
     /// Says what a file says and its page will not: each line of it, until file and page agree or the file is saved again.
@@ -47,6 +47,7 @@ impl Engine {
                 path: path.as_str().to_owned(),
                 reason: told.to_string(),
                 action: told.what.mend().to_owned(),
+                code: if told.what.lasts() { Code::Difference } else { Code::OnlyHere },
             };
             let shown = if told.what.lasts() { self.now.plus_ms(LASTS_MS) } else { self.now };
             self.store.add_notice(&notice, shown)?;

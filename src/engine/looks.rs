@@ -6,8 +6,8 @@ use super::flight::{Flight, Purpose};
 use super::pace::Class;
 use super::{Engine, poll};
 use crate::model::{
-    Blocks, Body, BodyJson, ContentHash, Effect, Hold, LastPush, Node, Page, PageId, Presence, RefusalClass,
-    ServiceError, ServiceReply, Timestamp, WorkspaceId, planted, undescribed,
+    Blocks, Body, BodyJson, Code, ContentHash, Effect, Hold, LastPush, Node, Page, PageId, Presence,
+    RefusalClass, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted, undescribed,
 };
 use crate::plan::{evidence, merge};
 use crate::store::{StoreError, blocks_of};
@@ -284,6 +284,7 @@ impl Engine {
         // The ids that the push gave to new blocks are used again.
         self.moment(page).reading = None;
         self.notice(
+            Code::Overwritten,
             path.as_str(),
             "an editor that was open in the app put its old text back over your edit; yours is sent once more".to_owned(),
             "reload the page in the app",

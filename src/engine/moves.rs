@@ -2,7 +2,7 @@
 
 use super::flight::Purpose;
 use super::{Engine, Way};
-use crate::model::{Effect, LocalFile, MirrorPath, Moves, Node, PageId, folder_of};
+use crate::model::{Code, Effect, LocalFile, MirrorPath, Moves, Node, PageId, folder_of};
 use crate::store::StoreError;
 
 type Choice = Option<(Effect, Purpose)>;
@@ -85,7 +85,7 @@ impl Engine {
             };
             let why =
                 format!("it was moved to {from} and has been put back: the service's API cannot move pages");
-            self.notice(to.as_str(), why, mend)?;
+            self.notice(Code::PutBack, to.as_str(), why, mend)?;
         } else {
             self.say(Way::Down, to, format!("renamed from {from}"));
         }

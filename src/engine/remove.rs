@@ -9,8 +9,8 @@ use super::tally::{Share, is_gone_here};
 use super::unsendable::may_be_meant;
 use super::{Engine, Way};
 use crate::model::{
-    Effect, Hold, MirrorPath, Node, PageId, Presence, Refusal, RefusalClass, ServiceError, ServiceReply,
-    Timestamp, WorkspaceId, planted,
+    Code, Effect, Hold, MirrorPath, Node, PageId, Presence, Refusal, RefusalClass, ServiceError,
+    ServiceReply, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::guard::{self, Kind};
 use crate::plan::{self, Decision};
@@ -151,7 +151,12 @@ impl Engine {
     fn notice_restored(&mut self, node: &Node, why: &str, mend: &str) -> Result<(), StoreError> {
         let Some(path) = node.base.as_ref().map(|base| base.path.clone()) else { return Ok(()) };
         self.say(Way::Aside, &path, format!("the deleted file comes back: {why}"));
-        self.notice(path.as_str(), format!("the file was deleted and has come back: {why}"), mend)
+        self.notice(
+            Code::CameBack,
+            path.as_str(),
+            format!("the file was deleted and has come back: {why}"),
+            mend,
+        )
     }
 
     pub(super) fn bring_back(&mut self, page: &PageId) -> Result<(), StoreError> {

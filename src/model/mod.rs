@@ -2,6 +2,7 @@
 //!
 //! Nothing in here reads a clock, a file or a socket, and nothing in here imports another module of the crate.
 
+mod attention;
 mod block;
 mod board;
 mod deep;
@@ -27,6 +28,7 @@ mod tools;
 mod trees;
 mod work;
 
+pub use attention::{Attention, Code, Level, to_act_on};
 pub use block::{
     Blocks, BodyJson, DOCUMENTED, LONG_BODY, block_ids, every_block, every_place, lines, one_by_one,
     semantically_equal, undescribed,

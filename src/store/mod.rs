@@ -37,7 +37,7 @@ pub use checkpoint::Checkpoint;
 pub use history::{HistorySize, Side, Version};
 pub use missing::LastSight;
 pub use polls::{Polled, PolledRow};
-pub use queue::{Attention, Conflict, LogEntry, Writing};
+pub use queue::{Conflict, LogEntry, Writing};
 pub use rows::{Loaded, blocks_of};
 pub use searchable::{Searchable, Wording};
 pub use status::{ItemRow, ReadOnly, StatusCounts, StorageCounts};
@@ -70,6 +70,9 @@ pub enum StoreError {
         "the state database {0} was written by a newer espejo (version {1}); use that one, or move the file away"
     )]
     Newer(PathBuf, i64),
+    /// An earlier version wrote it, and this one has not opened it for writing yet.
+    #[error("the state database {0} is of an earlier espejo; espejo run or espejo sync brings it up to date")]
+    Older(PathBuf),
     /// The folder, or the database in it, may be read but not written to.
     #[error(
         "the state folder {0} may not be written to; make it and all that is in it yours (chown, chmod -R u+rwX), or name \
@@ -119,7 +122,7 @@ impl StoreError {
                         | ErrorCode::DatabaseBusy
                 )
             ),
-            Self::Damaged(..) | Self::Newer(..) | Self::Row(_) => false,
+            Self::Damaged(..) | Self::Newer(..) | Self::Older(_) | Self::Row(_) => false,
         }
     }
 }

@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002.sql"),
     include_str!("migrations/0003.sql"),
     include_str!("migrations/0004.sql"),
+    include_str!("migrations/0005.sql"),
 ];
 
 /// The version that this espejo writes.
@@ -124,12 +125,15 @@ pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), StoreError
     if version != 0 && owner != APPLICATION_ID {
         return Err(StoreError::Damaged(path.to_owned(), "it belongs to another program".to_owned()));
     }
-    for (index, sql) in MIGRATIONS.iter().enumerate().skip(usize::try_from(version).unwrap_or(0)) {
-        let step = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        step.execute_batch(sql)?;
-        step.pragma_update(None, "application_id", APPLICATION_ID)?;
-        step.pragma_update(None, "user_version", index as i64 + 1)?;
-        step.commit()?;
+    if version < NEWEST {
+        // All steps or none: a command that reads meanwhile sees this version's tables or an earlier version's.
+        let steps = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        for sql in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
+            steps.execute_batch(sql)?;
+        }
+        steps.pragma_update(None, "application_id", APPLICATION_ID)?;
+        steps.pragma_update(None, "user_version", NEWEST)?;
+        steps.commit()?;
     }
     // A statement keeps the plan it was given. Otherwise SQLite prepares those with `LIKE` or a range again whenever another
     // value is bound, in case a histogram would advise another plan; there is none, for nothing here runs ANALYZE.
@@ -162,9 +166,11 @@ fn is_in_the_rows(error: &StoreError) -> bool {
         }
         // What remains are values of another type than they must be.
         StoreError::Sqlite(_) => true,
-        StoreError::Damaged(..) | StoreError::Newer(..) | StoreError::ReadOnly(_) | StoreError::Io(..) => {
-            false
-        }
+        StoreError::Damaged(..)
+        | StoreError::Newer(..)
+        | StoreError::Older(_)
+        | StoreError::ReadOnly(_)
+        | StoreError::Io(..) => false,
     }
 }
 

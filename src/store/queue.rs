@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::rows::{hash, optional_page, page_id, path, stamp_of, stamp_values, workspace_id};
 use super::{Store, StoreError};
-use crate::model::{ContentHash, Intent, MirrorPath, PageId, Sent, Timestamp};
+use crate::model::{Attention, Code, ContentHash, Intent, MirrorPath, PageId, Sent, Timestamp};
 
 /// A conflict copy on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,17 +58,6 @@ impl Conflict {
     }
 }
 
-/// Something that needs a person.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Attention {
-    /// The file, folder or area, as the user sees it.
-    pub path: String,
-    /// One sentence: what and why.
-    pub reason: String,
-    /// What mends it.
-    pub action: String,
-}
-
 /// One request in the limiter's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogEntry {
@@ -91,6 +80,12 @@ pub struct Writing {
     pub body: ContentHash,
     /// The page's icon, as the front matter will say.
     pub icon: Option<String>,
+}
+
+/// An item of the columns `path`, `reason`, `action` and `code`.
+fn attention_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Attention> {
+    let code = Code::named(row.get_ref(3)?.as_str()?);
+    Ok(Attention { path: row.get(0)?, reason: row.get(1)?, action: row.get(2)?, code })
 }
 
 impl Store {
@@ -297,7 +292,7 @@ impl Store {
         Ok(())
     }
 
-    /// Replaces the list of what needs a person; what was there before keeps its time.
+    /// Replaces the list of what concerns the user; what was there before keeps its time.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -305,20 +300,22 @@ impl Store {
         let known: Vec<(Attention, i64)> = self.attention_rows()?;
         let mut stays = vec![false; known.len()];
         let db = self.turn()?;
-        let mut insert = db.prepare_cached("INSERT OR IGNORE INTO attention VALUES (?1,?2,?3,?4)")?;
+        let mut insert = db.prepare_cached("INSERT OR IGNORE INTO attention VALUES (?1,?2,?3,?4,?5)")?;
         let mut update =
-            db.prepare_cached("UPDATE attention SET action = ?3 WHERE path = ?1 AND reason = ?2")?;
+            db.prepare_cached("UPDATE attention SET action = ?3, code = ?4 WHERE path = ?1 AND reason = ?2")?;
         for item in list {
             let place = (&item.path, &item.reason);
             match known.binary_search_by(|(old, _)| (&old.path, &old.reason).cmp(&place)) {
                 Ok(at) => {
-                    if !stays[at] && known[at].0.action != item.action {
-                        update.execute(params![item.path, item.reason, item.action])?;
+                    if !stays[at] && known[at].0 != *item {
+                        let code = item.code.name();
+                        update.execute(params![item.path, item.reason, item.action, code])?;
                     }
                     stays[at] = true;
                 }
                 Err(_) => {
-                    insert.execute(params![item.path, item.reason, item.action, now.0])?;
+                    let code = item.code.name();
+                    insert.execute(params![item.path, item.reason, item.action, now.0, code])?;
                 }
             }
         }
@@ -330,17 +327,14 @@ impl Store {
     }
 
     fn attention_rows(&self) -> Result<Vec<(Attention, i64)>, StoreError> {
-        let mut query = self
-            .db
-            .prepare_cached("SELECT path, reason, action, since FROM attention ORDER BY path, reason")?;
-        let rows = query.query_map([], |row| {
-            let item = Attention { path: row.get(0)?, reason: row.get(1)?, action: row.get(2)? };
-            Ok((item, row.get(3)?))
-        })?;
+        let mut query = self.db.prepare_cached(
+            "SELECT path, reason, action, code, since FROM attention ORDER BY path, reason",
+        )?;
+        let rows = query.query_map([], |row| Ok((attention_of(row)?, row.get(4)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// What needs a person, by path.
+    /// What concerns the user, by path.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
@@ -354,8 +348,8 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn add_notice(&mut self, notice: &Attention, at: Timestamp) -> Result<(), StoreError> {
         self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO notices VALUES (?1,?2,?3,?4)")?
-            .execute(params![notice.path, notice.reason, notice.action, at.0])?;
+            .prepare_cached("INSERT OR REPLACE INTO notices VALUES (?1,?2,?3,?4,?5)")?
+            .execute(params![notice.path, notice.reason, notice.action, at.0, notice.code.name()])?;
         Ok(())
     }
 
@@ -365,10 +359,8 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn notices(&self) -> Result<Vec<Attention>, StoreError> {
         let mut query =
-            self.db.prepare_cached("SELECT path, reason, action FROM notices ORDER BY path, reason")?;
-        let rows = query.query_map([], |row| {
-            Ok(Attention { path: row.get(0)?, reason: row.get(1)?, action: row.get(2)? })
-        })?;
+            self.db.prepare_cached("SELECT path, reason, action, code FROM notices ORDER BY path, reason")?;
+        let rows = query.query_map([], attention_of)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
 
 use super::rows::optional_hash;
-use super::{Attention, Conflict, Store, StoreError, StoredStorage};
-use crate::model::{ContentHash, Timestamp};
+use super::{Conflict, Store, StoreError, StoredStorage};
+use crate::model::{Attention, ContentHash, Timestamp};
 
 /// The state, opened for reading.
 #[derive(Debug)]
@@ -106,6 +106,7 @@ impl ReadOnly {
         match db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)) {
             Ok(0) => Ok(None),
             Ok(version) if version > super::open::NEWEST => Err(StoreError::Newer(path, version)),
+            Ok(version) if version < super::open::NEWEST => Err(StoreError::Older(path)),
             Ok(_) => Ok(Some(Self(Store::with(db)))),
             Err(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {

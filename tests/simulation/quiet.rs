@@ -1,4 +1,5 @@
-//! Listens to what the engine logs: an ERROR means that a person must act, and no run of the simulation needs that.
+//! Listens to what the engine logs: an ERROR is a fault of the engine's own, apart from the list of what concerns the user,
+//! which has a target of its own.
 
 use std::cell::RefCell;
 use std::fmt::{self, Write};
@@ -26,7 +27,8 @@ struct Listener;
 
 impl Subscriber for Listener {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("espejo")
+        let target = metadata.target();
+        target.starts_with("espejo") && target != "espejo::attention"
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -65,6 +67,7 @@ fn an_error_is_heard_and_nothing_else_is_taken_for_one() {
     listening(|| {
         tracing::info!(target: "espejo::engine", page = 3, "changed");
         tracing::error!(target: "espejo::engine", "stuck");
+        tracing::error!(target: "espejo::attention", "the user must act");
         tracing::error!(target: "hyper", "not ours");
         let heard: Vec<String> = heard().iter().map(|(level, line)| format!("{level} {line}")).collect();
         assert_eq!(heard.join("|"), "INFO changed page=3 |ERROR stuck ");

@@ -201,6 +201,7 @@ pub(super) fn state(config: &Config, findings: &mut Findings) -> Option<State> {
         }
         Err(error) => {
             let mend = match &error {
+                StoreError::Older(_) => "espejo run or espejo sync brings it up to date",
                 StoreError::Newer(..) => "use the newer espejo again, or another state_dir",
                 _ => "files and pages are safe: the next run builds it anew",
             };

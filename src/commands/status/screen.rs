@@ -3,7 +3,7 @@
 use super::{NAMED, View, slowed};
 use crate::commands::{output, when};
 use crate::config::Config;
-use crate::model::StorageMode;
+use crate::model::{Level, StorageMode};
 use crate::store::StorageCounts;
 
 /// Where values begin.
@@ -75,12 +75,17 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
         );
     }
     waiting(view, &mut page);
-    for item in &view.attention {
-        page.need(&item.path, &item.reason, &item.action);
-    }
+    let of = |wanted: Level, page: &mut Page| {
+        for item in view.attention.iter().filter(|item| item.level() == wanted) {
+            page.need(wanted, &item.path, &item.reason, &item.action);
+        }
+    };
+    of(Level::Act, &mut page);
     for conflict in &view.conflicts {
-        page.need(conflict.page_path.as_str(), &conflict.cause(), conflict.mend());
+        page.need(Level::Act, conflict.page_path.as_str(), &conflict.cause(), conflict.mend());
     }
+    of(Level::Waiting, &mut page);
+    of(Level::Note, &mut page);
     page.lines
 }
 
@@ -176,14 +181,10 @@ impl Page {
     }
 
     /// What needs a person: where, why, and what mends it.
-    fn need(&mut self, place: &str, why: &str, mend: &str) {
+    fn need(&mut self, level: Level, place: &str, why: &str, mend: &str) {
         let place = if place.is_empty() { "the mirror" } else { place };
         let place = output::shortened(place, self.width.saturating_sub(2).max(16));
-        self.lines.push(format!(
-            "{} {}",
-            output::paint(output::ODD.bold(), "!"),
-            output::paint(output::NAME, &place)
-        ));
+        self.lines.push(format!("{} {}", output::mark(level), output::paint(output::NAME, &place)));
         self.wrapped("    ", why, 4, |line| crate::logging::escape(line).to_string());
         self.wrapped("  → ", mend, 4, |line| crate::logging::escape(line).to_string());
     }

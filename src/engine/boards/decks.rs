@@ -10,7 +10,7 @@ use crate::engine::Way;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::engine::retry::FAILS;
 use crate::model::{
-    BoardEffect, CanvasId, DeckId, Deletes, Effect, MirrorPath, Presence, ServiceError, ServiceReply,
+    BoardEffect, CanvasId, Code, DeckId, Deletes, Effect, MirrorPath, Presence, ServiceError, ServiceReply,
     Timestamp,
 };
 use crate::plan::guard::{self, Kind};
@@ -152,7 +152,7 @@ impl Engine {
 
     fn deck_returns(&mut self, deck: &DeckId, why: &str) -> Result<(), StoreError> {
         if let Some(folder) = self.deck_folder(deck) {
-            self.notice(folder.as_str(), why.to_owned(), "delete it in the app")?;
+            self.notice(Code::CameBack, folder.as_str(), why.to_owned(), "delete it in the app")?;
             self.say(Way::Aside, &folder, "its folder comes back");
         }
         self.boards.deck_trouble.remove(deck);
@@ -336,7 +336,7 @@ impl Engine {
             let why =
                 "a presentation cannot be renamed or moved through the API; its folder has its name back";
             self.say(Way::Aside, to, why);
-            return self.notice(to.as_str(), why.to_owned(), "rename it in the app");
+            return self.notice(Code::PutBack, to.as_str(), why.to_owned(), "rename it in the app");
         }
         self.say(Way::Down, to, format!("renamed from {}", from.name()));
         Ok(())

@@ -29,7 +29,7 @@ use super::retry::Failing;
 use super::{Engine, Way};
 use crate::canvas::{Aliases, Op, Origins};
 use crate::model::{
-    BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, ContentHash, DeckId, DeckNode, Effect,
+    BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Code, ContentHash, DeckId, DeckNode, Effect,
     Elements, MirrorPath, Next, PageId, Presence, Refusal, ServiceError, ServiceReply, Stamp, Timestamp,
     WorkspaceId,
 };
@@ -161,6 +161,7 @@ impl Moment {
 /// Why a canvas waits although there is something to do, and what ends that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Held {
+    code: Code,
     why: String,
     mend: &'static str,
 }
@@ -168,22 +169,26 @@ struct Held {
 impl Held {
     /// A guard holds it.
     fn until_approved(why: String) -> Self {
-        Self { why, mend: "bring back what is missing, or run espejo approve" }
+        Self { code: Code::DeletionsHeld, why, mend: "bring back what is missing, or run espejo approve" }
     }
 
     /// The disk does not take it.
     fn until_it_works(why: String) -> Self {
-        Self { why, mend: "it is tried again by itself" }
+        Self { code: Code::NotWritten, why, mend: "it is tried again by itself" }
     }
 
     /// It went elsewhere with its folder.
     fn until_back(why: String) -> Self {
-        Self { why, mend: "move the folder back, or run espejo approve to remove it in the app" }
+        Self {
+            code: Code::DeletionsHeld,
+            why,
+            mend: "move the folder back, or run espejo approve to remove it in the app",
+        }
     }
 
     /// Its place is taken.
     fn until_moved(why: String) -> Self {
-        Self { why, mend: "move that away; it goes on by itself" }
+        Self { code: Code::InTheWay, why, mend: "move that away; it goes on by itself" }
     }
 }
 

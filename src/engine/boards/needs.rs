@@ -1,10 +1,11 @@
 //! What of whiteboards and presentations needs a person, what is released, and how far everything is.
 
+use super::super::Engine;
+use super::super::attention::{Needs, code_of, unsent_mend};
 use super::super::retry::{FAILS, FAILS_MEND};
-use super::super::{Engine, attention::unsent_mend};
 use super::disk::EMPTIED;
 use super::{Area, Want};
-use crate::model::{MirrorPath, Presence};
+use crate::model::{Code, MirrorPath, Presence};
 use crate::store::StoreError;
 
 /// How far canvases are.
@@ -18,16 +19,17 @@ pub(in super::super) struct Progress {
 }
 
 impl Engine {
-    pub(in super::super) fn board_needs(&self, need: &mut dyn FnMut(&str, &str, &str)) {
+    pub(in super::super) fn board_needs(&self, needs: &mut Needs) {
         if !self.boards_are_on() {
             return;
         }
         for (what, why) in &self.boards.lists.trouble {
-            need(what, why, "nothing is lost; tell the service's operator if it stays");
+            needs.tell(Code::Unclear, what, why, "nothing is lost; tell the service's operator if it stays");
         }
         for (what, why) in &self.boards.lists.held {
             let reason = format!("nothing is removed: {why}");
-            need(
+            needs.tell(
+                Code::RemovalsHeld,
                 what,
                 &reason,
                 "look in the app; then espejo approve removes the files, and access regained keeps them",
@@ -35,7 +37,12 @@ impl Engine {
         }
         if let Some(why) = &self.boards.lists.decks_held {
             let reason = format!("nothing is deleted at the service: {why}");
-            need("Presentations", &reason, "bring the folders back, or run espejo approve");
+            needs.tell(
+                Code::DeletionsHeld,
+                "Presentations",
+                &reason,
+                "bring the folders back, or run espejo approve",
+            );
         }
         for (area, (why, until)) in &self.boards.forbidden {
             if *until > self.now {
@@ -44,7 +51,8 @@ impl Engine {
                     Area::Presentations => Self::decks_root(),
                 };
                 let path = path.map_or_else(String::new, |path| path.to_string());
-                need(
+                needs.tell(
+                    Code::ReadOnly,
                     &path,
                     &format!("it is read-only: {why}"),
                     "edits wait here; it is tried again by itself",
@@ -54,18 +62,18 @@ impl Engine {
         for file in self.boards.files.values() {
             if let Some(why) = &file.problem {
                 let mend = unsent_mend(why == EMPTIED);
-                need(file.path.as_str(), &format!("not sent: {why}"), mend);
+                needs.tell(Code::NotSent, file.path.as_str(), &format!("not sent: {why}"), mend);
             }
         }
         for (path, unmade) in &self.boards.unmade {
             if unmade.is_told() && self.boards.there.contains_key(path) {
                 let reason = format!("nothing was made of it: {}", unmade.why);
-                need(path.as_str(), &reason, FAILS_MEND);
+                needs.tell(Code::Failing, path.as_str(), &reason, FAILS_MEND);
             }
         }
         for (deck, (failing, why)) in &self.boards.deck_trouble {
             if let Some(folder) = self.deck_folder(deck).filter(|_| failing.is_told()) {
-                need(folder.as_str(), why, FAILS_MEND);
+                needs.tell(Code::Failing, folder.as_str(), why, FAILS_MEND);
             }
         }
         for ((canvas, about), (_, refusal)) in &self.boards.refused {
@@ -75,7 +83,7 @@ impl Engine {
             if let Some(path) = node.and_then(|node| node.file.as_ref()) {
                 let reason = format!("the change of its node {about} is not taken: {}", refusal.said);
                 let mend = format!("change the node again, or put it back; {}", self.next_try(refusal));
-                need(path.as_str(), &reason, &mend);
+                needs.tell(code_of(refusal.class), path.as_str(), &reason, &mend);
             }
         }
         for (canvas, moment) in &self.boards.moments {
@@ -87,21 +95,26 @@ impl Engine {
             let place = node.file.clone().or_else(|| self.canvas_place(node));
             let path = place.map_or_else(|| node.name.clone(), |path| path.to_string());
             if let Some(why) = &moment.unreadable {
-                need(&path, &format!("it cannot be read: {why}"), "nothing to do: it is tried again");
+                needs.tell(
+                    Code::Unclear,
+                    &path,
+                    &format!("it cannot be read: {why}"),
+                    "nothing to do: it is tried again",
+                );
             }
             if moment.writes.is_told() {
-                need(&path, FAILS, FAILS_MEND);
+                needs.tell(Code::Failing, &path, FAILS, FAILS_MEND);
             }
             // What holds the whole area is told of once.
             let area = self.area_closed(&self.area_of(node));
             if let Some(held) = moment.held.as_ref().filter(|held| Some(&held.why) != area.as_ref()) {
-                need(&path, &held.why, held.mend);
+                needs.tell(held.code, &path, &held.why, held.mend);
             }
         }
         for (path, stamp) in &self.boards.not_ours {
             if self.boards.there.get(path).is_some_and(|(_, now)| now == stamp) {
                 let why = "no picture is drawn: a file that is not espejo's stands in its place";
-                need(path.as_str(), why, "rename the file");
+                needs.tell(Code::NoPicture, path.as_str(), why, "rename the file");
             }
         }
     }

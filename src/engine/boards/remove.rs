@@ -9,7 +9,7 @@ use crate::engine::Way;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::engine::retry::Failing;
 use crate::model::{
-    BoardEffect, CanvasFile, CanvasId, CanvasNode, DeckId, Deletes, Effect, MirrorPath, Presence,
+    BoardEffect, CanvasFile, CanvasId, CanvasNode, Code, DeckId, Deletes, Effect, MirrorPath, Presence,
     ServiceError, ServiceReply, Timestamp, planted,
 };
 use crate::plan::guard::{self, Kind};
@@ -144,7 +144,7 @@ impl Engine {
     pub(super) fn canvas_returns(&mut self, canvas: &CanvasId, why: Option<&str>) -> Result<(), StoreError> {
         let place = self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node));
         if let (Some(why), Some(place)) = (why, place) {
-            self.notice(place.as_str(), why.to_owned(), "remove it in the app")?;
+            self.notice(Code::CameBack, place.as_str(), why.to_owned(), "remove it in the app")?;
             self.say(Way::Aside, &place, "its file comes back");
         }
         self.note_canvas_writing(canvas, None)?;

@@ -7,7 +7,7 @@ use super::{Choice, Held, Purpose, Want, Wrote, on_disk};
 use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
 use crate::engine::retry::Failing;
 use crate::model::{
-    CanvasAgreed, CanvasFile, CanvasId, CanvasNode, ContentHash, Effect, Elements, Expect, IntentKind,
+    CanvasAgreed, CanvasFile, CanvasId, CanvasNode, Code, ContentHash, Effect, Elements, Expect, IntentKind,
     MirrorPath, Presence, Stamp, planted,
 };
 use crate::store::{CanvasWriting, StoreError};
@@ -275,17 +275,22 @@ impl Engine {
         }
         self.moment_of(&node.id).told = Some(hash);
         for note in &merged.notes {
-            self.notice(file.path.as_str(), note.clone(), "nothing to do; change it in the app")?;
+            self.notice(
+                Code::OnlyHere,
+                file.path.as_str(),
+                note.clone(),
+                "nothing to do; change it in the app",
+            )?;
             self.say(Way::Aside, &file.path, note.clone());
         }
         for why in &local.held {
             let mend = "remove the node, or give it an id of its own to make a note of it";
-            self.notice(file.path.as_str(), why.clone(), mend)?;
+            self.notice(Code::NotSent, file.path.as_str(), why.clone(), mend)?;
         }
         if local.strays > 0 && merged.ops.is_empty() && !local.is_clean() {
             let what =
                 format!("{} of its groups, links, files or edges stay in this file only", local.strays);
-            self.notice(file.path.as_str(), what, "nothing to do; the API cannot make them")?;
+            self.notice(Code::OnlyHere, file.path.as_str(), what, "nothing to do; the API cannot make them")?;
         }
         Ok(())
     }
@@ -492,7 +497,7 @@ impl Engine {
             ),
         };
         self.say(Way::Aside, to, what);
-        self.notice(to.as_str(), what.to_owned(), mend)
+        self.notice(Code::PutBack, to.as_str(), what.to_owned(), mend)
     }
 
     /// Canvases that have no file yet may have waited for a place.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::engine::ids::Ids;
 use crate::engine::{Happening, Way};
-use crate::model::{MirrorPath, Settings, Timestamp, WorkspaceId, WorkspaceNode};
+use crate::model::{Attention, Code, MirrorPath, Settings, Timestamp, WorkspaceId, WorkspaceNode};
 use crate::plan::barrier::Barrier;
-use crate::store::{Attention, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 const BACKOFF_MAX_MS: i64 = 300_000;
 
@@ -39,11 +39,12 @@ impl Desk<'_> {
 
     pub(super) fn notice(
         &mut self,
+        code: Code,
         path: &MirrorPath,
         reason: String,
         action: &str,
     ) -> Result<(), StoreError> {
-        let notice = Attention { path: path.to_string(), reason, action: action.to_owned() };
+        let notice = Attention { path: path.to_string(), reason, action: action.to_owned(), code };
         self.store.add_notice(&notice, self.now)
     }
 

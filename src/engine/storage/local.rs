@@ -9,8 +9,8 @@ use super::names::storage_root;
 use super::send::Candidate;
 use super::{Desk, Moment, Storage, Task, effect};
 use crate::model::{
-    ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath, Scan,
-    Seen, Stamp, StorageEffect, StorageMode, StoredReply, Timestamp, Unreadable, planted,
+    Code, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath,
+    Scan, Seen, Stamp, StorageEffect, StorageMode, StoredReply, Timestamp, Unreadable, planted,
 };
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::filenames;
@@ -465,6 +465,7 @@ impl Storage {
         if stamp == base.stamp {
             moment.damaged = true;
             return desk.notice(
+                Code::Damaged,
                 path,
                 "its bytes changed on disk without being written to: it is fetched again, and the damaged file is \
                  kept in the mirror's trash"

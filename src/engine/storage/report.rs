@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::local::Local;
 use super::{Moment, Rests, Storage};
-use crate::model::{FileNode, MirrorPath, Refusal, Seen, StorageMode, Timestamp};
+use crate::engine::attention::{Needs, code_of};
+use crate::model::{Code, FileNode, MirrorPath, Refusal, Seen, StorageMode, Timestamp};
 use crate::plan::filenames;
 
 /// Where storage stands.
@@ -180,7 +181,7 @@ impl Storage {
         &self,
         now: Timestamp,
         next: &dyn Fn(&Refusal) -> String,
-        tell: &mut dyn FnMut(&str, &str, &str),
+        needs: &mut Needs,
     ) {
         if !self.is_on() {
             return;
@@ -192,7 +193,8 @@ impl Storage {
         ];
         for (rest, what) in rests {
             if let Some((_, why)) = rest {
-                tell(
+                needs.tell(
+                    Code::StorageForbidden,
                     super::FOLDER,
                     &format!("{what}: {why}"),
                     "check the plan and the token's scopes; it is tried again by itself",
@@ -202,17 +204,24 @@ impl Storage {
         if let Some((until, why)) = &self.rests.disk
             && *until > now
         {
-            tell(super::FOLDER, &format!("downloads wait: {why}"), "make room; they go on by themselves");
+            needs.tell(
+                Code::DiskFull,
+                super::FOLDER,
+                &format!("downloads wait: {why}"),
+                "make room; they go on by themselves",
+            );
         }
         if let Some(why) = &self.folders_trouble {
-            tell(
+            needs.tell(
+                Code::NotWritten,
                 super::FOLDER,
                 &format!("a folder cannot be made or moved: {why}"),
                 "it is tried again by itself",
             );
         }
         if let Some(why) = &self.guards.leaving {
-            tell(
+            needs.tell(
+                Code::RemovalsHeld,
                 super::FOLDER,
                 &format!("no stored file is removed here: {why}"),
                 "look in the app; then espejo approve removes them, and access regained keeps them",
@@ -220,21 +229,24 @@ impl Storage {
         }
         for folder in self.guards.emptied.iter().filter(|_| self.guards.leaving.is_none()) {
             let place = self.place_of(folder.as_ref()).unwrap_or_else(super::names::storage_root);
-            tell(
+            needs.tell(
+                Code::RemovalsHeld,
                 place.as_str(),
                 "the service suddenly shows nothing in it: its files stay",
                 "look in the app; then espejo approve removes them, and access regained keeps them",
             );
         }
         if let (Some(why), StorageMode::TwoWay) = (&self.guards.missing, self.mode) {
-            tell(
+            needs.tell(
+                Code::DeletionsHeld,
                 super::FOLDER,
                 &format!("nothing is moved to the service's trash: {why}"),
                 "bring the files back, or run espejo approve",
             );
         }
         if self.mode == StorageMode::TwoWay && self.no_workspace {
-            tell(
+            needs.tell(
+                Code::NoWorkspace,
                 super::FOLDER,
                 "nothing is uploaded: there is no workspace to count it for",
                 "name one that is not frozen as workspace in [storage]",
@@ -243,7 +255,8 @@ impl Storage {
         for (folder, walk) in &self.walks {
             if let Some(why) = &walk.trouble {
                 let place = self.place_of(folder.as_ref()).unwrap_or_else(super::names::storage_root);
-                tell(
+                needs.tell(
+                    Code::Unclear,
                     place.as_str(),
                     &format!("not all of it can be listed: {why}"),
                     "nothing is removed; tell the service's operator if it stays",
@@ -252,19 +265,26 @@ impl Storage {
         }
         for (id, moment) in self.stirring().filter(|(_, moment)| moment.is_told_of()) {
             if let Some(node) = self.files.get(id) {
-                self.need_of(node, moment, next, tell);
+                self.need_of(node, moment, next, needs);
             }
         }
-        self.needs_of_disks(tell);
+        self.needs_of_disks(needs);
         let renamed = self.refused_under_a_new_name();
         for (path, candidate) in &self.candidates {
             let refused = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay);
             let Some((why, mend)) = refused else { continue };
             let by_service = candidate.by_service.as_ref().filter(|r| r.retry_at != Refusal::NEVER);
+            let is_transient = by_service.is_some_and(|refusal| !refusal.needs_user());
+            let code = match (is_transient, self.returned.contains_key(path)) {
+                (true, _) => Code::Failing,
+                (_, true) => Code::WentBack,
+                _ => Code::NotUploaded,
+            };
             let mend = by_service.map_or_else(|| (*mend).to_owned(), |r| format!("{mend}; {}", next(r)));
             match renamed.get(path) {
-                None => tell(path.as_str(), &format!("not uploaded: {why}"), &mend),
-                Some(from) => tell(
+                None => needs.tell(code, path.as_str(), &format!("not uploaded: {why}"), &mend),
+                Some(from) => needs.tell(
+                    code,
                     path.as_str(),
                     &format!("not uploaded: {why}; the service keeps it as {}", below_storage(from)),
                     &format!("{mend}; or put it back"),
@@ -272,22 +292,22 @@ impl Storage {
             }
         }
         for path in self.local_only.keys().filter(|path| filenames::is_conflict_copy(path.name())) {
-            tell(
-                path.as_str(),
+            needs.tell(Code::KeptBeside, path.as_str(),
                 "your version of a stored file, kept beside the service's one and not sent",
                 "take over what you need, then remove it (it may be sent under a name of its own where mode = \"two-way\")",
             );
         }
     }
 
-    fn needs_of_disks(&self, tell: &mut dyn FnMut(&str, &str, &str)) {
+    fn needs_of_disks(&self, needs: &mut Needs) {
         let mut folders: BTreeMap<&MirrorPath, usize> = BTreeMap::new();
         for folder in self.sight.away.values() {
             *folders.entry(folder).or_default() += 1;
         }
         for (folder, count) in folders {
             let (files, their) = if count == 1 { ("stored file", "its") } else { ("stored files", "their") };
-            tell(
+            needs.tell(
+                Code::DiskAway,
                 folder.as_str(),
                 &format!("{count} {files} that belong here cannot be seen: {their} disk is not mounted"),
                 "mount it; if they are gone for good, name this folder to espejo approve",
@@ -300,25 +320,29 @@ impl Storage {
         node: &FileNode,
         moment: &Moment,
         next: &dyn Fn(&Refusal) -> String,
-        tell: &mut dyn FnMut(&str, &str, &str),
+        needs: &mut Needs,
     ) {
         let path = node.base.as_ref().map(|base| base.path.clone()).or_else(|| self.wanted_file(node));
         let shown = path.as_ref().map_or(node.remote.filename.as_str(), MirrorPath::as_str);
         if let Some(why) = &moment.trouble {
             match &moment.refused {
-                Some(refusal) => tell(shown, why, &format!("put it back; {}", next(refusal))),
-                None => tell(shown, why, "it is tried again by itself"),
+                Some(refusal) => {
+                    needs.tell(code_of(refusal.class), shown, why, &format!("put it back; {}", next(refusal)))
+                }
+                None => needs.tell(Code::Failing, shown, why, "it is tried again by itself"),
             }
         }
         if moment.hidden && node.base.is_some() && node.seen != Seen::Listed {
-            tell(
+            needs.tell(
+                Code::Unlisted,
                 shown,
                 "the service no longer lists it, but still shows it: the file stays",
                 "espejo approve removes the file",
             );
         }
         if moment.local == Local::Odd {
-            tell(
+            needs.tell(
+                Code::InTheWay,
                 shown,
                 "something that is no file stands in its place",
                 "move that away; the file is fetched again",

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use super::walk::Walk;
 use super::*;
 use crate::engine::Happening;
+use crate::engine::attention::Needs;
 use crate::engine::ids::Ids;
 use crate::model::{
-    ContentHash, Entry, EntryKind, RootState, Scan, Stamp, StorageFile, StorageFolder, StorageListing,
-    StorageReply, StoredFile, StoredReply,
+    Attention, ContentHash, Entry, EntryKind, RootState, Scan, Stamp, StorageFile, StorageFolder,
+    StorageListing, StorageReply, StoredFile, StoredReply,
 };
 use crate::plan::barrier::Barrier;
 
@@ -85,6 +86,13 @@ struct Play {
 }
 
 impl Play {
+    /// What concerns the user.
+    fn told(&self) -> Vec<Attention> {
+        let mut needs = Needs::default();
+        self.storage.needs(self.now, &|_| String::new(), &mut needs);
+        needs.list()
+    }
+
     fn new(mode: StorageMode, stamp: Stamp) -> Self {
         let mut settings = Settings::default();
         settings.storage.mode = mode;
@@ -218,10 +226,8 @@ fn news_in_a_list_is_not_lost_over_an_act_that_ends_while_it_is_under_way() {
 fn a_disk_that_is_not_mounted_is_no_deletion() {
     let (b, elsewhere) = (("Storage/b.txt", AS_AGREED), Stamp { device: 2, ..AS_AGREED });
     let told = |play: &Play| {
-        let mut told = Vec::new();
-        play.storage.needs(play.now, &|_| "".into(), &mut |path, why, _| told.push(format!("{path}: {why}")));
-        told.retain(|line| line.contains("disk"));
-        told
+        let told = play.told().into_iter().map(|item| format!("{}: {}", item.path, item.reason));
+        told.filter(|line| line.contains("disk")).collect::<Vec<_>>()
     };
     let after_grace = |play: &mut Play, files: &[(&str, Stamp)]| {
         for _ in 0..2 {
@@ -366,11 +372,7 @@ fn trouble_is_over_once_a_file_or_folder_gets_on() {
             play.end(task, Outcome::Disk(Err(refused())));
         }
     }
-    let told = |play: &Play| {
-        let mut told = 0;
-        play.storage.needs(play.now, &|_| "".into(), &mut |_, _, _| told += 1);
-        told
-    };
+    let told = |play: &Play| play.told().len();
     assert_eq!(told(&play), 2);
     for task in [rename(), make()] {
         let task = play.ask(task);
@@ -574,9 +576,6 @@ fn a_file_that_was_never_seen_in_the_folder_is_neither_deleted_nor_on_a_disk_tha
         (play.wants("a"), play.wants("b")),
         (Some(decide::Decision::Fetch), Some(decide::Decision::Fetch))
     );
-    let mut told = 0;
-    play.storage.needs(play.now, &|_| String::new(), &mut |_, reason, _| {
-        told += usize::from(reason.contains("disk"));
-    });
+    let told = play.told().iter().filter(|item| item.reason.contains("disk")).count();
     assert_eq!((told, play.storage.candidates.len()), (0, 0));
 }

@@ -102,3 +102,63 @@ fn programs_read_the_log_as_json() {
     let value: Value = serde_json::from_str(ended.err.trim_end()).unwrap();
     assert_eq!((ended.code, &value["level"]), (2, &Value::from("error")), "{ended:?}");
 }
+
+#[test]
+fn what_begins_and_what_is_over_reaches_the_log_with_its_code() {
+    let bench = bench("");
+    let daemon = bench.run_beneath(&["sh", "-c", "exec \"$@\" --log-format json", "sh"]);
+    bench.until_in_step();
+    // Each line about what concerns the user: its level, its code, whether it is over, and its path.
+    let lines = || -> Vec<(String, String, bool, String)> {
+        let log = bench.log();
+        let values = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let told = values.filter(|value| value["target"] == "espejo::attention");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        told.map(|value| {
+            let fields = &value["fields"];
+            let over = fields["over"].as_bool().unwrap_or(false);
+            (text(&value["level"]), text(&fields["code"]), over, text(&fields["path"]))
+        })
+        .collect()
+    };
+    let mut expected: Vec<(String, String, bool, String)> = Vec::new();
+    let mut until = |level: &str, code: &str, over: bool, path: &str| {
+        expected.push((level.to_owned(), code.to_owned(), over, path.to_owned()));
+        bench.until(&format!("{code}, over: {over}"), || lines().len() >= expected.len());
+        assert_eq!(lines(), expected);
+    };
+    let first = "Equipo/Pages/Page 1.md";
+    let text = bench.text("Page 1.md");
+    save(&bench.page("Page 1.md"), "");
+    until("error", "not-sent", false, first);
+    save(&bench.page("Page 1.md"), &text);
+    until("info", "not-sent", true, first);
+
+    let kept: Vec<(String, String)> =
+        (2..14).map(|n| format!("Page {n}.md")).map(|name| (name.clone(), bench.text(&name))).collect();
+    for (name, _) in &kept {
+        fs::remove_file(bench.page(name)).unwrap();
+    }
+    until("error", "deletions-held", false, "");
+    for (name, text) in &kept {
+        save(&bench.page(name), text);
+    }
+    until("info", "deletions-held", true, "");
+
+    bench.world().app_freeze_workspace(&bench.space, true);
+    bench.ask("\"full-pass\"");
+    until("info", "frozen", false, "Equipo");
+    bench.world().app_freeze_workspace(&bench.space, false);
+    bench.ask("\"full-pass\"");
+    bench.until("it is thawed", || !bench.attention().contains("read-only"));
+
+    let token = bench.world().token().to_owned();
+    bench.world().set_token("another");
+    bench.ask("\"full-pass\"");
+    until("error", "token-refused", false, "");
+    bench.world().set_token(&token);
+    daemon.signal(rustix::process::Signal::HUP);
+    bench.until("it is taken up again", || bench.attention().is_empty());
+    assert_eq!(bench.tell(&["status"]).code, 0);
+    assert!(daemon.stop().success());
+}

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use espejo::emulator::FileRecord;
+use espejo::model::Attention;
 use espejo::model::{EntryKind, FolderId, MirrorPath};
-use espejo::store::Attention;
 
 use super::people::{is_copy_beside, root};
 use crate::checks::{Failure, broken};
