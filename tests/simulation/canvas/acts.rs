@@ -149,6 +149,13 @@ impl Run {
                     checks.boards_placed += 1;
                     checks.slides_placed += 1;
                 }
+                // One without nodes that was saved anew a moment ago has nothing that it could be known by.
+                let has_nodes =
+                    |file: &crate::folder::Thing| nodes_of(&file.bytes).is_some_and(|all| !all.is_empty());
+                if is_canvas_file(to) && !self.folder.file(to).is_some_and(has_nodes) {
+                    checks.boards_placed += 1;
+                    checks.slides_placed += 1;
+                }
                 let moved = self.folder.within(to);
                 for path in moved {
                     if let (Some(old), Some(thing)) = (path.rebase(to, from), self.folder.file(&path))

@@ -114,7 +114,10 @@ impl Run {
         checks.deleted_ms.retain(|at| now_ms - at < TOGETHER_MS);
         checks.deleted_ms.extend(std::iter::repeat_n(now_ms, canvases.len().min(1)));
         let (sum, most) = (checks.deleted_ms.len(), PageSettings::default().max_deletes);
-        if sum > most && !self.checks.fates.is_approved() && !self.clock_jumped {
+        // A large part of all is an accident too. What the app took away may not have been noticed yet, and counts.
+        let all = self.service.canvases().len() + sum + self.checks.canvas.was_gone.len();
+        let is_many = sum > most || sum > 3 && sum * 5 > all;
+        if is_many && !self.checks.fates.is_approved() && !self.clock_jumped {
             return broken(
                 "guard",
                 format!("{sum} canvases deleted within a minute, and nobody approved it"),
