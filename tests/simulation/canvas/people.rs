@@ -220,7 +220,8 @@ pub(crate) fn plan(
             if luck.chance(50) {
                 vec![(0, Deed::Rename(from, to))]
             } else {
-                vec![(0, Deed::Write(to, bytes_of(&from)?)), (gap, Deed::Unlink(from))]
+                // One that stays for longer is a copy, for all that can be seen.
+                vec![(0, Deed::Write(to, bytes_of(&from)?)), (gap.min(60), Deed::Unlink(from))]
             }
         }
         Canvas::NewDeck => {
