@@ -9,6 +9,7 @@ mod create;
 mod decks;
 mod disk;
 mod draw;
+mod follow;
 mod looks;
 mod needs;
 mod origins;

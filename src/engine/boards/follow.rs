@@ -1,0 +1,181 @@
+//! Which canvas a file is whose place, or whose object, is not the one that was known: files and folders that were moved or
+//! saved under other names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::Engine;
+use super::create;
+use super::disk::is_stray;
+use super::place::Spot;
+use crate::canvas::{self, Aliases};
+use crate::model::{
+    CanvasFile, CanvasId, CanvasNode, ContentHash, Entry, IntentKind, MirrorPath, Presence, Scan, Stamp,
+    id_of,
+};
+use crate::store::StoreError;
+
+impl Engine {
+    /// Canvas files that were moved to where none belong are seen there as well: they are put back. What is stored is
+    /// another matter, and so is a file that has no such name any more: programs move what they save over out of the way.
+    pub(super) fn find_strays(&self, scan: &Scan, seen: &mut BTreeMap<MirrorPath, Stamp>) {
+        // A whole folder that was renamed may get its name back: its files are missed, not put back one by one.
+        let has_home = |canvas: &CanvasId| {
+            let home = match canvas {
+                CanvasId::Board(_) => {
+                    let space = self.boards.canvases.get(canvas).and_then(|node| node.workspace.as_ref());
+                    space.and_then(|space| self.boards_root(space))
+                }
+                CanvasId::Slide(deck, _) => self.deck_folder(deck),
+            };
+            home.is_some_and(|home| self.boards.there.contains_key(&home))
+        };
+        let gone = self.boards.files.values().filter(|file| !seen.contains_key(&file.path));
+        let gone = gone.filter_map(|file| Some((file.stamp.object(), file.canvas.as_ref()?)));
+        let missed = self.boards.missed_objects.iter().map(|(object, canvas)| (*object, canvas));
+        let gone = gone.chain(missed).filter(|(_, canvas)| has_home(canvas));
+        let gone: BTreeSet<_> = gone.map(|(object, _)| object).collect();
+        if gone.is_empty() {
+            return;
+        }
+        let is_one = |entry: &&Entry| gone.contains(&entry.stamp.object()) && is_stray(entry);
+        let strays = scan.entries.iter().filter(is_one);
+        seen.extend(strays.map(|entry| (entry.path.clone(), entry.stamp)));
+    }
+
+    /// Folders of new presentations that have another name than at the last scan: by the folder's object, or by where
+    /// the files in it have gone.
+    fn moved_deck_folders(
+        &self,
+        was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
+        files: &[(MirrorPath, MirrorPath)],
+    ) -> Vec<(MirrorPath, MirrorPath)> {
+        let is_folder = |path: &MirrorPath| {
+            self.spot_of(path, true) == Some(Spot::DeckFolder) && self.boards.there.contains_key(path)
+        };
+        let asked = self.boards.intents.values().filter_map(|intent| match &intent.kind {
+            IntentKind::Deck(folder, _) => {
+                Some(folder).filter(|folder| !self.boards.there.contains_key(*folder))
+            }
+            _ => None,
+        });
+        let now = asked.filter_map(|from| {
+            let object = was_there.get(from).map(|(_, stamp)| stamp.object());
+            let same = self
+                .boards
+                .there
+                .iter()
+                .filter(|(path, (_, stamp))| object == Some(stamp.object()) && is_folder(path));
+            let of_files = files.iter().filter(|(old, _)| old.parent().as_ref() == Some(from));
+            let mut of_files = of_files.filter_map(|(_, new)| new.parent()).filter(|path| is_folder(path));
+            let to = same.map(|(path, _)| path.clone()).next().or_else(|| of_files.next())?;
+            Some((from.clone(), to))
+        });
+        now.collect()
+    }
+
+    /// Files that were moved take their canvases along, also when two have changed places.
+    pub(super) fn follow_objects(
+        &mut self,
+        was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
+        seen: &BTreeMap<MirrorPath, Stamp>,
+    ) -> Result<(), StoreError> {
+        let mut by_object: BTreeMap<(u64, u64, i64), Vec<MirrorPath>> = BTreeMap::new();
+        for file in self.boards.files.values() {
+            by_object.entry(file.stamp.object()).or_default().push(file.path.clone());
+        }
+        let mut moves: Vec<(MirrorPath, MirrorPath)> = Vec::new();
+        for (path, stamp) in seen {
+            if self.boards.files.get(path).is_some_and(|file| file.stamp.object() == stamp.object()) {
+                continue;
+            }
+            let [from] = by_object.get(&stamp.object()).map_or(&[][..], Vec::as_slice) else { continue };
+            // It is still where it was as well: a second link to one file, and no move. Without births a number says
+            // nothing while its place is filled: a file that was saved anew gave it back.
+            let stays = |there: &Stamp| stamp.born_ns == 0 || there.object() == stamp.object();
+            let stays = seen.get(from).is_some_and(stays);
+            if !stays && !moves.iter().any(|(_, to)| to == path) {
+                moves.push((from.clone(), path.clone()));
+            }
+        }
+        let mut moved = Vec::new();
+        for (from, to) in &moves {
+            if let Some(file) = self.boards.files.get(from).cloned() {
+                self.boards.files.remove(from);
+                self.store.delete_canvas_file(from)?;
+                moved.push(CanvasFile { path: to.clone(), ..file });
+            }
+        }
+        let folders = self.moved_deck_folders(was_there, &moves);
+        self.follow_board_intents(&[&moves[..], &folders].concat())?;
+        let landed: BTreeSet<MirrorPath> = moves.iter().map(|(_, to)| to.clone()).collect();
+        for mut file in moved {
+            let overwritten = self.boards.files.get(&file.path).and_then(|old| old.canvas.clone());
+            match overwritten {
+                Some(canvas) if file.canvas.is_some() => self.miss(&canvas, &file.path)?,
+                // Moved over it, as a program does that saves to a name of its own first.
+                Some(canvas) => {
+                    (file.canvas, file.hash, file.problem) = (Some(canvas), None, None);
+                }
+                None => {}
+            }
+            self.bind_file(file)?;
+        }
+        for (from, _) in &moves {
+            if let Some((canvas, _)) = self
+                .boards
+                .canvases
+                .iter()
+                .find(|(_, node)| node.file.as_ref() == Some(from))
+                .map(|(id, node)| (id.clone(), node.clone()))
+                && !landed.contains(from)
+            {
+                self.miss(&canvas, from)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Canvases whose files are missing, by the places where those would be theirs again.
+    pub(super) fn missed_canvases(&self) -> BTreeMap<MirrorPath, CanvasId> {
+        let missed = self.boards.canvases.values().filter(|node| node.missing_since.is_some());
+        let place = |node: &CanvasNode| match node.id {
+            CanvasId::Board(_) => node.missing_from.clone(),
+            // Its number says which slide it is, whatever was there before.
+            CanvasId::Slide(..) => self.canvas_place(node),
+        };
+        missed.filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
+    }
+
+    /// The canvas whose file is missing and is this one: saved under another name, the old file removed. It holds what
+    /// that held, or most of that one's nodes.
+    pub(super) fn missing_owner(
+        &self,
+        path: &MirrorPath,
+        text: &str,
+        hash: ContentHash,
+    ) -> Result<Option<CanvasId>, StoreError> {
+        let missing: Vec<&CanvasNode> = self
+            .boards
+            .canvases
+            .values()
+            .filter(|node| node.missing_since.is_some() && node.file.is_none())
+            .filter(|node| node.presence == Presence::Listed && node.base.is_some())
+            .collect();
+        // What something was asked for already is that one's.
+        let is_asked_for = || self.boards.intents.values().any(|i| create::file_of(&i.kind) == Some(path));
+        if missing.is_empty() || is_asked_for() {
+            return Ok(None);
+        }
+        let ids = canvas::strange_ids(text, &[], &Aliases::new());
+        let mut found = Vec::new();
+        for node in missing {
+            let Some(base) = &node.base else { continue };
+            let elements = self.store.elements(base.elements)?;
+            let here = elements.iter().filter(|element| ids.contains(id_of(element))).count();
+            if base.text == Some(hash) || here * 2 > elements.len() {
+                found.push(node.id.clone());
+            }
+        }
+        Ok(if found.len() == 1 { found.pop() } else { None })
+    }
+}
