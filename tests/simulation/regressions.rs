@@ -370,6 +370,11 @@ fn nothing_rests_on_a_write_that_failed() {
 }
 
 #[test]
+fn nothing_waits_for_a_slide_of_a_presentation_that_is_gone() {
+    keeps("nothing_waits_for_a_slide_of_a_presentation_that_is_gone");
+}
+
+#[test]
 fn of_two_pages_at_one_place_the_living_one_gets_the_file() {
     keeps("of_two_pages_at_one_place_the_living_one_gets_the_file");
 }

@@ -24,12 +24,16 @@ pub(super) fn intent_name(kind: &IntentKind) -> String {
     match kind {
         IntentKind::Board(_, path, _) => format!("board {path}"),
         IntentKind::Deck(path, _) => format!("deck {path}"),
-        // One at a time for each presentation, so that files are appended in their order.
-        IntentKind::Slide(deck, _) => format!("slide {deck}"),
+        IntentKind::Slide(deck, _) => slide_intent_name(deck),
         IntentKind::Element(canvas, node, _) => {
             format!("element {} {} {node}", canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
         }
     }
+}
+
+/// As [`intent_name`]: one at a time for each presentation, so that files are appended in their order.
+pub(super) fn slide_intent_name(deck: &DeckId) -> String {
+    format!("slide {deck}")
 }
 
 /// Of which nothing could be made: a new file or folder.
@@ -77,6 +81,16 @@ impl Engine {
     pub(super) fn end_board_intent(&mut self, name: &str) -> Result<(), StoreError> {
         if self.boards.intents.remove(name).is_some() {
             self.store.delete_canvas_intent(name)?;
+        }
+        Ok(())
+    }
+
+    /// What was asked for in a canvas that is gone is nobody's any more.
+    pub(super) fn end_element_intents(&mut self, canvas: &CanvasId) -> Result<(), StoreError> {
+        let of_it = |kind: &IntentKind| matches!(kind, IntentKind::Element(of, ..) if of == canvas);
+        let names = self.boards.intents.iter().filter(|(_, intent)| of_it(&intent.kind));
+        for name in names.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            self.end_board_intent(&name)?;
         }
         Ok(())
     }

@@ -186,7 +186,6 @@ impl Engine {
         self.boards.deck_removals.note(&mut self.store, [deck.as_str()], may_be_gone(&result), self.now)?;
         match result {
             Ok(_) => {
-                self.boards.deck_trouble.remove(deck);
                 if let Some(folder) = self.deck_folder(deck) {
                     self.say(Way::Up, &folder, "presentation trashed");
                 }
@@ -196,8 +195,7 @@ impl Engine {
                     self.release_files(&slide)?;
                     self.forget_canvas(&slide)?;
                 }
-                self.boards.decks.remove(deck);
-                self.store.delete_deck(deck)
+                self.forget_deck(deck)
             }
             Err(error @ (ServiceError::Forbidden(_) | ServiceError::Rejected { .. })) => {
                 self.deck_returns(deck, &format!("{error}; its folder comes back"))
@@ -221,6 +219,19 @@ impl Engine {
         }
     }
 
+    /// Nothing is remembered of a presentation, nor of what was asked for in it: no list would tell what became of that.
+    fn forget_deck(&mut self, deck: &DeckId) -> Result<(), StoreError> {
+        self.end_board_intent(&super::create::slide_intent_name(deck))?;
+        self.boards.decks.remove(deck);
+        self.boards.deck_trouble.remove(deck);
+        let lists = &mut self.boards.lists;
+        lists.slides_due.remove(deck);
+        lists.slides_at.remove(deck);
+        lists.missed.remove(deck);
+        lists.emptied.remove(&super::looks::Emptied::Slides(deck.clone()));
+        self.store.delete_deck(deck)
+    }
+
     /// Folders of presentations follow their names; one that the user renamed goes back; an empty one goes.
     pub(super) fn settle_deck_folders(&mut self) -> Result<Choice, StoreError> {
         let ids: Vec<DeckId> = self.boards.decks.keys().cloned().collect();
@@ -235,8 +246,7 @@ impl Engine {
                 {
                     continue;
                 }
-                self.boards.decks.remove(&id);
-                self.store.delete_deck(&id)?;
+                self.forget_deck(&id)?;
                 if self.boards.there.remove(&folder).is_some() {
                     return Ok(Some(on_disk(Effect::RemoveFolder(folder), Purpose::RemoveFolder)));
                 }

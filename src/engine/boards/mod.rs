@@ -443,6 +443,7 @@ impl Engine {
         self.boards.refused.retain(|(canvas, _), _| canvas != id);
         self.boards.lists.emptied.remove(&Emptied::Canvas(id.clone()));
         self.boards.draw_due = true;
+        self.end_element_intents(id)?;
         self.store.delete_canvas(id)
     }
 
