@@ -265,6 +265,11 @@ fn a_page_whose_file_became_another_pages_takes_no_other_file() {
 }
 
 #[test]
+fn a_presentation_renamed_before_any_scan_moves_with_its_whole_folder() {
+    keeps("a_presentation_renamed_before_any_scan_moves_with_its_whole_folder");
+}
+
+#[test]
 fn a_probe_that_failed_after_a_sleep_is_not_repeated_at_once() {
     keeps("a_probe_that_failed_after_a_sleep_is_not_repeated_at_once");
 }

@@ -185,7 +185,7 @@ impl Engine {
     ) -> Result<(), StoreError> {
         match result {
             Ok(DiskReply::Written(stamp)) => {
-                self.boards.there.insert(path.clone(), (false, stamp));
+                self.now_there(path, stamp);
                 self.save_drawn(path, Some(Drawn { source, hash, stamp }))
             }
             Err(DiskError::Changed(_) | DiskError::Exists(_)) => {

@@ -338,7 +338,7 @@ impl Engine {
         wrote: Wrote,
         stamp: Stamp,
     ) -> Result<(), StoreError> {
-        self.boards.there.insert(path.clone(), (false, stamp));
+        self.now_there(path, stamp);
         self.bind_file(CanvasFile {
             path: path.clone(),
             canvas: Some(canvas.clone()),
@@ -459,8 +459,8 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let Some(file) = self.boards.files.get(from).cloned() else { return Ok(()) };
         self.forget_canvas_file(from)?;
-        if let Some(there) = self.boards.there.remove(from) {
-            self.boards.there.insert(to.clone(), there);
+        if let Some((_, stamp)) = self.boards.there.remove(from) {
+            self.now_there(to, stamp);
         }
         self.bind_file(CanvasFile { path: to.clone(), ..file })?;
         let at_last =
