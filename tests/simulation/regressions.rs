@@ -60,6 +60,11 @@ fn a_block_that_was_mostly_rewritten_is_one_block() {
 }
 
 #[test]
+fn a_canvas_file_moved_out_of_the_canvases_is_not_trashed_there() {
+    keeps("a_canvas_file_moved_out_of_the_canvases_is_not_trashed_there");
+}
+
+#[test]
 fn a_change_within_a_coarse_clock_step_is_seen_after_the_clock_went_back() {
     keeps("a_change_within_a_coarse_clock_step_is_seen_after_the_clock_went_back");
 }

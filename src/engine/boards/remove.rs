@@ -262,6 +262,17 @@ impl Engine {
             self.forget_canvas(&node.id)?;
             return Ok(None);
         };
+        if self.spot_of(&path, false).is_none() {
+            // A person moved it out of the canvases before it could be put back: it is theirs there.
+            self.forget_canvas_file(&path)?;
+            self.say(
+                Way::Aside,
+                &path,
+                "its canvas was removed in the app; the file stays where it was moved",
+            );
+            self.forget_canvas(&node.id)?;
+            return Ok(None);
+        }
         let Some(hash) = file.hash else {
             return Ok(if file.problem.is_none() {
                 self.read_canvas_file(&path)
