@@ -24,7 +24,7 @@ pub use merge::{Merged, Op, changed, creation, merge, was_made_of};
 pub use node::{render, type_of};
 pub use patch::patch;
 pub use picture::{Shown, board, show, slide};
-pub use read::{Aliases, Change, Local, Origins, is_blank, known, read, strange_ids};
+pub use read::{Aliases, Change, Local, Origins, is_blank, known, named_in, read, strange_ids};
 pub use revive::revive;
 
 /// A number as SVG has it: two places at most, no exponent.

@@ -60,6 +60,16 @@ fn a_block_that_was_mostly_rewritten_is_one_block() {
 }
 
 #[test]
+fn a_canvas_edited_and_saved_under_another_name_is_that_canvas() {
+    keeps("a_canvas_edited_and_saved_under_another_name_is_that_canvas");
+}
+
+#[test]
+fn a_canvas_edited_twice_and_renamed_is_that_canvas() {
+    keeps("a_canvas_edited_twice_and_renamed_is_that_canvas");
+}
+
+#[test]
 fn a_canvas_file_moved_out_of_the_canvases_is_not_trashed_there() {
     keeps("a_canvas_file_moved_out_of_the_canvases_is_not_trashed_there");
 }

@@ -166,13 +166,16 @@ impl Engine {
         if missing.is_empty() || is_asked_for() {
             return Ok(None);
         }
-        let ids = canvas::strange_ids(text, &[], &Aliases::new());
+        let none = Aliases::new();
         let mut found = Vec::new();
         for node in missing {
             let Some(base) = &node.base else { continue };
             let elements = self.store.elements(base.elements)?;
-            let here = elements.iter().filter(|element| ids.contains(id_of(element))).count();
-            if base.text == Some(hash) || here * 2 > elements.len() {
+            let names = self.boards.names.get(&node.id).unwrap_or(&none);
+            let here = canvas::named_in(text, &elements, names);
+            let unsent = self.boards.moments.get(&node.id).and_then(|moment| moment.text.as_ref());
+            let is_same = base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash);
+            if is_same || here * 2 > elements.len() {
                 found.push(node.id.clone());
             }
         }
