@@ -75,6 +75,11 @@ fn a_canvas_file_moved_out_of_the_canvases_is_not_trashed_there() {
 }
 
 #[test]
+fn a_canvas_is_not_missing_while_a_new_file_cannot_be_read() {
+    keeps("a_canvas_is_not_missing_while_a_new_file_cannot_be_read");
+}
+
+#[test]
 fn a_change_within_a_coarse_clock_step_is_seen_after_the_clock_went_back() {
     keeps("a_change_within_a_coarse_clock_step_is_seen_after_the_clock_went_back");
 }

@@ -83,7 +83,7 @@ impl Engine {
                 deck.approved
                     || !self.boards.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id))
             })
-            .filter(|deck| !self.hides_deck(deck))
+            .filter(|deck| !self.hides_deck(deck) && (deck.approved || !self.may_be_unread()))
             .filter(|deck| {
                 let since = deck.missing_since.map(|since| since.max(self.root.barrier.cleared()));
                 since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace)

@@ -77,9 +77,7 @@ impl Engine {
         self.note_missing_decks(&hidden)?;
         self.check_drawn_stamps();
         self.boards.scanned = true;
-        for node in self.boards.canvases.values().filter(|node| node.missing_since.is_some()) {
-            self.boards.active.insert(node.id.clone());
-        }
+        self.wake_missing();
         // Each grace time ends with a scan, whatever else has been missing for longer.
         let canvases = self.boards.canvases.values().filter_map(|node| node.missing_since);
         let missing = canvases.chain(self.boards.decks.values().filter_map(|deck| deck.missing_since));
@@ -272,6 +270,7 @@ impl Engine {
                     _ => Surface::Board,
                 };
                 file.problem = canvas::read(text, surface, &[], &Aliases::new(), &Origins::new()).err();
+                self.wake_missing();
             }
         }
         if is_found { self.bind_file(file) } else { self.save_canvas_file(file) }

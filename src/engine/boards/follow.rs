@@ -10,7 +10,6 @@ use super::place::Spot;
 use crate::canvas::{self, Aliases};
 use crate::model::{
     CanvasFile, CanvasId, CanvasNode, ContentHash, Entry, IntentKind, MirrorPath, Presence, Scan, Stamp,
-    id_of,
 };
 use crate::store::StoreError;
 
@@ -144,6 +143,24 @@ impl Engine {
             CanvasId::Slide(..) => self.canvas_place(node),
         };
         missed.filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
+    }
+
+    /// A file that espejo put into its place, and its folder with it, before a scan shows them.
+    pub(super) fn now_there(&mut self, path: &MirrorPath, stamp: Stamp) {
+        let folder = path.parent();
+        self.boards.there.insert(path.clone(), (false, stamp));
+        folder.map(|folder| self.boards.there.entry(folder).or_insert((true, Stamp::default())));
+    }
+
+    /// Canvases whose files are missing are decided on anew.
+    pub(super) fn wake_missing(&mut self) {
+        let missing = self.boards.canvases.values().filter(|node| node.missing_since.is_some());
+        self.boards.active.extend(missing.map(|node| node.id.clone()).collect::<Vec<_>>());
+    }
+
+    /// Whether a new file could not be read yet: it may be one that is missing.
+    pub(super) fn may_be_unread(&self) -> bool {
+        self.boards.files.values().any(|file| file.canvas.is_none() && file.hash.is_none())
     }
 
     /// The canvas whose file is missing and is this one: saved under another name, the old file removed. It holds what

@@ -425,13 +425,6 @@ impl Engine {
         Ok(())
     }
 
-    /// A file that espejo put into its place, and its folder with it, before a scan shows them.
-    fn now_there(&mut self, path: &MirrorPath, stamp: Stamp) {
-        let folder = path.parent();
-        self.boards.there.insert(path.clone(), (false, stamp));
-        folder.map(|folder| self.boards.there.entry(folder).or_insert((true, Stamp::default())));
-    }
-
     fn forget_canvas_file(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
         self.boards.unread.remove(path);
         if self.boards.files.remove(path).is_some() {
