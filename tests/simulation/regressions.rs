@@ -290,6 +290,11 @@ fn a_presentation_renamed_before_any_scan_moves_with_its_whole_folder() {
 }
 
 #[test]
+fn a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_deleted() {
+    keeps("a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_deleted");
+}
+
+#[test]
 fn a_probe_that_failed_after_a_sleep_is_not_repeated_at_once() {
     keeps("a_probe_that_failed_after_a_sleep_is_not_repeated_at_once");
 }
@@ -362,6 +367,11 @@ fn an_edit_with_the_old_time_is_read() {
 #[test]
 fn an_emptied_file_is_sent_when_it_is_approved() {
     keeps("an_emptied_file_is_sent_when_it_is_approved");
+}
+
+#[test]
+fn an_empty_presentation_whose_folder_is_renamed_is_that_presentation() {
+    keeps("an_empty_presentation_whose_folder_is_renamed_is_that_presentation");
 }
 
 #[test]

@@ -218,6 +218,7 @@ impl Engine {
             && !self.boards.intents.values().any(is_asked_for)
             && !self.is_refused_canvas(folder)
             && !known.into_iter().any(|path| path.is_within(folder))
+            && !self.boards.moved_folders.values().any(|moved| moved == folder)
             // Its own files will tell which folder a missing one has become.
             && self.boards.decks.values().all(|deck| deck.missing_since.is_none() || deck.presence != Presence::Listed)
     }

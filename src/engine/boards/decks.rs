@@ -56,7 +56,8 @@ impl Engine {
             let Some(folder) = self.deck_folder(&id) else { continue };
             let mirrored = self.slides_of(&id).any(|node| node.base.is_some());
             let files = self.slides_of(&id).any(|node| node.file.is_some());
-            let is_there = self.boards.there.contains_key(&folder) || hidden(&folder);
+            let is_moved = self.boards.moved_folders.contains_key(&id);
+            let is_there = self.boards.there.contains_key(&folder) || is_moved || hidden(&folder);
             let (now, tick) = (self.now, self.tick);
             if is_there || !mirrored || files {
                 self.edit_deck(&id, |deck| deck.missing_since = None)?;
@@ -293,12 +294,13 @@ impl Engine {
         Ok(None)
     }
 
-    /// The folder that a presentation's files are in although its own is gone.
+    /// The folder that a presentation's files are in although its own is gone, or that is its own under another name.
     fn folder_moved_to(&self, deck: &DeckId, folder: &MirrorPath) -> Option<MirrorPath> {
         if self.boards.there.contains_key(folder) {
             return None;
         }
-        let other = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent()).next()?;
+        let of_files = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent()).next();
+        let other = of_files.or_else(|| self.boards.moved_folders.get(deck).cloned())?;
         let is_free = other.parent() == Self::decks_root() && self.deck_at(&other).is_none();
         (other != *folder && is_free && self.boards.there.contains_key(&other)).then_some(other)
     }
@@ -340,6 +342,8 @@ impl Engine {
             node.named = Some(node.seen.name.clone());
             node.missing_since = None;
         })?;
+        self.boards.moved_folders.remove(deck);
+        self.bind_missed(deck)?;
         self.wake_deck(deck);
         self.watch.scan_by(self.now);
         if puts_back {

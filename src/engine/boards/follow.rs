@@ -9,7 +9,8 @@ use super::disk::is_stray;
 use super::place::Spot;
 use crate::canvas::{self, Aliases};
 use crate::model::{
-    CanvasFile, CanvasId, CanvasNode, ContentHash, Entry, IntentKind, MirrorPath, Presence, Scan, Stamp,
+    CanvasFile, CanvasId, CanvasNode, ContentHash, DeckId, Entry, IntentKind, MirrorPath, Presence, Scan,
+    Stamp,
 };
 use crate::store::StoreError;
 
@@ -39,6 +40,30 @@ impl Engine {
         let is_one = |entry: &&Entry| gone.contains(&entry.stamp.object()) && is_stray(entry);
         let strays = scan.entries.iter().filter(is_one);
         seen.extend(strays.map(|entry| (entry.path.clone(), entry.stamp)));
+    }
+
+    /// Notes which folders of presentations have other names than at the last scan. Where the file system keeps no births,
+    /// a folder's number alone says nothing: its files tell.
+    pub(super) fn note_moved_folders(&mut self, was_there: &BTreeMap<MirrorPath, (bool, Stamp)>) {
+        let before = std::mem::take(&mut self.boards.moved_folders);
+        let there = &self.boards.there;
+        let is_free = |path: &MirrorPath| {
+            there.get(path).is_some_and(|(is_folder, _)| *is_folder)
+                && self.spot_of(path, true) == Some(Spot::DeckFolder)
+                && self.deck_at(path).is_none()
+        };
+        let mut moved = BTreeMap::new();
+        for deck in self.boards.decks.keys() {
+            let Some(folder) = self.deck_folder(deck).filter(|folder| !there.contains_key(folder)) else {
+                continue;
+            };
+            let object =
+                was_there.get(&folder).map(|(_, stamp)| stamp.object()).filter(|(.., born)| *born != 0);
+            let now = there.iter().find(|(path, (_, stamp))| Some(stamp.object()) == object && is_free(path));
+            let now = now.map(|(path, _)| path).or_else(|| before.get(deck).filter(|path| is_free(path)));
+            moved.extend(now.map(|path| (deck.clone(), path.clone())));
+        }
+        self.boards.moved_folders = moved;
     }
 
     /// Folders of new presentations that have another name than at the last scan: by the folder's object, or by where
@@ -150,6 +175,18 @@ impl Engine {
         let folder = path.parent();
         self.boards.there.insert(path.clone(), (false, stamp));
         folder.map(|folder| self.boards.there.entry(folder).or_insert((true, Stamp::default())));
+    }
+
+    /// Files of nobody that stand where slides of a presentation are missing are those slides'.
+    pub(super) fn bind_missed(&mut self, deck: &DeckId) -> Result<(), StoreError> {
+        let missed = self.missed_canvases().into_iter();
+        for (path, canvas) in missed.filter(|(_, canvas)| canvas.deck() == Some(deck)) {
+            if let Some(file) = self.boards.files.get(&path).filter(|file| file.canvas.is_none()).cloned() {
+                self.bind_file(CanvasFile { canvas: Some(canvas), hash: None, ..file })?;
+                self.boards.unread.insert(path, self.now);
+            }
+        }
+        Ok(())
     }
 
     /// Canvases whose files are missing are decided on anew.

@@ -61,6 +61,8 @@ pub(super) struct Boards {
     there: BTreeMap<MirrorPath, (bool, Stamp)>,
     /// When a folder in Presentations that is no presentation's was first seen.
     new_folders: BTreeMap<MirrorPath, Timestamp>,
+    /// The folders of presentations that have other names now, known by their objects.
+    moved_folders: BTreeMap<DeckId, MirrorPath>,
     scanned: bool,
     /// The canvases whose files are missing, by the objects that those were: one that comes to light elsewhere is put back.
     missed_objects: BTreeMap<(u64, u64, i64), CanvasId>,
