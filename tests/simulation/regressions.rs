@@ -345,6 +345,11 @@ fn a_trashed_page_does_not_return_with_an_unnoted_file() {
 }
 
 #[test]
+fn a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing() {
+    keeps("a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing");
+}
+
+#[test]
 fn an_edit_of_an_unreadable_file_is_sent_when_it_can_be_read() {
     keeps("an_edit_of_an_unreadable_file_is_sent_when_it_can_be_read");
 }

@@ -126,7 +126,7 @@ impl Engine {
                 // Looked at since the folder was missed, however many they are.
                 self.boards.moments.get(slide).is_none_or(|moment| moment.seen <= missed)
             }) {
-                if self.is_canvas_busy(unseen) || self.waits_for_time(unseen) {
+                if self.is_canvas_busy(unseen) || self.waits_for_time(unseen) || self.waits_for_list(unseen) {
                     continue;
                 }
                 return Ok(self.look_at_canvas(unseen, Class::Edit));

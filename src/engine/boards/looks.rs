@@ -173,6 +173,7 @@ impl Engine {
             .filter(|_| !approved && (known.len() > 1 || listed.is_empty()));
             self.note_held(&name, held.filter(|_| !missing.is_empty()));
             for deck in missing {
+                self.boards.lists.emptied.remove(&Emptied::Slides(deck.seen.id.clone()));
                 let mut deck = deck.clone();
                 let second = deck.presence == Presence::Unlisted;
                 deck.presence = Presence::Unlisted;
@@ -211,7 +212,6 @@ impl Engine {
         let known: Vec<CanvasNode> = self.slides_of(deck).cloned().collect();
         let held_some = known.iter().any(|node| node.base.is_some());
         if !self.believes(Emptied::Slides(deck.clone()), slides.is_empty() && held_some, flight) {
-            self.boards.lists.slides_due.insert(deck.clone(), self.now.plus_ms(SECOND_LOOK_MS));
             return Ok(());
         }
         let listed: BTreeSet<CanvasId> =
@@ -243,7 +243,7 @@ impl Engine {
 
     /// Whether an answer about elements or slides is believed. What may not be seen is empty too: where something came
     /// `empty` that was not, the list that names it must show it after that answer, and the next answer must be empty as
-    /// well.
+    /// well. There is no such look before that list, for it could prove nothing; a list that lacks it settles it.
     fn believes(&mut self, what: Emptied, empty: bool, flight: &Flight) -> bool {
         let before = self.boards.lists.emptied.get(&what).copied();
         let is_shown = before.and_then(|(_, shown)| shown).is_some_and(|shown| flight.tick > shown);
@@ -259,17 +259,28 @@ impl Engine {
         false
     }
 
-    /// A list shows these.
+    /// Whether a look at a canvas came empty, and the list that names it has not been heard since.
+    pub(super) fn waits_for_list(&self, canvas: &CanvasId) -> bool {
+        let emptied = &self.boards.lists.emptied;
+        !emptied.is_empty()
+            && emptied.get(&Emptied::Canvas(canvas.clone())).is_some_and(|(_, shown)| shown.is_none())
+    }
+
+    /// A list shows these: what came empty of them is looked at once more.
     fn note_shown(&mut self, listed: impl Iterator<Item = Emptied>, flight: &Flight) {
         let emptied = &mut self.boards.lists.emptied;
         if emptied.is_empty() {
             return;
         }
         for what in listed {
-            if let Some((since, shown)) = emptied.get_mut(&what)
+            if let Some((since, shown @ None)) = emptied.get_mut(&what)
                 && flight.tick > *since
             {
-                shown.get_or_insert(flight.tick);
+                *shown = Some(flight.tick);
+                match what {
+                    Emptied::Canvas(canvas) => drop(self.boards.wants.insert(canvas, Want::Look)),
+                    Emptied::Slides(deck) => drop(self.boards.lists.slides_due.insert(deck, self.now)),
+                }
             }
         }
     }
@@ -311,6 +322,7 @@ impl Engine {
         self.note_held(name, held);
         let mut again = None;
         for node in missing {
+            self.boards.lists.emptied.remove(&Emptied::Canvas(node.id.clone()));
             let second = node.presence == Presence::Unlisted || planted("board-absence-believed");
             if second && is_held {
                 continue;
@@ -379,12 +391,8 @@ impl Engine {
                 let before = self.boards.canvases.get(canvas).and_then(|node| node.remote);
                 let lacks = elements.is_empty() && !self.elements_at(before)?.is_empty();
                 if !self.believes(Emptied::Canvas(canvas.clone()), lacks, flight) {
-                    let soon = now.plus_ms(SECOND_LOOK_MS);
-                    let moment = self.moment_of(canvas);
-                    moment.retry_at = soon;
                     // It has not been seen: the commands that wait for a look go on waiting.
-                    moment.looked = 0;
-                    self.boards.wants.insert(canvas.clone(), Want::Look);
+                    self.moment_of(canvas).looked = 0;
                     return Ok(());
                 }
                 let moment = self.moment_of(canvas);

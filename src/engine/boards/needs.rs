@@ -209,6 +209,7 @@ impl Engine {
         let active = self.boards.active.iter().filter(|id| !is_held(id)).count();
         let unseen = live().filter(|node| node.remote.is_none() && !is_unreadable(self, node)).count();
         let looks = self.boards.wants.values().filter(|want| **want == Want::Look).count();
+        let looks = looks + self.boards.lists.emptied.len();
         Progress {
             listed,
             looked: listed - left.min(listed),

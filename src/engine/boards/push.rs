@@ -33,6 +33,7 @@ impl Engine {
         for (want, canvas) in wants {
             if self.is_canvas_busy(&canvas)
                 || self.waits_for_time(&canvas)
+                || self.waits_for_list(&canvas)
                 || self.boards.active.contains(&canvas)
             {
                 continue;
@@ -70,6 +71,7 @@ impl Engine {
             *want == Want::Push
                 && !self.is_canvas_busy(canvas)
                 && !self.waits_for_time(canvas)
+                && !self.waits_for_list(canvas)
                 && self.writes_of(canvas).count == 0
         })
     }

@@ -162,7 +162,9 @@ impl Engine {
 
     /// The canvases that may be looked at now.
     fn ready_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
-        self.polled_canvases().filter(|node| !self.is_canvas_busy(&node.id) && !self.waits_for_time(&node.id))
+        self.polled_canvases().filter(|node| {
+            !self.is_canvas_busy(&node.id) && !self.waits_for_time(&node.id) && !self.waits_for_list(&node.id)
+        })
     }
 
     fn polled_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
@@ -219,8 +221,11 @@ impl Engine {
             .map_or(far, |due| due.max(self.pace.earliest(Class::List, 1, false, now)));
         // Looks for news have their turn in the schedule for everything.
         let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
-        let look = if self.canvases_left() > 0 { self.pace.earliest(class, 1, false, now) } else { far };
-        let wanted = self.boards.wants.iter().map(|(canvas, want)| self.want_due(canvas, *want));
+        let mut ready = self.ready_canvases();
+        let is_left = ready.any(|node| node.remote.is_none() || self.pass_wants_canvas(&node.id));
+        let look = if is_left { self.pace.earliest(class, 1, false, now) } else { far };
+        let wanted = self.boards.wants.iter().filter(|(canvas, _)| !self.waits_for_list(canvas));
+        let wanted = wanted.map(|(canvas, want)| self.want_due(canvas, *want));
         let asked = (!self.boards.intents.is_empty()).then_some(now);
         let edit = wanted
             .chain(asked)
