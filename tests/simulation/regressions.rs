@@ -255,6 +255,11 @@ fn a_list_of_stored_files_that_failed_rests() {
 }
 
 #[test]
+fn a_list_that_failed_rests_whatever_makes_it_due() {
+    keeps("a_list_that_failed_rests_whatever_makes_it_due");
+}
+
+#[test]
 fn a_lost_creation_is_recognised_after_two_restarts_and_a_clock_set_back() {
     keeps("a_lost_creation_is_recognised_after_two_restarts_and_a_clock_set_back");
 }

@@ -38,6 +38,7 @@ impl Engine {
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
         let too_early = self.precedes_pass(flight.tick);
+        self.boards.lists.resting.remove(&list_name(effect));
         match (effect, result) {
             (
                 BoardEffect::ListBoards(space),
@@ -64,11 +65,7 @@ impl Engine {
                 let forbidden = matches!(error, Some(ServiceError::Forbidden(_)));
                 let at = self.now.plus_ms(if forbidden { FORBIDDEN_RETRY_MS } else { RETRY_MS });
                 let lists = &mut self.boards.lists;
-                match effect {
-                    BoardEffect::ListBoards(space) => drop(lists.boards_due.insert(space.clone(), at)),
-                    BoardEffect::ListSlides(deck) => drop(lists.slides_due.insert(deck.clone(), at)),
-                    _ => lists.decks_due = at,
-                }
+                lists.resting.insert(list_name(effect), at);
                 if let Some(error) = error.filter(|error| error.next() == Next::Park) {
                     lists.trouble.insert(list_name(effect), error.to_string());
                     // What cannot be listed is not waited for.
@@ -475,7 +472,7 @@ fn new_deck(seen: Deck) -> DeckNode {
 }
 
 /// What a list is called where something is said of it.
-fn list_name(effect: &BoardEffect) -> String {
+pub(super) fn list_name(effect: &BoardEffect) -> String {
     match effect {
         BoardEffect::ListBoards(space) => format!("whiteboards {space}"),
         BoardEffect::ListSlides(deck) => format!("slides {deck}"),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Engine;
 use super::super::pace::Class;
-use super::looks::Emptied;
+use super::looks::{Emptied, list_name};
 use super::{Choice, Purpose, Want, board};
 use crate::model::{
     BoardEffect, CanvasId, CanvasNode, DeckId, Effect, MirrorPath, PollState, Presence, Timestamp,
@@ -26,6 +26,8 @@ pub(super) struct Lists {
     pub(super) decks_at: u64,
     pub(super) slides_due: BTreeMap<DeckId, Timestamp>,
     pub(super) slides_at: BTreeMap<DeckId, u64>,
+    /// Lists that failed, and until when they are not asked for again, whatever makes them due.
+    pub(super) resting: BTreeMap<String, Timestamp>,
     /// What came empty although it held something: when it first did, and when the list that names it has shown it since.
     pub(super) emptied: BTreeMap<Emptied, (u64, Option<u64>)>,
     /// Why a list could not be taken in.
@@ -88,6 +90,11 @@ impl Engine {
                 let due = lists.slides_due.get(&deck.seen.id).copied().unwrap_or_default();
                 (due, BoardEffect::ListSlides(deck.seen.id.clone()))
             }));
+        }
+        if !lists.resting.is_empty() {
+            for (due, effect) in &mut all {
+                *due = lists.resting.get(&list_name(effect)).map_or(*due, |rests| (*due).max(*rests));
+            }
         }
         all
     }
@@ -190,6 +197,7 @@ impl Engine {
     /// A pass over everything begins: every list is due.
     pub(in super::super) fn begin_board_pass(&mut self) {
         let lists = &mut self.boards.lists;
+        lists.resting.clear();
         lists.boards_due.clear();
         lists.slides_due.clear();
         lists.decks_due = Timestamp::default();
