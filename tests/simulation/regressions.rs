@@ -270,6 +270,11 @@ fn a_new_canvas_with_the_number_that_a_saved_one_gave_back_is_new() {
 }
 
 #[test]
+fn a_node_that_fails_each_time_is_spaced_although_others_are_taken() {
+    keeps("a_node_that_fails_each_time_is_spaced_although_others_are_taken");
+}
+
+#[test]
 fn a_page_beneath_its_own_subpage_moves_nothing_for_ever() {
     keeps("a_page_beneath_its_own_subpage_moves_nothing_for_ever");
 }

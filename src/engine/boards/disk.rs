@@ -261,7 +261,11 @@ impl Engine {
                 }
                 file.problem = self.canvas_problem(&canvas, text, hash)?;
                 if file.problem.is_none() {
-                    self.moment_of(&canvas).text = Some((hash, text.to_owned()));
+                    let moment = self.moment_of(&canvas);
+                    moment.text = Some((hash, text.to_owned()));
+                    if !is_read_again {
+                        moment.writes.has_news();
+                    }
                 }
                 self.boards.active.insert(canvas);
             }

@@ -431,6 +431,9 @@ impl Engine {
     fn take_in_elements(&mut self, canvas: &CanvasId, elements: &Elements) -> Result<(), StoreError> {
         let hash = self.store.keep_elements(elements)?;
         let now = self.now;
+        if self.boards.canvases.get(canvas).is_some_and(|node| node.remote != Some(hash)) {
+            self.moment_of(canvas).writes.has_news();
+        }
         self.edit_canvas(canvas, |node| {
             let changed = node.remote.is_some_and(|before| before != hash);
             node.poll.last = now;

@@ -19,6 +19,7 @@ mod refused;
 mod remove;
 mod settle;
 mod targets;
+mod writes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +32,7 @@ use super::{Engine, Way};
 use crate::canvas::{Aliases, Op, Origins};
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Code, ContentHash, DeckId, DeckNode, Effect,
-    Elements, MirrorPath, Next, PageId, Presence, Refusal, ServiceError, ServiceReply, Stamp, Timestamp,
+    Elements, MirrorPath, PageId, Presence, Refusal, ServiceError, ServiceReply, Stamp, Timestamp,
     WorkspaceId,
 };
 use crate::store::{CanvasWriting, Drawn, Polled, Store, StoreError};
@@ -39,6 +40,7 @@ use crate::store::{CanvasWriting, Drawn, Polled, Store, StoreError};
 use looks::Emptied;
 pub use place::WHITEBOARDS;
 pub(super) use place::is_canvas_name;
+use writes::Writes;
 
 pub(super) type Choice = Option<(Effect, super::Purpose)>;
 
@@ -140,7 +142,7 @@ struct Moment {
     failures: u32,
     retry_at: Timestamp,
     /// Writes that fail, though looks succeed in between.
-    writes: Failing,
+    writes: Writes,
     /// The file content whose conflict copy has been made.
     copied: Option<ContentHash>,
     /// The file content whose notes have been told.
@@ -153,10 +155,10 @@ struct Moment {
 
 impl Moment {
     /// A request ended well. A look says nothing of writes that fail.
-    fn succeeded(&mut self, is_write: bool) {
+    fn succeeded(&mut self, written: Option<&str>) {
         self.failures = 0;
-        if is_write {
-            self.writes = Failing::default();
+        if let Some(about) = written {
+            self.writes.succeeded(about);
         }
     }
 }
@@ -543,13 +545,17 @@ impl Engine {
         let tick = self.tick;
         if let Some(canvas) = purpose.canvas().cloned() {
             self.boards.active.insert(canvas.clone());
-            let is_write = !matches!(purpose, Purpose::Look { .. });
-            if is_write {
+            let written = match &purpose {
+                Purpose::Look { .. } => None,
+                Purpose::Push { op, .. } => Some(op.about().to_owned()),
+                _ => Some(String::new()),
+            };
+            if written.is_some() {
                 self.moment_of(&canvas).acted = tick;
             }
             match &result {
-                Ok(_) => self.moment_of(&canvas).succeeded(is_write),
-                Err(error) => self.canvas_failed(&canvas, is_write, error),
+                Ok(_) => self.moment_of(&canvas).succeeded(written.as_deref()),
+                Err(error) => self.canvas_failed(&canvas, written, error),
             }
         }
         match purpose {
@@ -563,33 +569,6 @@ impl Engine {
             Purpose::TrashDeck { deck } => self.deck_trashed(&deck, result),
             _ => Ok(()),
         }
-    }
-
-    /// A request for a canvas failed: the next one waits. Writes are spaced by themselves, for a look behind each of them
-    /// may succeed.
-    fn canvas_failed(&mut self, canvas: &CanvasId, is_write: bool, error: &ServiceError) {
-        if is_write && (error.may_have_happened() || matches!(error, ServiceError::NotFound(_))) {
-            let before = self.moment_of(canvas).writes;
-            self.moment_of(canvas).writes = self.failed_again(before);
-            return;
-        }
-        let moment = self.moment_of(canvas);
-        moment.failures += 1;
-        let failures = moment.failures;
-        if matches!(error.next(), Next::TryLater | Next::LookAgain) {
-            let wait = self.backoff(failures);
-            self.moment_of(canvas).retry_at = self.now.plus_ms(wait);
-        }
-    }
-
-    /// The writes of a canvas that fail.
-    fn writes_of(&self, canvas: &CanvasId) -> Failing {
-        self.boards.moments.get(canvas).map(|moment| moment.writes).unwrap_or_default()
-    }
-
-    /// Who asks when a write is sent: one that is only tried again leaves room for the edits of others.
-    fn write_class(&self, canvas: &CanvasId) -> Class {
-        if self.writes_of(canvas).count > 0 { Class::Asked } else { Class::Edit }
     }
 
     fn say_of(&mut self, way: Way, canvas: &CanvasId, what: impl Into<String>) {

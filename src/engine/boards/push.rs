@@ -9,7 +9,6 @@ use super::{Choice, Purpose, Want, board};
 use crate::canvas::{self, Op};
 use crate::engine::Way;
 use crate::engine::flight::Flight;
-use crate::engine::retry::Failing;
 use crate::model::{
     BoardEffect, BoardReply, CanvasId, CanvasIntent, CanvasNode, Elements, Fields, IntentKind, RefusalClass,
     ServiceError, ServiceReply, id_of, planted,
@@ -72,7 +71,7 @@ impl Engine {
                 && !self.is_canvas_busy(canvas)
                 && !self.waits_for_time(canvas)
                 && !self.waits_for_list(canvas)
-                && self.writes_of(canvas).count == 0
+                && self.write_class(canvas) == Class::Edit
         })
     }
 
@@ -113,7 +112,7 @@ impl Engine {
             }
             return Ok(self.look_at_canvas(canvas, class));
         }
-        if self.writes_of(canvas).waits(self.now) {
+        if self.writes_rest(canvas) {
             return Ok(None);
         }
         if !self.is_canvas_fresh(canvas) {
@@ -123,10 +122,16 @@ impl Engine {
             self.boards.active.insert(canvas.clone());
             return Ok(None);
         };
-        // The next after one that failed: what is refused each time keeps no other element waiting.
-        let turn = self.writes_of(canvas).count as usize % compared.sendable.len().max(1);
-        let Some(op) = compared.sendable.get(turn).cloned() else {
+        if compared.sendable.is_empty() {
             self.boards.active.insert(canvas.clone());
+            return Ok(None);
+        }
+        // What fails each time keeps no other element waiting.
+        let now = self.now;
+        let writes = &mut self.moment_of(canvas).writes;
+        writes.retain(|about| compared.merged.ops.iter().any(|op| op.about() == about));
+        let Some(op) = compared.sendable.iter().find(|op| writes.until(op.about()) <= now).cloned() else {
+            writes.rest(compared.sendable.iter().map(Op::about));
             return Ok(None);
         };
         if !self.pace.allows(class, 1, false, self.now) {
@@ -238,7 +243,7 @@ impl Engine {
             node.to_owned(),
             Fields::new(),
         )))?;
-        self.moment_of(canvas).writes = Failing::default();
+        self.moment_of(canvas).writes.succeeded(node);
         let id = id_of(&made).to_owned();
         self.store.save_name(canvas, node, &id)?;
         self.boards.names.entry(canvas.clone()).or_default().insert(node.to_owned(), id.clone());

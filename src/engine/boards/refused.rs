@@ -36,9 +36,9 @@ impl Engine {
         let now = self.now;
         self.boards.refused.values_mut().for_each(|(_, refusal)| refusal.try_at(now));
         let unmade = self.boards.unmade.values_mut().map(|unmade| &mut unmade.failing);
-        let writes = self.boards.moments.values_mut().map(|moment| &mut moment.writes);
+        self.boards.moments.values_mut().for_each(|moment| moment.writes.try_again());
         let decks = self.boards.deck_trouble.values_mut().map(|(failing, _)| failing);
-        unmade.chain(writes).chain(decks).for_each(|failing| failing.until = Timestamp::default());
+        unmade.chain(decks).for_each(|failing| failing.until = Timestamp::default());
         self.wake_boards();
     }
 

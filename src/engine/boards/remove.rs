@@ -4,10 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::super::Engine;
-use super::{Choice, Held, Purpose, Want, board, on_disk};
+use super::{Choice, Held, Purpose, Want, Writes, board, on_disk};
 use crate::engine::Way;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
-use crate::engine::retry::Failing;
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasNode, Code, DeckId, Deletes, Effect, MirrorPath, Presence,
     ServiceError, ServiceReply, Timestamp, planted,
@@ -151,7 +150,7 @@ impl Engine {
         let moment = self.moment_of(canvas);
         moment.wanted = 0;
         moment.text = None;
-        moment.writes = Failing::default();
+        moment.writes = Writes::default();
         self.edit_canvas(canvas, |node| {
             node.base = None;
             node.missing_since = None;
@@ -163,7 +162,7 @@ impl Engine {
     /// The next request for a canvas whose file was deleted: a look, then the removal.
     pub(super) fn remove_canvas(&mut self, canvas: &CanvasId) -> Result<Choice, StoreError> {
         let class = self.write_class(canvas);
-        if self.writes_of(canvas).waits(self.now) {
+        if self.boards.moments.get(canvas).is_some_and(|moment| moment.writes.until("") > self.now) {
             return Ok(None);
         }
         if !self.is_canvas_fresh(canvas) {
@@ -240,7 +239,7 @@ impl Engine {
             }
             Err(ServiceError::NotFound(_)) => {
                 self.list_that_names(canvas);
-                if self.writes_of(canvas).is_told() {
+                if self.moment_of(canvas).writes.is_told() {
                     let why = "the service shows it and does not let you delete it; its file comes back";
                     return self.canvas_returns(canvas, Some(why));
                 }

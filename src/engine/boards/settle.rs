@@ -3,9 +3,8 @@
 
 use super::super::{Engine, Way};
 use super::place::stem_of;
-use super::{Choice, Held, Purpose, Want, Wrote, on_disk};
+use super::{Choice, Held, Purpose, Want, Writes, Wrote, on_disk};
 use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
-use crate::engine::retry::Failing;
 use crate::model::{
     CanvasAgreed, CanvasFile, CanvasId, CanvasNode, Code, ContentHash, Effect, Elements, Expect, IntentKind,
     MirrorPath, Presence, Stamp, planted,
@@ -166,7 +165,7 @@ impl Engine {
             moment.origins = None;
             moment.wanted = 0;
             moment.held = None;
-            moment.writes = Failing::default();
+            moment.writes = Writes::default();
         }
     }
 

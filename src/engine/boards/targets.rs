@@ -245,7 +245,11 @@ impl Engine {
     /// When what a canvas wants may be asked for.
     fn want_due(&self, canvas: &CanvasId, want: Want) -> Timestamp {
         let Some(moment) = self.boards.moments.get(canvas) else { return Timestamp::default() };
-        let writes = if want == Want::Look { Timestamp::default() } else { moment.writes.until };
+        let writes = match want {
+            Want::Look => Timestamp::default(),
+            Want::Push => moment.writes.all_until(),
+            Want::Remove => moment.writes.until(""),
+        };
         moment.retry_at.max(writes)
     }
 
