@@ -265,6 +265,11 @@ fn a_lost_creation_is_recognised_after_two_restarts_and_a_clock_set_back() {
 }
 
 #[test]
+fn a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one() {
+    keeps("a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one");
+}
+
+#[test]
 fn a_new_canvas_with_the_number_that_a_saved_one_gave_back_is_new() {
     keeps("a_new_canvas_with_the_number_that_a_saved_one_gave_back_is_new");
 }

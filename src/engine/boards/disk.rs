@@ -66,14 +66,14 @@ impl Engine {
             let Some(file) = self.boards.files.get(&path).cloned() else { continue };
             self.forget_canvas_file(&path)?;
             if let Some(canvas) = file.canvas {
-                self.boards.missed_objects.insert(file.stamp.object(), canvas.clone());
+                self.boards.missed_objects.insert(file.stamp.object(), (canvas.clone(), file.stamp));
                 self.miss(&canvas, &path)?;
             }
         }
         let is_missing = |canvas: &CanvasId| {
             self.boards.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some())
         };
-        self.boards.missed_objects.retain(|_, canvas| is_missing(canvas));
+        self.boards.missed_objects.retain(|_, (canvas, _)| is_missing(canvas));
         self.note_elsewhere(scan)?;
         self.note_missing_decks(&hidden)?;
         self.check_drawn_stamps();
@@ -95,7 +95,7 @@ impl Engine {
         let since = node.missing_since.filter(|_| !node.approved)?;
         let last = node.missing_from.as_ref()?;
         let known = self.boards.missed_objects.iter();
-        let object = known.filter(|(_, canvas)| **canvas == node.id).map(|(object, _)| *object).next();
+        let object = known.filter(|(_, (canvas, _))| *canvas == node.id).map(|(object, _)| *object).next();
         self.root.barrier.hides(Absent { last: Some(last), object, since })
     }
 
@@ -113,9 +113,9 @@ impl Engine {
     /// Notes which missing files are still seen, with the folders that they went with. One that is no longer seen has been
     /// missing from now on.
     fn note_elsewhere(&mut self, scan: &Scan) -> Result<(), StoreError> {
-        let missed = &self.boards.missed_objects;
-        let seen = scan.entries.iter().filter(|entry| !missed.is_empty() && is_stray(entry));
-        let seen = seen.filter_map(|entry| Some((missed.get(&entry.stamp.object())?, &entry.path)));
+        let is_any = !self.boards.missed_objects.is_empty();
+        let seen = scan.entries.iter().filter(|entry| is_any && is_stray(entry));
+        let seen = seen.filter_map(|entry| Some((self.missed_as(&entry.stamp)?, &entry.path)));
         let now_there = seen.map(|(canvas, path)| (canvas.clone(), path.clone())).collect();
         let before = std::mem::replace(&mut self.boards.elsewhere, now_there);
         let now = self.now;
@@ -179,7 +179,7 @@ impl Engine {
         // A canvas whose file had gone gets it back when its old place is filled again.
         let is_missing =
             |id: &&CanvasId| self.boards.canvases.get(*id).is_some_and(|node| node.missing_since.is_some());
-        let by_object = self.boards.missed_objects.get(&stamp.object());
+        let by_object = self.missed_as(&stamp);
         let returned = by_object.into_iter().chain(missed.get(path)).find(is_missing).cloned();
         let quiet = self.settings.pages.settle_ms;
         let rested = stamp.rested_ms(looked_at) >= quiet;

@@ -9,8 +9,8 @@ use super::disk::is_stray;
 use super::place::Spot;
 use crate::canvas::{self, Aliases};
 use crate::model::{
-    CanvasFile, CanvasId, CanvasNode, ContentHash, DeckId, Entry, IntentKind, MirrorPath, Presence, Scan,
-    Stamp,
+    CanvasFile, CanvasId, CanvasNode, ContentHash, DeckId, Entry, FileObject, IntentKind, MirrorPath,
+    Presence, Scan, Stamp,
 };
 use crate::store::StoreError;
 
@@ -30,14 +30,16 @@ impl Engine {
             home.is_some_and(|home| self.boards.there.contains_key(&home))
         };
         let gone = self.boards.files.values().filter(|file| !seen.contains_key(&file.path));
-        let gone = gone.filter_map(|file| Some((file.stamp.object(), file.canvas.as_ref()?)));
-        let missed = self.boards.missed_objects.iter().map(|(object, canvas)| (*object, canvas));
+        let gone = gone.filter_map(|file| Some((file.stamp, file.canvas.as_ref()?)));
+        let missed = self.boards.missed_objects.values().map(|(canvas, stamp)| (*stamp, canvas));
         let gone = gone.chain(missed).filter(|(_, canvas)| has_home(canvas));
-        let gone: BTreeSet<_> = gone.map(|(object, _)| object).collect();
+        let gone: BTreeMap<_, _> = gone.map(|(stamp, _)| (stamp.object(), stamp)).collect();
         if gone.is_empty() {
             return;
         }
-        let is_one = |entry: &&Entry| gone.contains(&entry.stamp.object()) && is_stray(entry);
+        let was = |entry: &Entry| gone.get(&entry.stamp.object());
+        let is_one =
+            |entry: &&Entry| was(entry).is_some_and(|was| is_same_file(was, &entry.stamp)) && is_stray(entry);
         let strays = scan.entries.iter().filter(is_one);
         seen.extend(strays.map(|entry| (entry.path.clone(), entry.stamp)));
     }
@@ -103,16 +105,21 @@ impl Engine {
         was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
         seen: &BTreeMap<MirrorPath, Stamp>,
     ) -> Result<(), StoreError> {
-        let mut by_object: BTreeMap<(u64, u64, i64), Vec<MirrorPath>> = BTreeMap::new();
+        let mut by_object: BTreeMap<FileObject, Vec<(MirrorPath, Stamp)>> = BTreeMap::new();
         for file in self.boards.files.values() {
-            by_object.entry(file.stamp.object()).or_default().push(file.path.clone());
+            by_object.entry(file.stamp.object()).or_default().push((file.path.clone(), file.stamp));
         }
         let mut moves: Vec<(MirrorPath, MirrorPath)> = Vec::new();
         for (path, stamp) in seen {
             if self.boards.files.get(path).is_some_and(|file| file.stamp.object() == stamp.object()) {
                 continue;
             }
-            let [from] = by_object.get(&stamp.object()).map_or(&[][..], Vec::as_slice) else { continue };
+            let [(from, was)] = by_object.get(&stamp.object()).map_or(&[][..], Vec::as_slice) else {
+                continue;
+            };
+            if !is_same_file(was, stamp) {
+                continue;
+            }
             // It is still where it was as well: a second link to one file, and no move. Without births a number says
             // nothing while its place is filled: a file that was saved anew gave it back.
             let stays = |there: &Stamp| stamp.born_ns == 0 || there.object() == stamp.object();
@@ -189,6 +196,12 @@ impl Engine {
         Ok(())
     }
 
+    /// The canvas whose missing file this may be.
+    pub(super) fn missed_as(&self, stamp: &Stamp) -> Option<&CanvasId> {
+        let (canvas, was) = self.boards.missed_objects.get(&stamp.object())?;
+        is_same_file(was, stamp).then_some(canvas)
+    }
+
     /// Canvases whose files are missing are decided on anew.
     pub(super) fn wake_missing(&mut self) {
         let missing = self.boards.canvases.values().filter(|node| node.missing_since.is_some());
@@ -235,4 +248,11 @@ impl Engine {
         }
         Ok(if found.len() == 1 { found.pop() } else { None })
     }
+}
+
+/// Whether two looks at different places saw one file. Where the file system keeps no births a number is handed out again at
+/// once, and a file that was moved is known by its size and time as well; one that was changed too is known by its nodes.
+fn is_same_file(was: &Stamp, is: &Stamp) -> bool {
+    let is_untouched = was.size == is.size && was.modified_ns == is.modified_ns;
+    was.object() == is.object() && (is.born_ns != 0 || is_untouched)
 }

@@ -31,9 +31,7 @@ use super::retry::Failing;
 use super::{Engine, Way};
 use crate::canvas::{Aliases, Op, Origins};
 use crate::model::{
-    BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Code, ContentHash, DeckId, DeckNode, Effect,
-    Elements, MirrorPath, PageId, Presence, Refusal, ServiceError, ServiceReply, Stamp, Timestamp,
-    WorkspaceId,
+    BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Code, ContentHash, DeckId, DeckNode, Effect, Elements, FileObject, MirrorPath, PageId, Presence, Refusal, ServiceError, ServiceReply, Stamp, Timestamp, WorkspaceId,
 };
 use crate::store::{CanvasWriting, Drawn, Polled, Store, StoreError};
 
@@ -67,7 +65,7 @@ pub(super) struct Boards {
     moved_folders: BTreeMap<DeckId, MirrorPath>,
     scanned: bool,
     /// The canvases whose files are missing, by the objects that those were: one that comes to light elsewhere is put back.
-    missed_objects: BTreeMap<(u64, u64, i64), CanvasId>,
+    missed_objects: BTreeMap<FileObject, (CanvasId, Stamp)>,
     /// Those of them that the last scan saw where no canvas belongs, and where: moved along with their folders.
     elsewhere: BTreeMap<CanvasId, MirrorPath>,
 
