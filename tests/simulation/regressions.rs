@@ -320,6 +320,11 @@ fn a_recreated_page_trashed_in_the_app_takes_its_file_along() {
 }
 
 #[test]
+fn a_renamed_presentations_folder_is_not_made_anew_for_its_page() {
+    keeps("a_renamed_presentations_folder_is_not_made_anew_for_its_page");
+}
+
+#[test]
 fn a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted() {
     keeps("a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted");
 }

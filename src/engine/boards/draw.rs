@@ -102,8 +102,13 @@ impl Engine {
         for (id, deck) in &self.boards.decks {
             let mut slides: Vec<&CanvasNode> = self.slides_of(id).collect();
             slides.sort_by_key(|node| node.order);
-            let ready =
-                !slides.is_empty() && slides.iter().all(|node| node.remote.is_some() && node.file.is_some());
+            let Some(folder) = self.deck_folder(id) else { continue };
+            // A folder that was renamed must not be made anew beneath the page that shows it.
+            let is_there = |node: &&CanvasNode| {
+                let up = node.file.as_ref().and_then(MirrorPath::parent);
+                node.remote.is_some() && up.as_ref() == Some(&folder)
+            };
+            let ready = !slides.is_empty() && slides.iter().all(is_there);
             if !ready || deck.presence != Presence::Listed || deck.named.as_ref() != Some(&deck.seen.name) {
                 continue;
             }
@@ -112,7 +117,7 @@ impl Engine {
                 let source = node.remote.map(|remote| self.source_of(node, remote));
                 parts.push_str(&format!(" {source:?}"));
             }
-            if let Some(place) = self.deck_folder(id).and_then(|folder| folder.join(SHOW).ok()) {
+            if let Ok(place) = folder.join(SHOW) {
                 all.insert(place, (Drawing::Show(id.clone()), ContentHash::of(parts.as_bytes())));
             }
         }
