@@ -60,10 +60,25 @@ impl Engine {
                 continue;
             };
             let object =
-                was_there.get(&folder).map(|(_, stamp)| stamp.object()).filter(|(.., born)| *born != 0);
-            let now = there.iter().find(|(path, (_, stamp))| Some(stamp.object()) == object && is_free(path));
-            let now = now.map(|(path, _)| path).or_else(|| before.get(deck).filter(|path| is_free(path)));
-            moved.extend(now.map(|path| (deck.clone(), path.clone())));
+                was_there.get(&folder).map(|(_, stamp)| *stamp).filter(has_birth).map(|stamp| stamp.object());
+            let is_it = |(_, stamp): &(bool, Stamp)| Some(stamp.object()) == object;
+            let by_object = there.iter().find(|(path, entry)| is_it(entry) && is_free(path));
+            // What was drawn in it went along, which tells also where no scan has shown the folder itself.
+            let drawn: Vec<Stamp> = self
+                .boards
+                .drawn
+                .iter()
+                .filter(|(path, _)| path.is_within(&folder))
+                .map(|(_, drawn)| drawn.stamp)
+                .collect();
+            let is_drawn = |stamp: &Stamp| drawn.iter().any(|was| is_same_file(was, stamp));
+            let by_picture = || {
+                let pictures = there.iter().filter(|(_, (is_folder, stamp))| !is_folder && is_drawn(stamp));
+                pictures.filter_map(|(path, _)| path.parent()).find(|path| is_free(path))
+            };
+            let now = by_object.map(|(path, _)| path.clone()).or_else(by_picture);
+            let now = now.or_else(|| before.get(deck).filter(|path| is_free(path)).cloned());
+            moved.extend(now.map(|path| (deck.clone(), path)));
         }
         self.boards.moved_folders = moved;
     }
@@ -122,7 +137,7 @@ impl Engine {
             }
             // It is still where it was as well: a second link to one file, and no move. Without births a number says
             // nothing while its place is filled: a file that was saved anew gave it back.
-            let stays = |there: &Stamp| stamp.born_ns == 0 || there.object() == stamp.object();
+            let stays = |there: &Stamp| !has_birth(stamp) || there.object() == stamp.object();
             let stays = seen.get(from).is_some_and(stays);
             if !stays && !moves.iter().any(|(_, to)| to == path) {
                 moves.push((from.clone(), path.clone()));
@@ -250,9 +265,14 @@ impl Engine {
     }
 }
 
-/// Whether two looks at different places saw one file. Where the file system keeps no births a number is handed out again at
+/// Whether two looks at different places saw one file. Where the file system keeps no fine births a number is handed out again at
 /// once, and a file that was moved is known by its size and time as well; one that was changed too is known by its nodes.
 fn is_same_file(was: &Stamp, is: &Stamp) -> bool {
     let is_untouched = was.size == is.size && was.modified_ns == is.modified_ns;
-    was.object() == is.object() && (is.born_ns != 0 || is_untouched)
+    was.object() == is.object() && (has_birth(is) || is_untouched)
+}
+
+/// Whether a birth tells one file from another: one in whole seconds is that of many.
+fn has_birth(stamp: &Stamp) -> bool {
+    stamp.born_ns % 1_000_000_000 != 0
 }
