@@ -108,7 +108,8 @@ impl Run {
         let content = self.service.world.page(id).map(|page| all_words(&page.content)).unwrap_or_default();
         let words = content.into_iter().collect();
         let grace_ms = i64::from(self.scene.grace_ms);
-        self.checks.hands.deleted(id, &words, (asked_ms, grace_ms), &self.ledger)
+        let filed = self.words_of_pages();
+        self.checks.hands.deleted(id, &words, &filed, (asked_ms, grace_ms), &self.ledger)
     }
 
     /// A PATCH that empties a page: not because its file was emptied, which may be an accident, unless somebody let it.

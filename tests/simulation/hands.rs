@@ -112,15 +112,23 @@ impl Hands {
         broken("invented", format!("a PATCH of {id}, and nobody has touched its file since the last"))
     }
 
-    /// A DELETE of a page with these words was asked for at `asked_ms`.
+    /// A DELETE of a page with these words was asked for at `asked_ms`; `filed` are the words in all pages' files.
     pub(crate) fn deleted(
         &self,
         id: &dyn std::fmt::Display,
         words: &BTreeSet<Word>,
+        filed: &BTreeSet<Word>,
         (asked_ms, grace_ms): (i64, i64),
         ledger: &Ledger,
     ) -> Result<(), Failure> {
         let own = |word: &&Word| !ledger.may_be_twice(**word);
+        let kept: Vec<&Word> = words.iter().filter(own).filter(|word| !ledger.may_vanish(**word)).collect();
+        let is_there = |word: &&Word| {
+            filed.contains(word) && !self.gone.contains_key(word) && !self.ended.contains_key(word)
+        };
+        if !kept.is_empty() && kept.iter().all(is_there) {
+            return broken("absence", format!("a DELETE of {id}, whose file nobody has removed"));
+        }
         let away = words.iter().filter(own).filter_map(|word| self.gone.get(word));
         let ages = away.filter(|absence| absence.back.is_none()).map(|absence| asked_ms - absence.since_ms);
         match ages.min().filter(|age| *age < grace_ms) {

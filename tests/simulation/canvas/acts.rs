@@ -7,6 +7,7 @@ use espejo::model::{EntryKind, MirrorPath};
 use super::nodes::{nodes_of, parsed};
 use super::people::{self, Deed, is_canvas_file, is_slide_file};
 use super::verbs::Canvas;
+use crate::folder::Thing;
 use crate::run::{Run, listed};
 use crate::users::Plan;
 use crate::words::{Word, words_in};
@@ -26,8 +27,9 @@ impl Run {
             Deed::Mend(stamp, bytes) => {
                 let object = stamp.object();
                 self.folder.set_open(stamp.inode, false);
-                let is_it = |(_, thing): &(&MirrorPath, &crate::folder::Thing)| {
-                    thing.stamp.object() == object && parsed(&thing.bytes).is_none()
+                let is_it = |(path, thing): &(&MirrorPath, &Thing)| {
+                    let is_spoilt = parsed(&thing.bytes).is_none();
+                    thing.stamp.object() == object && is_spoilt && path.name().ends_with(".canvas")
                 };
                 match self.folder.things.iter().find(is_it).map(|(path, _)| path.clone()) {
                     Some(path) => Deed::Write(path, bytes),
@@ -37,8 +39,13 @@ impl Run {
             }
             Deed::WriteOn(stamp, path, bytes) => {
                 self.folder.set_open(stamp.inode, false);
-                let is_it = |(_, thing): &(&MirrorPath, &crate::folder::Thing)| {
-                    thing.kind == EntryKind::File && thing.stamp.object() == stamp.object()
+                // Without births its number may be another file's by now.
+                let is_certain = |at: &MirrorPath, thing: &Thing| {
+                    stamp.born_ns != 0 || *at == path || thing.words.iter().any(|word| held.contains(word))
+                };
+                let is_it = |(at, thing): &(&MirrorPath, &Thing)| {
+                    let is_object = thing.kind == EntryKind::File && thing.stamp.object() == stamp.object();
+                    is_object && at.name().ends_with(".canvas") && is_certain(at, thing)
                 };
                 let at = self.folder.things.iter().find(is_it).map(|(at, _)| at.clone());
                 Deed::WriteBack(at.unwrap_or(path), bytes)
@@ -51,7 +58,7 @@ impl Run {
             Deed::Write(path, _)
             | Deed::WriteBack(path, _)
             | Deed::Replace(path, _)
-            | Deed::Spoil(path, _)
+            | Deed::Spoil(_, path, _)
             | Deed::Unlink(path)
             | Deed::RemoveTree(path)
             | Deed::MakeFolder(path) => (path.clone(), None),
@@ -68,11 +75,18 @@ impl Run {
             .flat_map(|thing| thing.words.iter().copied())
             .collect();
         let (decks, was_there) = (people::deck_folders(&self.folder), self.folder.file(&from).is_some());
-        if !was_there && matches!(deed, Deed::WriteBack(..)) {
-            // Written where it was, and moved meanwhile: now there are two.
+        // What is saved by its name lands in a place that is empty where the file has been moved meanwhile.
+        let lands_anew = match &deed {
+            Deed::WriteBack(..) => !was_there,
+            Deed::Rename(from, to) => from.name().ends_with(".tmp") && self.folder.file(to).is_none(),
+            _ => false,
+        };
+        if lands_anew {
+            // Now there are two.
+            let saved: Vec<Word> = held.iter().chain(&before).copied().collect();
             let others = self.folder.things.iter().filter(|(path, _)| is_canvas_file(path));
             let twice: Vec<Word> = others
-                .filter(|(_, thing)| thing.words.iter().any(|word| held.contains(word)))
+                .filter(|(_, thing)| thing.words.iter().any(|word| saved.contains(word)))
                 .flat_map(|(_, thing)| thing.words.clone())
                 .collect();
             twice.into_iter().for_each(|word| self.ledger.copy(word));
@@ -85,10 +99,13 @@ impl Run {
                 (folder.has_parent(path) && folder.write(path, bytes), format!("writes {path} again"))
             }
             Deed::Replace(path, bytes) => (folder.replace(path, bytes), format!("replaces {path}")),
-            Deed::Spoil(path, bytes) => {
-                let inode = folder.file(path).map(|thing| thing.stamp.inode);
-                let done = inode.is_some() && folder.write(path, bytes);
-                inode.into_iter().for_each(|inode| folder.set_open(inode, true));
+            Deed::Spoil(stamp, path, bytes) => {
+                // One that was saved over since is not the one that is mended later.
+                let is_it = folder.file(path).is_some_and(|thing| thing.stamp.object() == stamp.object());
+                let done = is_it && folder.write(path, bytes);
+                if done {
+                    folder.set_open(stamp.inode, true);
+                }
                 (done, format!("spoils {path}"))
             }
             Deed::Unlink(path) => (folder.unlink(path), format!("removes {path}")),
@@ -100,7 +117,7 @@ impl Run {
         self.note(format_args!("@ {line} [{}]{}", listed(&held), if done { "" } else { ": refused" }));
         if done {
             self.ledger.typed(&held);
-            self.note_deed(&deed, was_there, decks.len());
+            self.note_deed(&deed, was_there, lands_anew, decks.len());
             let is = self.words_of_canvas_files();
             let told = self.scene.hints_lost == 0 && self.engine.is_some();
             let handled = held.iter().chain(&before).copied();
@@ -122,13 +139,14 @@ impl Run {
     }
 
     /// Remembers what a person did to which nodes and places.
-    fn note_deed(&mut self, deed: &Deed, was_there: bool, decks_before: usize) {
+    fn note_deed(&mut self, deed: &Deed, was_there: bool, lands_anew: bool, decks_before: usize) {
         let is_new = |path: &MirrorPath| !was_there && is_canvas_file(path);
         let checks = &mut self.checks.canvas;
         checks.decks_placed += people::deck_folders(&self.folder).len().saturating_sub(decks_before);
         match deed {
             Deed::Write(path, bytes) | Deed::WriteBack(path, bytes) | Deed::Replace(path, bytes) => {
                 if is_new(path) {
+                    checks.board_placed(path);
                     let placed = if is_slide_file(path) {
                         &mut checks.slides_placed
                     } else {
@@ -145,13 +163,14 @@ impl Run {
                 }
             }
             Deed::Rename(from, to) => {
-                if is_canvas_file(to) && !is_canvas_file(from) && !from.name().ends_with(".tmp") {
+                checks.board_placed(to);
+                let is_tmp = from.name().ends_with(".tmp");
+                if is_canvas_file(to) && !is_canvas_file(from) && (!is_tmp || lands_anew) {
                     checks.boards_placed += 1;
                     checks.slides_placed += 1;
                 }
                 // One without nodes that was saved anew a moment ago has nothing that it could be known by.
-                let has_nodes =
-                    |file: &crate::folder::Thing| nodes_of(&file.bytes).is_some_and(|all| !all.is_empty());
+                let has_nodes = |file: &Thing| nodes_of(&file.bytes).is_some_and(|all| !all.is_empty());
                 if is_canvas_file(to) && !self.folder.file(to).is_some_and(has_nodes) {
                     checks.boards_placed += 1;
                     checks.slides_placed += 1;

@@ -337,9 +337,7 @@ impl Run {
     /// Whether both sides agree.
     pub(crate) fn agree(&self) -> Result<(), Failure> {
         crate::agreement::agree(&self.folder, &self.service)?;
-        // Where one file may pass for another, which is whose is for a person to say.
-        let is_certain = self.scene.has_canvases() && !self.scene.mistakes_files();
-        if is_certain { super::agree(&self.folder, &self.service) } else { Ok(()) }
+        if self.scene.has_canvases() { super::agree(&self.folder, &self.service) } else { Ok(()) }
     }
 
     /// Canvases come back: meanwhile their files may have become canvases of their own.

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::model::{BoardEffect, CanvasId, Effect, MirrorPath, ServiceError};
+use espejo::plan::naming;
 use serde_json::Value;
 
 use super::nodes::{Nodes, PLAIN, Said, nodes_of};
-use super::people::is_canvas_file;
+use super::people::{is_board_file, is_canvas_file};
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
 use crate::hands::Hands;
@@ -45,6 +46,8 @@ pub(crate) struct CanvasChecks {
     pub(super) boards_made: usize,
     pub(super) slides_made: usize,
     pub(super) decks_made: usize,
+    /// The same of whiteboards, by their names.
+    boards_named: BTreeMap<String, (usize, usize)>,
     /// Elements that were made a short while ago.
     pub(super) made_ms: BTreeMap<String, i64>,
     pub(super) deleted_ms: Vec<i64>,
@@ -93,12 +96,15 @@ impl CanvasChecks {
     /// A file holds this now.
     pub(super) fn note_said(&mut self, path: &MirrorPath, nodes: Nodes) {
         for (id, said) in &nodes {
-            let known = self.said.entry(id.clone()).or_default();
-            for (leaf, value) in said {
-                known.entry(leaf).or_default().insert(value.to_string());
-            }
-            if said["color"].is_null() {
-                known.entry("color").or_default().insert(Value::from(PLAIN).to_string());
+            // Before it has its element's id, a new node is known by its words.
+            for key in keys_of(id, said) {
+                let known = self.said.entry(key).or_default();
+                for (leaf, value) in said {
+                    known.entry(leaf).or_default().insert(value.to_string());
+                }
+                if said["color"].is_null() {
+                    known.entry("color").or_default().insert(Value::from(PLAIN).to_string());
+                }
             }
             self.filed.extend(words_in(said["content"].as_str().unwrap_or_default().as_bytes()));
         }
@@ -112,12 +118,27 @@ impl CanvasChecks {
         }
     }
 
+    /// A person put a file of this name where no file was.
+    pub(super) fn board_placed(&mut self, path: &MirrorPath) {
+        if is_board_file(path) {
+            let stem = path.name().trim_end_matches(".canvas");
+            self.boards_named.entry(naming::title_of(stem)).or_default().0 += 1;
+        }
+    }
+
+    /// A whiteboard of this name was made; whether more of it were made than people put files there.
+    pub(super) fn board_made(&mut self, name: &str) -> bool {
+        let (placed, made) = self.boards_named.entry(name.to_owned()).or_default();
+        *made += 1;
+        made > placed
+    }
+
     /// Whether some file ever said this of a node.
-    pub(super) fn was_said(&self, id: &str, leaf: &str, value: &Value) -> bool {
-        self.said
-            .get(id)
-            .and_then(|known| known.get(leaf))
-            .is_some_and(|values| values.contains(&value.to_string()))
+    pub(super) fn was_said(&self, id: &str, said: &Said, leaf: &str, value: &Value) -> bool {
+        keys_of(id, said).iter().any(|key| {
+            let values = self.said.get(key).and_then(|known| known.get(leaf));
+            values.is_some_and(|values| values.contains(&value.to_string()))
+        })
     }
 
     /// Whether a person changed this of an element on disk.
@@ -218,8 +239,12 @@ impl CanvasChecks {
                 let before = folder.file(path).and_then(|file| nodes_of(&file.bytes)).unwrap_or_default();
                 // Copies get ids of their own.
                 let is_copy = |said: &Said| {
+                    let is_renamed = |(id, now): (&String, &Said)| {
+                        !before.contains_key(id) && now["content"] == said["content"]
+                    };
                     let text = said["content"].as_str().unwrap_or_default();
-                    words_in(text.as_bytes()).into_iter().any(|word| ledger.may_be_twice(word))
+                    after.iter().any(is_renamed)
+                        || words_in(text.as_bytes()).into_iter().any(|word| ledger.may_be_twice(word))
                 };
                 let gone = before.iter().filter(|(id, said)| !after.contains_key(*id) && !is_copy(said));
                 let gone: Vec<&String> = gone.map(|(id, _)| id).collect();

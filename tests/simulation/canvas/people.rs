@@ -18,8 +18,8 @@ pub(crate) enum Deed {
     /// A write by a program that has the file with this stamp open: it gets it wherever the file is by now.
     WriteOn(Stamp, MirrorPath, Vec<u8>),
     Replace(MirrorPath, Vec<u8>),
-    /// An accident: the file holds this now, and nothing was meant by it.
-    Spoil(MirrorPath, Vec<u8>),
+    /// An accident: the file with this stamp at this place holds this now, and nothing was meant by it.
+    Spoil(Stamp, MirrorPath, Vec<u8>),
     /// The file with this stamp, wherever it is, holds again what it held before it was spoilt.
     Mend(Stamp, Vec<u8>),
     Unlink(MirrorPath),
@@ -121,7 +121,7 @@ pub(crate) fn plan(
                 _ => bytes[..bytes.len() / 2].to_vec(),
             };
             let stamp = folder.file(&path)?.stamp;
-            vec![(0, Deed::Spoil(path, spoilt)), (luck.between(500, 60_000), Deed::Mend(stamp, bytes))]
+            vec![(0, Deed::Spoil(stamp, path, spoilt)), (luck.between(500, 60_000), Deed::Mend(stamp, bytes))]
         }
         Canvas::NewBoard => {
             if !boards_on {
@@ -260,7 +260,10 @@ pub(crate) fn plan(
                     let open = folder.file(&path)?.stamp;
                     vec![(0, Deed::Write(path.clone(), Vec::new())), (gap, Deed::WriteOn(open, path, after))]
                 }
-                3 => vec![(luck.between(500, 20_000), Deed::WriteBack(path, after))],
+                3 => {
+                    let open = folder.file(&path)?.stamp;
+                    vec![(luck.between(500, 20_000), Deed::WriteOn(open, path, after))]
+                }
                 4 => {
                     let other = path.parent()?.join(&format!("{}.tmp", path.name())).ok()?;
                     vec![(0, Deed::Write(other.clone(), after)), (gap, Deed::Rename(other, path))]

@@ -78,6 +78,7 @@ impl Run {
         oldest_ms: i64,
         asked_ms: i64,
     ) -> Result<(), Failure> {
+        let filed = self.words_of_canvas_files();
         let checks = &mut self.checks.canvas;
         for canvas in canvases {
             let name = super::app::canvas_name(canvas);
@@ -108,7 +109,7 @@ impl Run {
             }
             let words = self.service.words_of_canvas(canvas).iter().copied().collect();
             let grace_ms = i64::from(self.scene.grace_ms);
-            checks.hands.deleted(&name, &words, (asked_ms, grace_ms), &self.ledger)?;
+            checks.hands.deleted(&name, &words, &filed, (asked_ms, grace_ms), &self.ledger)?;
         }
         let now_ms = self.now_ms;
         checks.deleted_ms.retain(|at| now_ms - at < TOGETHER_MS);
@@ -146,8 +147,11 @@ impl Run {
                 self.slipped(&canvas, before.iter().flat_map(words_of), &[], asked_ms);
                 Ok(())
             }
-            BoardEffect::CreateBoard { .. } => {
+            BoardEffect::CreateBoard { name, .. } => {
                 self.checks.canvas.boards_made += 1;
+                if self.checks.canvas.board_made(name) && !self.checks.canvas.is_lost_track {
+                    return broken("once", format!("one more {name:?} is made than people put files there"));
+                }
                 let checks = &self.checks.canvas;
                 self.once("whiteboards", checks.boards_made, checks.boards_placed)
             }
@@ -166,7 +170,7 @@ impl Run {
     }
 
     fn once(&self, what: &str, made: usize, placed: usize) -> Result<(), Failure> {
-        if made > placed && !self.checks.canvas.is_lost_track && !self.scene.mistakes_files() {
+        if made > placed && !self.checks.canvas.is_lost_track {
             return broken("once", format!("{made} {what} were made for {placed} new files"));
         }
         Ok(())
@@ -211,7 +215,7 @@ impl Run {
             }
             if let Some(shown) = seen.get(leaf)
                 && shown != value
-                && !checks.was_said(id, leaf, shown)
+                && !checks.was_said(id, &seen, leaf, shown)
             {
                 return broken(
                     "overwritten",
@@ -292,7 +296,7 @@ impl Run {
         let Some(made) = self.service.world.elements_of(canvas).last().cloned() else { return Ok(()) };
         self.checks.canvas.made_ms.insert(id_of(&made).to_owned(), self.now_ms);
         let words = words_of(&made);
-        if self.checks.canvas.is_lost_track || self.scene.mistakes_files() {
+        if self.checks.canvas.is_lost_track {
             return Ok(());
         }
         for other in self.service.canvases() {
@@ -337,8 +341,6 @@ impl Run {
     pub(crate) fn canvas_asked(&mut self, effect: &Effect) -> Result<(), Failure> {
         match effect {
             Effect::Board(effect) => self.checks.canvas.asked(effect, self.now_ms),
-            // There a file that came back may stand beside the canvas that it was.
-            Effect::WriteFile { .. } if self.scene.mistakes_files() => Ok(()),
             effect => self.checks.canvas.acts(effect, &self.folder, &self.service, &self.ledger),
         }
     }
