@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{FileObject, Hides, MirrorPath, Scan, Timestamp, Unreadable};
+use crate::model::{FileObject, Hides, MirrorPath, Scan, Timestamp, Unreadable, planted};
 
 /// An item that a scan did not find.
 #[derive(Debug, Clone, Copy)]
@@ -105,12 +105,15 @@ impl Barrier {
     /// Whether `path` lies in a folder that could not be looked at: what was there is taken to be there.
     #[must_use]
     pub fn covers(&self, path: &MirrorPath) -> bool {
-        self.found.iter().any(|item| item.covers(path))
+        !planted("unreadable-hides-nothing") && self.found.iter().any(|item| item.covers(path))
     }
 
     /// What may hide an item that is missing: until that can be read, the item does not count as gone.
     #[must_use]
     pub fn hides(&self, item: Absent<'_>) -> Option<&Unreadable> {
+        if planted("unreadable-hides-nothing") {
+            return None;
+        }
         self.found.iter().find(|unreadable| match &unreadable.hides {
             Hides::Named(objects) => objects.iter().any(|its| is_same(*its, item.object)),
             Hides::File(its) => is_same(*its, item.object),

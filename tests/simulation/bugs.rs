@@ -33,6 +33,10 @@ const BUGS: &[(&str, &str)] = &[
     ("id-reused", "new blocks get one id"),
     ("copy-is-owner", "a copy of a file counts as the page's file"),
     ("rename-not-followed", "a new title or place at the service is noted, and the file stays"),
+    ("doubt-forgotten", "a PATCH in doubt is forgotten at a restart"),
+    ("old-look-believed", "a look that is older than our own act on the page is believed"),
+    ("unreadable-hides-nothing", "what lies in a folder that cannot be read counts as gone"),
+    ("empty-list-not-held+absence-believed", "an empty list is not held, and what it lacks counts as gone"),
     ("folder-left-behind", "a renamed page leaves the folder of its subpages behind"),
 ];
 
