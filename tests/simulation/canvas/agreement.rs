@@ -102,6 +102,8 @@ pub(crate) fn agree(folder: &Folder, service: &Service) -> Result<(), Failure> {
         let found = folders.iter().find(|at| fits(at, &mut why)).cloned();
         match found {
             Some(at) => drop(folders.remove(&at)),
+            // One without slides needs no folder.
+            None if slides.is_empty() => {}
             None => {
                 return broken(
                     "agreement",
