@@ -310,6 +310,11 @@ fn a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_de
 }
 
 #[test]
+fn a_presentations_folder_renamed_across_a_kill_is_that_presentations() {
+    keeps("a_presentations_folder_renamed_across_a_kill_is_that_presentations");
+}
+
+#[test]
 fn a_probe_that_failed_after_a_sleep_is_not_repeated_at_once() {
     keeps("a_probe_that_failed_after_a_sleep_is_not_repeated_at_once");
 }

@@ -75,6 +75,7 @@ impl Engine {
         };
         self.boards.missed_objects.retain(|_, (canvas, _)| is_missing(canvas));
         self.note_elsewhere(scan)?;
+        self.keep_folders()?;
         self.note_missing_decks(&hidden)?;
         self.check_drawn_stamps();
         self.boards.scanned = true;

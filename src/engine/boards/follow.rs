@@ -12,7 +12,7 @@ use crate::model::{
     CanvasFile, CanvasId, CanvasNode, ContentHash, DeckId, Entry, FileObject, IntentKind, MirrorPath,
     Presence, Scan, Stamp,
 };
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 
 impl Engine {
     /// Canvas files that were moved to where none belong are seen there as well: they are put back. What is stored is
@@ -81,6 +81,26 @@ impl Engine {
             moved.extend(now.map(|path| (deck.clone(), path)));
         }
         self.boards.moved_folders = moved;
+    }
+
+    /// Keeps which objects the folders of presentations are: one that is renamed while espejo is not running is that one.
+    pub(super) fn keep_folders(&mut self) -> Result<(), StoreError> {
+        let folders = self.boards.there.iter().filter(|(path, (is_folder, _))| {
+            *is_folder && self.spot_of(path, true) == Some(Spot::DeckFolder)
+        });
+        let mut folders: BTreeMap<String, FileObject> =
+            folders.map(|(path, (_, stamp))| (path.to_string(), stamp.object())).collect();
+        for (deck, now_at) in &self.boards.moved_folders {
+            let object = folders.get(now_at.as_str()).copied();
+            let own = self.deck_folder(deck).map(|folder| folder.to_string());
+            folders.extend(own.zip(object));
+        }
+        let text = serde_json::json!(folders).to_string();
+        if self.boards.kept_folders != text {
+            self.store.set_meta(FOLDERS, &text)?;
+            self.boards.kept_folders = text;
+        }
+        Ok(())
     }
 
     /// Folders of new presentations that have another name than at the last scan: by the folder's object, or by where
@@ -275,4 +295,20 @@ fn is_same_file(was: &Stamp, is: &Stamp) -> bool {
 /// Whether a birth tells one file from another: one in whole seconds is that of many.
 fn has_birth(stamp: &Stamp) -> bool {
     stamp.born_ns % 1_000_000_000 != 0
+}
+
+/// Where it outlives the process which objects the folders of presentations are, as JSON.
+const FOLDERS: &str = "deck_folders";
+
+/// The folders of presentations that an earlier run saw.
+pub(super) fn remembered_folders(
+    store: &Store,
+) -> Result<(String, BTreeMap<MirrorPath, (bool, Stamp)>), StoreError> {
+    let text = store.meta(FOLDERS)?.unwrap_or_default();
+    let folders: BTreeMap<String, FileObject> = serde_json::from_str(&text).unwrap_or_default();
+    let folders = folders.into_iter().filter_map(|(path, (device, inode, born_ns))| {
+        let stamp = Stamp { device, inode, born_ns, ..Stamp::default() };
+        Some((MirrorPath::new(&path).ok()?, (true, stamp)))
+    });
+    Ok((text, folders.collect()))
 }

@@ -63,6 +63,8 @@ pub(super) struct Boards {
     new_folders: BTreeMap<MirrorPath, Timestamp>,
     /// The folders of presentations that have other names now, known by their objects.
     moved_folders: BTreeMap<DeckId, MirrorPath>,
+    /// What the store keeps of these folders.
+    kept_folders: String,
     scanned: bool,
     /// The canvases whose files are missing, by the objects that those were: one that comes to light elsewhere is put back.
     missed_objects: BTreeMap<FileObject, (CanvasId, Stamp)>,
@@ -324,7 +326,10 @@ impl Boards {
         let loaded = store.load_boards()?;
         let removals = remove::canvas_removals(store, &loaded, now)?;
         let deck_removals = decks::deck_removals(store, &loaded, now)?;
+        let (kept_folders, there) = follow::remembered_folders(store)?;
         let mut boards = Self {
+            kept_folders,
+            there,
             removals,
             deck_removals,
             active: loaded.canvases.keys().cloned().collect(),
