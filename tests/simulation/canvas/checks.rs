@@ -50,7 +50,8 @@ pub(crate) struct CanvasChecks {
     boards_named: BTreeMap<String, (usize, usize)>,
     /// Elements that were made a short while ago.
     pub(super) made_ms: BTreeMap<String, i64>,
-    pub(super) deleted_ms: Vec<i64>,
+    /// When whiteboards and slides were deleted, and presentations.
+    pub(super) deleted_ms: Vec<(i64, bool)>,
     /// What was asked for and failed each time: how often, and when last.
     failed: BTreeMap<String, (u32, i64)>,
     /// Nobody can tell any more what was made for what.

@@ -1,5 +1,7 @@
 //! A request about canvases reaches the service: is it one that may be?
 
+use std::collections::BTreeSet;
+
 use espejo::model::{
     BoardEffect, BoardReply, CanvasId, Effect, Fields, PageSettings, ServiceError, ServiceReply, id_of,
     is_creatable,
@@ -41,14 +43,14 @@ impl Run {
                 let canvas = CanvasId::Board(board.clone());
                 let is_there = self.service.boards().contains(board);
                 if is_there {
-                    self.deletes_canvases(&[canvas], LOOK_TO_WRITE_MS, asked_ms)?;
+                    self.deletes_canvases(&[canvas], false, LOOK_TO_WRITE_MS, asked_ms)?;
                 }
                 Ok(Vec::new())
             }
             BoardEffect::TrashDeck(deck) => {
                 if self.service.decks().contains(deck) {
                     let slides = self.service.canvases_of(deck);
-                    self.deletes_canvases(&slides, LOOKS_TO_DELETE_MS, asked_ms)?;
+                    self.deletes_canvases(&slides, true, LOOKS_TO_DELETE_MS, asked_ms)?;
                 }
                 Ok(Vec::new())
             }
@@ -61,7 +63,8 @@ impl Run {
                             "a slide is removed for good, which the config does not allow",
                         );
                     }
-                    self.deletes_canvases(std::slice::from_ref(&canvas), LOOK_TO_WRITE_MS, asked_ms)?;
+                    let only = std::slice::from_ref(&canvas);
+                    self.deletes_canvases(only, false, LOOK_TO_WRITE_MS, asked_ms)?;
                 }
                 Ok(self.service.world.elements_of(&canvas).to_vec())
             }
@@ -75,6 +78,7 @@ impl Run {
     fn deletes_canvases(
         &mut self,
         canvases: &[CanvasId],
+        is_deck: bool,
         oldest_ms: i64,
         asked_ms: i64,
     ) -> Result<(), Failure> {
@@ -112,16 +116,24 @@ impl Run {
             checks.hands.deleted(&name, &words, &filed, (asked_ms, grace_ms), &self.ledger)?;
         }
         let now_ms = self.now_ms;
-        checks.deleted_ms.retain(|at| now_ms - at < TOGETHER_MS);
-        checks.deleted_ms.extend(std::iter::repeat_n(now_ms, canvases.len().min(1)));
-        let (sum, most) = (checks.deleted_ms.len(), PageSettings::default().max_deletes);
-        // A large part of all is an accident too. What the app took away may not have been noticed yet, and counts.
-        let all = self.service.canvases().len() + sum + self.checks.canvas.was_gone.len();
+        checks.deleted_ms.retain(|(at, _)| now_ms - at < TOGETHER_MS);
+        checks.deleted_ms.push((now_ms, is_deck));
+        let sum = checks.deleted_ms.iter().filter(|(_, deck)| *deck == is_deck).count();
+        let most = PageSettings::default().max_deletes;
+        // A large part of all is an accident too. What the app took away may not have been noticed yet, and counts. A
+        // presentation counts as one, among presentations.
+        let gone = &self.checks.canvas.was_gone;
+        let all = if is_deck {
+            let gone: BTreeSet<_> = gone.iter().filter_map(CanvasId::deck).collect();
+            self.service.decks().len() + gone.len() + sum
+        } else {
+            self.service.canvases().len() + gone.len() + sum
+        };
         let is_many = sum > most || sum > 3 && sum * 5 > all;
         if is_many && !self.checks.fates.is_approved() && !self.clock_jumped {
             return broken(
                 "guard",
-                format!("{sum} canvases deleted within a minute, and nobody approved it"),
+                format!("{sum} canvases or presentations deleted within a minute, and nobody approved it"),
             );
         }
         Ok(())
