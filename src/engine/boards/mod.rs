@@ -31,7 +31,9 @@ use super::retry::Failing;
 use super::{Engine, Way};
 use crate::canvas::{Aliases, Op, Origins};
 use crate::model::{
-    BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Code, ContentHash, DeckId, DeckNode, Effect, Elements, FileObject, MirrorPath, PageId, Presence, Refusal, ServiceError, ServiceReply, Stamp, Timestamp, WorkspaceId,
+    BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Code, ContentHash, DeckId, DeckNode, Effect,
+    Elements, FileObject, MirrorPath, PageId, Presence, Refusal, ServiceError, ServiceReply, Stamp,
+    Timestamp, WorkspaceId,
 };
 use crate::store::{CanvasWriting, Drawn, Polled, Store, StoreError};
 
