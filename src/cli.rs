@@ -248,12 +248,15 @@ pub enum Command {
         after_help = "Examples:\n  espejo restore ~/Workspace/Acme/Pages/Roadmap.md --at 14:30\n  espejo restore ~/Workspace/Acme/Pages/Old"
     )]
     Restore {
-        /// The page's file; without --at also folders, and everything when there is none
+        /// A page's file, or a folder (its name without .md); everything that is held when there is none
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
         /// A version's number or hash from `espejo history`, or a time: 14:30, 2026-05-31, 2h
         #[arg(long, value_name = "VERSION|TIME", requires = "paths")]
         at: Option<String>,
+        /// Put more than ten pages of a folder back without a question
+        #[arg(long)]
+        yes: bool,
     },
     /// Take back the last thing that espejo did to a file or to the service
     ///

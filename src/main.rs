@@ -149,7 +149,9 @@ fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result
             commands::diff::run(&load()?, path.as_deref(), at.as_deref(), terminal, out)
         }
         Command::History { path, json } => commands::history::run(&load()?, path, *json, out),
-        Command::Restore { paths, at } => wait(commands::restore::run(&load()?, paths, at.as_deref(), out)),
+        Command::Restore { paths, at, yes } => {
+            wait(commands::restore::run(&load()?, paths, at.as_deref(), *yes, out))
+        }
         Command::Undo { dry_run } => wait(commands::undo::run(&load()?, *dry_run, out)),
         Command::Convert { way } => {
             commands::convert::run(way, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;

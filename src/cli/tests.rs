@@ -52,8 +52,11 @@ fn lines_mean_what_they_say() {
         ("diff", Command::Diff { path: None, at: None }),
         ("diff a --at 7", Command::Diff { path: path("a"), at: Some("7".to_owned()) }),
         ("history a --json", Command::History { path: "a".into(), json: true }),
-        ("restore", Command::Restore { paths: vec![], at: None }),
-        ("restore a --at 2h", Command::Restore { paths: vec!["a".into()], at: Some("2h".to_owned()) }),
+        ("restore", Command::Restore { paths: vec![], at: None, yes: false }),
+        (
+            "restore a --at 2h",
+            Command::Restore { paths: vec!["a".into()], at: Some("2h".to_owned()), yes: false },
+        ),
         ("undo --dry-run", Command::Undo { dry_run: true }),
         (
             "search plan obra --kind page --kind slide --limit 5 --json",

@@ -1,7 +1,9 @@
 //! `espejo restore`: puts a version of a page back into its file, or undoes here what a guard holds.
 
+mod folder;
+
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
@@ -18,8 +20,20 @@ use crate::store::Version;
 ///
 /// # Errors
 /// One sentence, when there is nothing to restore or it cannot be written.
-pub async fn run(config: &Config, paths: &[PathBuf], at: Option<&str>, out: &mut dyn Write) -> Result<Exit> {
+pub async fn run(
+    config: &Config,
+    paths: &[PathBuf],
+    at: Option<&str>,
+    yes: bool,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     let past = Past::open(config)?;
+    let now = daemon::wall_now();
+    if let ([typed], Some(at)) = (paths, at.and_then(|at| when::parse(at, now)))
+        && let Some(place) = folder_at(config, &past, typed)?
+    {
+        return folder::as_of(config, &past, &place, at, yes, out).await;
+    }
     let place = |path: &PathBuf| if at.is_some() { past.one_place(path) } else { past.place(path) };
     let places = paths.iter().map(place).collect::<Result<Vec<MirrorPath>>>()?;
     if let [place] = places.as_slice()
@@ -30,8 +44,41 @@ pub async fn run(config: &Config, paths: &[PathBuf], at: Option<&str>, out: &mut
     match (places.as_slice(), at) {
         ([place], Some(at)) => version(config, &past, place, at, out).await,
         (_, Some(_)) => bail!("--at needs one PATH: the page whose version is meant"),
-        (places, None) => held(config, &past, places, out).await,
+        (places, None) => {
+            if let ([typed], [place]) = (paths, places)
+                && !holds_something(&past, place)
+                && let Some(place) = folder_at(config, &past, typed)?
+                && let Some(exit) = folder::last_deleted(config, &past, &place, yes, out).await?
+            {
+                return Ok(exit);
+            }
+            held(config, &past, places, out).await
+        }
     }
+}
+
+/// What was typed, where it is a folder: its name has no ending, and pages are, or were, beneath it.
+fn folder_at(config: &Config, past: &Past<'_>, typed: &Path) -> Result<Option<MirrorPath>> {
+    let Some(place) = daemon::place_in(&config.root, typed) else { return Ok(None) };
+    if place.page_stem().is_some() || place.name().ends_with(".canvas") {
+        return Ok(None);
+    }
+    Ok(past.store().is_above_versions(&place)?.then_some(place))
+}
+
+/// Whether a page at or beneath a place can be put back without its history.
+fn holds_something(past: &Past<'_>, place: &MirrorPath) -> bool {
+    past.loaded.pages.values().any(|node| {
+        is_held(past, node) && base_path(node).is_some_and(|path| place.is_root() || covers(place, path))
+    })
+}
+
+/// Whether a page's file is gone, and its page is not, or the file cannot be a page as it is.
+fn is_held(past: &Past<'_>, node: &Node) -> bool {
+    let file = node.file.as_ref().and_then(|path| past.loaded.files.get(path));
+    let went_back = node.parked.as_ref().is_some_and(|parked| parked.hold == Hold::WentBack);
+    let is_odd = went_back || file.is_some_and(|file| file.problem.is_some());
+    node.base.is_some() && (node.file.is_none() || is_odd)
 }
 
 /// Puts one version back.
@@ -86,12 +133,7 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
         .loaded
         .pages
         .values()
-        .filter(|node| {
-            let file = node.file.as_ref().and_then(|path| past.loaded.files.get(path));
-            let went_back = node.parked.as_ref().is_some_and(|parked| parked.hold == Hold::WentBack);
-            let is_odd = went_back || file.is_some_and(|file| file.problem.is_some());
-            node.base.is_some() && (node.file.is_none() || is_odd)
-        })
+        .filter(|node| is_held(past, node))
         .filter_map(|node| Some((base_path(node)?, node)))
         .filter(|(path, _)| everything || places.iter().any(|place| covers(place, path)))
         .collect();

@@ -34,7 +34,10 @@ fn parse_in(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Meant> {
     };
     let moment = |at: Timestamp| Meant { first: at, last: at };
     if let Ok(at) = text.parse::<jiff::Timestamp>() {
-        return Some(moment(Timestamp(at.as_millisecond())));
+        let first = Timestamp(at.as_millisecond());
+        // A second is meant to its end, as history lists versions by it.
+        let last = if text.contains('.') { first } else { first.plus_ms(999) };
+        return Some(Meant { first, last });
     }
     // Before the time alone, which jiff reads out of a text with a date too.
     if let Ok(at) = text.parse::<civil::DateTime>() {
@@ -89,7 +92,8 @@ mod tests {
         let at = |text: &str| Timestamp(text.parse::<jiff::Timestamp>().unwrap().as_millisecond());
         let now = at("2026-05-31T12:00:00Z");
         for (text, expected) in [
-            ("2026-05-31T10:30:00Z", Some("2026-05-31T10:30:00Z")),
+            ("2026-05-31T10:30:00Z", Some("2026-05-31T10:30:00.999Z")),
+            ("2026-05-31T10:30:00.5Z", Some("2026-05-31T10:30:00.500Z")),
             ("2026-05-31 10:30", Some("2026-05-31T08:30:59.999Z")),
             ("2026-05-31 10:30:07", Some("2026-05-31T08:30:07.999Z")),
             ("2026-05-30", Some("2026-05-30T21:59:59.999Z")),

@@ -12,6 +12,7 @@ mod desktop;
 mod down;
 mod edits;
 mod export;
+mod folders_back;
 mod guards;
 mod kills;
 mod lasting;
