@@ -1,4 +1,5 @@
-//! One line of a file that espejo wrote is changed by a person: exactly that arrives, or it is told. `ESPEJO_CASES` sets how many.
+//! One line of a file that espejo wrote is changed by a person: exactly that arrives, or it is told. `ESPEJO_CASES` sets how many,
+//! `ESPEJO_FROM` which.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use super::super::{Allowed, parse, render, told};
 use super::corpus::documents;
 use super::formatted::Dice;
 use super::{grow, ids};
-use crate::model::tests::cases;
+use crate::model::tests::{cases, first};
 
 const KINDS: usize = 22;
 
@@ -37,7 +38,10 @@ fn edited(lines: &[&str], at: usize, kind: usize, dice: &mut Dice) -> Option<Str
     let is = |sign: &str| (marker == sign).then_some(());
     out[at] = match kind {
         0 if !text.is_empty() => replaced(format!("typed {}", words[word])),
-        1 if words.len() > 1 => replaced(String::new()).replace("  ", " "),
+        1 if words.len() > 1 => {
+            let left = [&words[..word], &words[word + 1..]].concat();
+            format!("{lead}{marker}{}", left.join(" "))
+        }
         2 if !text.is_empty() => format!("{line} typed"),
         3 if !text.is_empty() => format!("{lead}{marker}Typed {text}"),
         4 if !words[word].is_empty() => replaced(format!("**{}**", words[word])),
@@ -120,7 +124,7 @@ fn each_edit_of_one_line_arrives_or_is_told() {
     let corpus: Vec<Vec<Value>> =
         documents().into_iter().map(|(_, blocks)| blocks).filter(|blocks| blocks.len() < 60).collect();
     let (mut done, mut told, mut silent) = (0, 0, Vec::new());
-    let mut seed = 0;
+    let mut seed = first();
     while done < wanted {
         let mut dice = Dice(seed * 7919 + 3);
         seed += 1;
