@@ -189,7 +189,8 @@ pub fn escape_json(json: String) -> String {
     let acts = |c: char| {
         c >= '\u{7f}' && (commands(c) || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{feff}'))
     };
-    if !json.contains(acts) {
+    let is_plain = json.is_ascii() && !json.contains('\u{7f}');
+    if is_plain || !json.contains(acts) {
         return json;
     }
     let mut out = String::with_capacity(json.len() + 64);

@@ -6,6 +6,7 @@
 //! the smallest stack that a thread has (2 MiB, in a build without optimisation).
 
 use serde::de::{DeserializeOwned, Error};
+use serde_json::de::Read;
 
 /// The deepest JSON that is read. A block within another is two levels.
 pub const NESTED_MAX: usize = 512;
@@ -13,15 +14,11 @@ pub const NESTED_MAX: usize = 512;
 /// How deep a JSON text is nested, whether or not it is valid.
 #[must_use]
 pub fn levels(json: &[u8]) -> usize {
-    let (mut level, mut deepest, mut in_text, mut escaped) = (0_usize, 0, false, false);
-    for byte in json {
-        if in_text {
-            in_text = escaped || *byte != b'"';
-            escaped = !escaped && *byte == b'\\';
-            continue;
-        }
+    let (mut level, mut deepest) = (0_usize, 0);
+    let mut bytes = json.iter();
+    while let Some(byte) = bytes.next() {
         match byte {
-            b'"' => in_text = true,
+            b'"' => skip_text(&mut bytes),
             b'[' | b'{' => {
                 level += 1;
                 deepest = deepest.max(level);
@@ -33,6 +30,19 @@ pub fn levels(json: &[u8]) -> usize {
     deepest
 }
 
+/// Goes on behind the end of a text.
+fn skip_text(bytes: &mut std::slice::Iter<'_, u8>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return,
+            b'\\' => {
+                let _escaped = bytes.next();
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Reads JSON of at most [`NESTED_MAX`] levels.
 ///
 /// # Errors
@@ -41,7 +51,16 @@ pub fn read_json<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
     if levels(json) > NESTED_MAX {
         return Err(serde_json::Error::custom(format!("it is nested more than {NESTED_MAX} levels deep")));
     }
-    let mut reader = serde_json::Deserializer::from_slice(json);
+    // One look at all of it is quicker than one at each text; what is no UTF-8 is refused with its place.
+    match str::from_utf8(json) {
+        Ok(text) => read_all(serde_json::Deserializer::from_str(text)),
+        Err(_) => read_all(serde_json::Deserializer::from_slice(json)),
+    }
+}
+
+fn read_all<'de, T: DeserializeOwned, R: Read<'de>>(
+    mut reader: serde_json::Deserializer<R>,
+) -> serde_json::Result<T> {
     reader.disable_recursion_limit();
     let value = T::deserialize(&mut reader)?;
     reader.end()?;
