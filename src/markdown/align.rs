@@ -366,17 +366,25 @@ fn anywhere(
     found: &mut [Option<usize>],
     used: &mut [bool],
 ) {
+    if gone.is_empty() || fresh.is_empty() {
+        return;
+    }
     let a: Vec<Words> = gone.iter().map(|&i| Words::of(old[i].node)).collect();
     let b: Vec<Words> = fresh.iter().map(|&i| Words::of(new[i].node)).collect();
-    let mut candidates = Vec::new();
+    let fits = |i: usize, j: usize| is_compatible(old[gone[i]].node, new[fresh[j]].node);
     // One that went and one that came may have less in common: there is no other.
-    let with_text = |side: &[Words]| side.iter().filter(|words| words.len > 0).count();
-    let least = if with_text(&a) == 1 && with_text(&b) == 1 { ALIKE } else { VERY_ALIKE };
+    let said = |words: &Words| words.len > 0;
+    let rivals = |j: usize| (0..a.len()).filter(|&i| said(&a[i]) && fits(i, j)).count();
+    let heirs = |i: usize| (0..b.len()).filter(|&j| said(&b[j]) && fits(i, j)).count();
+    let (rivals, heirs): (Vec<usize>, Vec<usize>) =
+        ((0..b.len()).map(rivals).collect(), (0..a.len()).map(heirs).collect());
+    let mut candidates = Vec::new();
     for i in 0..a.len() {
-        for j in 0..b.len() {
+        for j in (0..b.len()).filter(|&j| fits(i, j)) {
+            let alone = rivals[j] == 1 && heirs[i] == 1;
+            let says = a[i].len >= SHORT || alone && !old[gone[i]].node.kind.has_text();
             let like = likeness(&a[i], &b[j]);
-            let fits = like >= least && a[i].len >= SHORT;
-            if fits && is_compatible(old[gone[i]].node, new[fresh[j]].node) {
+            if says && like >= if alone { ALIKE } else { VERY_ALIKE } {
                 candidates.push((like, j, i));
             }
         }

@@ -56,7 +56,13 @@ pub(super) fn runs(
                 Some(from) => Some(&sources[from]),
                 None => inherited(&sources, before[at], after[at]),
             };
+            // A break that stands alone shows its style, which it may not have shown before.
+            let shows = is_lone_break(&new_chars, at);
+            let is_right = |source: &&Source| {
+                !shows || documented_bits(&source.styles.cloned().unwrap_or_default()) == mark.style
+            };
             let kept = origin[at].is_some_and(|from| old_styles[from] == mark.style);
+            let kept = kept && source.as_ref().is_some_and(is_right);
             let styles = match source {
                 Some(source) if kept => source.styles.cloned().unwrap_or_default(),
                 source => restyled(source.and_then(|source| source.styles), mark.style),
@@ -75,6 +81,12 @@ pub(super) fn runs(
         }
     }
     out.finish()
+}
+
+/// Whether a character is a line break between two others.
+fn is_lone_break(chars: &[char], at: usize) -> bool {
+    let is_text = |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| *c != '\n');
+    chars[at] == '\n' && is_text(at.checked_sub(1)) && is_text(Some(at + 1))
 }
 
 /// Where a character of the old text comes from.

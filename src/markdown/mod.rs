@@ -14,6 +14,7 @@ mod check;
 mod columns;
 pub mod front_matter;
 mod likeness;
+mod links;
 mod lower;
 mod parse;
 mod patch;
@@ -33,6 +34,7 @@ use crate::model::{BodyJson, LONG_BODY, one_by_one};
 use allowed::Known;
 
 pub use allowed::Allowed;
+pub use links::{PageLink, PageTarget, page_links};
 pub use told::{Difference, Told, told};
 pub use unclosed::Unclosed;
 

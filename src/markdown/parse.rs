@@ -246,7 +246,8 @@ fn settle_readings(nodes: &mut [Node], hashes: impl Iterator<Item = u64>) {
         {
             return;
         }
-        let kind = if matches!(node.kind, Kind::Hidden(_)) { Kind::Paragraph } else { node.kind.clone() };
+        let was_text = matches!(node.kind, Kind::Hidden(_) | Kind::Table(_));
+        let kind = if was_text { Kind::Paragraph } else { node.kind.clone() };
         if let Some(reading) = beside.readings.iter().find(|reading| takes(&kind, reading)) {
             node.inline = reading.clone();
             (node.kind, node.literal, node.beside) = (kind, None, None);
@@ -356,11 +357,11 @@ fn settle_level(nodes: &mut [Node], hashes: &BTreeSet<u64>, allowed: &Allowed) {
             if !natural && (has(&Kind::Paragraph, &text) || !creatable(&node.kind, allowed)) {
                 node.kind = Kind::Paragraph;
                 node.inline = text;
-            } else if let Some(table) = literal.table.filter(|_| !natural) {
-                let told = Kind::Table(table);
-                if !allowed.link() || has(&told, &node.inline) {
-                    node.kind = told;
-                }
+            } else if !natural {
+                let shown = literal.shown.map(Kind::Table).filter(|shown| has(shown, &node.inline));
+                let told = literal.table.map(Kind::Table);
+                let told = told.filter(|told| !allowed.link() || has(told, &node.inline));
+                node.kind = shown.or(told).unwrap_or_else(|| node.kind.clone());
             }
             continue;
         }

@@ -250,6 +250,8 @@ pub(super) struct Literal {
     pub whole: Option<String>,
     /// The table with links as their source, where that differs.
     pub table: Option<Box<Table>>,
+    /// The table with comments as text, where that differs.
+    pub shown: Option<Box<Table>>,
 }
 
 impl Node {

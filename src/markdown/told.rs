@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::allowed::{Allowed, Known};
 use super::build::collapsed;
+use super::links::is_page;
 use super::lower::lower;
 use super::parse::matched_with_hidden;
 use super::plain::{CODE, Inline, Kind, Node, What};
@@ -140,7 +141,7 @@ fn may_differ(text: &str, blocks: &[Value]) -> bool {
             .any(|line| line.trim_start_matches([' ', '\t', '>']).starts_with(|c: char| c.is_ascii_digit()))
     };
     text.contains('`') && text.contains(['*', '_', '~', '<'])
-        || text.contains("&#")
+        || has_lone_space(text)
         || text.contains("<!-- block:")
         || !text.lines().any(|line| starts(line, '+'))
             && is(blocks, &|block| is_kind(block, "toggleListItem"))
@@ -162,11 +163,16 @@ fn collect<'a>(nodes: &'a [Node], there: &mut Vec<&'a Node>) {
     }
 }
 
-/// Whether two texts differ in white space alone, where some of it takes an entity.
+/// Whether a text has white space as an entity, or alone between two tags.
+fn has_lone_space(text: &str) -> bool {
+    text.contains("&#") || text.contains("> <")
+}
+
+/// Whether two texts differ in white space alone, where some of it is no plain white space.
 fn is_space(text: &str, node: &Node, real: &Node) -> bool {
     node.kind == real.kind
         && node.inline != real.inline
-        && text.get(node.at.clone()).is_some_and(|line| line.contains("&#"))
+        && text.get(node.at.clone()).is_some_and(has_lone_space)
         && collapsed(&node.inline).text == collapsed(&real.inline).text
 }
 
@@ -234,12 +240,6 @@ fn local(text: &str, found: &mut Vec<Told>) {
         };
         found.push(Told { line: line_of(text, range.start), what });
     }
-}
-
-fn is_page(url: &str) -> bool {
-    let path = url.split(['#', '?']).next().unwrap_or("");
-    path.ends_with('/')
-        || path.rsplit('/').next().is_some_and(|name| !name.contains('.') || name.ends_with(".md"))
 }
 
 fn line_of(text: &str, at: usize) -> usize {

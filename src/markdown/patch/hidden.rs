@@ -57,10 +57,12 @@ pub(super) struct Hidden {
     pub between: Vec<Between>,
     /// Inside of blocks, by the block's index: each with the byte of the block's text that it stands before.
     pub inside: BTreeMap<usize, (Spot, Vec<Piece>)>,
+    /// In the cells of tables.
+    pub cells: Vec<Box<str>>,
 }
 
 impl Hidden {
-    /// Whether there is nothing.
+    /// Whether there is nothing that a new tree has to take in: cells are spliced by themselves.
     pub(super) fn is_empty(&self) -> bool {
         self.between.is_empty() && self.inside.is_empty()
     }
@@ -68,7 +70,8 @@ impl Hidden {
     /// Everything as it is written.
     pub(super) fn sources(&self) -> impl Iterator<Item = &str> {
         let inside = self.inside.values().flat_map(|(_, pieces)| pieces).map(|(_, source)| &**source);
-        self.between.iter().map(|one| &*one.source).chain(inside)
+        let cells = self.cells.iter().map(|source| &**source);
+        self.between.iter().map(|one| &*one.source).chain(inside).chain(cells)
     }
 
     /// Puts it into a tree; `old` are the nodes that the text stood for, `name` tells blocks of the tree by their ids, `found`

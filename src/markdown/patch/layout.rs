@@ -10,7 +10,7 @@ use super::super::allowed::{Allowed, Known};
 use super::super::lower::{Lowered, lower};
 use super::super::parse::{any, matched_with_hidden};
 use super::super::plain::{Kind, Node};
-use super::hidden::{Between, Hidden, Spot, with_pieces};
+use super::hidden::{Between, Hidden, Piece, Spot, with_pieces};
 
 /// How a block that is no list item holds its children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,9 +145,7 @@ impl<'a> Layout<'a> {
                 let index = node.base?;
                 passed += 1;
                 if let Some(beside) = node.beside.as_ref().filter(|beside| !beside.hidden.is_empty()) {
-                    let own = &mut self.nodes[index];
-                    self.hidden.inside.insert(index, (spot(passed), beside.hidden.clone()));
-                    own.inline = with_pieces(&own.inline, &beside.hidden);
+                    self.hide_inside(index, node, spot(passed), &beside.hidden);
                 }
                 index
             };
@@ -187,6 +185,16 @@ impl<'a> Layout<'a> {
             self.level(&node.children, &inner, Some(index), &beneath)?;
         }
         Some(())
+    }
+
+    /// Takes in what is hidden inside of a block.
+    fn hide_inside(&mut self, index: usize, node: &Node, spot: Spot, pieces: &[Piece]) {
+        if matches!(node.kind, Kind::Table(_)) {
+            return self.hidden.cells.extend(pieces.iter().map(|(_, source)| source.clone()));
+        }
+        let own = &mut self.nodes[index];
+        self.hidden.inside.insert(index, (spot, pieces.to_vec()));
+        own.inline = with_pieces(&own.inline, pieces);
     }
 
     /// Takes in what is hidden; its index.

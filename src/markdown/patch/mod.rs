@@ -4,6 +4,7 @@
 //! blocks is put together again byte for byte; the rest is written anew in the style of its surroundings. The result
 //! is read back, and a coarser splice is tried until it says exactly what it should; the last one is a new rendering.
 
+mod cells;
 mod hidden;
 mod layout;
 mod splice;

@@ -6,6 +6,7 @@ use super::super::allowed::Known;
 use super::super::lower::shown;
 use super::super::plain::{Kind, Node};
 use super::super::write::{Line, Mode, line, separator};
+use super::cells;
 use super::layout::{Holds, Layout, Place};
 
 /// How much of the old text is kept.
@@ -127,7 +128,7 @@ impl<'a> Splice<'a> {
         let was = base.map(|base| &self.layout.nodes[base]);
         let same = was.is_some_and(|was| was.same_own(node))
             && (self.grain != Grain::Root || self.whole(node, parent));
-        let number = match (node.kind.clone(), before.map(|before| &self.seen[before])) {
+        let number = match (node.kind.clone(), self.shown(before)) {
             (Kind::Number(Some(start)), _) => start,
             (Kind::Number(None), Some(before))
                 if blank == 0 && matches!(before.node.kind, Kind::Number(_)) =>
@@ -222,10 +223,21 @@ impl<'a> Splice<'a> {
     fn number_stands(&self, seen: &Seen, old: &Place) -> bool {
         let Kind::Number(start) = seen.node.kind else { return true };
         let runs_on = seen.blank == 0
-            && seen.before.is_some_and(|before| matches!(self.seen[before].node.kind, Kind::Number(_)));
+            && self.shown(seen.before).is_some_and(|before| matches!(before.node.kind, Kind::Number(_)));
         runs_on
             || old.number == start.unwrap_or(1)
             || !old.list_first && start.is_none() && self.follows(seen, old)
+    }
+
+    /// The nearest sibling from this one back that is no comment.
+    fn shown(&self, mut at: Option<usize>) -> Option<&Seen<'a>> {
+        while let Some(seen) = at.map(|at| &self.seen[at]) {
+            if !seen.node.is_hidden() {
+                return Some(seen);
+            }
+            at = seen.before;
+        }
+        None
     }
 
     /// Whether what stood before it in the old text still does.
@@ -384,7 +396,11 @@ impl<'a> Splice<'a> {
         // Beside a block that is of another kind now, only a blank line surely still separates.
         let stays = a.old.is_some() && b.old.is_some();
         let tight = text.matches('\n').count() < 2;
-        if tight && !a.kept && b.parent == Some(previous) && !self.joins(previous, at) {
+        if tight && !a.kept && b.parent == Some(previous) && !self.joins(previous, at) && !interrupts(a, b) {
+            return None;
+        }
+        // Two paragraphs may be one now.
+        if tight && self.mode == Mode::Strict && !(a.kept && b.kept) && !b.node.kind.is_item() {
             return None;
         }
         let separates = self.grain == Grain::Line && text.matches('\n').count() > 1;
@@ -458,14 +474,25 @@ impl<'a> Splice<'a> {
             return;
         }
         let first = seen.parent.is_none() && seen.before.is_none() && seen.blank == 0;
-        let mut text = String::new();
-        line(
-            &mut text,
-            seen.node,
-            Line { prefix: &seen.prefix, marker: &seen.marker, first, terms: self.terms },
-            self.mode,
-        );
+        let write = |node: &Node| {
+            let mut text = String::new();
+            let at = Line { prefix: &seen.prefix, marker: &seen.marker, first, terms: self.terms };
+            line(&mut text, node, at, self.mode);
+            text
+        };
+        let text = self.cells(seen, &write).unwrap_or_else(|| write(seen.node));
         self.push_fresh(&text);
+    }
+
+    /// The lines of a table of which some cells changed.
+    fn cells(&self, seen: &Seen, write: &dyn Fn(&Node) -> String) -> Option<String> {
+        let old = seen.old.filter(|_| self.grain == Grain::Line && self.mode == Mode::Minimal)?;
+        let was = &self.layout.nodes[self.base(seen.node)?];
+        if !matches!(was.kind, Kind::Table(_)) {
+            return None;
+        }
+        let source = &self.layout.text[old.at.start..self.layout.line_end(old)];
+        cells::spliced(source, &write(was), was, seen.node, &seen.prefix)
     }
 
     /// Writes what stands after the last block.
@@ -505,6 +532,15 @@ impl<'a> Splice<'a> {
             self.out.push_str(&text.replace('\n', self.layout.eol));
         }
     }
+}
+
+/// Whether a block may follow the text that it is beneath without a blank line, whatever that text is.
+fn interrupts(above: &Seen, node: &Seen) -> bool {
+    let kinds = matches!(
+        node.node.kind,
+        Kind::Quote | Kind::Heading(_) | Kind::Code(_) | Kind::Divider | Kind::Hidden(_)
+    );
+    kinds && !above.node.inline.is_empty()
 }
 
 /// Kinds that a marker can stand for alike.

@@ -85,7 +85,10 @@ pub(super) fn inline(source: Source<'_>, events: &Events, items: &BTreeSet<Strin
 
 /// Whether a tag of HTML is a comment that a person wrote.
 fn is_comment(html: &str) -> bool {
-    const MARKS: [&str; 5] = ["", "empty", "file", "children", "/children"];
+    const MARKS: [&str; 4] = ["empty", "file", "children", "/children"];
+    if html == "<!-- -->" {
+        return false;
+    }
     let inside = html.strip_prefix("<!--").map(|html| html.trim_end_matches("-->").trim());
     inside.is_some_and(|inside| !MARKS.contains(&inside) && !inside.starts_with("block:"))
 }
@@ -108,18 +111,38 @@ fn hidden(text: &str, events: &Events, hides_text: bool) -> Vec<Range<usize>> {
     if text.get(block.clone()).is_some_and(|text| text.contains("%%")) {
         percents(text, events, &block, &mut places);
     }
-    for place in &mut places {
-        let before = text[..place.start].chars().next_back();
-        let rest = &text[place.end..block.end];
-        let spaces = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-        if before.is_none_or(char::is_whitespace) && spaces > 0 {
-            place.end += spaces;
-        } else if rest.is_empty() || rest.starts_with(['\n', '\r']) {
-            let head = &text[block.start..place.start];
-            place.start = block.start + head.trim_end_matches([' ', '\t']).len();
-        }
-    }
+    places.iter_mut().for_each(|place| with_white_space(text, &block, place));
     places
+}
+
+/// Takes white space into a place that would be doubled without it: a line that holds nothing else goes with its line end.
+fn with_white_space(text: &str, block: &Range<usize>, place: &mut Range<usize>) {
+    const BLANK: [char; 2] = [' ', '\t'];
+    let (head, rest) = (&text[block.start..place.start], &text[place.end..block.end]);
+    let spaces = rest.len() - rest.trim_start_matches(BLANK).len();
+    let line_end = ["\n", "\r\n", "\r"].iter().find(|end| rest[spaces..].starts_with(**end));
+    let ends = rest.is_empty() || line_end.is_some() || rest.starts_with("\\\n") || rest.starts_with("\\\r");
+    if !ends {
+        let before = text[..place.start].chars().next_back();
+        if before.is_none_or(char::is_whitespace) {
+            place.end += spaces;
+        }
+        return;
+    }
+    let lead = head.trim_end_matches([' ', '\t', '>']);
+    let line = lead.strip_suffix('\n').map(|line| line.trim_end_matches('\r'));
+    match (line, line_end) {
+        (_, Some(end)) if lead.is_empty() => place.end += spaces + end.len(),
+        // A break before it is written on the line above.
+        (Some(line), _) if !line.ends_with(['\\', ' ']) => place.start = block.start + line.len(),
+        _ => place.start = block.start + head.trim_end_matches(BLANK).len(),
+    }
+}
+
+/// Whether `%%` behind this text may begin a comment.
+pub(crate) fn opens_comment(before: &str) -> bool {
+    let opens = |c: char| c.is_whitespace() || matches!(c, '(' | '[' | '{' | '"' | '\'');
+    before.chars().next_back().is_none_or(opens)
 }
 
 /// Adds the pairs of `%%`.
@@ -131,7 +154,9 @@ fn percents(text: &str, events: &Events, block: &Range<usize>, places: &mut Vec<
                 && at + 2 <= range.end
         })
     };
-    let blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let ends = |c: Option<char>| {
+        c.is_none_or(|c| c.is_whitespace() || c.is_ascii_punctuation() && !matches!(c, '%' | '`'))
+    };
     let mut open: Option<usize> = None;
     let mut at = block.start;
     while let Some(next) = text[at..block.end].find("%%").map(|offset| at + offset) {
@@ -140,7 +165,7 @@ fn percents(text: &str, events: &Events, block: &Range<usize>, places: &mut Vec<
             continue;
         }
         if let Some(from) = open {
-            let closes = blank(text[at..block.end].chars().next());
+            let closes = ends(text[at..block.end].chars().next());
             let fits = |range: &Range<usize>| {
                 range.end <= from
                     || range.start >= at
@@ -153,7 +178,7 @@ fn percents(text: &str, events: &Events, block: &Range<usize>, places: &mut Vec<
                 continue;
             }
         }
-        if open.is_none() && blank(text[..next].chars().next_back()) {
+        if open.is_none() && opens_comment(&text[..next]) {
             open = Some(next);
         }
     }
@@ -186,6 +211,42 @@ pub(super) fn visible(text: &str) -> (String, Vec<(usize, Box<str>)>) {
     shown.truncate(kept);
     hidden.iter_mut().for_each(|(at, _)| *at = kept.min(*at));
     (shown, hidden)
+}
+
+/// The comments in the source of a table's cell, or of a note.
+pub(crate) fn comments(text: &str) -> Vec<Box<str>> {
+    places_of_comments(text).into_iter().map(|place| text[place].into()).collect()
+}
+
+/// As [`comments`], with the white space before one that ends its line, and with the line end of one that is its line.
+pub(super) fn comments_with_lines(text: &str) -> Vec<Box<str>> {
+    let widened = |place: Range<usize>| {
+        let (before, after) = (&text[..place.start], &text[place.end..]);
+        if !after.is_empty() && !after.starts_with('\n') {
+            return text[place].into();
+        }
+        let before = before.trim_end_matches([' ', '\t']);
+        text[before.trim_end_matches('\n').len()..place.end].into()
+    };
+    places_of_comments(text).into_iter().map(widened).collect()
+}
+
+fn places_of_comments(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find(['<', '%']).map(|at| from + at) {
+        let rest = &text[at..];
+        let len = if rest.starts_with("<!--") {
+            rest[4..].find("-->").map(|end| end + 7).filter(|len| is_comment(&rest[..*len]))
+        } else if rest.starts_with("%%") && opens_comment(&text[..at]) {
+            rest[2..].find("%%").map(|end| end + 4)
+        } else {
+            None
+        };
+        from = at + len.unwrap_or(1);
+        found.extend(len.map(|len| at..at + len));
+    }
+    found
 }
 
 /// The events that open or close a `<u>` that has its partner.
@@ -390,9 +451,23 @@ impl<'a> Builder<'a> {
         push_text(&mut self.out, text, style, &self.link);
     }
 
-    /// The source itself, its lines joined by spaces.
+    /// The source itself without what is hidden in it, its lines joined by spaces.
     fn literal(&mut self, range: Range<usize>) {
+        let mut from = range.start;
+        let hidden = self.hidden;
+        for place in hidden.iter().filter(|place| range.start < place.start && place.end < range.end) {
+            self.joined(from..place.start);
+            self.hide(place);
+            from = place.end;
+        }
+        self.joined(from..range.end);
+    }
+
+    fn joined(&mut self, range: Range<usize>) {
         let source = self.source.text.get(range).unwrap_or("");
+        if !source.contains(['\n', '\r']) {
+            return self.text(source);
+        }
         let mut lines = source.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
         let first = lines.next().unwrap_or("").to_owned();
         let joined = lines.fold(first, |all, line| all + " " + line.trim_start_matches(['>', ' ']));

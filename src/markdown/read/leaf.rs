@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use super::super::plain::{Beside, Inline, Kind, Literal, Media, Node, Table, What};
 use super::super::shapes::is_sayable;
 use super::block::{Holder, Leaf, Reader, read};
-use super::inline::{Source, inline, visible};
+use super::inline::{Source, comments_with_lines, inline, visible};
 use super::mask::{Cover, keeps_lines};
 use super::source::{lines, placeholder};
 
@@ -24,6 +24,11 @@ impl Reader<'_, '_> {
         let at = self.trimmed(range.clone());
         if self.covers.iter().any(|(place, cover)| *cover == Cover::Math && *place == at) {
             return self.mathematics(at);
+        }
+        let note =
+            self.covers.iter().find(|(place, cover)| *cover == Cover::Note && place.contains(&at.start));
+        if let Some((place, _)) = note {
+            return self.note(place.clone(), at.start);
         }
         let mut node = self.text(Kind::Paragraph, range, true);
         self.seen = self.seen.max(node.at.end);
@@ -87,6 +92,22 @@ impl Reader<'_, '_> {
         self.add(node);
     }
 
+    /// A note of several paragraphs: the very characters, with its first paragraph.
+    fn note(&mut self, place: Range<usize>, at: usize) {
+        self.seen = self.seen.max(place.end);
+        if place.start == at {
+            let mut node = Node::new(Kind::Paragraph, place.clone());
+            let source = self.source(&place);
+            let (text, hidden) = without(&source, comments_with_lines(&source));
+            node.inline = Inline::plain(&text);
+            if !hidden.is_empty() {
+                let readings = vec![Inline::plain(&source)];
+                node.beside = Some(Box::new(Beside { hidden, readings }));
+            }
+            self.add(node);
+        }
+    }
+
     pub(super) fn heading(&mut self, range: Range<usize>) {
         let Leaf::Heading(level) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
         let node = self.text(Kind::Heading(level), range, false);
@@ -131,7 +152,7 @@ impl Reader<'_, '_> {
         let stands_for = |line: &str| placeholder(line.trim());
         if !lines.iter().any(|(line, _)| stands_for(line).is_some()) {
             let code = lines.into_iter().map(|(line, _)| line).collect();
-            return self.code(String::new(), code, range);
+            return self.code_from(self.indent(range.start), String::new(), code, range);
         }
         let mut code = String::new();
         let mut at = 0..0;
@@ -154,8 +175,22 @@ impl Reader<'_, '_> {
         }
     }
 
-    pub(super) fn code(&mut self, language: String, mut code: String, range: Range<usize>) {
-        let at = self.trimmed(range.clone());
+    /// The place of the indentation that makes code of a line: it goes with the code.
+    fn indent(&self, at: usize) -> usize {
+        let lead = &self.text[..at];
+        match lead.strip_suffix('\t') {
+            Some(lead) => lead.len(),
+            None => at - (lead.len() - lead.trim_end_matches(' ').len()).min(4),
+        }
+    }
+
+    pub(super) fn code(&mut self, language: String, code: String, range: Range<usize>) {
+        self.code_from(range.start, language, code, range);
+    }
+
+    /// Code whose lines begin at `from`.
+    fn code_from(&mut self, from: usize, language: String, mut code: String, range: Range<usize>) {
+        let at = from..self.trimmed(range.clone()).end;
         self.seen = at.end;
         if code.contains('\r') {
             code = code.replace("\r\n", "\n").replace('\r', "\n");
@@ -171,9 +206,10 @@ impl Reader<'_, '_> {
 
     pub(super) fn table(&mut self, range: Range<usize>) {
         let Leaf::Table(align) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
-        let mut rows: [Vec<Vec<Inline>>; 2] = [Vec::new(), Vec::new()];
+        // As it is read, with links as their source, and with comments as text.
+        let mut readings: [Vec<Vec<Inline>>; 3] = Default::default();
         let mut cell = 0;
-        let mut links = false;
+        let (mut links, mut hidden) = (false, Vec::new());
         let (mut told, mut surplus) = (range.start, false);
         for (at, (event, place)) in self.events.iter().enumerate() {
             match event {
@@ -182,23 +218,17 @@ impl Reader<'_, '_> {
                     surplus |= line.contains(|c: char| c != '|' && !c.is_whitespace());
                 }
                 Event::Start(Tag::TableHead | Tag::TableRow) => {
-                    rows.iter_mut().for_each(|rows| rows.push(Vec::new()))
+                    readings.iter_mut().for_each(|rows| rows.push(Vec::new()))
                 }
                 Event::Start(Tag::TableCell) => cell = at + 1,
                 Event::End(TagEnd::TableCell) => {
                     told = place.end;
-                    let source = Source {
-                        text: self.text,
-                        masked: self.masked,
-                        percents: self.percents,
-                        lines: false,
-                        width: 0,
-                        quoted: 0,
-                    };
-                    let found = inline(source, &self.events[cell..at], self.items, false);
+                    let found = inline(self.cell_source(), &self.events[cell..at], self.items, false);
                     links |= found.literal.is_some();
+                    hidden.extend(found.hidden.into_iter().map(|(_, source)| source));
                     let literal = found.literal.unwrap_or_else(|| found.natural.clone());
-                    for (rows, text) in rows.iter_mut().zip([found.natural, literal]) {
+                    let shown = found.readings.into_iter().next().unwrap_or_else(|| found.natural.clone());
+                    for (rows, text) in readings.iter_mut().zip([found.natural, literal, shown]) {
                         if let Some(row) = rows.last_mut() {
                             row.push(text);
                         }
@@ -207,26 +237,33 @@ impl Reader<'_, '_> {
                 _ => {}
             }
         }
-        let [natural, literal] = rows.map(|mut rows| {
-            rows.iter_mut().for_each(|row| row.resize(align.len(), Inline::default()));
-            let header = rows.first().is_some_and(|row| row.iter().any(|cell| !cell.is_empty()));
-            if !header && rows.len() > 1 {
-                rows.remove(0);
-            }
-            Box::new(Table { header, align: align.clone(), rows })
-        });
+        let [natural, literal, shown] = readings.map(|rows| Box::new(as_table(rows, &align)));
         let mut node = Node::new(Kind::Table(natural), self.trimmed(range.clone()));
         self.seen = node.at.end;
         let whole = self.source(&range);
+        let hides = !hidden.is_empty();
+        let (text, hidden) = without(&whole, hidden);
+        if hides {
+            node.beside = Some(Box::new(Beside { hidden, readings: vec![Inline::plain(&whole)] }));
+        }
         if surplus {
             // A row with more cells than the table has columns: no block holds the words in them.
             node.kind = Kind::Paragraph;
-            node.inline = Inline::plain(&whole);
+            node.inline = Inline::plain(&text);
             return self.add(node);
         }
-        let table = links.then_some(literal);
-        node.literal = Some(Box::new(Literal { whole: Some(whole), table, ..Literal::default() }));
+        node.literal = Some(Box::new(Literal {
+            whole: Some(text),
+            table: links.then_some(literal),
+            shown: hides.then_some(shown),
+            ..Literal::default()
+        }));
         self.add(node);
+    }
+
+    fn cell_source(&self) -> Source<'_> {
+        let (masked, percents) = (self.masked, self.percents);
+        Source { text: self.text, masked, percents, lines: false, width: 0, quoted: 0 }
     }
 
     /// An image, or a link with the comment that says it is a file, that is a paragraph by itself where that is not
@@ -283,6 +320,29 @@ fn or_text(mut node: Node, whole: String) -> Node {
     }
     node.literal = Some(Box::new(Literal { whole: Some(whole), ..Literal::default() }));
     node
+}
+
+/// Rows of cells as a table.
+fn as_table(mut rows: Vec<Vec<Inline>>, align: &[u8]) -> Table {
+    rows.iter_mut().for_each(|row| row.resize(align.len(), Inline::default()));
+    let header = rows.first().is_some_and(|row| row.iter().any(|cell| !cell.is_empty()));
+    if !header && rows.len() > 1 {
+        rows.remove(0);
+    }
+    Table { header, align: align.to_vec(), rows }
+}
+
+/// A text without these parts of it, each with the byte of what is left that it stood before.
+fn without(whole: &str, parts: Vec<Box<str>>) -> (String, Vec<(usize, Box<str>)>) {
+    let (mut text, mut found, mut rest) = (String::new(), Vec::new(), whole);
+    for part in parts {
+        let Some(at) = rest.find(&*part) else { continue };
+        text.push_str(&rest[..at]);
+        rest = &rest[at + part.len()..];
+        found.push((text.len(), part));
+    }
+    text.push_str(rest);
+    (text, found)
 }
 
 /// A text without the parser's other view of it, as it was read before there was one.

@@ -84,7 +84,15 @@ pub(super) fn quotes(nodes: Vec<Node>, at: std::ops::Range<usize>, text: &str) -
         if node.kind == Kind::Paragraph && node.literal.as_ref().is_none_or(|literal| literal.whole.is_none())
         {
             node.kind = Kind::Quote;
-            node.beside = led(std::mem::take(&mut early), node.beside);
+            if let (Some(first), Some(last)) = (early.first(), early.last()) {
+                let (start, end) = (first.at.start, last.at.end);
+                let apart = text.get(end..node.at.start).is_some_and(|gap| gap.matches('\n').count() > 1);
+                node.at.start = start;
+                node.beside = led(std::mem::take(&mut early), node.beside);
+                if let (true, Some(beside)) = (apart, &mut node.beside) {
+                    add_line(&mut beside.hidden);
+                }
+            }
             let line = text[..node.at.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
             if let Some(sign) = text[line..node.at.start].rfind('>') {
                 node.at.start = line + sign;
@@ -123,6 +131,14 @@ pub(super) fn only_hidden(node: &mut Node, hidden: Vec<Node>) {
         }
     }
     node.beside = (!beside.hidden.is_empty() || !beside.readings.is_empty()).then(|| Box::new(*beside));
+}
+
+/// Adds a blank line behind the last of what is hidden on the lines before a text.
+fn add_line(hidden: &mut [(usize, Box<str>)]) {
+    if let Some((_, source)) = hidden.iter_mut().rev().find(|(at, source)| *at == 0 && source.ends_with('\n'))
+    {
+        *source = format!("{source}\n").into();
+    }
 }
 
 /// What stands beside a block's text, with what is hidden on the lines before it.

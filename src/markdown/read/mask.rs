@@ -9,15 +9,17 @@ use super::block::OPTIONS;
 
 /// What is covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cover {
+pub(crate) enum Cover {
     /// A comment between two lines of `%%`.
     Comment,
     /// Display mathematics: the lines of one paragraph from `$$` to `$$`.
     Math,
+    /// A footnote, an admonition or a definition of several paragraphs, whose further ones are indented.
+    Note,
 }
 
 /// A text with its covers.
-pub(super) struct Masked<'t> {
+pub(crate) struct Masked<'t> {
     /// As long as the text itself.
     pub text: Cow<'t, str>,
     /// In the order of the text.
@@ -26,21 +28,17 @@ pub(super) struct Masked<'t> {
 
 /// Covers comments between lines of `%%`, display mathematics and the brackets of footnotes, and makes every line end one
 /// that the parser knows.
-pub(super) fn mask(text: &str) -> Masked<'_> {
+pub(crate) fn mask(text: &str) -> Masked<'_> {
     let mut masked = Masked { text: Cow::Borrowed(text), covers: Vec::new() };
     let bare = text.contains('\r') && has_bare_return(text);
     if bare {
         masked.text = Cow::Owned(with_line_ends(text));
     }
-    let (percents, dollars, notes) = (text.contains("%%"), text.contains("$$"), text.contains("[^"));
-    if !percents && !dollars && !notes {
+    const SIGNS: [&str; 8] = ["%%", "$$", "[^", "!!! ", "??? ", "???+ ", "=== ", ": "];
+    if !SIGNS.iter().any(|sign| begins_a_line(&masked.text, sign)) {
         return masked;
     }
     let lines = lines(&masked.text);
-    let is_line = |sign: &str| lines.iter().any(|line| line.text.starts_with(sign));
-    if !(percents && is_line("%%") || dollars && is_line("$$") || notes && is_line("[^")) {
-        return masked;
-    }
     let code = code(&masked.text);
     let is_code = |at: usize| code.iter().any(|range| range.contains(&at));
     let mut bytes = masked.text.as_bytes().to_vec();
@@ -52,12 +50,11 @@ pub(super) fn mask(text: &str) -> Masked<'_> {
             at += 1;
             continue;
         }
-        if line.text == "%%"
-            && let Some(end) = lines[at + 1..]
-                .iter()
-                .position(|other| other.text == "%%" && other.lead == line.lead && !is_code(other.at))
-        {
-            let last = at + 1 + end;
+        if let Some((last, stands)) = comment(&lines, at, &is_code) {
+            if stands == Stands::InParagraph {
+                at = last + 1;
+                continue;
+            }
             cover(&mut bytes, &lines[at..=last], b' ');
             covers.push((line.at..lines[last].end(), Cover::Comment));
             at = last + 1;
@@ -71,6 +68,16 @@ pub(super) fn mask(text: &str) -> Masked<'_> {
         {
             cover(&mut bytes, &lines[at..=last], b'x');
             covers.push((line.at..lines[last].end(), Cover::Math));
+            at = last + 1;
+            continue;
+        }
+        if alone(at.checked_sub(1))
+            && let Some(last) = note(&lines, at)
+        {
+            for deeper in lines[at..=last].iter().filter(|line| !line.text.is_empty()) {
+                bytes[deeper.at + line.lead.len() - deeper.lead.len()..deeper.end()].fill(b'x');
+            }
+            covers.push((line.at..lines[last].end(), Cover::Note));
             at = last + 1;
             continue;
         }
@@ -102,11 +109,22 @@ impl Line<'_> {
     }
 }
 
+/// Characters that may stand before a line's first one.
+const LEAD: [char; 4] = [' ', '\t', '>', '\u{feff}'];
+
+fn begins_a_line(text: &str, sign: &str) -> bool {
+    let begins = |at: usize| {
+        let before = text[..at].trim_end_matches(LEAD);
+        before.is_empty() || before.ends_with('\n')
+    };
+    text.contains(sign) && text.match_indices(sign).any(|(at, _)| begins(at))
+}
+
 fn lines(text: &str) -> Vec<Line<'_>> {
     let mut from = 0;
     text.split_inclusive('\n')
         .map(|line| {
-            let rest = line.trim_start_matches([' ', '\t', '>', '\u{feff}']);
+            let rest = line.trim_start_matches(LEAD);
             let lead = &line[..line.len() - rest.len()];
             let at = from + lead.len();
             from += line.len();
@@ -121,6 +139,55 @@ fn code(text: &str) -> Vec<Range<usize>> {
         |event: &Event| matches!(event, Event::Start(Tag::CodeBlock(_) | Tag::HtmlBlock) | Event::Code(_));
     let events = Parser::new_ext(text, OPTIONS).into_offset_iter();
     events.filter(|(event, _)| is_code(event)).map(|(_, range)| range).collect()
+}
+
+/// Where a comment that begins a line stands.
+#[derive(PartialEq)]
+enum Stands {
+    Alone,
+    /// Within one paragraph, which tells it by itself.
+    InParagraph,
+}
+
+/// The last line of the comment that begins a line with `%%`: it ends with that.
+fn comment(lines: &[Line<'_>], at: usize, is_code: &dyn Fn(usize) -> bool) -> Option<(usize, Stands)> {
+    let first = &lines[at];
+    if first.text.strip_prefix("%%")?.contains("%%") {
+        return None;
+    }
+    let ends = |other: &Line| other.text.ends_with("%%") && other.lead == first.lead && !is_code(other.at);
+    let last = at + 1 + lines[at + 1..].iter().position(ends)?;
+    let is_words = |line: &Line| {
+        !is_code(line.at)
+            && line.text.starts_with(|c: char| !matches!(c, '#' | '>' | '-' | '+' | '*' | '0'..='9'))
+    };
+    let alone = first.text == "%%" && lines[last].text == "%%";
+    let alone = alone || !lines[at + 1..last].iter().all(is_words);
+    Some((last, if alone { Stands::Alone } else { Stands::InParagraph }))
+}
+
+/// The last line of a block of several paragraphs that begins in a line: the first one says what it is, the others are
+/// indented by four columns.
+fn note(lines: &[Line<'_>], at: usize) -> Option<usize> {
+    let first = &lines[at];
+    let paragraph = lines[at..].iter().take_while(|line| !line.text.is_empty()).count();
+    let begins = |sign: &&str| first.text.starts_with(*sign);
+    let defines = |line: &Line| line.text.starts_with(": ");
+    let is_one = is_note(first.text)
+        || ["!!! ", "??? ", "???+ ", "=== \""].iter().any(begins)
+        || lines[at..at + paragraph].iter().any(defines);
+    if !is_one || first.lead.contains(['>', '\t', '\u{feff}']) {
+        return None;
+    }
+    let is_deeper = |line: &Line| {
+        let lead = line.lead.strip_prefix(first.lead);
+        lead.is_some_and(|lead| !lead.contains('>') && (lead.starts_with("    ") || lead.contains('\t')))
+    };
+    let rest = lines[at + paragraph..].iter().take_while(|line| line.text.is_empty() || is_deeper(line));
+    let count = paragraph + rest.count();
+    let last = at + lines[at..at + count].iter().rposition(|line| !line.text.is_empty())?;
+    let even = lines[at..at + paragraph].iter().all(|line| line.lead.starts_with(first.lead));
+    (last >= at + paragraph && even).then_some(last)
 }
 
 /// The last line of the mathematics that begin in a line.
@@ -141,17 +208,14 @@ fn math(lines: &[Line<'_>], at: usize) -> Option<usize> {
     None
 }
 
-/// Whether a text is written as display mathematics, from its first byte to its last.
-pub(crate) fn is_math(text: &str) -> bool {
+/// Whether a text is written as it is, from its first byte to its last: display mathematics, or a note of several paragraphs.
+pub(crate) fn is_verbatim(text: &str) -> bool {
     let lines = lines(text);
     let plain = lines.iter().skip(1).all(|line| !line.lead.contains('>'));
     let edged = text.trim() == text && !text.contains(['\r', '\0', '\u{feff}']);
     let trailing = text.split('\n').any(|line| line.ends_with([' ', '\t']));
-    edged
-        && plain
-        && !trailing
-        && text.starts_with("$$")
-        && math(&lines, 0).is_some_and(|last| last + 1 == lines.len())
+    let last = || if text.starts_with("$$") { math(&lines, 0) } else { note(&lines, 0) };
+    edged && plain && !trailing && last().is_some_and(|last| last + 1 == lines.len())
 }
 
 /// Whether a line begins as the text of a footnote.
@@ -170,10 +234,17 @@ pub(crate) fn keeps_lines(line: &str, is_first: bool, in_quote: bool) -> bool {
         })
     };
     let admonition = || ["!!! ", "??? ", "???+ "].iter().any(|sign| line.starts_with(sign));
+    // `key:: value` of Logseq and Dataview.
+    let property = || {
+        let key = line.split_once("::").filter(|(_, value)| value.is_empty() || value.starts_with(' '));
+        key.is_some_and(|(key, _)| {
+            !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+        })
+    };
     is_first && in_quote && callout()
         || is_first && admonition()
         || line.starts_with(":::")
-        || !is_first && line.starts_with(": ")
+        || !is_first && (line.starts_with(": ") || property())
         || is_note(line)
 }
 

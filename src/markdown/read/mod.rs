@@ -11,5 +11,6 @@ mod mask;
 mod source;
 
 pub(super) use block::{OPTIONS, read};
+pub(super) use inline::{comments, opens_comment};
 pub(super) use level::end;
-pub(super) use mask::{is_math, keeps_lines, sign};
+pub(super) use mask::{is_verbatim, keeps_lines, mask, sign};

@@ -85,7 +85,7 @@ fn spans_are_shown_as_the_example_has_them_and_stay_through_an_edit() {
     let mut want = base.clone();
     want[0]["content"]["rows"][1]["cells"][2]["content"][0]["text"] = json!("950");
     assert_eq!(read(&examples[0].replace("900", "950"), &base), want);
-    let typed = read(&examples[0].replace("| | July", "| Heat | July"), &base);
+    let typed = read(&examples[0].replace("|      | July", "| Heat | July"), &base);
     assert_eq!(super::tables::short(&typed), "What 2026:2 / Rent June 900 / Heat! July 910");
 }
 

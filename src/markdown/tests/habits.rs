@@ -112,7 +112,7 @@ fn colours_of_a_row_stay_with_it_while_another_one_goes_or_comes() {
     let gone: String =
         shown.lines().filter(|line| !line.contains("a1")).map(|line| format!("{line}\n")).collect();
     assert_eq!(colours(&gone.replace("b2", "b2 and more")), ["red", "blue"]);
-    let come = shown.replace("| a1 | a2 |", "| x1 | x2 |\n| a1 | a2 and more |");
+    let come = shown.replace("| a1  | a2  |", "| x1 | x2 |\n| a1 | a2 and more |");
     assert_eq!(colours(&come), ["red", "default", "green", "blue"]);
 }
 

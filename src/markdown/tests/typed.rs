@@ -384,6 +384,12 @@ fn no_difference_is_silent() {
         "paragraph \"a b\"",
         &["line 1 has code with another style: it is code alone at the service"],
     );
+    is_told(
+        "a<u>  </u>b\n",
+        "a<u> </u>b\n",
+        "paragraph \"a  b\"",
+        &["line 1 is taken for formatting: its white space is as it was at the service"],
+    );
     is_told("1. a\n2. b\n", "1. a\n7. b\n", "numbered \"a\"\nnumbered \"b\"", &[]);
     is_told(
         "",
@@ -541,7 +547,7 @@ fn a_reference_with_a_title_is_a_link_as_the_full_form_is() {
 
 #[test]
 fn a_bar_in_a_cell_gains_no_backslashes() {
-    let text = "| a |\n| --- |\n| c\\|d |\n";
+    let text = "| a    |\n| ---- |\n| c\\|d |\n";
     for allowed in [Allowed::documented(), Allowed::all()] {
         let blocks = parse(text, &[], &allowed, &mut ids());
         assert_eq!(render_for(&blocks, &allowed).text, text);

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use super::super::allowed::Known;
-use super::super::plain::{Inline, Kind, Node, Table, What};
-use super::super::read::is_math;
+use super::super::plain::{Inline, Kind, Node, What};
+use super::super::read;
 use super::inline::{Place, write_inline};
 use super::solid::{destination, title};
+use super::table::rows;
 use super::typed::{as_typed, is_typed};
 
 /// How eagerly text is escaped.
@@ -243,8 +244,8 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool 
             if !node.inline.is_empty() {
                 out.push(' ');
                 let prefix = format!("{}> ", at.prefix);
-                if is_verbatim(&node.inline) {
-                    verbatim(out, &node.inline.text, &prefix);
+                if node.inline.text.starts_with("$$") && is_verbatim(&node.inline) {
+                    as_typed(out, &node.inline.text, &prefix);
                 } else {
                     return text(out, Place::Quote, &prefix);
                 }
@@ -257,7 +258,7 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool 
             out.push_str(label);
             out.push_str(" -->");
         }
-        Kind::Hidden(source) => out.push_str(&source.replace('\n', &format!("\n{}", at.prefix))),
+        Kind::Hidden(source) => as_typed(out, source, at.prefix),
         Kind::Paragraph if node.inline.is_empty() => out.push_str("<!-- empty -->"),
         Kind::Media(media) => {
             out.push_str(if media.file { "[" } else { "![" });
@@ -271,21 +272,17 @@ pub(crate) fn line(out: &mut String, node: &Node, at: Line, mode: Mode) -> bool 
             out.push_str(if media.file { ")<!-- file -->" } else { ")" });
         }
         Kind::Table(table) => rows(out, table, at.prefix, strict),
-        Kind::Paragraph if is_verbatim(&node.inline) => verbatim(out, &node.inline.text, at.prefix),
+        Kind::Paragraph if is_verbatim(&node.inline) => as_typed(out, &node.inline.text, at.prefix),
         Kind::Paragraph | Kind::Open | Kind::Close => return text(out, Place::Paragraph, at.prefix),
     }
     true
 }
 
-/// Whether a text is written as it is: display mathematics, in which Markdown has no say.
+/// Whether a text is written as it is: display mathematics, in which Markdown has no say, and notes of several paragraphs.
 fn is_verbatim(inline: &Inline) -> bool {
-    inline.text.starts_with("$$")
+    (inline.text.starts_with("$$") || inline.text.contains("\n\n"))
         && inline.marks.iter().all(|mark| mark.style == 0 && matches!(mark.what, What::Text))
-        && is_math(&inline.text)
-}
-
-fn verbatim(out: &mut String, text: &str, prefix: &str) {
-    out.push_str(&text.replace('\n', &format!("\n{prefix}")));
+        && read::is_verbatim(&inline.text)
 }
 
 fn item(out: &mut String, node: &Node, at: Line, strict: bool) -> bool {
@@ -307,40 +304,6 @@ fn item(out: &mut String, node: &Node, at: Line, strict: bool) -> bool {
         out.truncate(out.trim_end_matches(' ').len());
     }
     true
-}
-
-fn rows(out: &mut String, table: &Table, prefix: &str, strict: bool) {
-    let row = |out: &mut String, cells: &[Inline]| {
-        out.push('|');
-        for cell in cells {
-            out.push(' ');
-            write_inline(out, cell, Place::Cell, "", strict);
-            if !cell.is_empty() {
-                out.push(' ');
-            }
-            out.push('|');
-        }
-    };
-    let blank = vec![Inline::default(); table.align.len()];
-    let (head, body) =
-        if table.header { (&table.rows[0], &table.rows[1..]) } else { (&blank, &table.rows[..]) };
-    row(out, head);
-    out.push('\n');
-    out.push_str(prefix);
-    out.push('|');
-    for align in &table.align {
-        out.push_str(match align {
-            b'c' => " :-: |",
-            b'r' => " --: |",
-            b'l' => " :-- |",
-            _ => " --- |",
-        });
-    }
-    for cells in body {
-        out.push('\n');
-        out.push_str(prefix);
-        row(out, cells);
-    }
 }
 
 fn fence(out: &mut String, language: &str, code: &str, prefix: &str) {

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::super::plain::{BOLD, CODE, ITALIC, Inline, STRIKE, What};
-use super::super::read::keeps_lines;
+use super::super::read::{keeps_lines, opens_comment};
 use super::inline::Place;
 
 /// What a block's text holds altogether; a mark that has no partner anywhere needs no escape.
@@ -113,7 +113,7 @@ impl Scan {
             }
         }
         scan.percents = inline.text.contains("%%");
-        scan.dollars = inline.text.starts_with("$$") && inline.text[2..].contains("$$");
+        scan.dollars = may_be_math(&inline.text);
         scan.stars = stars > 1;
         scan.underscores = underscores > 1;
         scan.tildes = tildes > 1;
@@ -203,11 +203,7 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
             }
             '&' => is_entity(&bytes[at..]),
             '|' => place == Place::Cell,
-            '%' => {
-                scan.percents
-                    && after == Some(b'%')
-                    && text[..at].chars().next_back().is_none_or(char::is_whitespace)
-            }
+            '%' => scan.percents && after == Some(b'%') && opens_comment(&text[..at]),
             '$' => scan.dollars && at == 0 && site.first_line && site.line_start,
             '#' => at == hash_end,
             _ => false,
@@ -216,6 +212,16 @@ pub(super) fn escape(out: &mut String, text: &str, scan: &Scan, site: Site, plac
             out.push('\\');
         }
         out.push(c);
+    }
+}
+
+/// Whether a text could be read as display mathematics: that ends where a line does.
+fn may_be_math(text: &str) -> bool {
+    let Some(inside) = text.strip_prefix("$$") else { return false };
+    let line = inside.lines().next().unwrap_or_default().trim_end();
+    match line.find("$$") {
+        Some(end) => end + 2 == line.len(),
+        None => inside.contains("$$"),
     }
 }
 

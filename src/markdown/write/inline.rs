@@ -260,7 +260,7 @@ impl<'a> Writer<'a, '_> {
             if is_break {
                 self.line_break(&mut text, at, has_mark(&steps[at], true));
             } else if let Some(source) = piece.hidden {
-                text.push_str(&source.replace('\n', &format!("\n{}", self.prefix)));
+                lines_of(&mut text, source, self.prefix);
             } else if let Some(label) = piece.item {
                 text.push('[');
                 text.push_str(item_text(label));
@@ -479,6 +479,19 @@ impl<'a> Writer<'a, '_> {
                 text.push_str("<br>");
             }
         }
+    }
+}
+
+/// Writes lines; what follows the last one goes on behind it.
+fn lines_of(out: &mut String, source: &str, prefix: &str) {
+    let lines: Vec<&str> = source.split('\n').collect();
+    for (at, line) in lines.iter().enumerate() {
+        if at > 0 {
+            let is_blank = line.is_empty() && at + 1 < lines.len();
+            out.push('\n');
+            out.push_str(if is_blank { prefix.trim_end() } else { prefix });
+        }
+        out.push_str(line);
     }
 }
 

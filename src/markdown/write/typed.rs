@@ -7,7 +7,8 @@ use super::super::plain::{Kind, Node, What};
 use super::escape::is_plain;
 
 /// What a text has that is more than text elsewhere.
-const SIGNS: [&str; 9] = ["](", "```", "~~~", "---", "***", "___", "|", "<http", "<mailto:"];
+const SIGNS: [&str; 12] =
+    ["](", "```", "~~~", "---", "***", "___", "- -", "* *", "_ _", "|", "<http", "<mailto:"];
 
 /// Whether a block's text, written as it is, reads back as just that without any base.
 pub(super) fn is_typed(node: &Node, terms: &Known<'_>) -> bool {
@@ -16,7 +17,9 @@ pub(super) fn is_typed(node: &Node, terms: &Known<'_>) -> bool {
         return false;
     }
     let plain = node.inline.marks.iter().all(|mark| mark.style == 0 && matches!(mark.what, What::Text));
-    let edged = text.trim() != text || text.contains('\r') || text.starts_with('\u{feff}');
+    // A sign that is no comment here could begin one that ends further down.
+    let percents = text.contains("%%");
+    let edged = percents || text.trim() != text || text.contains('\r') || text.starts_with('\u{feff}');
     if !plain || edged || !matches!(node.kind, Kind::Paragraph) && text.contains('\n') {
         return false;
     }
