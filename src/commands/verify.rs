@@ -1,4 +1,7 @@
-//! `espejo verify`: a full pass that also compares stored files with what was downloaded, and repairs what is missing.
+//! `espejo verify`: a full pass that also compares stored files with what was downloaded, and repairs what is missing. Links
+//! between pages that lead nowhere are listed.
+
+mod links;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -26,8 +29,23 @@ pub async fn run(
     let pass = sync::pass(config, variable, screen, Request::Verify { deep }).await?;
     if !quiet && pass.summary.pass_is_over {
         output::say(out, &words(&pass.summary, deep))?;
+        tell(&links::broken(config)?, out)?;
     }
     sync::conclude(&pass, true, out)
+}
+
+/// A broken link needs nobody for the mirror to be in step, so it changes no exit code.
+fn tell(broken: &[links::Broken], out: &mut dyn Write) -> Result<()> {
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let count = output::count(broken.len() as u64, "link between pages leads", "links between pages lead");
+    output::say(out, &format!("{count} nowhere:"))?;
+    for link in broken {
+        let place = crate::logging::escape(&link.place);
+        writeln!(out, "  {place}  {}", crate::logging::escape(&link.written))?;
+    }
+    Ok(())
 }
 
 fn words(summary: &crate::engine::Summary, deep: bool) -> String {
