@@ -236,10 +236,10 @@ fn places_of_comments(text: &str) -> Vec<Range<usize>> {
     let mut from = 0;
     while let Some(at) = text[from..].find(['<', '%']).map(|at| from + at) {
         let rest = &text[at..];
-        let len = if rest.starts_with("<!--") {
-            rest[4..].find("-->").map(|end| end + 7).filter(|len| is_comment(&rest[..*len]))
-        } else if rest.starts_with("%%") && opens_comment(&text[..at]) {
-            rest[2..].find("%%").map(|end| end + 4)
+        let len = if let Some(inside) = rest.strip_prefix("<!--") {
+            inside.find("-->").map(|end| end + 7).filter(|len| is_comment(&rest[..*len]))
+        } else if let Some(inside) = rest.strip_prefix("%%").filter(|_| opens_comment(&text[..at])) {
+            inside.find("%%").map(|end| end + 4)
         } else {
             None
         };
