@@ -11,9 +11,11 @@ const HOT_GAP_MS: i64 = 10_000;
 const HOT_GAP_MAX_MS: i64 = 600_000;
 const HALF_LIFE_MS: f64 = 30.0 * 86_400_000.0;
 const SESSION_MS: i64 = 3_600_000;
-/// A look is not worth a request below this score, nor when the oldest look is younger than this.
+/// A look is not worth a request below this score, nor when the oldest look is younger than [`old_enough_ms`].
 const PRICE: f64 = 100.0;
 const OLD_ENOUGH_MS: i64 = 600_000;
+/// So few targets are each looked at that often whatever else is worth a look, but for what is being edited.
+const FEW: i64 = 100;
 /// Hours are quiet after this long without a sign of life anywhere.
 const QUIET_MS: i64 = 2 * 3_600_000;
 
@@ -67,24 +69,30 @@ impl<T: Copy> Survey<T> {
 
     /// As [`next`].
     pub(super) fn choose(&self, slot: u64, eager: bool) -> Option<T> {
-        let old = self
-            .oldest
-            .filter(|(last, _)| eager || self.now.since_ms(*last) >= OLD_ENOUGH_MS)
-            .map(|(_, target)| target);
+        let is_old = |last: Timestamp| self.now.since_ms(last) >= old_enough_ms(self.count);
+        let old = self.oldest.filter(|(last, _)| eager || is_old(*last)).map(|(_, target)| target);
+        let overdue =
+            self.oldest.filter(|(last, _)| self.count <= FEW && is_old(*last)).map(|(_, target)| target);
         let scored = self.best.filter(|(score, _)| eager || *score >= PRICE).map(|(_, target)| target);
         let hot = self.hottest.map(|(_, target)| target);
         match slot % 4 {
             0 => old.or(hot).or(scored),
-            1 | 2 => hot.or(scored).or(old),
-            _ => scored.or(hot).or(old),
+            1 | 2 => hot.or(overdue).or(scored).or(old),
+            _ => overdue.or(scored).or(hot).or(old),
         }
+    }
+
+    /// Whether a target is being edited and due.
+    pub(super) fn has_hot(&self) -> bool {
+        self.hottest.is_some()
     }
 
     /// As [`rests`].
     pub(super) fn rests(&self, every_ms: i64) -> bool {
         let oldest = self.oldest.map_or(self.now, |(last, _)| last.min(self.now));
         self.now.since_ms(self.life) > QUIET_MS
-            && self.now.since_ms(oldest) < OLD_ENOUGH_MS + every_ms * self.count * 3 / 2
+            && self.now.since_ms(oldest) < old_enough_ms(self.count) + every_ms * self.count * 3 / 2
+            && self.count > FEW
     }
 }
 
@@ -98,16 +106,22 @@ pub(super) fn next_check(now: Timestamp) -> Timestamp {
     now.plus_ms(5_000)
 }
 
-/// Before this moment a target in this state is not worth a look, unless the schedule is eager; [`next`] says whether it is
-/// then.
-pub(super) fn due(poll: &PollState) -> Timestamp {
+/// An unhurried look is made again after this long: forty a minute go round all targets, where that is not below 20 s nor
+/// above ten minutes. What the limit leaves is not saved up.
+pub(super) fn old_enough_ms(targets: i64) -> i64 {
+    (1_500 * targets).clamp(20_000, OLD_ENOUGH_MS)
+}
+
+/// Before this moment a target in this state, among so many, is not worth a look, unless the schedule is eager; [`next`] says
+/// whether it is then.
+pub(super) fn due(poll: &PollState, targets: i64) -> Timestamp {
     // Its life is at least as long ago as it was at the last look, and what is longer ago counts for less.
     let age = poll.last.since_ms(poll.life).max(0) as f64 / 1_000.0;
     let scored = (PRICE * (age + 600.0).sqrt() / (1.0 + poll.changes)).sqrt();
     // A millisecond early, as numbers are rounded.
     let scored = (scored * 1_000.0) as i64 - 1;
     let hot = if poll.gap_ms > 0 { poll.gap_ms } else { i64::MAX };
-    poll.last.plus_ms(scored.min(hot).min(OLD_ENOUGH_MS))
+    poll.last.plus_ms(scored.min(hot).min(old_enough_ms(targets)))
 }
 
 /// What a look at a target that was left in this state is worth.
@@ -251,15 +265,38 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_for_where_nothing_can_be_gained() {
-        let polls: Vec<PollState> = (0..50).map(|_| quiet(10_000)).collect();
+        let polls: Vec<PollState> = (0..50).map(|_| quiet(70_000)).collect();
         assert_eq!(next(polls.iter().enumerate(), 0, false, NOW), None);
         assert!(next(polls.iter().enumerate(), 0, true, NOW).is_some());
     }
 
     #[test]
+    fn few_targets_are_looked_at_as_often_as_the_limit_lets_them_be() {
+        for (count, bound_ms) in [(1, 20_000), (12, 20_000), (50, 75_000), (100, 150_000)] {
+            let mut polls: Vec<PollState> = (0..count).map(|n| quiet(1_200 * n)).collect();
+            // Some are far more alive than others.
+            polls
+                .iter_mut()
+                .step_by(3)
+                .for_each(|poll| (poll.life, poll.changes) = (NOW.plus_ms(-SESSION_MS), 9.0));
+            let (mut now, mut longest) = (NOW, 0);
+            for slot in 0..2_000 {
+                if let Some(target) = next(polls.iter().enumerate(), slot, false, now) {
+                    longest = longest.max(now.since_ms(polls[target].last));
+                    polls[target].last = now;
+                }
+                now = now.plus_ms(1_180);
+            }
+            assert!(longest <= bound_ms + 2_400, "{count}: {longest}");
+        }
+    }
+
+    #[test]
     fn quiet_hours_end_with_any_sign_of_life_and_never_let_a_look_grow_old() {
         let rested = |polls: &[PollState]| rests(polls.iter(), 1_200, NOW);
-        let mut polls: Vec<PollState> = (0..100).map(|n| quiet(2_400 * n)).collect();
+        let few: Vec<PollState> = (0..100).map(|n| quiet(1_200 * n)).collect();
+        assert!(!rested(&few), "few targets cost little");
+        let mut polls: Vec<PollState> = (0..200).map(|n| quiet(2_400 * n)).collect();
         assert!(rested(&polls));
         stirred(&mut polls[3], NOW);
         assert!(!rested(&polls), "something beside it changed");
