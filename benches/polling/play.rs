@@ -1,10 +1,14 @@
 //! Plays a workspace through the limiter and the schedule that the daemon uses, in virtual time, and measures how late each
 //! save is seen.
 
-use espejo::engine::polling::{self, Belief, Class, Pace, Turn, Watch};
+use std::collections::{BTreeMap, VecDeque};
+
+use espejo::emulator::ranking::Ranking;
+use espejo::engine::polling::{self, Belief, Class, Common, Pace, Turn, Watch};
 use espejo::model::{PollState, Timestamp};
 
-use crate::workspace::{Act, DAY, Event, Luck, SECOND, Workspace};
+use crate::texts::{Source, Texts};
+use crate::workspace::{Act, DAY, Event, SECOND, Workspace};
 
 /// Who chooses the next target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +17,8 @@ pub(crate) enum Policy {
     RoundRobin,
     /// What the daemon does without the watch.
     Espejo,
-    /// What the daemon does; a save moves what the service's search shows of its page in this part of a hundred cases.
-    Watch(u64),
+    /// What the daemon does, at a service whose search ranks like this.
+    Watch(Ranking),
     /// Knows every save as it happens.
     Clairvoyant,
 }
@@ -40,6 +44,11 @@ pub(crate) struct Outcome {
     /// Searches among them, for each hour.
     pub(crate) searches_an_hour: f64,
     pub(crate) pages: usize,
+    /// Which part of all saves moves what a search shows, and which part espejo believes does.
+    pub(crate) shown: f64,
+    pub(crate) believed: Option<f64>,
+    /// Words in the branch that cannot match, in the end.
+    pub(crate) words: usize,
 }
 
 struct Play<'a> {
@@ -57,14 +66,17 @@ struct Play<'a> {
     renamed: Vec<usize>,
     made: Vec<(usize, Timestamp)>,
     /// Pages with such saves, for who knows them.
-    known: std::collections::VecDeque<usize>,
+    known: VecDeque<usize>,
     slot: u64,
     effects: u64,
     requests: u64,
     watch: Watch<usize>,
-    /// What the search shows of each page.
-    marks: Vec<u64>,
-    luck: Luck,
+    texts: Texts<'a>,
+    common: Common,
+    /// The query that each page was last asked for by.
+    queries: Vec<Option<std::rc::Rc<str>>>,
+    saves: usize,
+    sampled: (u32, u32),
     searches: u64,
     list_due: Timestamp,
     next_event: usize,
@@ -77,9 +89,13 @@ const BOTH_WAYS_MS: i64 = 180;
 /// The daemon's own.
 const LIST_EVERY_MS: i64 = 20 * SECOND;
 const LIMIT: u32 = 60;
+const AREA: &str = "team";
+/// Of so many saves one is looked at for what a search shows of it.
+const SAMPLE: usize = 8;
 
 pub(crate) fn play(
     space: &Workspace,
+    source: &Source,
     policy: Policy,
     begin: Timestamp,
     warm_days: i64,
@@ -103,20 +119,31 @@ pub(crate) fn play(
         waiting: vec![Vec::new(); space.parents.len()],
         renamed: Vec::new(),
         made: Vec::new(),
-        known: std::collections::VecDeque::new(),
+        known: VecDeque::new(),
         slot: 0,
         effects: 0,
         requests: 0,
         watch: Watch::new(Belief::default()),
-        marks: vec![0; space.parents.len()],
-        luck: Luck::new(1),
+        texts: Texts::new(
+            source,
+            if let Policy::Watch(ranking) = policy { ranking } else { Ranking::default() },
+            if matches!(policy, Policy::Watch(_)) { space.parents.len() } else { 0 },
+        ),
+        common: Common::default(),
+        queries: vec![None; space.parents.len()],
+        saves: 0,
+        sampled: (0, 0),
         searches: 0,
         list_due: begin,
         next_event: 0,
         outcome: Outcome::default(),
     };
-    for page in 0..space.at_start {
-        play.enrol(page);
+    if let Policy::Watch(_) = policy {
+        for page in 0..space.at_start {
+            play.common.add(&play.texts.text(page));
+            play.enrol(page);
+        }
+        play.watch.set_common(AREA, play.common.commonest());
     }
     while play.now < end {
         play.step();
@@ -125,6 +152,9 @@ pub(crate) fn play(
     play.outcome.requests_a_minute = play.requests as f64 * 60_000.0 / end.since_ms(play.measure_from) as f64;
     play.outcome.searches_an_hour =
         play.searches as f64 * 3_600_000.0 / end.since_ms(play.measure_from) as f64;
+    play.outcome.shown = f64::from(play.sampled.0) / f64::from(play.sampled.1.max(1));
+    play.outcome.believed = play.watch.belief().shows().filter(|_| play.watch.is_on());
+    play.outcome.words = play.watch.belief().words();
     play.outcome
 }
 
@@ -154,8 +184,11 @@ impl Play<'_> {
         }
         self.slot += 1;
         if let Policy::Watch(_) = self.policy {
+            self.watch.regroup(self.now);
+            let now = self.now;
+            let hot = self.polls.iter().any(|poll| poll.gap_ms > 0 && now.since_ms(poll.last) >= poll.gap_ms);
             for slot in self.slot..self.slot + 4 {
-                let choice = match self.watch.turn(slot, self.now) {
+                let choice = match self.watch.turn(slot, hot, self.now) {
                     Turn::Look(page) => Some(Choice::Look(page)),
                     Turn::Ask(group) => Some(Choice::Ask(group)),
                     Turn::Schedule(slot) => self.scheduled(slot).map(Choice::Look),
@@ -237,19 +270,23 @@ impl Play<'_> {
                 self.outcome.starts.push(late);
             }
         }
-        let poll = &mut self.polls[page];
-        poll.last = answered;
+        self.polls[page].last = answered;
         let is_first = !std::mem::replace(&mut self.bodies[page], true);
         if is_first {
             self.enrol(page);
             return;
         }
         self.watch.looked(&page, !had.is_empty(), sent, answered);
+        let watched = matches!(self.policy, Policy::Watch(_));
+        if watched && !had.is_empty() && self.watch.word(&page).is_none_or(|word| !self.texts.has(page, word))
+        {
+            self.enrol(page);
+        }
         if had.is_empty() {
-            polling::unchanged(poll);
+            polling::unchanged(&mut self.polls[page]);
             return;
         }
-        polling::changed(poll, answered);
+        polling::changed(&mut self.polls[page], answered);
         let parent = self.space.parents[page];
         let siblings = parent.map_or(&self.space.top, |up| &self.space.children[up]);
         let near = polling::neighbours(
@@ -266,19 +303,45 @@ impl Play<'_> {
     }
 
     fn enrol(&mut self, page: usize) {
-        self.watch.enrol(page, "team", format!("palabra{page}"), self.now);
+        if !matches!(self.policy, Policy::Watch(_)) {
+            return;
+        }
+        if let Some(word) = self.texts.own(page, self.watch.word(&page)) {
+            self.watch.enrol(page, AREA, word, self.polls[page], self.now);
+        }
     }
 
     fn ask(&mut self, group: usize) {
         let sent = self.now;
-        let (_, words) = self.watch.ask(group, sent);
-        self.request(Class::Background);
+        let (_, query) = self.watch.ask(group, sent);
+        let answered = self.request(Class::Background);
         self.searches += u64::from(sent >= self.measure_from);
         self.world_until(sent.plus_ms(THERE_MS));
-        let page_of = |word: &str| word.trim_start_matches("palabra").parse().unwrap_or_default();
-        let marks =
-            words.split(" OR ").map(page_of).map(|page: usize| (page, (self.marks[page], 0))).collect();
-        self.watch.answered(group, &marks, false, sent);
+        let query: std::rc::Rc<str> = query.into();
+        let mut marks = BTreeMap::new();
+        for page in self.watch.pages(group).to_vec() {
+            self.queries[page] = Some(std::rc::Rc::clone(&query));
+            if let Some(mark) = self.texts.mark(page, &query) {
+                marks.insert(page, mark);
+            }
+        }
+        self.watch.answered(group, &marks, false, sent, answered);
+        for page in self.watch.take_wordless() {
+            self.enrol(page);
+        }
+    }
+
+    fn write(&mut self, page: usize) {
+        self.saves += 1;
+        let query = self.queries[page]
+            .clone()
+            .filter(|_| self.saves.is_multiple_of(SAMPLE) && self.now >= self.measure_from);
+        let before = query.as_ref().map(|query| self.texts.mark(page, query));
+        self.texts.save(page, self.saves);
+        if let (Some(query), Some(before)) = (query, before) {
+            self.sampled.0 += u32::from(self.texts.mark(page, &query) != before);
+            self.sampled.1 += 1;
+        }
     }
 
     fn world_until(&mut self, until: Timestamp) {
@@ -291,8 +354,8 @@ impl Play<'_> {
                 Act::Rename => self.renamed.push(page),
                 Act::Save { first } => {
                     self.waiting[page].push((at, first));
-                    if let Policy::Watch(part) = self.policy {
-                        self.marks[page] += u64::from(self.luck.below(100) < part as usize);
+                    if let Policy::Watch(_) = self.policy {
+                        self.write(page);
                     }
                     if self.policy == Policy::Clairvoyant
                         && page < self.polls.len()

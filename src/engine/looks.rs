@@ -187,7 +187,7 @@ impl Engine {
             node.remote.presence = Presence::Hidden;
         }
         let places_differ = before.parent != node.remote.parent || before.title != node.remote.title;
-        node.poll.last = now;
+        let last = std::mem::replace(&mut node.poll.last, now);
         let changed = before.body.is_some() && before != node.remote;
         if changed {
             poll::changed(&mut node.poll, now);
@@ -195,7 +195,7 @@ impl Engine {
             poll::unchanged(&mut node.poll);
         }
         if before.body.is_some() {
-            self.watch_looked(&node.id, is_new.then_some(&seen), sent);
+            self.watch_looked(&node.id, is_new.then_some(&seen), last, sent);
         }
         // A page that could not be read is read now; one that could not be written is tried again once it changed.
         if node

@@ -273,7 +273,10 @@ impl Engine {
         let is_page = |id: &str| PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id));
         let removals = removals::Removals::open(&mut store, "removals", removals::RECENT_MS, is_page, now)?;
         let keeping = history::Keeping::new(&mut store, now)?;
-        let watched = watched::Watched::new(store.meta("search_watch")?.as_deref());
+        let watched = watched::Watched::new(
+            store.meta(watched::BELIEF)?.as_deref(),
+            store.meta(watched::DELAYS)?.as_deref(),
+        );
         let watch = disk::Watching::new(now, store.missing_files()?);
         store.commit()?;
         let active = loaded.pages.keys().cloned().collect();
@@ -327,6 +330,7 @@ impl Engine {
         engine.service.paused = engine.store.paused_since()?;
         engine.clamp_times(now)?;
         engine.drop_unchosen();
+        engine.resume_watch()?;
         Ok(engine)
     }
 

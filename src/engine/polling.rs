@@ -3,4 +3,5 @@
 
 pub use super::pace::{Class, Pace, SLOWED_MS};
 pub use super::poll::{changed, forecast, fresh, neighbours, next, rests, score, stirred, unchanged};
-pub use super::watch::{Belief, Mark, Turn, Watch};
+pub use super::watch::{Belief, Common, Mark, Noticed, Turn, Watch, noticed};
+pub use super::watched::{BELIEF, DELAYS};

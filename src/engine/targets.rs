@@ -49,12 +49,13 @@ impl Engine {
                     || survey.choose(slot, false).is_some()),
             "a page was due"
         );
+        let hot = survey.has_hot();
         let is_quiet = any_page.then(|| !eager && survey.rests(every_ms));
         let by_slot = [0, 1, 2, 3].map(|slot| survey.choose(slot, eager).map(Target::look));
         if any_page && by_slot.iter().all(Option::is_none) {
             self.trees.find_due();
         }
-        let (effect, purpose) = self.next_slot(by_slot)?;
+        let (effect, purpose) = self.next_slot(by_slot, hot)?;
         let is_quiet = is_quiet.unwrap_or_else(|| Survey::of(self.targets(true), self.now).rests(every_ms));
         self.pace.rest(is_quiet);
         if let Purpose::Storage(task) = &purpose {
@@ -64,10 +65,14 @@ impl Engine {
     }
 
     /// What the next slot is spent on. Where the schedule has nothing, a slot for the watch still comes.
-    fn next_slot(&mut self, mut by_slot: [Option<(Effect, Purpose)>; 4]) -> Option<(Effect, Purpose)> {
+    fn next_slot(
+        &mut self,
+        mut by_slot: [Option<(Effect, Purpose)>; 4],
+        hot: bool,
+    ) -> Option<(Effect, Purpose)> {
         let mut scheduled = true;
         for slot in self.poll_slot + 1..=self.poll_slot + 4 {
-            let next = match self.next_watch(slot) {
+            let next = match self.next_watch(slot, hot) {
                 Ok(choice) => Some(choice),
                 Err(slot) if scheduled => {
                     usize::try_from(slot % 4).ok().and_then(|slot| by_slot.get_mut(slot)?.take())
@@ -116,6 +121,10 @@ impl Engine {
         let work = self.any_unseen()
             || self.full_pass.is_some()
                 && self.polled().any(|node| self.pass_wants(&node.id) && !self.is_put_off(&node.id));
-        if work || self.settings.eager || self.watch_alarms() { at } else { at.max(poll::next_check(now)) }
+        if work || self.settings.eager || self.watch_alarms() {
+            return at;
+        }
+        // Pages say when they may be worth a look; canvases, folders and the watch are asked.
+        at.max(self.trees.due.min(poll::next_check(now)))
     }
 }

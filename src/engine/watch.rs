@@ -1,90 +1,65 @@
-//! The service's search as a watch: one request shows of up to forty pages whether their text moved. A hint that must
+//! The service's search as a watch: one request shows of up to some fifty pages whether their text moved. A hint that must
 //! earn its keep, and never evidence: what it names is looked at, what it does not name has its turn in [`super::poll`].
 //!
 //! Each page stands in a group with a word that is its own; the group's words, joined by OR, find just its pages. What a
-//! search shows of a page (its rank and how its text begins) is its mark. Whether marks move when texts do is the
-//! service's secret, so it is learned from looks that were made anyway: when one finds a change, had the mark moved?
-//! Where it had not, hardly a search is spent. Arithmetic on what is handed in; words are chosen in [`words`].
+//! search shows of a page (its rank and how its text begins) is its mark. Where a rank is the sum over all words of a
+//! query, one more branch makes nearly every save move it: a phrase of the workspace's commonest words and one that
+//! stands nowhere. It finds no page, and each of its words counts in each page's rank.
+//!
+//! Whether marks move when texts do is the service's secret, so it is learned ([`belief`]) from looks that were made anyway:
+//! when one finds a change, had the mark moved? Where it had not, hardly a search is spent. Marks of different queries are
+//! not compared: a group keeps its query while it can. Arithmetic on what is handed in; words are chosen in [`words`]
+//! and counted in [`common`].
+
+mod answer;
+pub(super) mod belief;
+pub(super) mod common;
+mod group;
+mod kept;
+pub(super) mod noticed;
 
 pub(super) mod words;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::model::Timestamp;
+use super::poll;
+use crate::model::{PollState, Timestamp};
+pub use belief::Belief;
+pub use common::Common;
+use group::Group;
+pub use noticed::{Noticed, noticed};
 
-/// Pages that one search asks for; ten of its fifty results are left for whoever else has one of the words.
-const GROUP: usize = 40;
-/// A group whose search brings strangers is halved down to this.
+/// Pages that one search asks for; some of its fifty results are left for whoever else has one of the words.
+const GROUP: usize = 46;
+/// A group whose search brings strangers is made smaller down to this.
 const GROUP_MIN: usize = 5;
 /// A change is in the service's index this much later.
 const INDEXED_MS: i64 = 10_000;
-/// One group is not asked more often.
-const AGAIN_MS: i64 = 15_000;
+/// One group is not asked more often, and where there are few, looks are to keep their share.
+const AGAIN_MS: i64 = 8_000;
+const AGAIN_FEW_MS: i64 = 15_000;
+const FEW_GROUPS: usize = 3;
 /// While it is not known whether marks move, a search leaves this long after the last one, longer with each vain one.
 const PROBE_MS: i64 = 20_000;
 const PROBE_MAX_DOUBLINGS: u32 = 12;
-/// Of sixteen slots, those that are the oldest look's beside every fourth while the watch is on.
+/// Of sixteen slots, those that are the oldest look's beside every fourth while the watch is on: no look is then older
+/// than two laps and a half.
 const OLDEST_TOO: [u64; 3] = [3, 7, 11];
+/// Of sixteen slots, those that searches have while the watch shows little.
+const FEW_ASKS: [u64; 5] = [1, 5, 9, 13, 15];
 /// A page that changed longer ago than this is not expected to change again soon.
 const LATELY_MS: i64 = 600_000;
 /// So many of them are remembered.
 const CHANGED: usize = 30;
 /// A search that failed is not made again for this long, and ever longer.
 const FAILED_MS: i64 = 600_000;
-/// Each sample weighs this much of the one after it.
-const FADE: f64 = 0.97;
-/// Fewer samples say nothing.
-const SAMPLES: f64 = 3.5;
-/// The watch pays when it shows at least this part of all changes, and when of its alarms at least that part is true.
-const PAYS: f64 = 0.25;
-const TRUE_ALARMS: f64 = 0.3;
+/// A search that was refused for what it asks is made again with less this much later.
+const REFUSED_MS: i64 = 60_000;
+/// Groups are made anew this often, those that are alive together.
+const REGROUP_MS: i64 = 6 * 3_600_000;
 
 /// What a search shows of a page: rank and beginning as bits, or that it does not find it.
 pub type Mark = Option<(u64, u64)>;
-
-/// What has been learned of the service; all that is kept across runs.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Belief {
-    /// Changes that the mark showed, and that it did not, each sample fading with the next.
-    pub seen: f64,
-    /// See `seen`.
-    pub unseen: f64,
-    /// Alarms after which a look found a change, and found none.
-    pub right: f64,
-    /// See `right`.
-    pub wrong: f64,
-    /// How often in a row asking brought nothing.
-    pub vain: u32,
-}
-
-impl Belief {
-    /// Whether searches are worth their requests.
-    #[must_use]
-    pub fn pays(&self) -> bool {
-        let samples = self.seen + self.unseen;
-        samples >= SAMPLES
-            && self.seen >= PAYS * (samples + 1.0)
-            && self.right + 1.0 >= TRUE_ALARMS * (self.right + self.wrong + 1.0)
-    }
-
-    fn sample(&mut self, seen: bool) {
-        // What moves for a page alone is no storm, and makes up for one in time.
-        self.wrong *= if seen { 0.9 } else { 1.0 };
-        self.seen = self.seen * FADE + f64::from(u8::from(seen));
-        self.unseen = self.unseen * FADE + f64::from(u8::from(!seen));
-        self.vain = if seen { self.vain / 2 } else { self.vain + 1 };
-    }
-
-    fn storm(&mut self) {
-        (0..5).for_each(|_| self.alarm(false));
-        self.vain += 1;
-    }
-
-    fn alarm(&mut self, right: bool) {
-        self.right = self.right * FADE + f64::from(u8::from(right));
-        self.wrong = self.wrong * FADE + f64::from(u8::from(!right));
-    }
-}
 
 /// What a slot of the background is spent on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,14 +70,6 @@ pub enum Turn<K> {
     Ask(usize),
     /// Whatever [`super::poll::next`] has for this slot.
     Schedule(u64),
-}
-
-#[derive(Debug)]
-struct Group<K> {
-    area: String,
-    pages: Vec<K>,
-    asked: Timestamp,
-    under_way: bool,
 }
 
 #[derive(Debug)]
@@ -118,6 +85,10 @@ struct Post {
     /// Answers to searches that left before are of no use.
     from: Timestamp,
     alarmed: bool,
+    /// When the last search left that showed its mark unmoved.
+    unmoved: Timestamp,
+    /// How alive it is, as the schedule has it.
+    poll: PollState,
 }
 
 /// The watch over pages named `K`.
@@ -126,6 +97,9 @@ pub struct Watch<K> {
     belief: Belief,
     groups: Vec<Group<K>>,
     posts: BTreeMap<K, Post>,
+    /// The commonest words of each area, and one that stands nowhere.
+    common: BTreeMap<String, Vec<String>>,
+    nowhere: String,
     alarms: VecDeque<K>,
     /// Pages that looks have found changed, the latest last.
     changed: VecDeque<K>,
@@ -137,6 +111,7 @@ pub struct Watch<K> {
     since_sample: u32,
     failures: u32,
     rests_until: Timestamp,
+    regrouped: Timestamp,
     asks: u64,
 }
 
@@ -148,6 +123,8 @@ impl<K: Ord + Clone> Watch<K> {
             belief,
             groups: Vec::new(),
             posts: BTreeMap::new(),
+            common: BTreeMap::new(),
+            nowhere: "zzqqxx".to_owned(),
             alarms: VecDeque::new(),
             changed: VecDeque::new(),
             wordless: Vec::new(),
@@ -156,6 +133,7 @@ impl<K: Ord + Clone> Watch<K> {
             since_sample: 0,
             failures: 0,
             rests_until: Timestamp::default(),
+            regrouped: Timestamp::default(),
             asks: 0,
         }
     }
@@ -178,26 +156,37 @@ impl<K: Ord + Clone> Watch<K> {
         self.posts.get(page).map(|post| post.word.as_str())
     }
 
+    /// The commonest words of an area, for the branch that cannot match.
+    pub fn set_common(&mut self, area: &str, words: Vec<String>) {
+        self.common.insert(area.to_owned(), words);
+    }
+
+    /// Whether the commonest words of an area are known.
+    #[must_use]
+    pub fn has_common(&self, area: &str) -> bool {
+        self.common.contains_key(area)
+    }
+
     /// Watches a page by a word that it has for itself in its area, a workspace; a new word for one that is watched.
-    pub fn enrol(&mut self, page: K, area: &str, word: String, now: Timestamp) {
+    pub fn enrol(&mut self, page: K, area: &str, word: String, poll: PollState, now: Timestamp) {
         self.leave(&page);
-        let room = |group: &Group<K>| group.area == area && group.pages.len() < self.size;
-        let group = self.groups.iter().position(room).unwrap_or_else(|| {
-            let area = area.to_owned();
-            self.groups.push(Group {
-                area,
-                pages: Vec::new(),
-                asked: Timestamp::default(),
-                under_way: false,
-            });
-            self.groups.len() - 1
-        });
-        self.groups[group].pages.push(page.clone());
-        let post = Post { group, word, mark: None, known: false, tests: false, from: now, alarmed: false };
+        let group = self.room_for(area, None);
+        self.groups[group].take(page.clone(), &word);
+        let post = Post {
+            group,
+            word,
+            mark: None,
+            known: false,
+            tests: false,
+            from: now,
+            alarmed: false,
+            unmoved: Timestamp::default(),
+            poll,
+        };
         self.posts.insert(page, post);
     }
 
-    /// No longer watches a page.
+    /// No longer watches a page. Its word stays in its group's query until that has to change, for the others' sake.
     pub fn leave(&mut self, page: &K) {
         if let Some(post) = self.posts.remove(page) {
             self.groups[post.group].pages.retain(|other| other != page);
@@ -210,9 +199,16 @@ impl<K: Ord + Clone> Watch<K> {
         std::mem::take(&mut self.wordless)
     }
 
+    /// When a search last showed a page as it was, if another one has since shown it changed.
+    #[must_use]
+    pub fn unmoved(&self, page: &K) -> Option<Timestamp> {
+        self.posts.get(page).filter(|post| post.alarmed).map(|post| post.unmoved)
+    }
+
     /// A look found what is `changed` or not; it was sent at `sent`.
     pub fn looked(&mut self, page: &K, changed: bool, sent: Timestamp, now: Timestamp) {
         let Some(post) = self.posts.get_mut(page) else { return };
+        let level = self.groups[post.group].level;
         let alarmed = std::mem::replace(&mut post.alarmed, false);
         if alarmed {
             self.alarms.retain(|other| other != page);
@@ -223,17 +219,21 @@ impl<K: Ord + Clone> Watch<K> {
             post.known |= post.mark.is_some_and(|(_, at)| at < sent);
             return;
         }
+        poll::changed(&mut post.poll, now);
         if alarmed {
-            if post.known {
-                self.belief.sample(true);
+            self.belief.sample(level, true);
+            // The mark is of this text or of one shortly before: a new one is worth a look again.
+            (post.known, post.tests, post.from) = (true, false, now);
+        } else {
+            if !(post.known && post.mark.is_some()) {
+                post.mark = None;
             }
-            post.mark = None;
-        } else if !(post.known && post.mark.is_some()) {
-            post.mark = None;
+            post.tests = post.mark.is_some();
+            post.known &= post.tests;
+            post.from = now.plus_ms(INDEXED_MS);
         }
-        post.tests = post.mark.is_some();
-        post.known &= post.tests;
-        post.from = now.plus_ms(INDEXED_MS);
+        let group = post.group;
+        self.groups[group].weighed = Timestamp::default();
         self.changed.retain(|other| other != page);
         self.changed.push_back(page.clone());
         if self.changed.len() > CHANGED {
@@ -250,9 +250,10 @@ impl<K: Ord + Clone> Watch<K> {
         }
     }
 
-    /// What slot number `slot` of the background is spent on. While the watch is on, five of sixteen go to searches and
-    /// three more to the oldest look, at the cost of what may be new: the watch finds that sooner.
-    pub fn turn(&mut self, slot: u64, now: Timestamp) -> Turn<K> {
+    /// What slot number `slot` of the background is spent on; `hot`: a target is being edited and due. While the watch is
+    /// on, seven of sixteen go to the oldest look and the others to what is alarmed, hot, or may be shown by a search, at
+    /// the cost of what may be new: the watch finds that sooner.
+    pub fn turn(&mut self, slot: u64, hot: bool, now: Timestamp) -> Turn<K> {
         let is_on = self.is_on() && now >= self.rests_until;
         let is_oldest = slot.is_multiple_of(4) || (is_on && OLDEST_TOO.contains(&(slot % 16)));
         let schedule = Turn::Schedule(if is_oldest { 0 } else { slot });
@@ -262,16 +263,16 @@ impl<K: Ord + Clone> Watch<K> {
         if let Some(page) = self.alarms.pop_front() {
             return Turn::Look(page);
         }
-        let group = if now < self.rests_until || slot % 4 == 2 {
+        if now < self.rests_until {
+            return schedule;
+        }
+        let is_hots = slot % 4 == 2;
+        let group = if !is_on {
+            if is_hots { None } else { self.probe(now) }
+        } else if is_hots && hot || !(self.belief.pays_well() || FEW_ASKS.contains(&(slot % 16))) {
             None
-        } else if is_on {
-            let due = |group: &Group<K>| {
-                !group.under_way && !group.pages.is_empty() && now.since_ms(group.asked) >= AGAIN_MS
-            };
-            let all = self.groups.iter().enumerate().filter(|(_, group)| due(group));
-            all.min_by_key(|(_, group)| group.asked).map(|(at, _)| at)
         } else {
-            self.probe(now)
+            self.worth_asking(now)
         };
         group.map_or(schedule, Turn::Ask)
     }
@@ -296,23 +297,6 @@ impl<K: Ord + Clone> Watch<K> {
         self.posts.get(chosen).map(|post| post.group)
     }
 
-    /// What a group's search asks for: the area and the words. The search leaves now.
-    pub fn ask(&mut self, group: usize, now: Timestamp) -> (String, String) {
-        self.asked = now;
-        self.since_sample += u32::from(!self.is_on());
-        self.asks += 1;
-        let group = &mut self.groups[group];
-        group.asked = now;
-        group.under_way = true;
-        let words: Vec<&str> = group
-            .pages
-            .iter()
-            .filter_map(|page| self.posts.get(page))
-            .map(|post| post.word.as_str())
-            .collect();
-        (group.area.clone(), words.join(" OR "))
-    }
-
     /// The pages of a group.
     #[must_use]
     pub fn pages(&self, group: usize) -> &[K] {
@@ -333,88 +317,17 @@ impl<K: Ord + Clone> Watch<K> {
 
     /// A group's search failed; `too_much`: a shorter one might not have.
     pub fn failed(&mut self, group: usize, too_much: bool, now: Timestamp) {
-        self.groups[group].under_way = false;
-        if too_much && self.size > GROUP_MIN {
-            self.halve(group);
+        let Some(asked) = self.groups.get_mut(group) else { return };
+        asked.under_way = false;
+        if too_much && self.belief.refused(asked.level, now) {
+            self.rests_until = now.plus_ms(REFUSED_MS);
+            return;
+        }
+        if too_much {
+            self.shrink(group, self.size / 2, &[]);
         }
         self.failures += 1;
         self.rests_until = now.plus_ms(FAILED_MS << (self.failures - 1).min(8));
-    }
-
-    fn halve(&mut self, group: usize) {
-        let pages = &mut self.groups[group].pages;
-        let half = (pages.len() / 2).max(GROUP_MIN).min(pages.len());
-        let moved = pages.split_off(half);
-        self.size = self.size.min(half.max(GROUP_MIN));
-        let area = self.groups[group].area.clone();
-        for page in &moved {
-            if let Some(post) = self.posts.get_mut(page) {
-                post.group = self.groups.len();
-            }
-        }
-        for page in self.groups[group].pages.iter().chain(&moved) {
-            if let Some(post) = self.posts.get_mut(page) {
-                (post.mark, post.known, post.tests) = (None, false, false);
-            }
-        }
-        self.groups.push(Group { area, pages: moved, asked: Timestamp::default(), under_way: false });
-    }
-
-    /// The answer to a group's search that left at `sent`. `full`: it may have left out pages.
-    pub fn answered(&mut self, group: usize, marks: &BTreeMap<K, (u64, u64)>, full: bool, sent: Timestamp) {
-        self.failures = 0;
-        let Some(asked) = self.groups.get_mut(group) else { return };
-        asked.under_way = false;
-        let pages = asked.pages.clone();
-        let shown: Vec<(K, Mark)> = pages
-            .into_iter()
-            .filter(|page| self.posts.get(page).is_some_and(|post| post.from <= sent))
-            .map(|page| {
-                let mark = marks.get(&page).copied();
-                (page, mark)
-            })
-            .collect();
-        let lost = shown.iter().filter(|(_, mark)| full && mark.is_none()).count();
-        let told = |post: &Post, mark: &Mark| post.mark.filter(|_| !full || mark.is_some());
-        let (mut waited, mut moved) = (0, 0);
-        for (page, mark) in &shown {
-            let before = self.posts.get(page).filter(|post| !post.tests).and_then(|post| told(post, mark));
-            waited += usize::from(before.is_some());
-            moved += usize::from(before.is_some_and(|(before, _)| before != *mark));
-        }
-        // A rank that an edit anywhere moves says nothing of any page.
-        let storm = moved > 5.max(waited / 4);
-        if storm {
-            self.belief.storm();
-            self.since_sample = 0;
-        }
-        for (page, mark) in shown {
-            let Some(post) = self.posts.get_mut(&page) else { continue };
-            if full && mark.is_none() {
-                continue;
-            }
-            if mark.is_none() && post.mark.is_none_or(|(before, _)| before.is_none()) {
-                self.leave(&page);
-                self.wordless.push(page);
-                continue;
-            }
-            let differs = post.mark.is_some_and(|(before, _)| before != mark);
-            if differs || post.mark.is_none() {
-                post.mark = Some((mark, sent));
-            }
-            if storm {
-                (post.tests, post.known) = (false, false);
-            } else if std::mem::take(&mut post.tests) {
-                post.known = false;
-                self.belief.sample(differs);
-                self.since_sample = 0;
-            } else if differs && !std::mem::replace(&mut post.alarmed, true) {
-                self.alarms.push_back(page);
-            }
-        }
-        if lost > 0 && self.groups[group].pages.len() > GROUP_MIN {
-            self.halve(group);
-        }
     }
 }
 

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::flight::{Flight, Purpose};
 use super::trees::is_known;
+use super::watch::noticed::Delays;
 use super::watch::words::{self, Counts};
-use super::watch::{Belief, Turn, Watch};
+use super::watch::{Belief, Common, Turn, Watch, belief};
 use super::{Engine, StoreError};
 use crate::model::{
     BodyJson, ContentHash, Effect, Found, HITS_MAX, Node, Page, PageId, Search, ServiceError, ServiceReply,
@@ -18,14 +19,23 @@ use crate::store::blocks_of;
 /// Pages whose words are read between two requests.
 const READ_AT_ONCE: usize = 16;
 const READ_EVERY_MS: i64 = 1_000;
-/// Where what has been learned is kept.
-const BELIEF: &str = "search_watch";
+/// Under which key of the store what has been learned of the service's search stands.
+pub const BELIEF: &str = "search_watch";
+/// The same of what the last searches showed.
+const MARKS: &str = "search_marks";
+/// The same of how late changes were noticed.
+pub const DELAYS: &str = "noticed_after";
+/// What the last searches showed is written this often.
+const KEEP_EVERY_MS: i64 = 900_000;
 
 /// The watch, and the words that it is fed with.
 #[derive(Debug)]
 pub(super) struct Watched {
     watch: Watch<PageId>,
     counts: Counts,
+    /// The words of each workspace.
+    common: BTreeMap<String, Common>,
+    delays: Delays,
     counted: BTreeSet<PageId>,
     /// Pages that have been given a word, or have none to give.
     tried: BTreeSet<PageId>,
@@ -33,19 +43,27 @@ pub(super) struct Watched {
     read_all: Option<u64>,
     read_at: Timestamp,
     kept: Belief,
+    /// Whether a change was noticed since that was written.
+    noticed: bool,
+    keep_at: Timestamp,
 }
 
 impl Watched {
-    pub(super) fn new(kept: Option<&str>) -> Self {
-        let kept = kept.map(read_belief).unwrap_or_default();
+    /// With what an earlier run has learned, and how late it noticed changes.
+    pub(super) fn new(kept: Option<&str>, delays: Option<&str>) -> Self {
+        let kept = kept.map(belief::read).unwrap_or_default();
         Self {
             watch: Watch::new(kept),
             counts: Counts::default(),
+            common: BTreeMap::new(),
+            delays: delays.map(Delays::read).unwrap_or_default(),
             counted: BTreeSet::new(),
             tried: BTreeSet::new(),
             read_all: None,
             read_at: Timestamp::default(),
             kept,
+            noticed: false,
+            keep_at: Timestamp::default(),
         }
     }
 }
@@ -55,7 +73,21 @@ impl Engine {
     #[must_use]
     pub fn search_shows(&self) -> Option<f64> {
         let belief = self.watched.watch.belief();
-        belief.pays().then(|| belief.seen / (belief.seen + belief.unseen))
+        belief.shows().filter(|_| belief.pays())
+    }
+
+    /// Takes up the marks of an earlier run: the first searches show what has changed since.
+    pub(super) fn resume_watch(&mut self) -> Result<(), StoreError> {
+        let Some(kept) = self.store.meta(MARKS)? else { return Ok(()) };
+        let node =
+            |id: &str| self.trees.pages.get(&PageId::new(id).ok()?).filter(|node| self.may_be_watched(node));
+        let page = |id: &str| node(id).map(|node| (node.id.clone(), node.poll));
+        // Another watch while this one looks at the pages.
+        let mut watch = Watch::new(self.watched.kept);
+        self.watched.tried.extend(watch.resume(&kept, page));
+        self.watched.watch = watch;
+        self.watched.keep_at = self.now.plus_ms(KEEP_EVERY_MS);
+        Ok(())
     }
 
     /// Reads the words of some pages that are not watched yet. Words are counted first, so that each page's is rare.
@@ -63,8 +95,12 @@ impl Engine {
         let belief = self.watched.watch.belief();
         if belief != self.watched.kept {
             self.watched.kept = belief;
-            self.store.set_meta(BELIEF, &write_belief(&belief))?;
+            self.store.set_meta(BELIEF, &belief::write(&belief))?;
         }
+        if std::mem::take(&mut self.watched.noticed) {
+            self.store.set_meta(DELAYS, &self.watched.delays.write())?;
+        }
+        self.keep_marks()?;
         if self.now < self.watched.read_at {
             return Ok(());
         }
@@ -84,21 +120,47 @@ impl Engine {
         }
         let uncounted = self.unread_words(&self.watched.counted);
         for page in &uncounted {
-            let words = self.words_of(page)?;
-            self.watched.counts.add(&words);
+            let said = self.said_by(page)?;
+            self.watched.counts.add(&words::words(&said));
+            if let Some(node) = self.trees.pages.get(page) {
+                self.watched.common.entry(node.workspace.to_string()).or_default().add(&said);
+            }
             self.watched.counted.insert(page.clone());
         }
         if uncounted.is_empty() {
             let untried = self.unread_words(&self.watched.tried);
             if untried.is_empty() {
+                // New words in a query part it from what it showed before: not for each page that comes.
+                for (area, common) in &self.watched.common {
+                    if self.watched.read_all.is_none() && !self.watched.watch.has_common(area) {
+                        self.watched.watch.set_common(area, common.commonest());
+                    }
+                }
                 self.watched.read_all = Some(arrivals);
             }
             for page in untried {
-                let words = self.words_of(&page)?;
+                let words = words::words(&self.said_by(&page)?);
                 self.watch_by_one_of(&page, &words);
             }
         }
         Ok(())
+    }
+
+    /// Writes what the last searches showed, and groups the pages anew, when it is time.
+    fn keep_marks(&mut self) -> Result<(), StoreError> {
+        if self.watched.read_all.is_some() && self.watched.watch.regroup(self.now) {
+            for (area, common) in &self.watched.common {
+                self.watched.watch.set_common(area, common.commonest());
+            }
+        }
+        if self.now < self.watched.keep_at {
+            return Ok(());
+        }
+        self.watched.keep_at = self.now.plus_ms(KEEP_EVERY_MS);
+        match self.watched.watch.keep(PageId::to_string) {
+            Some(marks) => self.store.set_meta(MARKS, &marks),
+            None => Ok(()),
+        }
     }
 
     fn unread_words(&self, done: &BTreeSet<PageId>) -> Vec<PageId> {
@@ -106,27 +168,42 @@ impl Engine {
         pages.map(|node| &node.id).filter(|id| !done.contains(*id)).take(READ_AT_ONCE).cloned().collect()
     }
 
-    fn words_of(&self, page: &PageId) -> Result<BTreeSet<String>, StoreError> {
+    fn said_by(&self, page: &PageId) -> Result<String, StoreError> {
         let Some(body) = self.trees.pages.get(page).and_then(|node| node.remote.body) else {
-            return Ok(BTreeSet::new());
+            return Ok(String::new());
         };
         let json = self.store.body_json(body)?;
-        json.map_or_else(|| Ok(BTreeSet::new()), |json| words_in(&BodyJson::known(body, json)))
+        json.map_or_else(|| Ok(String::new()), |json| said_in(&BodyJson::known(body, json)))
     }
 
     fn watch_by_one_of(&mut self, page: &PageId, words: &BTreeSet<String>) {
         self.watched.tried.insert(page.clone());
-        let Some(area) = self.trees.pages.get(page).map(|node| node.workspace.to_string()) else { return };
+        let Some((area, poll)) =
+            self.trees.pages.get(page).map(|node| (node.workspace.to_string(), node.poll))
+        else {
+            return;
+        };
         let Watched { watch, counts, .. } = &mut self.watched;
         let word = counts.choose(words, watch.word(page)).map(str::to_owned);
         match word {
-            Some(word) => watch.enrol(page.clone(), &area, word, self.now),
+            Some(word) => watch.enrol(page.clone(), &area, word, poll, self.now),
             None => watch.leave(page),
         }
     }
 
-    /// A look at a page found another body, or the same.
-    pub(super) fn watch_looked(&mut self, page: &PageId, changed: Option<&Page>, sent: Timestamp) {
+    /// A look at a page found another body, or the same; the one before it was at `last`.
+    pub(super) fn watch_looked(
+        &mut self,
+        page: &PageId,
+        changed: Option<&Page>,
+        last: Timestamp,
+        sent: Timestamp,
+    ) {
+        if changed.is_some() {
+            let unchanged = self.watched.watch.unmoved(page).map_or(last, |unmoved| unmoved.max(last));
+            self.watched.delays.add(self.now.since_ms(unchanged));
+            self.watched.noticed = true;
+        }
         self.watched.watch.looked(page, changed.is_some(), sent, self.now);
         if let Some(seen) = changed.filter(|_| self.watched.tried.contains(page)) {
             let lines = seen.lines.as_ref().map_or_else(|| lines(&seen.telling).into(), Cow::from);
@@ -147,9 +224,9 @@ impl Engine {
     }
 
     /// What this slot of the background is spent on, or which slot of the schedule it is.
-    pub(super) fn next_watch(&mut self, slot: u64) -> Result<(Effect, Purpose), u64> {
+    pub(super) fn next_watch(&mut self, slot: u64, hot: bool) -> Result<(Effect, Purpose), u64> {
         loop {
-            match self.watched.watch.turn(slot, self.now) {
+            match self.watched.watch.turn(slot, hot, self.now) {
                 Turn::Schedule(slot) => return Err(slot),
                 Turn::Look(page) if self.is_watched(&page) && self.may_be_looked_at(&page) => {
                     tracing::debug!(%page, "the search shows that it changed");
@@ -166,7 +243,7 @@ impl Engine {
                     let (area, words) = self.watched.watch.ask(group, self.now);
                     let Ok(workspace) = WorkspaceId::new(&area) else { return Err(slot) };
                     if words.is_empty() {
-                        self.watched.watch.answered(group, &BTreeMap::new(), false, self.now);
+                        self.watched.watch.answered(group, &BTreeMap::new(), false, self.now, self.now);
                         continue;
                     }
                     let search = Search { workspace, words, limit: HITS_MAX };
@@ -201,21 +278,27 @@ impl Engine {
                         text.and_then(|hash| hash.first_chunk().copied()).map_or(0, u64::from_le_bytes);
                     Some((PageId::new(&hit.id).ok()?, (hit.rank.to_bits(), begins)))
                 });
-                self.watched.watch.answered(group, &marks.collect(), full, flight.sent_at);
+                self.watched.watch.answered(group, &marks.collect(), full, flight.sent_at, self.now);
             }
             Ok(_) => self.watched.watch.failed(group, false, self.now),
             Err(error) => {
                 tracing::debug!(%error, "a search of the watch failed");
-                let too_much = matches!(&error, ServiceError::Rejected { .. });
+                // Where the service answers other things, it is this that is too much for it.
+                let too_much = match &error {
+                    ServiceError::Rejected { .. } => true,
+                    ServiceError::Server { .. } | ServiceError::Lost(_) => self.service.down.is_none(),
+                    _ => false,
+                };
                 self.watched.watch.failed(group, too_much, self.now);
             }
         }
     }
 }
 
-fn words_in(content: &BodyJson) -> Result<BTreeSet<String>, StoreError> {
+/// What a page says, as far as its words are read.
+fn said_in(content: &BodyJson) -> Result<String, StoreError> {
     let Some(blocks) = one_by_one(content.as_str().as_bytes()) else {
-        return Ok(words::words(&lines(&blocks_of(content)?)));
+        return Ok(lines(&blocks_of(content)?));
     };
     let mut said = String::new();
     for block in blocks.flatten() {
@@ -224,22 +307,5 @@ fn words_in(content: &BodyJson) -> Result<BTreeSet<String>, StoreError> {
             break;
         }
     }
-    Ok(words::words(&said))
-}
-
-fn write_belief(belief: &Belief) -> String {
-    let Belief { seen, unseen, right, wrong, vain } = belief;
-    format!("{seen:.4} {unseen:.4} {right:.4} {wrong:.4} {vain}")
-}
-
-/// What cannot be read was never learned.
-fn read_belief(kept: &str) -> Belief {
-    let mut parts = kept.split(' ').map(|part| part.parse::<f64>().ok().filter(|n| (0.0..1e6).contains(n)));
-    let mut next = || parts.next().flatten();
-    let mut read = || -> Option<Belief> {
-        let (seen, unseen, right, wrong) = (next()?, next()?, next()?, next()?);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
-        Some(Belief { seen, unseen, right, wrong, vain: next()? as u32 })
-    };
-    read().unwrap_or_default()
+    Ok(said)
 }

@@ -1,7 +1,8 @@
-//! The service's search as a watch, in the real engine on a clock of its own: used where what it shows of a page moves with
-//! the page's text, and left alone where it does not.
+//! The service's search as a watch, in the real engine on a clock of its own: used where a page's rank moves with the page's
+//! text, if only through a branch of the query that cannot match, and left alone where it does not.
 
-use espejo::emulator::{Choices, Ranking};
+use espejo::emulator::Choices;
+use espejo::emulator::ranking::Ranking;
 use espejo::model::{Blocks, PageId};
 use serde_json::{Value, json};
 
@@ -33,16 +34,13 @@ struct Watching {
 }
 
 impl Watching {
-    fn new(by_length: bool) -> Self {
+    fn new(ranking: Ranking) -> Self {
         let mut scene = Script::draw(11, 0).scene;
         (scene.pages, scene.budget, scene.hints_lost, scene.rest_ms) = (1, 60, 0, 0);
         let mut run = Run::new(scene, false).unwrap();
         let space = run.service.workspace.clone();
         let world = &mut run.service.world;
-        world.choose(Choices {
-            ranking: if by_length { Ranking::BY_LENGTH } else { Ranking::default() },
-            ..Choices::default()
-        });
+        world.choose(Choices { ranking, ..Choices::default() });
         let make = |page| world.app_create(&space, None, &format!("Página {page}"), content(page, 0));
         let pages: Vec<PageId> = (0..PAGES).map(make).collect();
         pages.iter().for_each(|page| run.service.learn(page));
@@ -96,7 +94,7 @@ impl Watching {
 
 #[test]
 fn the_search_is_watched_where_its_rank_moves() {
-    let mut moves = Watching::new(true);
+    let mut moves = Watching::new(Ranking::default());
     moves.sessions(4);
     let shows = moves.run.engine.as_ref().unwrap().search_shows();
     assert!(shows.is_some_and(|part| part > 0.8), "{shows:?}, {} searches", moves.asked("/search"));
@@ -108,7 +106,7 @@ fn the_search_is_watched_where_its_rank_moves() {
     moves.pass(5 * MINUTE);
     assert!(moves.run.engine.as_ref().unwrap().search_shows().is_some());
 
-    let mut still = Watching::new(false);
+    let mut still = Watching::new(Ranking::CONSTANT);
     still.sessions(4);
     assert_eq!(still.run.engine.as_ref().unwrap().search_shows(), None);
     let asked = still.asked("/search");

@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use super::http::{Answered, ok, parameter, refuse};
 use super::world::World;
 use crate::model::WorkspaceId;
-use query::Query;
+pub use query::Query;
 pub use rank::{Ranking, Weight};
-use text::Text;
+pub use text::Text;
 
 /// The longest snippet, in characters.
 const SNIPPET: usize = 140;

@@ -3,10 +3,12 @@
 
 use super::text::{Text, stems};
 
-/// One of several groups, each of terms that must all be there or must not be.
-pub(super) struct Query(Vec<Vec<Term>>);
+/// What is searched for: one of several groups, each of terms that must all be there or must not be.
+#[derive(Debug)]
+pub struct Query(Vec<Vec<Term>>);
 
 /// Stems that stand one after the other, each with its distance from the first.
+#[derive(Debug)]
 struct Term {
     stems: Vec<(u16, String)>,
     excluded: bool,
@@ -21,7 +23,9 @@ pub(super) enum Root {
 }
 
 impl Query {
-    pub(super) fn new(asked: &str) -> Self {
+    /// As a person typed it.
+    #[must_use]
+    pub fn new(asked: &str) -> Self {
         let mut groups = vec![Vec::new()];
         let mut rest = asked;
         loop {
@@ -55,7 +59,9 @@ impl Query {
         Self(groups)
     }
 
-    pub(super) fn matches(&self, text: &Text) -> bool {
+    /// Whether it finds a text.
+    #[must_use]
+    pub fn matches(&self, text: &Text) -> bool {
         let has = |term: &Term| {
             let Some((_, first)) = term.stems.first() else { return false };
             let begins = text.places(first).unwrap_or_default();

@@ -53,7 +53,8 @@ impl Ranking {
     pub const CONSTANT: Self = Self { constant: true, weight: Weight::D, normalization: 0, decimals: None };
 
     /// What the service shows as the rank of a match: `base` and what the match is worth.
-    pub(super) fn shown(self, base: f64, query: &Query, text: &Text) -> f64 {
+    #[must_use]
+    pub fn shown(self, base: f64, query: &Query, text: &Text) -> f64 {
         let worth = if self.constant { 0.1 } else { f64::from(self.worth(query, text)) };
         match self.decimals {
             None => base + worth,

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::emulator::{Choices, HttpRequest, Ranking, World};
+use crate::emulator::ranking::Ranking;
+use crate::emulator::{Choices, HttpRequest, World};
 use crate::model::{Timestamp, WorkspaceId};
 
 fn page(text: &str) -> Vec<Value> {

@@ -25,14 +25,16 @@ pub(super) struct Place {
 
 /// A text as stems with their places.
 #[derive(Debug, Default)]
-pub(super) struct Text {
+pub struct Text {
     places: BTreeMap<String, Vec<Place>>,
     /// Where the next part begins.
     end: usize,
 }
 
 impl Text {
-    pub(super) fn new(text: &str, weight: Weight) -> Self {
+    /// One part, each of whose words is worth as much.
+    #[must_use]
+    pub fn new(text: &str, weight: Weight) -> Self {
         let mut all = Self::default();
         all.add(text, weight);
         all

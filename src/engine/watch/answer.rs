@@ -1,0 +1,93 @@
+//! What the answer to a group's search means.
+
+use std::collections::BTreeMap;
+
+use super::{GROUP_MIN, Mark, Post, Watch};
+use crate::model::Timestamp;
+
+/// More marks than this at once, and than a quarter of all, are moved by something else than their pages' texts, unless
+/// nobody has asked for a long time.
+const STORM: usize = 5;
+const LONG_MS: i64 = 900_000;
+
+impl<K: Ord + Clone> Watch<K> {
+    /// The answer to a group's search that left at `sent`. `full`: it may have left out pages.
+    pub fn answered(
+        &mut self,
+        group: usize,
+        marks: &BTreeMap<K, (u64, u64)>,
+        full: bool,
+        sent: Timestamp,
+        now: Timestamp,
+    ) {
+        self.failures = 0;
+        let Some(asked) = self.groups.get_mut(group) else { return };
+        asked.under_way = false;
+        let (level, pages) = (asked.level, asked.pages.clone());
+        let is_fresh = sent.since_ms(asked.before) < LONG_MS;
+        self.belief.answered(level, now.since_ms(sent), now);
+        let shown: Vec<(K, Mark)> = pages
+            .into_iter()
+            .filter(|page| self.posts.get(page).is_some_and(|post| post.from <= sent))
+            .map(|page| {
+                let mark = marks.get(&page).copied();
+                (page, mark)
+            })
+            .collect();
+        let storm = self.is_storm(&shown, full, is_fresh);
+        if storm {
+            self.belief.storm();
+            self.since_sample = 0;
+        }
+        let mut lost = Vec::new();
+        for (page, mark) in shown {
+            let Some(post) = self.posts.get_mut(&page) else { continue };
+            if full && mark.is_none() {
+                lost.push(page);
+                continue;
+            }
+            if mark.is_none() && post.mark.is_none_or(|(before, _)| before.is_none()) {
+                self.leave(&page);
+                self.wordless.push(page);
+                continue;
+            }
+            let differs = post.mark.is_some_and(|(before, _)| before != mark);
+            if differs || post.mark.is_none() {
+                post.mark = Some((mark, sent));
+            }
+            if !differs {
+                post.unmoved = sent;
+            }
+            if storm {
+                (post.tests, post.known) = (false, false);
+            } else if std::mem::take(&mut post.tests) {
+                // A mark that stands still is of what the look found, too.
+                post.known = !differs;
+                self.belief.sample(level, differs);
+                self.since_sample = 0;
+            } else if differs && !std::mem::replace(&mut post.alarmed, true) {
+                self.alarms.push_back(page);
+            }
+        }
+        if !lost.is_empty() && self.groups[group].pages.len() > GROUP_MIN {
+            let all = self.groups[group].pages.len();
+            let size = if lost.len() > all / 4 { all / 2 } else { all - lost.len() };
+            self.shrink(group, size, &lost);
+        }
+    }
+
+    /// A rank that an edit anywhere moves says nothing of any page.
+    fn is_storm(&self, shown: &[(K, Mark)], full: bool, is_fresh: bool) -> bool {
+        let told = |post: &Post, mark: &Mark| post.mark.filter(|_| !full || mark.is_some());
+        let (mut waited, mut moved) = (0, 0);
+        for (page, mark) in shown {
+            let before = self.posts.get(page).filter(|post| !post.tests).and_then(|post| told(post, mark));
+            if let Some((before, _)) = before {
+                waited += 1;
+                moved += usize::from(before != *mark);
+            }
+        }
+        let most = if is_fresh { waited / 4 } else { waited * 3 / 4 };
+        moved > STORM.max(most)
+    }
+}

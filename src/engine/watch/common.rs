@@ -1,0 +1,96 @@
+//! The commonest words of a workspace, by their Spanish stems: those that an edit most likely brings or takes. Counted
+//! roughly, in a table of bounded size; nothing of a text is kept but single stems.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use frostem::{Algorithm, Stemmer};
+
+/// So many stems are counted; the rarest go when there are more.
+const COUNTED: usize = 8_192;
+/// So many are ever asked for.
+pub(crate) const MOST: usize = 1_000;
+const LETTERS: std::ops::RangeInclusive<usize> = 3..=16;
+
+/// Words that a Spanish text search drops: nothing is shown by them.
+const DROPPED: &str = "algo algunas algunos ante antes aquel aquella como con contra cual cuando del desde donde durante el \
+    ella ellas ellos entre era eran eras eres esa esas ese eso esos esta estaba estado estamos estar estas este esto estos \
+    estoy está están fue fueron fui ha haber habido había han has hasta hay haya he hemos hubo la las le les lo los me mi mis \
+    mucho muchos muy más mí nada ni no nos nosotros nuestra nuestras nuestro nuestros o os otra otras otro otros para pero \
+    poco por porque que quien quienes qué se sea ser será sería si sido siente sin sobre sois somos son soy su sus suya suyo \
+    sí también tanto te tendrá tenemos tener tenga tengo tenido tenía ti tiene tienen todo todos tu tus tuvo tuya tuyo tú un \
+    una uno unos vosotros vuestra vuestro y ya yo él";
+
+/// How often each stem stands in what has been read, and the shortest word that has it.
+#[derive(Debug, Clone, Default)]
+pub struct Common(BTreeMap<String, (u32, String)>);
+
+impl Common {
+    /// One more text.
+    pub fn add(&mut self, text: &str) {
+        let stemmer = Stemmer::new(Algorithm::Spanish);
+        let dropped: BTreeSet<&str> = DROPPED.split_ascii_whitespace().collect();
+        for word in text.split(|c: char| !c.is_alphanumeric()) {
+            if !LETTERS.contains(&word.chars().count()) || !word.chars().all(char::is_alphabetic) {
+                continue;
+            }
+            let lower = word.to_lowercase();
+            if dropped.contains(lower.as_str()) {
+                continue;
+            }
+            let stem = stemmer.stem(&lower).into_owned();
+            match self.0.get_mut(&stem) {
+                Some((count, shortest)) => {
+                    *count += 1;
+                    if lower.len() < shortest.len() {
+                        *shortest = lower;
+                    }
+                }
+                None => {
+                    // Most stems are found by themselves; of the others a word is kept.
+                    let word = if stemmer.stem(&stem) == stem { stem.clone() } else { lower };
+                    self.0.insert(stem, (1, word));
+                }
+            }
+        }
+        let mut rare = 1;
+        while self.0.len() > COUNTED {
+            self.0.retain(|_, (count, _)| *count > rare);
+            rare *= 2;
+        }
+    }
+
+    /// The commonest, most of all first: of each stem what finds it, the stem itself or a word that has it.
+    #[must_use]
+    pub fn commonest(&self) -> Vec<String> {
+        let mut all: Vec<&(u32, String)> = self.0.values().collect();
+        all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let kept =
+            all.into_iter().map(|(_, word)| word).filter(|word| word.len() > 1 && word.as_str() != "or");
+        kept.take(MOST).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commonest_stems_are_those_of_words_that_count() {
+        let mut common = Common::default();
+        common.add("El plan de la semana: planes, plan y más planes. Una semana de trabajo, 2026, a1 or");
+        common.add("trabajar en la semana");
+        assert_eq!(common.commonest(), ["plan", "semana", "trabaj"]);
+    }
+
+    #[test]
+    fn the_table_is_bounded_and_keeps_what_is_common() {
+        let mut common = Common::default();
+        let letter = |n: usize| char::from(b'a' + u8::try_from(n % 26).unwrap());
+        for n in 0..20_000 {
+            let rare: String = [n, n / 26, n / 676, n / 17_576].map(letter).iter().collect();
+            common.add(&format!("reunión x{rare}"));
+        }
+        assert!(common.0.len() <= COUNTED);
+        assert_eq!(common.commonest().first().map(String::as_str), Some("reunion"));
+    }
+}
