@@ -15,9 +15,9 @@ use super::{control, output, run as daemon_run, terminal};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
-use crate::engine::polling;
+use crate::engine::polling::{self, Noticed};
 use crate::model::{Attention, StorageMode, Timestamp, to_act_on};
-use crate::store::{BoardCounts, Conflict, ReadOnly, StatusCounts, StorageCounts, Waiting};
+use crate::store::{BoardCounts, Conflict, ReadOnly, StatusCounts, StorageCounts, StoreError, Waiting};
 
 /// How many of the things that wait are named.
 const NAMED: usize = 5;
@@ -35,6 +35,8 @@ struct View<'a> {
     /// Whether what the service has is not yet known as a whole.
     is_first_look: bool,
     paused: Option<Timestamp>,
+    /// How soon changes made in the app are noticed, once some were.
+    noticed: Option<Noticed>,
     counts: StatusCounts,
     boards: BoardCounts,
     storage: StorageCounts,
@@ -55,6 +57,7 @@ impl<'a> View<'a> {
             begun: false,
             is_first_look: false,
             paused: None,
+            noticed: None,
             counts: StatusCounts::default(),
             boards: BoardCounts::default(),
             storage: StorageCounts::default(),
@@ -67,6 +70,7 @@ impl<'a> View<'a> {
             view.begun = state.meta("mirror_id")?.is_some();
             view.is_first_look = state.meta("adopting")?.as_deref() == Some("yes");
             view.paused = state.paused_since()?;
+            view.noticed = noticed(&state)?;
             view.counts = state.counts(now)?;
             view.boards = state.board_counts()?;
             view.storage = state.storage_counts()?;
@@ -149,6 +153,8 @@ fn json(view: &View<'_>) -> serde_json::Value {
         "freshness": {
             "oldest_check_seconds": age_seconds(counts.oldest_look, *now),
             "median_check_seconds": age_seconds(counts.median_look, *now),
+            "noticed_within_seconds": view.noticed.map(|noticed| noticed.seconds),
+            "search_helps": view.noticed.map(|noticed| noticed.search_helps),
         },
     })
 }
@@ -175,6 +181,22 @@ fn conflict_json(conflict: &Conflict) -> serde_json::Value {
         "made_at": rfc3339(conflict.made_at),
         "summary": conflict.summary,
     })
+}
+
+/// How soon changes made in the app are noticed, as the daemon has measured it.
+///
+/// # Errors
+/// [`StoreError`] when the state cannot be read.
+pub fn noticed(state: &ReadOnly) -> Result<Option<Noticed>, StoreError> {
+    let (delays, learned) = (state.meta(polling::DELAYS)?, state.meta(polling::BELIEF)?);
+    Ok(polling::noticed(delays.as_deref(), learned.as_deref()))
+}
+
+/// The same in words.
+pub fn noticed_words(noticed: Noticed) -> String {
+    let within = output::duration(i64::from(noticed.seconds) * 1_000);
+    let helps = if noticed.search_helps { "; search helps" } else { "" };
+    format!("changes in the app are usually noticed within {within}{helps}")
 }
 
 /// Whether background reading is slower since the service refused a request.

@@ -143,7 +143,10 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
         |at| format!("checked {}", output::ago(now.since_ms(at))),
     );
     let next = next.map_or_else(String::new, |at| format!(", next {}", output::until(at.since_ms(now))));
-    writeln!(out, "{}: {checked}{next}: {why}", crate::logging::escape(place.as_str()))?;
+    let noticed = super::status::noticed(state)?.filter(|_| running);
+    let noticed =
+        noticed.map_or_else(String::new, |noticed| format!("; {}", super::status::noticed_words(noticed)));
+    writeln!(out, "{}: {checked}{next}: {why}{noticed}", crate::logging::escape(place.as_str()))?;
     Ok(Exit::Done)
 }
 

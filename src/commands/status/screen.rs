@@ -55,6 +55,9 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
             },
         );
     }
+    if let Some(noticed) = view.noticed {
+        page.row("noticed", &super::noticed_words(noticed));
+    }
     page.row(
         "requests",
         &format!("{} of {} in the last minute", counts.requests_last_minute, config.requests_per_minute),
