@@ -26,15 +26,16 @@ const PAYS_WELL: f64 = 0.3;
 const COST: [f64; LEVELS] = [0.0, 0.008, 0.02, 0.055];
 const COST_OF_A_SECOND: f64 = 0.02;
 /// A level is left for one that is better by this much.
-const BETTER: f64 = 0.02;
+const BETTER: f64 = 0.018;
 /// A level without samples shows this much more than the one below it, or this much less than the one above, unless that
 /// shows nearly all, or less than half: ranks may be rounded, and then fewer words show more.
 const MORE: f64 = 0.07;
 const LESS: f64 = 0.1;
 const NEARLY_ALL: f64 = 0.9;
 const HALF: f64 = 0.5;
-/// A level is judged after so many samples.
+/// A level is judged after so many samples, and one that is far worse than another soon.
 const JUDGED: f64 = 24.0;
+const FAR_WORSE: f64 = 0.3;
 /// An answer that takes longer is as good as a refusal.
 const SLOW_MS: i64 = 6_000;
 /// A level that was refused is tried again after a day, and later each time.
@@ -110,15 +111,15 @@ impl Belief {
     /// The part of changes that searches show, once there are samples enough.
     #[must_use]
     pub fn shows(&self) -> Option<f64> {
-        self.levels[self.level].shows()
+        // A level that is only tried is asked with like the one that it was left for.
+        let others = || self.levels.iter().filter_map(Level::shows).reduce(f64::max);
+        self.levels[self.level].shows().or_else(others)
     }
 
     /// Whether searches are worth their requests.
     #[must_use]
     pub fn pays(&self) -> bool {
-        // A level that is only tried is asked with like the one that it was left for.
-        let shows = self.shows().or_else(|| self.levels.iter().filter_map(Level::shows).reduce(f64::max));
-        shows.is_some_and(|shows| shows >= PAYS)
+        self.shows().is_some_and(|shows| shows >= PAYS)
             && self.right + 1.0 >= TRUE_ALARMS * (self.right + self.wrong + 1.0)
     }
 
@@ -184,13 +185,17 @@ impl Belief {
             self.most = LEVELS - 1;
         }
         self.level = self.level.min(self.most);
-        if self.levels[self.level].samples() >= JUDGED {
-            let own = self.worth(self.level);
-            let all = (0..=self.most).filter(|level| *level != self.level);
-            let best = all.map(|level| (self.worth(level), level)).max_by(|a, b| a.0.total_cmp(&b.0));
-            if let Some((_, level)) = best.filter(|(worth, _)| *worth > own + BETTER) {
-                self.level = level;
-            }
+        let samples = self.levels[self.level].samples();
+        let better = match samples {
+            JUDGED.. => BETTER,
+            SAMPLES.. => FAR_WORSE,
+            _ => return self.level,
+        };
+        let own = self.worth(self.level);
+        let all = (0..=self.most).filter(|level| *level != self.level);
+        let best = all.map(|level| (self.worth(level), level)).max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((_, level)) = best.filter(|(worth, _)| *worth > own + better) {
+            self.level = level;
         }
         self.level
     }
@@ -276,6 +281,15 @@ mod tests {
         check([0.02, 0.30, 0.20, 0.05], [50; 4], &[1]);
         check([1.0, 1.0, 1.0, 1.0], [50; 4], &[0, 1]);
         check([0.02, 0.54, 0.66, 0.72], [50, 100, 400, 9_000], &[2]);
+    }
+
+    #[test]
+    fn a_level_that_was_tried_and_shows_nothing_is_left_after_a_few_samples() {
+        let mut belief = Belief::of(40.0, 0.0);
+        assert_eq!(belief.choose(NOW), 0, "nearly all is shown: perhaps with fewer words, too");
+        (0..4).for_each(|_| belief.sample(0, false));
+        assert_ne!(belief.choose(NOW), 0);
+        assert!(belief.pays());
     }
 
     #[test]
