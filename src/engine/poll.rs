@@ -112,16 +112,16 @@ pub(super) fn old_enough_ms(targets: i64) -> i64 {
     (1_500 * targets).clamp(20_000, OLD_ENOUGH_MS)
 }
 
-/// Before this moment a target in this state, among so many, is not worth a look, unless the schedule is eager; [`next`] says
-/// whether it is then.
-pub(super) fn due(poll: &PollState, targets: i64) -> Timestamp {
+/// Before this moment a target in this state is not worth a look, unless the schedule is eager; [`next`] says whether it is
+/// then: how many others there are changes with what is under way.
+pub(super) fn due(poll: &PollState) -> Timestamp {
     // Its life is at least as long ago as it was at the last look, and what is longer ago counts for less.
     let age = poll.last.since_ms(poll.life).max(0) as f64 / 1_000.0;
     let scored = (PRICE * (age + 600.0).sqrt() / (1.0 + poll.changes)).sqrt();
     // A millisecond early, as numbers are rounded.
     let scored = (scored * 1_000.0) as i64 - 1;
     let hot = if poll.gap_ms > 0 { poll.gap_ms } else { i64::MAX };
-    poll.last.plus_ms(scored.min(hot).min(old_enough_ms(targets)))
+    poll.last.plus_ms(scored.min(hot).min(old_enough_ms(0)))
 }
 
 /// What a look at a target that was left in this state is worth.

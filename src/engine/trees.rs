@@ -86,28 +86,16 @@ impl Trees {
         self.pages.insert(node.id.clone(), node);
     }
 
-    /// No more than what is polled: of many targets each is due later.
-    fn targets(&self) -> i64 {
-        self.pages
-            .values()
-            .take(401)
-            .filter(|node| node.remote.presence.is_shown())
-            .count()
-            .try_into()
-            .unwrap_or(0)
-    }
-
     fn follow_due(&mut self, node: &Node) {
         if node.remote.presence.is_shown() {
-            self.due = self.due.min(poll::due(&node.poll, self.targets()));
+            self.due = self.due.min(poll::due(&node.poll));
         }
     }
 
     /// Finds anew when a page may next be worth a look: those whose time it was have had one, or may not have one now.
     pub(super) fn find_due(&mut self) {
-        let (shown, targets) =
-            (self.pages.values().filter(|node| node.remote.presence.is_shown()), self.targets());
-        self.due = shown.map(|node| poll::due(&node.poll, targets)).min().unwrap_or(Timestamp(i64::MAX));
+        let shown = self.pages.values().filter(|node| node.remote.presence.is_shown());
+        self.due = shown.map(|node| poll::due(&node.poll)).min().unwrap_or(Timestamp(i64::MAX));
     }
 
     /// Changes the place of a page among its siblings, which no index here knows of.
