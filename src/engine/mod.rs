@@ -273,10 +273,7 @@ impl Engine {
         let is_page = |id: &str| PageId::new(id).is_ok_and(|id| loaded.pages.contains_key(&id));
         let removals = removals::Removals::open(&mut store, "removals", removals::RECENT_MS, is_page, now)?;
         let keeping = history::Keeping::new(&mut store, now)?;
-        let watched = watched::Watched::new(
-            store.meta(watched::BELIEF)?.as_deref(),
-            store.meta(watched::DELAYS)?.as_deref(),
-        );
+        let watched = watched::Watched::open(&store)?;
         let watch = disk::Watching::new(now, store.missing_files()?);
         store.commit()?;
         let active = loaded.pages.keys().cloned().collect();

@@ -14,7 +14,7 @@ use crate::model::{
     BodyJson, ContentHash, Effect, Found, HITS_MAX, Node, Page, PageId, Search, ServiceError, ServiceReply,
     Timestamp, WorkspaceId, lines, one_by_one,
 };
-use crate::store::blocks_of;
+use crate::store::{Store, blocks_of};
 
 /// Pages whose words are read between two requests.
 const READ_AT_ONCE: usize = 16;
@@ -50,9 +50,11 @@ pub(super) struct Watched {
 
 impl Watched {
     /// With what an earlier run has learned, and how late it noticed changes.
-    pub(super) fn new(kept: Option<&str>, delays: Option<&str>) -> Self {
+    pub(super) fn open(store: &Store) -> Result<Self, StoreError> {
+        let (kept, delays) = (store.meta(BELIEF)?, store.meta(DELAYS)?);
+        let (kept, delays) = (kept.as_deref(), delays.as_deref());
         let kept = kept.map(belief::read).unwrap_or_default();
-        Self {
+        Ok(Self {
             watch: Watch::new(kept),
             counts: Counts::default(),
             common: BTreeMap::new(),
@@ -64,7 +66,7 @@ impl Watched {
             kept,
             noticed: false,
             keep_at: Timestamp::default(),
-        }
+        })
     }
 }
 
