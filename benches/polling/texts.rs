@@ -65,12 +65,15 @@ impl Source {
     }
 }
 
+/// What a search shows of a page: rank and beginning.
+type Mark = Option<(u64, u64)>;
+
 /// A page's text, as it is now.
 struct Page {
     words: Vec<Word>,
     version: u64,
     /// The mark, for a version and a query.
-    mark: Option<(u64, u64, Option<(u64, u64)>)>,
+    mark: Option<(u64, u64, Mark)>,
 }
 
 /// One of the file's words, or one of the workspace's own.
