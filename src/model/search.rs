@@ -1,5 +1,7 @@
 //! What is asked of the service's search, and what it finds (API document, "Search").
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::WorkspaceId;
@@ -8,7 +10,7 @@ use super::WorkspaceId;
 pub const HITS_MAX: u8 = 50;
 
 /// One `GET /search`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Search {
     /// Which workspace; what belongs to none is found in every one.
     pub workspace: WorkspaceId,
@@ -16,6 +18,13 @@ pub struct Search {
     pub words: String,
     /// How many results at most, from 1 to [`HITS_MAX`].
     pub limit: u8,
+}
+
+/// No log holds what is searched for.
+impl fmt::Debug for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Search").field("workspace", &self.workspace).finish_non_exhaustive()
+    }
 }
 
 /// One result.

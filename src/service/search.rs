@@ -106,6 +106,12 @@ mod tests {
         }
     }
 
+    #[test]
+    fn no_log_holds_what_is_searched_for() {
+        let said = format!("{:?}", search("zanahoria", 3));
+        assert!(said.contains("w-1") && !said.contains("zanahoria"), "{said}");
+    }
+
     const GOOD: &str = r#"{"kind":"page","id":"a","title":"Plan","snippet":"El plan","parent_id":null,"rank":1.25,"new":[]}"#;
 
     /// How many results are read of these entries, and what is said of the others.
