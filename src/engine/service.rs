@@ -28,7 +28,8 @@ pub(super) struct Health {
     pub(super) paused: Option<Timestamp>,
     /// The service cannot be reached, or fails everything.
     pub(super) down: Option<String>,
-    failures: u32,
+    /// Failures in a row of anything but the watch's searches.
+    pub(super) failures: u32,
     quiet_until: Timestamp,
     /// When each workspace that forbade a write is tried again.
     forbidden: BTreeMap<WorkspaceId, Timestamp>,
@@ -299,7 +300,9 @@ impl Engine {
     }
 
     pub(super) fn service_fails(&mut self, flight: &Flight, error: &ServiceError) -> Result<(), StoreError> {
-        tracing::debug!(%error, purpose = ?flight.purpose.page(), "request failed");
+        if !matches!(flight.purpose, Purpose::Watch { .. } | Purpose::Search) {
+            tracing::debug!(%error, purpose = ?flight.purpose.page(), "request failed");
+        }
         match error {
             ServiceError::RateLimited { retry_after_ms } => {
                 self.pace.refused(*retry_after_ms, flight.sent_at, self.now);

@@ -61,6 +61,17 @@ const REGROUP_MS: i64 = 6 * 3_600_000;
 /// What a search shows of a page: rank and beginning as bits, or that it does not find it.
 pub type Mark = Option<(u64, u64)>;
 
+/// Why a search failed, as far as it matters to the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The service refuses what it was asked for.
+    TooMuch,
+    /// It failed or took too long, and answers other requests: too much for it if it does so twice in a row.
+    PerhapsTooMuch,
+    /// A shorter search would have failed too.
+    Other,
+}
+
 /// What a slot of the background is spent on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Turn<K> {
@@ -80,15 +91,24 @@ struct Post {
     mark: Option<(Mark, Timestamp)>,
     /// Whether the mark is of the text that is known: a look after it found nothing new.
     known: bool,
-    /// The mark is of the text before the change that a look has found: the next answer is a sample.
-    tests: bool,
+    /// So many changes have looks found since the text that the mark is of: the next answer is a sample of them.
+    tests: u32,
     /// Answers to searches that left before are of no use.
     from: Timestamp,
     alarmed: bool,
     /// When the last search left that showed its mark unmoved.
     unmoved: Timestamp,
+    /// When its last change was a sample of what searches show.
+    sampled: Timestamp,
     /// How alive it is, as the schedule has it.
     poll: PollState,
+}
+
+impl Post {
+    /// A change of this page is a sample; whether another one was shortly before.
+    fn samples_again(&mut self, now: Timestamp) -> bool {
+        now.since_ms(std::mem::replace(&mut self.sampled, now)) < belief::AGAIN_MS
+    }
 }
 
 /// The watch over pages named `K`.
@@ -110,6 +130,8 @@ pub struct Watch<K> {
     /// Asked since the last sample.
     since_sample: u32,
     failures: u32,
+    /// The last search failed and was perhaps too much.
+    doubted: bool,
     rests_until: Timestamp,
     regrouped: Timestamp,
     asks: u64,
@@ -132,6 +154,7 @@ impl<K: Ord + Clone> Watch<K> {
             asked: Timestamp::default(),
             since_sample: 0,
             failures: 0,
+            doubted: false,
             rests_until: Timestamp::default(),
             regrouped: Timestamp::default(),
             asks: 0,
@@ -177,10 +200,11 @@ impl<K: Ord + Clone> Watch<K> {
             word,
             mark: None,
             known: false,
-            tests: false,
+            tests: 0,
             from: now,
             alarmed: false,
             unmoved: Timestamp::default(),
+            sampled: Timestamp::default(),
             poll,
         };
         self.posts.insert(page, post);
@@ -221,15 +245,15 @@ impl<K: Ord + Clone> Watch<K> {
         }
         poll::changed(&mut post.poll, now);
         if alarmed {
-            self.belief.sample(level, true);
+            self.belief.sample(level, 1, true, post.samples_again(now));
             // The mark is of this text or of one shortly before: a new one is worth a look again.
-            (post.known, post.tests, post.from) = (true, false, now);
+            (post.known, post.tests, post.from) = (true, 0, now);
         } else {
             if !(post.known && post.mark.is_some()) {
                 post.mark = None;
             }
-            post.tests = post.mark.is_some();
-            post.known &= post.tests;
+            post.tests = if post.mark.is_some() { post.tests + 1 } else { 0 };
+            post.known &= post.tests > 0;
             post.from = now.plus_ms(INDEXED_MS);
         }
         let group = post.group;
@@ -244,7 +268,7 @@ impl<K: Ord + Clone> Watch<K> {
     /// The text was changed by espejo itself: whatever the mark does next means nothing.
     pub fn pushed(&mut self, page: &K, now: Timestamp) {
         if let Some(post) = self.posts.get_mut(page) {
-            (post.mark, post.known, post.tests, post.alarmed) = (None, false, false, false);
+            (post.mark, post.known, post.tests, post.alarmed) = (None, false, 0, false);
             post.from = now.plus_ms(INDEXED_MS);
             self.alarms.retain(|other| other != page);
         }
@@ -287,11 +311,11 @@ impl<K: Ord + Clone> Watch<K> {
             self.posts.get(page).is_some_and(|post| {
                 post.from <= now
                     && !self.groups[post.group].under_way
-                    && (post.tests || (post.mark.is_none() && now.since_ms(post.from) < LATELY_MS))
+                    && (post.tests > 0 || (post.mark.is_none() && now.since_ms(post.from) < LATELY_MS))
             })
         };
         // The latest is the likeliest to be changed again.
-        let tests = |page: &&&K| self.posts.get(page).is_some_and(|post| post.tests);
+        let tests = |page: &&&K| self.posts.get(page).is_some_and(|post| post.tests > 0);
         let useful: Vec<&K> = self.changed.iter().rev().filter(useful).collect();
         let chosen = useful.iter().find(tests).or(useful.first())?;
         self.posts.get(chosen).map(|post| post.group)
@@ -315,10 +339,16 @@ impl<K: Ord + Clone> Watch<K> {
         self.asks
     }
 
-    /// A group's search failed; `too_much`: a shorter one might not have.
-    pub fn failed(&mut self, group: usize, too_much: bool, now: Timestamp) {
+    /// A group's search failed.
+    pub fn failed(&mut self, group: usize, failure: Failure, now: Timestamp) {
         let Some(asked) = self.groups.get_mut(group) else { return };
         asked.under_way = false;
+        let again = std::mem::replace(&mut self.doubted, failure == Failure::PerhapsTooMuch);
+        if failure == Failure::PerhapsTooMuch && !again {
+            self.rests_until = now.plus_ms(REFUSED_MS);
+            return;
+        }
+        let too_much = failure != Failure::Other;
         if too_much && self.belief.refused(asked.level, now) {
             self.rests_until = now.plus_ms(REFUSED_MS);
             return;

@@ -8,7 +8,7 @@ use super::flight::{Flight, Purpose};
 use super::trees::is_known;
 use super::watch::noticed::Delays;
 use super::watch::words::{self, Counts};
-use super::watch::{Belief, Common, Turn, Watch, belief};
+use super::watch::{Belief, Common, Failure, Turn, Watch, belief};
 use super::{Engine, StoreError};
 use crate::model::{
     BodyJson, ContentHash, Effect, Found, HITS_MAX, Node, Page, PageId, Search, ServiceError, ServiceReply,
@@ -282,16 +282,18 @@ impl Engine {
                 });
                 self.watched.watch.answered(group, &marks.collect(), full, flight.sent_at, self.now);
             }
-            Ok(_) => self.watched.watch.failed(group, false, self.now),
+            Ok(_) => self.watched.watch.failed(group, Failure::Other, self.now),
             Err(error) => {
-                tracing::debug!(%error, "a search of the watch failed");
-                // Where the service answers other things, it is this that is too much for it.
-                let too_much = match &error {
-                    ServiceError::Rejected { .. } => true,
-                    ServiceError::Server { .. } | ServiceError::Lost(_) => self.service.down.is_none(),
-                    _ => false,
+                let failure = match &error {
+                    ServiceError::Rejected { .. } => Failure::TooMuch,
+                    ServiceError::Server { .. } | ServiceError::Lost(_) if self.service.failures == 0 => {
+                        Failure::PerhapsTooMuch
+                    }
+                    _ => Failure::Other,
                 };
-                self.watched.watch.failed(group, too_much, self.now);
+                // The service may say the query back, and no log holds that.
+                tracing::debug!(?failure, "a search of the watch failed");
+                self.watched.watch.failed(group, failure, self.now);
             }
         }
     }

@@ -20,7 +20,7 @@ impl<K: Ord + Clone> Watch<K> {
         sent: Timestamp,
         now: Timestamp,
     ) {
-        self.failures = 0;
+        (self.failures, self.doubted) = (0, false);
         let Some(asked) = self.groups.get_mut(group) else { return };
         asked.under_way = false;
         let (level, pages) = (asked.level, asked.pages.clone());
@@ -59,18 +59,21 @@ impl<K: Ord + Clone> Watch<K> {
                 post.unmoved = sent;
             }
             if storm {
-                (post.tests, post.known) = (false, false);
-            } else if std::mem::take(&mut post.tests) {
+                (post.tests, post.known) = (0, false);
+            } else if post.tests > 0 {
+                let changes = std::mem::take(&mut post.tests);
                 // A mark that stands still is of what the look found, too.
                 post.known = !differs;
-                self.belief.sample(level, differs);
+                self.belief.sample(level, changes, differs, post.samples_again(now));
                 self.since_sample = 0;
             } else if differs && !std::mem::replace(&mut post.alarmed, true) {
                 self.alarms.push_back(page);
             }
         }
-        if !lost.is_empty() && self.groups[group].pages.len() > GROUP_MIN {
-            let all = self.groups[group].pages.len();
+        let all = self.groups[group].pages.len();
+        if lost.len() > all / 2 && self.belief.refused(level, now) {
+            // The branch that cannot match has matched: the service reads a query in another way.
+        } else if !lost.is_empty() && all > GROUP_MIN {
             let size = if lost.len() > all / 4 { all / 2 } else { all - lost.len() };
             self.shrink(group, size, &lost);
         }
@@ -81,7 +84,8 @@ impl<K: Ord + Clone> Watch<K> {
         let told = |post: &Post, mark: &Mark| post.mark.filter(|_| !full || mark.is_some());
         let (mut waited, mut moved) = (0, 0);
         for (page, mark) in shown {
-            let before = self.posts.get(page).filter(|post| !post.tests).and_then(|post| told(post, mark));
+            let before =
+                self.posts.get(page).filter(|post| post.tests == 0).and_then(|post| told(post, mark));
             if let Some((before, _)) = before {
                 waited += 1;
                 moved += usize::from(before != *mark);

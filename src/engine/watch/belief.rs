@@ -17,6 +17,11 @@ const FIRST: usize = 2;
 const FADE: f64 = 0.99;
 /// Fewer samples say nothing.
 const SAMPLES: f64 = 3.5;
+/// A sample of a page that has given one within [`AGAIN_MS`]: a short page's beginning is all its text, and moves each time.
+const AGAIN: f64 = 0.25;
+pub(super) const AGAIN_MS: i64 = 3_600_000;
+/// So many samples that showed nothing are added before the watch is thought to pay: what few samples show may be luck.
+const DOUBT: f64 = 6.0;
 /// The watch pays when it shows at least this part of all changes, and when of its alarms at least that part is true.
 const PAYS: f64 = 0.15;
 const TRUE_ALARMS: f64 = 0.3;
@@ -57,9 +62,20 @@ impl Level {
         self.seen + self.unseen
     }
 
+    /// Of so many changes, at least one of which was shown, the part that was, as far as it is known: few, at first.
+    fn part_of(&self, changes: u32) -> f64 {
+        let shows = (self.seen + 0.25) / (self.samples() + 1.0);
+        let hidden = (1.0 - shows).powi(i32::try_from(changes).unwrap_or(i32::MAX));
+        (shows / (1.0 - hidden)).clamp(1.0 / f64::from(changes.max(1)), 1.0)
+    }
+
     /// The part of changes that it shows.
     fn shows(&self) -> Option<f64> {
-        (self.samples() >= SAMPLES).then(|| self.seen / (self.samples() + 1.0))
+        self.shows_at_least(1.0)
+    }
+
+    fn shows_at_least(&self, doubt: f64) -> Option<f64> {
+        (self.samples() >= SAMPLES).then(|| self.seen / (self.samples() + doubt))
     }
 }
 
@@ -111,15 +127,20 @@ impl Belief {
     /// The part of changes that searches show, once there are samples enough.
     #[must_use]
     pub fn shows(&self) -> Option<f64> {
+        self.shows_at_least(1.0)
+    }
+
+    fn shows_at_least(&self, doubt: f64) -> Option<f64> {
+        let shows = |level: &Level| level.shows_at_least(doubt);
         // A level that is only tried is asked with like the one that it was left for.
-        let others = || self.levels.iter().filter_map(Level::shows).reduce(f64::max);
-        self.levels[self.level].shows().or_else(others)
+        let others = || self.levels.iter().filter_map(shows).reduce(f64::max);
+        shows(&self.levels[self.level]).or_else(others)
     }
 
     /// Whether searches are worth their requests.
     #[must_use]
     pub fn pays(&self) -> bool {
-        self.shows().is_some_and(|shows| shows >= PAYS)
+        self.shows_at_least(DOUBT).is_some_and(|shows| shows >= PAYS)
             && self.right + 1.0 >= TRUE_ALARMS * (self.right + self.wrong + 1.0)
     }
 
@@ -135,12 +156,19 @@ impl Belief {
         WORDS[self.level]
     }
 
-    pub(super) fn sample(&mut self, level: usize, seen: bool) {
+    /// A mark that is of the text before so many changes moved or not; `again`: a change of the same page was a sample
+    /// shortly before.
+    pub(super) fn sample(&mut self, level: usize, changes: u32, seen: bool, again: bool) {
         // What moves for a page alone is no storm, and makes up for one in time.
         self.wrong *= if seen { 0.9 } else { 1.0 };
         if let Some(of) = self.levels.get_mut(level) {
-            of.seen = of.seen * FADE + f64::from(u8::from(seen));
-            of.unseen = of.unseen * FADE + f64::from(u8::from(!seen));
+            // Where none was shown, each of them says so.
+            let others = if seen { 0.0 } else { AGAIN * f64::from(changes.saturating_sub(1)) };
+            let weight = others + if again { AGAIN } else { 1.0 };
+            let moved = if seen { of.part_of(changes) } else { 0.0 };
+            let fade = FADE.powf(weight);
+            of.seen = of.seen * fade + weight * moved;
+            of.unseen = of.unseen * fade + weight * (1.0 - moved);
         }
         self.vain = if seen { self.vain / 2 } else { self.vain + 1 };
     }
@@ -268,7 +296,7 @@ mod tests {
             owed[level] += shows[level];
             let seen = owed[level] >= 1.0;
             owed[level] -= f64::from(u8::from(seen));
-            belief.sample(level, seen);
+            belief.sample(level, 1, seen, false);
             belief.answered(level, answer_ms[level], NOW);
         }
         assert!(expected.contains(&belief.choose(NOW)), "{belief:?}");
@@ -284,10 +312,29 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_of_many_changes_says_no_more_than_that_one_was_shown() {
+        for (shows, changes, least, most) in
+            [(0.05, 1, 0.03, 0.07), (0.05, 30, 0.0, 0.12), (0.65, 1, 0.6, 0.7), (0.65, 3, 0.4, 0.7)]
+        {
+            let mut belief = Belief::default();
+            let mut owed = 0.0;
+            for _ in 0..400 {
+                owed += 1.0 - (1.0_f64 - shows).powi(changes);
+                let seen = owed >= 1.0;
+                owed -= f64::from(u8::from(seen));
+                belief.sample(FIRST, changes.unsigned_abs(), seen, true);
+            }
+            let thought = belief.shows().unwrap();
+            assert!((least..=most).contains(&thought), "{shows} of {changes}: {thought}");
+            assert_eq!(belief.pays(), shows > 0.5);
+        }
+    }
+
+    #[test]
     fn a_level_that_was_tried_and_shows_nothing_is_left_after_a_few_samples() {
         let mut belief = Belief::of(40.0, 0.0);
         assert_eq!(belief.choose(NOW), 0, "nearly all is shown: perhaps with fewer words, too");
-        (0..4).for_each(|_| belief.sample(0, false));
+        (0..4).for_each(|_| belief.sample(0, 1, false, false));
         assert_ne!(belief.choose(NOW), 0);
         assert!(belief.pays());
     }

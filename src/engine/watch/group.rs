@@ -113,13 +113,13 @@ impl<K: Ord + Clone> Watch<K> {
             common.get(..belief::WORDS[level].min(common.len())).unwrap_or_default(),
             &self.nowhere,
         );
-        asked.level = level;
+        asked.level = if common.is_empty() { 0 } else { level };
         if asked.query != query {
             asked.query = query;
             // Marks of another query say nothing of this one's.
             for page in &asked.pages {
                 if let Some(post) = self.posts.get_mut(page) {
-                    (post.mark, post.known, post.tests) = (None, false, false);
+                    (post.mark, post.known, post.tests) = (None, false, 0);
                 }
             }
         }

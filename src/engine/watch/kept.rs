@@ -38,7 +38,7 @@ impl<K: Ord + Clone> Watch<K> {
     pub fn keep(&self, name: impl Fn(&K) -> String) -> Option<String> {
         let page = |page: &K| {
             let post = self.posts.get(page)?;
-            let mark = post.mark.filter(|_| !post.tests && !post.alarmed).map(|(mark, _)| mark);
+            let mark = post.mark.filter(|_| post.tests == 0 && !post.alarmed).map(|(mark, _)| mark);
             Some(KeptPage { id: name(page), word: post.word.clone(), mark })
         };
         let groups = self.groups.iter().filter(|group| !group.pages.is_empty()).map(|group| KeptGroup {
@@ -73,10 +73,11 @@ impl<K: Ord + Clone> Watch<K> {
                     word: one.word,
                     mark: one.mark.map(|mark| (mark, start)),
                     known: false,
-                    tests: false,
+                    tests: 0,
                     from: start,
                     alarmed: false,
                     unmoved: start,
+                    sampled: start,
                     poll,
                 };
                 group.pages.push(id.clone());

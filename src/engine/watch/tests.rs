@@ -106,6 +106,22 @@ fn it_is_used_where_marks_move_and_only_there() {
 }
 
 #[test]
+fn a_search_that_shows_hardly_anything_costs_hardly_anything() {
+    for one_in in [0, 20] {
+        let mut world = World::new(1_000, Belief::default());
+        let (mut on, mut asks) = (0, 0);
+        for hour in 0..30 {
+            world.play(Kind { one_in, all: false }, 1);
+            on += u32::from(world.watch.is_on());
+            let spent = world.watch.asks() - std::mem::replace(&mut asks, world.watch.asks());
+            // From the second hour on, a fiftieth of what the limit lets through.
+            assert!(hour == 0 || spent <= 60, "hour {hour}: {spent}, {:?}", world.watch.belief());
+        }
+        assert!(on <= 1, "it was used in {on} hours: {:?}", world.watch.belief());
+    }
+}
+
+#[test]
 fn it_ends_by_itself_when_the_service_changes_and_begins_again() {
     let mut world = World::new(80, Belief::default());
     let (moves, still) = (Kind { one_in: 1, all: false }, Kind { one_in: 0, all: false });
@@ -215,18 +231,75 @@ fn crowded_groups_are_halved_and_failing_searches_rest() {
     watch.set_common("b", ["plan", "semana"].map(str::to_owned).to_vec());
     for _ in 0..3 {
         assert!(watch.ask(1, now).1.ends_with("\"plan semana zzqqxx\""));
-        watch.failed(1, true, now);
+        watch.failed(1, Failure::TooMuch, now);
         assert_eq!(watch.pages(1).len(), 40);
         assert_eq!(watch.turn(1, false, now.plus_ms(REFUSED_MS - 1)), Turn::Schedule(1), "it rests a little");
     }
     assert!(!watch.ask(1, now).1.contains("semana"));
     assert_eq!(watch.belief().words(), 0);
-    watch.failed(1, true, now);
+    watch.failed(1, Failure::TooMuch, now);
     assert_eq!((watch.pages(1).len(), watch.pages(3).len()), (10, 10));
     assert_eq!(watch.turn(1, false, now.plus_ms(FAILED_MS - 1)), Turn::Schedule(1), "it rests");
     assert!(matches!(watch.turn(1, false, now.plus_ms(FAILED_MS)), Turn::Ask(_)));
+    let asks_with = |failures: &[Failure]| {
+        let mut watch: Watch<u32> = Watch::new(Belief::of(12.0, 3.0));
+        watch.set_common("a", vec!["plan".to_owned()]);
+        watch.enrol(1, "a", "w1".to_owned(), PollState::default(), now);
+        for failure in failures {
+            watch.ask(0, now);
+            watch.failed(0, *failure, now);
+        }
+        watch.belief().words()
+    };
+    assert_eq!(asks_with(&[Failure::PerhapsTooMuch]), 300, "any search may fail once");
+    assert_eq!(asks_with(&[Failure::PerhapsTooMuch, Failure::PerhapsTooMuch]), 100);
+    assert_eq!(asks_with(&[Failure::PerhapsTooMuch, Failure::Other, Failure::PerhapsTooMuch]), 300);
+    assert_eq!(asks_with(&[Failure::Other; 9]), 300, "an outage says nothing of the words");
     for _ in 0..40 {
-        watch.failed(0, false, now);
+        watch.failed(0, Failure::Other, now);
     }
     assert!(matches!(watch.turn(1, false, now.plus_ms(FAILED_MS << 9)), Turn::Ask(_)), "not for ever");
+}
+
+#[test]
+fn a_last_branch_that_matches_after_all_does_no_harm() {
+    let now = Timestamp(1_000_000);
+    let mut watch: Watch<u32> = Watch::new(Belief::of(12.0, 3.0));
+    watch.set_common("a", vec!["plan".to_owned()]);
+    (0..40).for_each(|page| watch.enrol(page, "a", format!("w{page}"), PollState::default(), now));
+    let shows = |pages: std::ops::Range<u32>| pages.map(|page| (page, (1, 1))).collect::<BTreeMap<_, _>>();
+    // One page that says just that: it stands among the results, and means nothing.
+    watch.ask(0, now);
+    watch.answered(0, &shows(0..41), false, now, now);
+    watch.answered(0, &shows(0..41), false, now, now);
+    assert_eq!((watch.alarms(), watch.pages(0).len()), (0, 40));
+    // A service that takes the quotes for nothing answers with pages of its own choice.
+    watch.answered(0, &shows(0..10), true, now, now);
+    assert_eq!((watch.alarms(), watch.pages(0).len()), (0, 40), "no smaller groups for that");
+    assert_eq!(watch.belief().words(), 100, "fewer words instead");
+    // In the end none, and then groups are made smaller where they are too large.
+    for _ in 0..2 {
+        watch.ask(0, now);
+        watch.answered(0, &shows(0..10), true, now, now);
+    }
+    assert_eq!((watch.belief().words(), watch.pages(0).len()), (0, 20));
+}
+
+#[test]
+fn the_first_search_after_a_restart_shows_what_has_changed_meanwhile() {
+    let mut world = World::new(100, Belief::of(20.0, 0.0));
+    (0..3).for_each(|group| world.ask(group));
+    let kept = world.watch.keep(u32::to_string).unwrap();
+    let mut watch: Watch<u32> = Watch::new(world.watch.belief());
+    // One of them has been deleted since.
+    let page = |id: &str| Some((id.parse().ok().filter(|id| *id != 17)?, PollState::default()));
+    assert_eq!(watch.resume(&kept, page).len(), 99);
+    let restarted = std::mem::replace(&mut world.watch, watch);
+    world.marks[40] += 1;
+    world.now = world.now.plus_ms(3_600_000);
+    (0..3).for_each(|group| world.ask(group));
+    assert_eq!(world.watch.turn(1, false, world.now), Turn::Look(40));
+    assert_eq!((world.watch.alarms(), world.watch.word(&3)), (0, restarted.word(&3)));
+    // What cannot be read is begun anew.
+    assert!(Watch::<u32>::new(Belief::default()).resume("{", page).is_empty());
 }
