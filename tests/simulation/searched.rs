@@ -18,11 +18,20 @@ fn paragraph(id: String, text: &str) -> Value {
     json!({ "id": id, "type": "paragraph", "props": props, "content": [run], "children": [] })
 }
 
+/// Enough words that every page has for a query to be long, in another order than there.
+fn many() -> String {
+    let syllables = ["bal", "cor", "dun", "fel", "gir", "mol", "nar", "pun"];
+    let word = |n: usize| format!("{}{}{}", syllables[n / 64 % 8], syllables[n / 8 % 8], syllables[n % 8]);
+    (0..400).rev().map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// Longer than a snippet before anything is the page's own, so that only the rank can move.
 fn content(page: usize, saves: usize) -> Blocks {
     let same = "entre todas las cosas que se dicen en todas las páginas ".repeat(4);
     let own = format!("{}{} y nada más", ["k", "m", "p", "t"][page % 4].repeat(2), 10_000 + page * 37);
-    let mut blocks = vec![paragraph(format!("{page}-a"), &same), paragraph(format!("{page}-b"), &own)];
+    let mut blocks: Vec<Value> = [("a", &same), ("m", &many()), ("b", &own)]
+        .map(|(id, text)| paragraph(format!("{page}-{id}"), text))
+        .into();
     blocks.extend((0..saves).map(|save| paragraph(format!("{page}-s{save}"), "otra cosa dicha")));
     blocks
 }
@@ -35,12 +44,16 @@ struct Watching {
 
 impl Watching {
     fn new(ranking: Ranking) -> Self {
+        Self::at(Choices { ranking, ..Choices::default() })
+    }
+
+    fn at(choices: Choices) -> Self {
         let mut scene = Script::draw(11, 0).scene;
         (scene.pages, scene.budget, scene.hints_lost, scene.rest_ms) = (1, 60, 0, 0);
         let mut run = Run::new(scene, false).unwrap();
         let space = run.service.workspace.clone();
         let world = &mut run.service.world;
-        world.choose(Choices { ranking, ..Choices::default() });
+        world.choose(choices);
         let make = |page| world.app_create(&space, None, &format!("Página {page}"), content(page, 0));
         let pages: Vec<PageId> = (0..PAGES).map(make).collect();
         pages.iter().for_each(|page| run.service.learn(page));
@@ -70,6 +83,13 @@ impl Watching {
             }
             self.pass(5 * MINUTE);
         }
+    }
+
+    /// The queries that the service answered with this status or another one, as they were sent.
+    fn queries(&self, answered: bool) -> Vec<String> {
+        let entries = self.run.service.world.log().entries();
+        let searches = entries.filter(|entry| entry.path == "/search" && (entry.status == 200) == answered);
+        searches.map(|entry| entry.query.clone()).collect()
     }
 
     fn asked(&self, path: &str) -> usize {
@@ -116,4 +136,38 @@ fn the_search_is_watched_where_its_rank_moves() {
     let unwatched = late(&mut still);
     let sum = |late: [i64; 7]| late.iter().sum::<i64>();
     assert!(2 * sum(watched) < sum(unwatched), "{watched:?} with the watch, {unwatched:?} without");
+}
+
+#[test]
+fn a_service_that_refuses_long_queries_is_asked_shorter_ones_and_no_user_is_told() {
+    for status in [400, 413, 414, 431, 500] {
+        let longest_search = Some(2_600);
+        let choices = Choices { longest_search, long_search_status: status, ..Choices::default() };
+        let mut world = Watching::at(choices);
+        world.sessions(1);
+        let (taken, refused) = (world.queries(true), world.queries(false));
+        // A failure may be any request's: it is believed when the next one fails too.
+        assert!((1..=2).contains(&refused.len()), "{status}: {} refused", refused.len());
+        assert!(!taken.is_empty(), "{status}");
+        assert!(taken.iter().all(|query| query.contains("%22")), "with fewer words, not with none");
+        let summary = world.run.summary().unwrap().unwrap();
+        assert!(summary.attention.is_empty() && !summary.away, "{status}: {:?}", summary.attention);
+    }
+}
+
+/// Of two words that follow each other in a page no query holds both side by side.
+#[test]
+fn a_query_holds_single_words_and_is_never_longer_than_its_bound() {
+    let mut world = Watching::new(Ranking::default());
+    world.sessions(1);
+    let queries = world.queries(true);
+    assert!(!queries.is_empty());
+    let text = many();
+    for query in queries {
+        assert!(query.len() < 7_200, "{} bytes", query.len());
+        let words: Vec<&str> = query.split("%20").flat_map(|part| part.split("%22")).collect();
+        for pair in words.windows(2) {
+            assert!(!text.contains(&pair.join(" ")), "{pair:?}");
+        }
+    }
 }
