@@ -1,12 +1,12 @@
 //! Which word of a page the service's search finds it by: one that hardly any other page has. How many pages have a word
-//! is counted by its beginning, so that words with one stem count as one, and roughly, in a table of fixed size: a word
+//! is counted by its stem, as the service finds it by that, and roughly, in a table of fixed size: a word
 //! that is thought too common is only not chosen.
 
 use std::collections::BTreeSet;
 
+use frostem::{Algorithm, Stemmer};
+
 const CELLS: usize = 1 << 16;
-/// A stem is seldom shorter than what two words with one stem have in common here.
-const BEGINNING: usize = 6;
 const LETTERS: std::ops::RangeInclusive<usize> = 4..=24;
 const DIGITS: std::ops::RangeInclusive<usize> = 2..=12;
 /// A word that more pages than this have is no page's own.
@@ -40,7 +40,8 @@ impl Counts {
 }
 
 fn cell(word: &str) -> usize {
-    let hash = word.chars().take(BEGINNING).fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| {
+    let stem = Stemmer::new(Algorithm::Spanish).stem(word);
+    let hash = stem.chars().fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| {
         (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3)
     });
     (hash >> 40) as usize % CELLS
@@ -122,5 +123,13 @@ mod tests {
         assert_eq!(counts.choose(&pages[0], None), Some("tomate"), "two stems that are one count as one");
         assert_eq!(counts.choose(&pages[2], None), Some("pez"));
         assert_eq!(counts.choose(&pages[2], Some("pez")), None, "what all have is nobody's");
+        // Short words, and one stem.
+        let mut counts = Counts::default();
+        let pages = [set("tomar pizarra"), set("tomó"), set("tomas"), set("tomamos")];
+        pages.iter().for_each(|page| counts.add(page));
+        assert_eq!(
+            pages.each_ref().map(|page| counts.choose(page, None)),
+            [Some("pizarra"), None, None, None]
+        );
     }
 }
