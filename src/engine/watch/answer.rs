@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{GROUP_MIN, Mark, Post, Watch};
+use super::{GROUP, GROUP_MIN, Mark, Post, Watch};
 use crate::model::Timestamp;
 
 /// More marks than this at once, and than a quarter of all, are moved by something else than their pages' texts, unless
@@ -39,7 +39,7 @@ impl<K: Ord + Clone> Watch<K> {
             self.belief.storm();
             self.since_sample = 0;
         }
-        let mut lost = Vec::new();
+        let (mut lost, mut begun) = (Vec::new(), None);
         for (page, mark) in shown {
             let Some(post) = self.posts.get_mut(&page) else { continue };
             if full && mark.is_none() {
@@ -50,6 +50,9 @@ impl<K: Ord + Clone> Watch<K> {
                 self.leave(&page);
                 self.wordless.push(page);
                 continue;
+            }
+            if post.mark.is_none() && self.changed.contains(&page) {
+                begun = Some(page.clone());
             }
             let differs = post.mark.is_some_and(|(before, _)| before != mark);
             if differs || post.mark.is_none() {
@@ -70,12 +73,17 @@ impl<K: Ord + Clone> Watch<K> {
                 self.alarms.push_back(page);
             }
         }
+        if let Some(page) = begun.filter(|_| !self.is_on()) {
+            // A look says that the mark is of the text that is known: then the next change is a sample.
+            self.alarms.push_back(page);
+        }
         let all = self.groups[group].pages.len();
-        if lost.len() > all / 2 && self.belief.refused(level, now) {
-            // The branch that cannot match has matched: the service reads a query in another way.
-        } else if !lost.is_empty() && all > GROUP_MIN {
+        if !lost.is_empty() && all > GROUP_MIN {
             let size = if lost.len() > all / 4 { all / 2 } else { all - lost.len() };
             self.shrink(group, size, &lost);
+        } else if lost.len() > all / 2 && self.belief.refused(level, now) {
+            // So few words fill no answer: the branch that cannot match has matched.
+            (self.size, self.regrouped) = (GROUP, Timestamp::default());
         }
     }
 

@@ -122,6 +122,25 @@ fn a_search_that_shows_hardly_anything_costs_hardly_anything() {
 }
 
 #[test]
+fn the_first_mark_of_a_page_that_is_being_edited_is_followed_by_a_look() {
+    let mut world = World::new(40, Belief::default());
+    world.watch.looked(&7, true, world.now, world.now);
+    world.now = world.now.plus_ms(INDEXED_MS);
+    assert_eq!(world.watch.turn(1, false, world.now), Turn::Ask(0));
+    world.ask(0);
+    assert_eq!(world.watch.turn(2, false, world.now), Turn::Look(7));
+    world.now = world.now.plus_ms(SECOND);
+    world.look(7);
+    assert_eq!((world.watch.alarms(), world.watch.belief().right), (0, 0.0), "no alarm");
+    // The next change of it is a sample.
+    (world.marks[7], world.stale[7]) = (1, true);
+    world.look(7);
+    world.now = world.now.plus_ms(2 * PROBE_MS);
+    world.ask(0);
+    assert!(world.watch.belief().levels[0].seen > 0.5, "{:?}", world.watch.belief());
+}
+
+#[test]
 fn it_ends_by_itself_when_the_service_changes_and_begins_again() {
     let mut world = World::new(80, Belief::default());
     let (moves, still) = (Kind { one_in: 1, all: false }, Kind { one_in: 0, all: false });
@@ -273,16 +292,16 @@ fn a_last_branch_that_matches_after_all_does_no_harm() {
     watch.answered(0, &shows(0..41), false, now, now);
     watch.answered(0, &shows(0..41), false, now, now);
     assert_eq!((watch.alarms(), watch.pages(0).len()), (0, 40));
-    // A service that takes the quotes for nothing answers with pages of its own choice.
-    watch.answered(0, &shows(0..10), true, now, now);
-    assert_eq!((watch.alarms(), watch.pages(0).len()), (0, 40), "no smaller groups for that");
-    assert_eq!(watch.belief().words(), 100, "fewer words instead");
-    // In the end none, and then groups are made smaller where they are too large.
-    for _ in 0..2 {
+    // A service that takes the quotes for nothing answers with pages of its own choice, however few are asked for.
+    let strangers = shows(100..150);
+    for pages in [20, 10, 5, 5] {
         watch.ask(0, now);
-        watch.answered(0, &shows(0..10), true, now, now);
+        watch.answered(0, &strangers, true, now, now);
+        assert_eq!((watch.alarms(), watch.pages(0).len()), (0, pages));
     }
-    assert_eq!((watch.belief().words(), watch.pages(0).len()), (0, 20));
+    assert_eq!(watch.belief().words(), 100, "it is the other words that are too much");
+    assert!(watch.regroup(now.plus_ms(REGROUP_MS)));
+    assert_eq!(watch.pages(0).len(), 40);
 }
 
 #[test]
