@@ -156,6 +156,10 @@ impl Bed {
 
     /// Half an hour at most of sessions in a few pages, until espejo says that the search helps.
     fn learn(&mut self) -> bool {
+        for session in 0..8 {
+            // What the list shows to be alive is looked at, however new the mirror is.
+            assert!(self.server.world().app_set_icon(&self.pages[session * 61], Some("🚲")));
+        }
         let end = Instant::now() + Duration::from_secs(1_800);
         while Instant::now() < end {
             for session in 0..8 {
