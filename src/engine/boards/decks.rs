@@ -343,7 +343,7 @@ impl Engine {
             node.missing_since = None;
         })?;
         self.boards.moved_folders.remove(deck);
-        self.bind_missed(deck)?;
+        self.bind_missed_slides()?;
         self.wake_deck(deck);
         self.watch.scan_by(self.now);
         if puts_back {

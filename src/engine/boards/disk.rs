@@ -70,6 +70,7 @@ impl Engine {
                 self.miss(&canvas, &path)?;
             }
         }
+        self.bind_missed_slides()?;
         let is_missing = |canvas: &CanvasId| {
             self.boards.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some())
         };

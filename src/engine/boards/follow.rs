@@ -9,8 +9,8 @@ use super::disk::is_stray;
 use super::place::Spot;
 use crate::canvas::{self, Aliases};
 use crate::model::{
-    CanvasFile, CanvasId, CanvasNode, ContentHash, DeckId, Entry, FileObject, IntentKind, MirrorPath,
-    Presence, Scan, Stamp,
+    CanvasFile, CanvasId, CanvasNode, ContentHash, Entry, FileObject, IntentKind, MirrorPath, Presence, Scan,
+    Stamp,
 };
 use crate::store::{Store, StoreError};
 
@@ -219,16 +219,24 @@ impl Engine {
         folder.map(|folder| self.boards.there.entry(folder).or_insert((true, Stamp::default())));
     }
 
-    /// Files of nobody that stand where slides of a presentation are missing are those slides'.
-    pub(super) fn bind_missed(&mut self, deck: &DeckId) -> Result<(), StoreError> {
+    /// Files of nobody that stand where slides are missing are those slides'.
+    pub(super) fn bind_missed_slides(&mut self) -> Result<(), StoreError> {
         let missed = self.missed_canvases().into_iter();
-        for (path, canvas) in missed.filter(|(_, canvas)| canvas.deck() == Some(deck)) {
+        for (path, canvas) in missed.filter(|(_, canvas)| canvas.deck().is_some()) {
+            if self.is_canvas_asked_for(&path) {
+                continue;
+            }
             if let Some(file) = self.boards.files.get(&path).filter(|file| file.canvas.is_none()).cloned() {
                 self.bind_file(CanvasFile { canvas: Some(canvas), hash: None, ..file })?;
                 self.boards.unread.insert(path, self.now);
             }
         }
         Ok(())
+    }
+
+    /// Whether something was asked for to be made of a file.
+    fn is_canvas_asked_for(&self, path: &MirrorPath) -> bool {
+        self.boards.intents.values().any(|intent| create::file_of(&intent.kind) == Some(path))
     }
 
     /// The canvas whose missing file this may be.
@@ -264,8 +272,7 @@ impl Engine {
             .filter(|node| node.presence == Presence::Listed && node.base.is_some())
             .collect();
         // What something was asked for already is that one's.
-        let is_asked_for = || self.boards.intents.values().any(|i| create::file_of(&i.kind) == Some(path));
-        if missing.is_empty() || is_asked_for() {
+        if missing.is_empty() || self.is_canvas_asked_for(path) {
             return Ok(None);
         }
         let none = Aliases::new();
