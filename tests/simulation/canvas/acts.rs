@@ -89,6 +89,9 @@ impl Run {
                 .filter(|(_, thing)| thing.words.iter().any(|word| saved.contains(word)))
                 .flat_map(|(_, thing)| thing.words.clone())
                 .collect();
+            // What the saved one lacks of the other was removed from it.
+            let lacks = twice.iter().filter(|word| !saved.contains(word));
+            self.checks.canvas.removed.extend(lacks.map(Word::to_string));
             twice.into_iter().for_each(|word| self.ledger.copy(word));
         }
         let folder = &mut self.folder;
