@@ -246,11 +246,8 @@ impl Engine {
     ) -> Result<Self, StoreError> {
         let loaded = store.load()?;
         let stored = storage::Storage::open(&mut store, &settings, now)?;
-        let mut sent: BTreeMap<_, _> =
-            store.sent()?.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
-        if planted("doubt-forgotten") {
-            sent.clear();
-        }
+        let sent = if planted("doubt-forgotten") { Vec::new() } else { store.sent()? };
+        let sent = sent.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
         let writing = store.writing()?.into_iter().map(|writing| (writing.page.clone(), writing)).collect();
         let mut intents: BTreeMap<_, _> =
             store.intents()?.into_iter().map(|intent| (intent.path.clone(), intent)).collect();
