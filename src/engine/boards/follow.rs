@@ -307,10 +307,11 @@ fn has_birth(stamp: &Stamp) -> bool {
 /// Where it outlives the process which objects the folders of presentations are, as JSON.
 const FOLDERS: &str = "deck_folders";
 
+/// What stands at which path, and whether it is a folder.
+type Seen = BTreeMap<MirrorPath, (bool, Stamp)>;
+
 /// The folders of presentations that an earlier run saw.
-pub(super) fn remembered_folders(
-    store: &Store,
-) -> Result<(String, BTreeMap<MirrorPath, (bool, Stamp)>), StoreError> {
+pub(super) fn remembered_folders(store: &Store) -> Result<(String, Seen), StoreError> {
     let text = store.meta(FOLDERS)?.unwrap_or_default();
     let folders: BTreeMap<String, FileObject> = serde_json::from_str(&text).unwrap_or_default();
     let folders = folders.into_iter().filter_map(|(path, (device, inode, born_ns))| {
