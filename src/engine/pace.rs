@@ -219,10 +219,10 @@ impl Pace {
             .saturating_sub(self.reserved)
     }
 
-    /// How far apart the background's requests leave, as things stand.
+    /// How far apart the background's requests leave, as things stand; at least a millisecond, for those who divide by it.
     #[must_use]
     pub fn background_every_ms(&self) -> i64 {
-        self.background_gap_ms()
+        self.background_gap_ms().max(1)
     }
 
     /// Slots kept free of background reading, so that a burst of edits leaves at once.

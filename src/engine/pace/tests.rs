@@ -513,3 +513,11 @@ fn whoever_begins_to_write_does_not_wait_for_what_the_background_took() {
         }
     }
 }
+
+#[test]
+fn the_pace_of_the_background_is_a_divisor_at_every_limit_that_is_allowed() {
+    for limit in 2..=100_000 {
+        let every_ms = Pace::new(limit, Vec::new(), Timestamp(BEGIN)).background_every_ms();
+        assert!((1..=60_000).contains(&every_ms), "{every_ms} ms at {limit} requests a minute");
+    }
+}

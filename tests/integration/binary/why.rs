@@ -50,6 +50,41 @@ fn why_and_list_say_when_a_page_is_looked_at_next() {
 }
 
 #[test]
+fn every_command_works_at_the_least_and_the_largest_limit() {
+    let bench = bench("");
+    bench.sync();
+    let notes = bench.page("Notes.md");
+    let file = notes.to_str().unwrap();
+    for per_minute in [2, 3, 60_000, 60_011, 100_000] {
+        bench.write_config(per_minute, "");
+        let daemon = bench.run();
+        bench.until("it runs", || bench.status()["state"] == "running");
+        for words in [
+            &["status"][..],
+            &["list"],
+            &["list", "--json"],
+            &["why", file],
+            &["why", file, "--json"],
+            &["diff"],
+            &["history", file],
+            &["search", "filler"],
+            &["conflicts"],
+            &["verify"],
+            &["pause"],
+            &["resume"],
+        ] {
+            let told = bench.tell(words);
+            assert_eq!(told.code, 0, "{words:?} at {per_minute} requests a minute: {told:?}");
+        }
+        assert_eq!(daemon.stop().code(), Some(0));
+    }
+    for (words, code) in [(&["sync"][..], 0), (&["sync", "--dry-run"], 0), (&["doctor", "--json"], 3)] {
+        let told = bench.tell(words);
+        assert!(told.code == code || told.code == 0, "{words:?}: {told:?}");
+    }
+}
+
+#[test]
 fn why_says_what_keeps_a_file_here_and_what_to_do() {
     let bench =
         Bench::with("[storage]\nmode = \"two-way\"\n[whiteboards]\nenabled = true\n", |world, space| {
