@@ -1,8 +1,14 @@
 //! How quick the converter is: `cargo bench --bench markdown`. Prints blocks per second over a page of 20,000 blocks,
-//! and parsing as a multiple of the Markdown parser's own pass over the same text.
+//! and parsing as a multiple of the Markdown parser's own pass over the same text; then the peak of memory of `espejo
+//! convert` as a multiple of the JSON's size, on Linux. Ends with 1 when a goal is missed.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench reads the clock and prints")]
+#![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
 
+use std::fs::{self, File};
 use std::hint::black_box;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use espejo::markdown::{Allowed, parse, parse_taking, patch, render};
@@ -41,7 +47,55 @@ fn best<T>(mut act: impl FnMut() -> T) -> f64 {
     (0..9).map(|_| time()).fold(f64::MAX, f64::min)
 }
 
-fn main() {
+/// Peak of memory, of the JSON's size, at most.
+const MEMORY: f64 = 10.0;
+
+/// The most that `espejo convert` ever had in memory, in bytes: asked for when it has begun to write, which is last.
+fn peak(words: &[&str], input: &Path) -> f64 {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_espejo"));
+    command.arg("convert").args(words).stdin(File::open(input).unwrap()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    out.read_exact(&mut [0]).unwrap();
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kb: f64 = line.split_whitespace().next().unwrap().parse().unwrap();
+    std::io::copy(&mut out, &mut std::io::sink()).unwrap();
+    assert!(child.wait().unwrap().success(), "{words:?}");
+    kb * 1_024.0
+}
+
+/// Whether each way of `convert` keeps to its memory.
+fn convert(count: usize) -> bool {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let (blocks, mut new) = (page(count), page(count));
+    new[777]["content"][0]["text"] = json!("Changed elsewhere ");
+    let (json, text) = (Value::Array(blocks).to_string(), render(&page(count)).text);
+    fs::write(at("base.json"), &json).unwrap();
+    fs::write(at("new.json"), Value::Array(new).to_string()).unwrap();
+    fs::write(at("edited.md"), text.replace("Line 777 ", "Line seven hundred ")).unwrap();
+    fs::write(at("page.md"), text).unwrap();
+    let [base, page] = ["base.json", "page.md"].map(|name| at(name).to_str().unwrap().to_owned());
+    let ways = [
+        ("to-markdown", vec!["to-markdown"], "base.json"),
+        ("to-markdown onto a file", vec!["to-markdown", "--base", &base, "--onto", &page], "new.json"),
+        ("from-markdown", vec!["from-markdown"], "page.md"),
+        ("from-markdown with a base", vec!["from-markdown", "--base", &base], "edited.md"),
+    ];
+    ways.iter().fold(true, |all, (name, words, input)| {
+        let peak = peak(words, &at(input));
+        let times = peak / json.len() as f64;
+        let met = if times <= MEMORY { "met" } else { "MISSED" };
+        println!(
+            "convert {name}, {count} blocks: {:.0} MB, {times:.1} x the JSON; at most {MEMORY}: {met}",
+            peak / 1e6
+        );
+        all && times <= MEMORY
+    })
+}
+
+fn main() -> ExitCode {
     // `cargo bench --bench markdown -- NAME` runs the one whose name begins so.
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
     let count = 20_000;
@@ -98,5 +152,12 @@ fn main() {
         if wanted(name) {
             report(name, count, measure());
         }
+    }
+    if only.is_some_and(|only| !"convert".starts_with(&only)) {
+        return ExitCode::SUCCESS;
+    }
+    match [20_000, 80_000].map(convert) {
+        [true, true] => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
     }
 }

@@ -175,7 +175,7 @@ impl Daemon {
         let mut trash = tokio::time::interval(TRASH_CHECK);
         trash.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         tokio::pin!(shutdown);
-        let mut woken = Instant::now();
+        let (mut woken, mut turn_began) = (Instant::now(), thread_cpu());
         let mut passed_over = false;
         let ended = loop {
             // A step that took long ends the turn: whatever came meanwhile is heard before the next step.
@@ -206,8 +206,13 @@ impl Daemon {
                 self.sleep(now, asked.is_some(), observer)
             };
             checkpoints.begin_if_due(&self.engine);
+            let spent = std::mem::replace(&mut turn_began, thread_cpu());
             if woken.elapsed() >= LONG_TURN {
-                tracing::debug!("a turn of the loop took {} ms", woken.elapsed().as_millis());
+                let cpu = turn_began.saturating_sub(spent).as_millis();
+                tracing::debug!(
+                    "a turn of the loop took {} ms, {cpu} of them CPU",
+                    woken.elapsed().as_millis()
+                );
             }
             // In this order on purpose: a tie must not be decided by chance.
             tokio::select! {
@@ -478,6 +483,12 @@ fn boot_ms() -> i64 {
     let clock = rustix::time::ClockId::Monotonic;
     let time = rustix::time::clock_gettime(clock);
     time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
+}
+
+/// The processor time of this thread so far.
+fn thread_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// `bytes` of fresh randomness in hex, for a name that nothing has.

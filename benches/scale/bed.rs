@@ -10,19 +10,17 @@ use espejo::model::{CanvasId, PageId};
 use serde_json::{Value, json};
 
 use crate::blocks::paragraph;
+use crate::content::{self, Luck};
 use crate::served::{Running, TOKEN, private, serve};
 
 /// How users run it.
 const UNIT: &str = include_str!("../../packaging/systemd/espejo.service");
 /// The largest that the config allows.
 pub(crate) const UNHURRIED: u32 = 100_000;
-const BLOCKS: usize = 10;
-/// What every line says at first.
-pub(crate) const WORDS: &str = "as it was made";
 const ELEMENTS: usize = 5;
-/// Folders at the top, and how many lie in each of the others.
-const TOP: usize = 12;
-const FAN: usize = 4;
+/// So many pages lie under others, at most, one beneath the other.
+const DEEPEST: usize = 6;
+const FILES_IN_A_FOLDER: usize = 50;
 
 /// How much of everything.
 #[derive(Clone, Copy)]
@@ -30,13 +28,11 @@ pub(crate) struct Size {
     pub(crate) pages: usize,
     pub(crate) boards: usize,
     pub(crate) files: usize,
-    /// Bytes of each stored file.
-    pub(crate) file_bytes: usize,
 }
 
 impl Size {
     pub(crate) fn of(pages: usize) -> Self {
-        Self { pages, boards: pages / 33, files: pages / 2, file_bytes: 2_000 }
+        Self { pages, boards: pages / 33, files: pages / 2 }
     }
 }
 
@@ -57,35 +53,27 @@ impl Bed {
         let mut world = World::new(1);
         world.set_limit(None, Window::SlidingLog);
         let space = world.add_workspace("Team", "team");
-        let folders = (size.pages / 5).max(1);
         let (mut pages, mut paths): (Vec<PageId>, Vec<PathBuf>) = (Vec::new(), Vec::new());
-        for n in 0..size.pages {
-            let up = match n {
-                _ if n < TOP.min(folders) => None,
-                _ if n < folders => Some((n - TOP) / FAN),
-                _ => Some(n % folders),
-            };
-            let title = format!("Page {n:05}");
-            let content = (0..BLOCKS).map(|at| line(n, at, WORDS)).collect();
+        for (n, up) in parents(size.pages).into_iter().enumerate() {
+            let title = content::title(n);
             let folder = up.map_or_else(|| PathBuf::from("Team/Pages"), |up| paths[up].with_extension(""));
-            pages.push(world.app_create(&space, up.map(|up| &pages[up]), &title, content));
+            pages.push(world.app_create(&space, up.map(|up| &pages[up]), &title, content::page(n)));
             paths.push(folder.join(format!("{title}.md")));
         }
         for n in 0..size.boards {
-            let board = world.app_create_board(&space, &format!("Board {n:04}"));
+            let board = world.app_create_board(&space, &format!("Pizarra {n:04}"));
             for at in 0..ELEMENTS {
                 let place = at * 250;
-                let note =
-                    json!({ "type": "sticky", "x": place, "y": 0, "content": format!("Note {at} of {n}") });
+                let note = json!({ "type": "sticky", "x": place, "y": 0, "content": content::note(n, at) });
                 world.app_put_element(&CanvasId::Board(board.clone()), note).unwrap();
             }
         }
-        let shelves: Vec<_> = (0..size.files.div_ceil(50))
-            .map(|n| world.app_make_folder(None, &format!("Shelf {n:04}")))
+        let shelves: Vec<_> = (0..size.files.div_ceil(FILES_IN_A_FOLDER))
+            .map(|n| world.app_make_folder(None, &format!("Carpeta {n:04}")))
             .collect();
         for n in 0..size.files {
-            let bytes = (0..size.file_bytes).map(|at| b'a' + u8::try_from((n + at) % 26).unwrap()).collect();
-            world.app_put_file(Some(&shelves[n / 50]), &format!("File {n:05}.txt"), Contents::Bytes(bytes));
+            let made = Contents::Made { seed: n as u64, len: content::file_bytes(n) };
+            world.app_put_file(Some(&shelves[n / FILES_IN_A_FOLDER]), &content::file_name(n), made);
         }
         let (server, serving) = serve(world);
         let temporary = kept.is_none().then(|| tempfile::tempdir().unwrap());
@@ -138,29 +126,30 @@ impl Bed {
     /// Starts the daemon with the environment that its service unit gives it.
     pub(crate) fn start(&self) -> Running {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.at("log")).unwrap();
-        let mut command = self.espejo("run");
+        let mut command = self.espejo(&["run"]);
         command.env("RUST_LOG", "info,espejo::daemon=debug");
         let lines = UNIT.lines().filter_map(|line| line.strip_prefix("Environment="));
         command.envs(lines.flat_map(str::split_whitespace).filter_map(|set| set.split_once('=')));
         Running(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
 
-    fn espejo(&self, word: &str) -> Command {
+    fn espejo(&self, words: &[&str]) -> Command {
         let built = std::env::var_os("ESPEJO_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_espejo").into());
         let mut command = Command::new(built);
-        command.arg("--config").arg(self.at("config.toml")).arg(word);
+        command.arg("--config").arg(self.at("config.toml")).args(words);
         command
     }
 
     /// Another command of espejo's, as a whole process; how long it took.
-    pub(crate) fn command(&self, word: &str) -> (Duration, Output) {
+    pub(crate) fn command(&self, words: &[&str]) -> Duration {
         let begin = Instant::now();
-        let output = self.espejo(word).output().unwrap();
-        (begin.elapsed(), output)
+        let output: Output = self.espejo(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        begin.elapsed()
     }
 
     pub(crate) fn status(&self) -> Value {
-        let output = self.espejo("status").arg("--json").output().unwrap();
+        let output = self.espejo(&["status", "--json"]).output().unwrap();
         serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
     }
 
@@ -180,6 +169,14 @@ impl Bed {
         self.server.world().log().entries().len()
     }
 
+    /// Bytes of what the service has: blocks as their JSON, and stored files.
+    pub(crate) fn data_bytes(&self) -> u64 {
+        let world = self.server.world();
+        let json = |id| world.page(id).map_or(0, |page| json!(page.content).to_string().len() as u64);
+        let pages: u64 = self.pages.iter().map(json).sum();
+        pages + (0..self.size.files).map(content::file_bytes).sum::<u64>()
+    }
+
     pub(crate) fn state_bytes(&self) -> u64 {
         let all = fs::read_dir(self.state()).unwrap();
         all.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
@@ -197,10 +194,11 @@ impl Bed {
         Some(begin.elapsed())
     }
 
-    /// Somebody changes a block of this page in the app.
+    /// Somebody changes the first block of this page in the app.
     pub(crate) fn edit_remotely(&self, n: usize, words: &str) {
-        let content = (0..BLOCKS).map(|at| line(n, at, if at == 3 { words } else { WORDS }));
-        assert!(self.server.world().app_edit(&self.pages[n], content.collect()));
+        let mut content = content::page(n);
+        content[0] = line(n, 0, words);
+        assert!(self.server.world().app_edit(&self.pages[n], content));
     }
 
     /// Somebody replaces a page by one of so many blocks.
@@ -236,6 +234,23 @@ impl Bed {
             std::thread::sleep(Duration::from_millis(every_ms));
         }
     }
+}
+
+/// Above each page: a quarter of the pages lies at the top; of the others, some have many below them and most none.
+fn parents(pages: usize) -> Vec<Option<usize>> {
+    let mut above: Vec<Option<usize>> = Vec::new();
+    let mut depths: Vec<usize> = Vec::new();
+    for n in 0..pages {
+        let mut luck = Luck::of(7, n);
+        let most = luck.below(1 + n / 5);
+        let mut up = (n % 4 > 0).then(|| luck.below(1 + most));
+        while let Some(high) = up.filter(|high| depths[*high] + 1 >= DEEPEST) {
+            up = above[high];
+        }
+        depths.push(up.map_or(0, |up| depths[up] + 1));
+        above.push(up);
+    }
+    above
 }
 
 fn line(page: usize, at: usize, words: &str) -> Value {

@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::served::{Running, stop};
 
 /// A tick of `utime` and `stime`: `USER_HZ` is 100 wherever Linux runs today.
 const TICK_MS: f64 = 10.0;
@@ -51,9 +55,9 @@ impl Process {
         tasks.filter_map(|task| spent(task.path())).sum::<f64>() / 1e6
     }
 
-    /// Resident now, in MB.
+    /// Resident now or swapped out, in MB.
     pub(crate) fn resident_mb(self) -> f64 {
-        self.field("status", "VmRSS") as f64 / 1_024.0
+        (self.field("status", "VmRSS") + self.field("status", "VmSwap")) as f64 / 1_024.0
     }
 
     /// The most that ever was resident, in MB.
@@ -69,6 +73,19 @@ impl Process {
     /// Bytes that were written to files and sockets alike, and bytes that went to a disk.
     pub(crate) fn written(self) -> (u64, u64) {
         (self.field("io", "wchar"), self.field("io", "write_bytes"))
+    }
+
+    /// How often it synced a file or a folder meanwhile; nothing where it cannot be watched.
+    pub(crate) fn syncs_of(self, act: impl FnOnce()) -> Option<f64> {
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-e", "trace=fsync,fdatasync,syncfs", "-p", &self.0.to_string()]);
+        let mut strace = Running(strace.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().ok()?);
+        let mut told = BufReader::new(strace.stderr.take()?).lines().map_while(Result::ok);
+        // It says when it is there, or why not.
+        told.next().filter(|line| line.contains("attached"))?;
+        act();
+        stop(strace);
+        Some(told.filter(|line| line.contains("sync(")).count() as f64)
     }
 
     /// How often each thread that lives went to sleep and was woken.

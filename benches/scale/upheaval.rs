@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::bed::Bed;
 use crate::process::Process;
-use crate::tell;
+use crate::{at_scale, tell};
 
 /// What the daemon's log says of a turn that took long.
 const LONG_TURN: &str = "a turn of the loop took ";
@@ -18,6 +18,8 @@ const GRACE: Duration = Duration::from_secs(14);
 /// The service's list comes every 20 s.
 const LIST: Duration = Duration::from_secs(22);
 const SOON: Duration = Duration::from_millis(1_500);
+/// What a burst took is given back within this time.
+const GIVEN_BACK: Duration = Duration::from_secs(60);
 
 pub(crate) fn all(bed: &Bed, process: Process) {
     let pages = bed.size.pages;
@@ -70,6 +72,18 @@ pub(crate) fn all(bed: &Bed, process: Process) {
         drop(file);
         bed.until("it arrives", 20, 120, || bed.patches_of(n) > patches);
     });
+    tell("peak of memory with 20,000 blocks", process.peak_mb(), "MB", at_scale(bed, 80.0));
+    std::thread::sleep(GIVEN_BACK);
+    tell("resident a minute later", process.resident_mb(), "MB", at_scale(bed, 48.0));
+    let trashed = bed.server.world().pages().filter(|page| page.trashed.is_some()).count();
+    tell("pages in the service's trash after it all", trashed as f64, "", Some(0.0));
+    bed.until("all is whole again", 1_000, 600, || bed.is_whole());
+}
+
+/// Wall milliseconds and CPU milliseconds of a turn that a line of the log tells of.
+fn turn(line: &str) -> Option<(f64, f64)> {
+    let mut words = line.split_once(LONG_TURN)?.1.split([' ', ',']).filter_map(|word| word.parse().ok());
+    Some((words.next()?, words.next()?))
 }
 
 fn list(folder: &Path) -> Vec<PathBuf> {
@@ -100,17 +114,14 @@ impl<'a> Upheaval<'a> {
         let acted = begin.elapsed();
         self.process.rest_for(quiet);
         let log = self.bed.log();
-        let turns =
-            log.get(self.log..).unwrap_or("").lines().filter_map(|line| {
-                line.split_once(LONG_TURN)?.1.split_whitespace().next()?.parse::<f64>().ok()
-            });
-        let turns: Vec<f64> = turns.collect();
-        let longest = turns.iter().copied().fold(0.0, f64::max);
+        let turns: Vec<(f64, f64)> = log.get(self.log..).unwrap_or("").lines().filter_map(turn).collect();
+        let longest = |of: fn(&(f64, f64)) -> f64| turns.iter().map(of).fold(0.0, f64::max);
         let quiet_after = begin.elapsed().saturating_sub(acted).saturating_sub(quiet);
         println!(" {what}");
         tell("  until all is quiet", quiet_after.as_secs_f64(), "s", None);
         tell("  CPU", self.process.cpu_ms() - self.cpu, "ms", None);
-        tell("  longest turn of the loop (0: under 50)", longest, "ms", Some(100.0));
+        tell("  longest turn of the loop (0: under 50)", longest(|turn| turn.0), "ms", Some(100.0));
+        tell("  the same as CPU", longest(|turn| turn.1), "ms", Some(100.0));
         println!("    those of 50 and more: {turns:?}");
         tell("  peak of memory, of that at rest", self.process.peak_mb() / self.rest_mb, "times", Some(2.0));
     }
