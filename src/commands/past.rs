@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::when;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
-use crate::engine::in_own_words;
+use crate::engine::{allowed_in, in_own_words};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::mirror;
 use crate::model::{Blocks, ContentHash, DiskError, MirrorPath, Node, Put, Timestamp, read_json};
@@ -213,17 +213,18 @@ impl<'a> Past<'a> {
         }
         let body = front_matter::split(text).map_or(text, |split| split.body);
         let mut known = base.map(|base| self.body(base.body)).transpose()?.unwrap_or_default();
-        let mut allowed = Allowed::named(&self.config.pages.blocks);
+        let allowed = match node {
+            Some(node) => allowed_in(self.store(), &node.workspace, &self.config.pages.blocks)?,
+            None => Allowed::named(&self.config.pages.blocks),
+        };
         if let Some(node) = node {
-            let stand_ins = self.store().stand_ins(&node.workspace)?;
-            allowed.learn(&stand_ins);
             // Blocks that stand in the text as one line each, and are not on the page any more.
-            let is_shown = |block: &&serde_json::Value| {
-                block["id"].as_str().is_some_and(|id| {
-                    body.contains(&format!(" {id} -->")) && !known.iter().any(|own| own["id"] == id)
-                })
-            };
-            let shown: Blocks = stand_ins.iter().filter(is_shown).cloned().collect();
+            let mut shown = Vec::new();
+            for id in markdown::stand_in_ids(body).collect::<BTreeSet<_>>() {
+                if !known.iter().any(|own| own["id"] == id) {
+                    shown.extend(self.store().stand_in(&node.workspace, id)?);
+                }
+            }
             markdown::add_stand_ins(&mut known, shown);
         }
         Ok(markdown::parse_taking(body, known, &allowed, &mut new_id))

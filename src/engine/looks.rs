@@ -311,10 +311,15 @@ impl Engine {
     fn learn(&mut self, node: &Node, hash: ContentHash, telling: &Blocks) -> Result<(), StoreError> {
         if !self.allowed.contains_key(&node.workspace) {
             let allowed = self.allowed_in(node)?;
+            if self.store.learned(&node.workspace)?.is_none() {
+                self.store.keep_learned(&node.workspace, &allowed.summary())?;
+            }
             self.allowed.insert(node.workspace.clone(), allowed);
         }
-        if let Some(allowed) = self.allowed.get_mut(&node.workspace) {
-            allowed.learn(telling);
+        if let Some(allowed) = self.allowed.get_mut(&node.workspace)
+            && allowed.learn(telling)
+        {
+            self.store.keep_learned(&node.workspace, &allowed.summary())?;
         }
         if node.remote.body != Some(hash) {
             self.keep_stand_ins(&node.workspace, telling, &[])?;

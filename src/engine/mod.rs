@@ -62,6 +62,7 @@ pub use history::in_own_words;
 pub use lend::LENT_MS;
 pub use place::PAGES;
 pub use storage::StorageSummary;
+pub use text::allowed_in;
 
 use crate::markdown::Allowed;
 use crate::model::{

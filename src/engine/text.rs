@@ -12,7 +12,7 @@ use crate::model::{
     PageId, Stamp, Work, Worked, WorkspaceId, lines, planted, semantically_equal, undescribed,
 };
 use crate::plan::apart::Apart;
-use crate::store::{StoreError, Writing, blocks_of};
+use crate::store::{Store, StoreError, Writing, blocks_of};
 
 type Choice = Option<(Effect, Purpose)>;
 
@@ -223,9 +223,7 @@ impl Engine {
         if let Some(allowed) = self.allowed.get(&node.workspace) {
             return Ok(allowed.clone());
         }
-        let mut allowed = Allowed::named(&self.settings.pages.blocks);
-        allowed.learn(&self.store.stand_ins(&node.workspace)?);
-        Ok(allowed)
+        allowed_in(&self.store, &node.workspace, &self.settings.pages.blocks)
     }
 
     /// The blocks behind stand-ins that stand in a text and not in its base: they come from another page, or were cut
@@ -238,9 +236,7 @@ impl Engine {
     ) -> Result<Blocks, StoreError> {
         let mut found = Vec::new();
         let own: BTreeSet<&str> = undescribed(base).into_iter().map(|(id, _)| id).collect();
-        for rest in text.split("<!-- block: ").skip(1) {
-            let id =
-                rest.split_once(" -->").and_then(|(inside, _)| inside.rsplit(' ').next()).unwrap_or_default();
+        for id in markdown::stand_in_ids(text) {
             if !own.contains(id)
                 && !found.iter().any(|block: &serde_json::Value| block["id"] == id)
                 && let Some(block) = self.store.stand_in(workspace, id)?
@@ -517,6 +513,21 @@ impl Engine {
             Effect::WriteFile { path: copy.clone(), bytes: look.bytes.clone(), expect: Expect::Absent };
         Some((effect, Purpose::WriteCopy { page: page.clone(), copy, beside: path.clone(), text, summary }))
     }
+}
+
+/// What may be created in a workspace: what the API describes, what the config names, and what its pages showed.
+///
+/// # Errors
+/// [`StoreError`] when the state cannot be read.
+pub fn allowed_in(store: &Store, workspace: &WorkspaceId, named: &[String]) -> Result<Allowed, StoreError> {
+    let mut allowed = Allowed::named(named);
+    match store.learned(workspace)? {
+        Some(summary) => allowed.take_up(&summary).map_err(|_| StoreError::Row("learned"))?,
+        None => store.each_stand_in(workspace, |block| {
+            allowed.learn(std::slice::from_ref(&block));
+        })?,
+    }
+    Ok(allowed)
 }
 
 /// The title that the front matter shall hold: what the name cannot say, or what the user wrote there and is true.

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::DOCUMENTED;
@@ -11,8 +12,14 @@ use crate::model::DOCUMENTED;
 #[derive(Clone, Debug, Default)]
 pub struct Allowed {
     everything: bool,
-    types: BTreeMap<String, Seen>,
     named: BTreeSet<String>,
+    learned: Learned,
+}
+
+/// What pages of a workspace showed. It only grows.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Learned {
+    types: BTreeMap<String, Seen>,
     inline: BTreeSet<String>,
     styles: BTreeSet<String>,
     start: bool,
@@ -20,7 +27,7 @@ pub struct Allowed {
 }
 
 /// How a block type looks in this workspace.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Seen {
     /// The props of the first one seen.
     pub props: Map<String, Value>,
@@ -62,8 +69,74 @@ impl Allowed {
         Self { named: names.iter().cloned().collect(), ..Self::default() }
     }
 
-    /// Adds what a page of this workspace shows.
-    pub fn learn(&mut self, blocks: &[Value]) {
+    /// Adds what a page of this workspace shows; whether anything of it is new.
+    pub fn learn(&mut self, blocks: &[Value]) -> bool {
+        let before = self.learned.extent();
+        self.learned.learn(blocks);
+        self.learned.extent() != before
+    }
+
+    /// All that was learned, as JSON: a summary, which does not grow with the number of blocks.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        serde_json::json!(self.learned).to_string()
+    }
+
+    /// Takes up an earlier summary in place of all that was learned.
+    ///
+    /// # Errors
+    /// What is wrong with the JSON, if it is no summary.
+    pub fn take_up(&mut self, summary: &str) -> serde_json::Result<()> {
+        self.learned = serde_json::from_str(summary)?;
+        Ok(())
+    }
+
+    /// Whether a block of this type may be made.
+    pub(super) fn block(&self, kind: &str) -> bool {
+        self.everything
+            || DOCUMENTED.contains(&kind)
+            || self.named.contains(kind)
+            || self.learned.types.contains_key(kind)
+    }
+
+    /// Whether an inline item of this type may be made.
+    pub(super) fn inline(&self, kind: &str) -> bool {
+        kind == "text" || self.learned.inline.contains(kind) || kind == "link" && self.link()
+    }
+
+    /// Whether links may be made.
+    pub(super) fn link(&self) -> bool {
+        self.everything || self.named.contains("link") || self.learned.inline.contains("link")
+    }
+
+    /// Whether a run may have this style.
+    pub(super) fn style(&self, key: &str) -> bool {
+        is_documented(key) || self.learned.styles.contains(key)
+    }
+
+    /// Whether an ordered list may begin with another number than 1.
+    pub(super) fn start(&self) -> bool {
+        self.everything || self.learned.start || self.named.contains("start")
+    }
+
+    /// Whether quotes carry a `textAlignment`: the API document says so, and a workspace may show otherwise.
+    pub(super) fn quote_alignment(&self) -> bool {
+        self.learned.quote_alignment.unwrap_or(true)
+    }
+
+    /// How a block of this type looks here.
+    pub(super) fn seen(&self, kind: &str) -> Option<&Seen> {
+        self.learned.types.get(kind)
+    }
+}
+
+impl Learned {
+    /// Differs whenever something was added.
+    fn extent(&self) -> (usize, usize, usize, bool, Option<bool>) {
+        (self.types.len(), self.inline.len(), self.styles.len(), self.start, self.quote_alignment)
+    }
+
+    fn learn(&mut self, blocks: &[Value]) {
         for block in blocks {
             self.learn_block(block);
         }
@@ -125,44 +198,6 @@ impl Allowed {
                 }
             }
         }
-    }
-
-    /// Whether a block of this type may be made.
-    pub(super) fn block(&self, kind: &str) -> bool {
-        self.everything
-            || DOCUMENTED.contains(&kind)
-            || self.named.contains(kind)
-            || self.types.contains_key(kind)
-    }
-
-    /// Whether an inline item of this type may be made.
-    pub(super) fn inline(&self, kind: &str) -> bool {
-        kind == "text" || self.inline.contains(kind) || kind == "link" && self.link()
-    }
-
-    /// Whether links may be made.
-    pub(super) fn link(&self) -> bool {
-        self.everything || self.named.contains("link") || self.inline.contains("link")
-    }
-
-    /// Whether a run may have this style.
-    pub(super) fn style(&self, key: &str) -> bool {
-        is_documented(key) || self.styles.contains(key)
-    }
-
-    /// Whether an ordered list may begin with another number than 1.
-    pub(super) fn start(&self) -> bool {
-        self.everything || self.start || self.named.contains("start")
-    }
-
-    /// Whether quotes carry a `textAlignment`: the API document says so, and a workspace may show otherwise.
-    pub(super) fn quote_alignment(&self) -> bool {
-        self.quote_alignment.unwrap_or(true)
-    }
-
-    /// How a block of this type looks here.
-    pub(super) fn seen(&self, kind: &str) -> Option<&Seen> {
-        self.types.get(kind)
     }
 }
 

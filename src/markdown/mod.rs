@@ -138,6 +138,13 @@ pub fn unclosed(text: &str) -> Option<Unclosed<'_>> {
     unclosed::unclosed(text)
 }
 
+/// The ids of the blocks that stand in a text as one line each.
+pub fn stand_in_ids(text: &str) -> impl Iterator<Item = &str> {
+    text.split("<!-- block: ").skip(1).map(|rest| {
+        rest.split_once(" -->").and_then(|(inside, _)| inside.rsplit(' ').next()).unwrap_or_default()
+    })
+}
+
 /// Adds what stand-ins of a text stand for to the base that it is read with. Empty paragraphs at the base's end stay there:
 /// they show nowhere only where they are the last.
 pub fn add_stand_ins(base: &mut Vec<Value>, stand_ins: impl IntoIterator<Item = Value>) {

@@ -19,6 +19,7 @@ mod queue;
 mod rows;
 mod searchable;
 mod sound;
+mod stand_ins;
 mod status;
 mod storage;
 mod waiting;

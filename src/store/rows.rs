@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::{Connection, OptionalExtension, Row, RowIndex, params};
-use serde_json::Value;
 
 use super::{Store, StoreError, holds};
 use crate::model::{
     Agreed, Blocks, Body, BodyJson, ContentHash, LastPush, LocalFile, MirrorPath, Node, PageId, Parked,
     PollState, Presence, RemotePage, Rest, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
-    read_json,
 };
 
 /// The trees as they were when last committed.
@@ -248,46 +246,6 @@ impl Store {
         );
         let missing: bool = self.db.query_row(&sql, [Body::of(Vec::new()).hash.0], |row| row.get(0))?;
         if missing { Err(StoreError::Row("page's body")) } else { Ok(()) }
-    }
-
-    /// Keeps a block that files show as a stand-in.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn keep_stand_in(
-        &mut self,
-        workspace: &WorkspaceId,
-        id: &str,
-        block: &Value,
-    ) -> Result<(), StoreError> {
-        self.turn()?
-            .prepare_cached("INSERT OR REPLACE INTO stand_ins VALUES (?1, ?2, ?3)")?
-            .execute(params![id, workspace.as_str(), block.to_string()])?;
-        Ok(())
-    }
-
-    /// The block behind a stand-in, if this workspace ever showed one with this id.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses or the row is not a block.
-    pub fn stand_in(&self, workspace: &WorkspaceId, id: &str) -> Result<Option<Value>, StoreError> {
-        let json: Option<String> = self
-            .db
-            .prepare_cached("SELECT json FROM stand_ins WHERE id = ?1 AND workspace = ?2")?
-            .query_row([id, workspace.as_str()], |row| row.get(0))
-            .optional()?;
-        json.map(|text| read_json(text.as_bytes()).map_err(|_| StoreError::Row("stand-in"))).transpose()
-    }
-
-    /// Every block behind a stand-in of a workspace.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses or a row is not a block.
-    pub fn stand_ins(&self, workspace: &WorkspaceId) -> Result<Blocks, StoreError> {
-        let mut query =
-            self.db.prepare_cached("SELECT json FROM stand_ins WHERE workspace = ?1 ORDER BY id")?;
-        let rows = query.query_map([workspace.as_str()], |row| row.get::<_, String>(0))?;
-        rows.map(|text| read_json(text?.as_bytes()).map_err(|_| StoreError::Row("stand-in"))).collect()
     }
 
     /// Drops bodies that no row names any more. Returns how many.

@@ -124,3 +124,32 @@ fn what_is_made_has_the_keys_seen_here_and_nothing_of_another_blocks_looks() {
         "textAlignment": "left", "name": "new", "url": "https://a.example/new.png", "caption": "", "showPreview": true}, "children": []}]);
     assert_eq!(json!(made), want);
 }
+
+#[test]
+fn a_summary_stands_for_all_that_was_learned() {
+    let run = |kind: &str| json!({"type": kind, "text": "word", "styles": {"glow": true, "bold": true}});
+    let shown = [
+        json!({"id": "a", "type": "quote", "props": {}, "content": [run("text")], "children": [
+            json!({"id": "b", "type": "codeBlock", "props": {"language": "text"}, "content": []})]}),
+        json!({"id": "c", "type": "divider", "props": {"n": 1.50}, "children": []}),
+        json!({"id": "d", "type": "numberedListItem", "props": {"start": 3}, "content": [run("mention")]}),
+    ];
+    let mut learned = Allowed::documented();
+    assert!(learned.learn(&shown), "it was new");
+    assert!(!learned.learn(&shown), "it was known");
+    let mut again = Allowed::documented();
+    again.take_up(&learned.summary()).unwrap();
+    assert_eq!(again.summary(), learned.summary());
+    assert!(!again.learn(&shown), "a summary lacks nothing");
+    let text = "4. four\n\n---\n\n> said\n\n```text\ncode\n```\n";
+    let read = |allowed: &Allowed| parse(text, &[], allowed, &mut ids());
+    assert_eq!(read(&again), read(&learned));
+    assert_ne!(read(&again), read(&Allowed::documented()), "nothing of it is of use");
+    // It says the same however much taught it.
+    let mut more = learned.clone();
+    let many: Vec<Value> =
+        (0..500).map(|n| json!({"id": n.to_string(), "type": "divider", "props": {"n": n}})).collect();
+    assert!(!more.learn(&many));
+    assert_eq!(more.summary(), learned.summary());
+    assert!(again.take_up("[]").is_err());
+}
