@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
+use super::names::Names;
 use super::tally::Tally;
 use super::unsendable::may_be_meant;
 use crate::model::{
@@ -417,6 +418,11 @@ impl Engine {
             *tally,
             Tally::anew(self.trees.pages.values(), self.trees.files.values(), tally.arrivals),
             "the numbers have not followed the pages and files"
+        );
+        debug_assert_eq!(
+            self.trees.names,
+            Names::anew(self.trees.pages.values(), self.trees.files.keys().chain(self.trees.occupied())),
+            "the names have not followed the pages and files"
         );
         let mut counts = Counts { mirrored: tally.mirrored(), ..Counts::default() };
         for share in self.live_workspaces().into_iter().map(|workspace| tally.of(workspace)) {

@@ -35,7 +35,7 @@ impl Engine {
         summary: String,
     ) -> Result<(), StoreError> {
         self.conflicts_follow_files()?;
-        self.trees.occupied.insert(copy.clone());
+        self.trees.occupy(copy.clone());
         let conflict = Conflict {
             path: copy.clone(),
             page_path: beside.clone(),

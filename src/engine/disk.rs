@@ -309,7 +309,7 @@ impl Engine {
             }
         }
         self.trees.folders = folders.into_iter().collect();
-        self.trees.occupied = occupied.into_iter().collect();
+        self.trees.set_occupied(occupied);
         page_files
     }
 
@@ -559,7 +559,7 @@ impl Engine {
                 self.watch.scan_by(self.now.plus_ms(ROOT_RETRY_MS));
             }
             DiskError::Exists(taken) => {
-                self.trees.occupied.insert(taken.clone());
+                self.trees.occupy(taken.clone());
                 self.watch.scan_by(self.now);
             }
             DiskError::Changed(_) | DiskError::Missing(_) => self.watch.scan_by(self.now),

@@ -29,6 +29,7 @@ mod lend;
 mod lists;
 mod looks;
 mod moves;
+mod names;
 mod opened;
 mod pace;
 mod pause;

@@ -1,6 +1,6 @@
 //! Where files belong and what their places say: parents from folders, titles from names, and back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use crate::model::{LocalFile, MirrorPath, Node, PageId, Timestamp, WorkspaceId, folder_of};
@@ -73,12 +73,11 @@ impl Engine {
     /// its name.
     fn page_waiting_for(&self, workspace: &WorkspaceId, folder: &MirrorPath) -> Option<PageId> {
         let Place::Under(parent) = self.folder_stands_for(&folder.parent()?) else { return None };
-        self.trees
-            .child_nodes(workspace, parent.as_ref())
-            .find(|node| {
-                node.file.is_none() && node.base.is_none() && node.stem.as_deref() == Some(folder.name())
-            })
-            .map(|node| node.id.clone())
+        let name = folder.name();
+        let waits =
+            |node: &Node| node.file.is_none() && node.base.is_none() && node.stem.as_deref() == Some(name);
+        let mut promised = self.trees.names.promised_to(workspace, parent.as_ref(), &naming::fold(name));
+        promised.find(|id| self.trees.pages.get(*id).is_some_and(waits)).cloned()
     }
 
     /// The folder that has waited for this page under its name, when its file at `path` got another one: `notes` beside
@@ -186,14 +185,14 @@ impl Engine {
         {
             return Some(file.path.clone());
         }
-        let taken = self.names_taken(&folder, node);
+        let is_taken = |folded: &str| self.trees.is_taken(&folder, folded, node);
         if let Some(stem) = &node.stem
             && naming::still_says(stem, title)
-            && !taken.contains(&naming::fold(stem))
+            && !is_taken(&naming::fold(stem))
         {
             return page_path(&folder, stem);
         }
-        let name = naming::choose(title, &|key| taken.contains(key), room(&folder));
+        let name = naming::choose(title, &is_taken, room(&folder));
         page_path(&folder, &name.stem)
     }
 
@@ -213,37 +212,6 @@ impl Engine {
         (!says).then(|| title.to_owned())
     }
 
-    /// Folded names that stand, or are promised, in a folder to anyone but `node`.
-    fn names_taken(&self, folder: &MirrorPath, node: &Node) -> BTreeSet<String> {
-        let mut taken = BTreeSet::new();
-        for path in self.entries_in(folder) {
-            if Some(path) != node.file.as_ref()
-                && let Some(stem) = path.page_stem()
-            {
-                taken.insert(naming::fold(stem));
-            }
-        }
-        let parent = node.remote.parent.as_ref();
-        for sibling in self.trees.child_nodes(&node.workspace, parent) {
-            if sibling.id == node.id || sibling.file.is_some() {
-                continue;
-            }
-            let agreed = sibling.base.as_ref().and_then(|base| base.path.page_stem());
-            for stem in agreed.into_iter().chain(sibling.stem.as_deref()) {
-                taken.insert(naming::fold(stem));
-            }
-        }
-        taken
-    }
-
-    /// Page files and other `.md` names directly in a folder.
-    fn entries_in<'a>(&'a self, folder: &'a MirrorPath) -> impl Iterator<Item = &'a MirrorPath> {
-        let inside = move |path: &&MirrorPath| path.parent().as_ref() == Some(folder);
-        let near = move |path: &&MirrorPath| path.as_str().starts_with(folder.as_str());
-        let files = self.trees.files.range(folder.clone()..).map(|(path, _)| path).take_while(near);
-        files.chain(self.trees.occupied.range(folder.clone()..).take_while(near)).filter(inside)
-    }
-
     /// Gives every listed page without a file its name, so that children can be placed before parents are written.
     pub(super) fn choose_stems(&mut self, workspace: &WorkspaceId) -> Result<(), StoreError> {
         let mut nameless: Vec<(f64, PageId)> = self
@@ -259,8 +227,7 @@ impl Engine {
         nameless.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
         // Parents first: a child's room depends on how long its folder's path is.
         let mut waiting: Vec<PageId> = nameless.into_iter().map(|(_, id)| id).collect();
-        let mut taken: std::collections::BTreeMap<MirrorPath, BTreeSet<String>> =
-            std::collections::BTreeMap::new();
+        let mut given: BTreeMap<MirrorPath, BTreeSet<String>> = BTreeMap::new();
         loop {
             let before = waiting.len();
             let mut left = Vec::new();
@@ -270,14 +237,12 @@ impl Engine {
                     left.push(id);
                     continue;
                 };
-                let names = match taken.entry(folder.clone()) {
-                    std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-                    std::collections::btree_map::Entry::Vacant(entry) => {
-                        entry.insert(self.names_taken(&folder, &Node { file: None, ..node.clone() }))
-                    }
-                };
-                let name = naming::choose(&node.remote.title, &|key| names.contains(key), room(&folder));
-                names.insert(naming::fold(&name.stem));
+                let given = given.entry(folder.clone()).or_default();
+                let nowhere = Node { file: None, ..node };
+                let is_taken =
+                    |folded: &str| given.contains(folded) || self.trees.is_taken(&folder, folded, &nowhere);
+                let name = naming::choose(&nowhere.remote.title, &is_taken, room(&folder));
+                given.insert(naming::fold(&name.stem));
                 self.edit_page(&id, |node| node.stem = Some(name.stem))?;
             }
             if left.is_empty() || left.len() == before {
@@ -296,7 +261,7 @@ impl Engine {
             .unwrap_or_default()
             .iter()
             .map(|conflict| conflict.path.clone())
-            .chain(self.trees.occupied.iter().cloned())
+            .chain(self.trees.occupied().iter().cloned())
             .filter(|path| path.parent().as_ref() == Some(&folder))
             .filter_map(|path| path.page_stem().map(naming::fold))
             .collect();

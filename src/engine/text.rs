@@ -418,7 +418,7 @@ impl Engine {
         let made = self.store.conflicts()?.into_iter().find(|conflict| {
             conflict.text == hash
                 && conflict.page_path == look.path
-                && !self.trees.occupied.contains(&conflict.path)
+                && !self.trees.occupied().contains(&conflict.path)
         });
         let page = self.trees.files.get(&look.path).and_then(|file| file.page.clone());
         let (Some(conflict), Some(page)) = (made, page) else { return Ok(None) };

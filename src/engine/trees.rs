@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::looks::OVERWRITE_MS;
+use super::names::Names;
 use super::tally::Tally;
 use super::{Engine, poll};
 use crate::model::{
@@ -20,7 +21,9 @@ pub(super) struct Trees {
     /// Folders on disk at the last scan, kept up with our own acts.
     pub(super) folders: BTreeSet<MirrorPath>,
     /// Names on disk that are no page files but stand where one could be wanted.
-    pub(super) occupied: BTreeSet<MirrorPath>,
+    occupied: BTreeSet<MirrorPath>,
+    /// The names of files, of what is occupied, and those promised to pages.
+    pub(super) names: Names,
     /// The pages whose bodies have never been seen, in the order in which they are looked at; `None` when it must be worked
     /// out anew. In a first mirror that is all of them, and each look asks for the next.
     pub(super) unseen: Option<VecDeque<PageId>>,
@@ -66,6 +69,7 @@ impl Trees {
         }
         for file in trees.files.values() {
             trees.tally.add_file(file);
+            trees.names.add(&file.path);
         }
         trees.pages = loaded.pages;
         trees.unbound =
@@ -108,7 +112,39 @@ impl Trees {
         }
     }
 
+    /// Whether a folded name stands, or is promised, in a folder to anyone but `node`.
+    pub(super) fn is_taken(&self, folder: &MirrorPath, folded: &str, node: &Node) -> bool {
+        let times = |path: &MirrorPath| {
+            u32::from(self.files.contains_key(path)) + u32::from(self.occupied.contains(path))
+        };
+        self.names.is_taken(folder, folded, node, node.file.as_ref().map_or(0, times))
+    }
+
+    pub(super) fn occupied(&self) -> &BTreeSet<MirrorPath> {
+        &self.occupied
+    }
+
+    pub(super) fn occupy(&mut self, path: MirrorPath) {
+        if !self.occupied.contains(&path) {
+            self.names.add(&path);
+            self.occupied.insert(path);
+        }
+    }
+
+    /// Only these are occupied from now on.
+    pub(super) fn set_occupied(&mut self, paths: impl IntoIterator<Item = MirrorPath>) {
+        let paths: BTreeSet<MirrorPath> = paths.into_iter().collect();
+        for path in self.occupied.difference(&paths) {
+            self.names.remove(path);
+        }
+        for path in paths.difference(&self.occupied) {
+            self.names.add(path);
+        }
+        self.occupied = paths;
+    }
+
     fn index(&mut self, node: &Node) {
+        self.names.promise(node);
         let key = (node.workspace.clone(), node.remote.parent.clone());
         self.children.entry(key).or_default().insert(node.id.clone());
         self.tally.add(node);
@@ -151,6 +187,7 @@ impl Trees {
     fn unindex(&mut self, id: &PageId) {
         let Some(node) = self.pages.get(id) else { return };
         self.tally.remove(node);
+        self.names.withdraw(node);
         let key = (node.workspace.clone(), node.remote.parent.clone());
         if let Some(siblings) = self.children.get_mut(&key) {
             siblings.remove(id);
@@ -219,8 +256,9 @@ impl Trees {
             .collect();
         self.folders =
             self.folders.iter().map(|path| path.rebase(from, to).unwrap_or_else(|| path.clone())).collect();
-        self.occupied =
+        let occupied: Vec<MirrorPath> =
             self.occupied.iter().map(|path| path.rebase(from, to).unwrap_or_else(|| path.clone())).collect();
+        self.set_occupied(occupied);
         moved
     }
 }
@@ -343,6 +381,9 @@ impl Engine {
             self.trees.unbound.insert(file.path.clone());
         }
         self.trees.tally.add_file(&file);
+        if !self.trees.files.contains_key(&file.path) {
+            self.trees.names.add(&file.path);
+        }
         self.trees.files.insert(file.path.clone(), file);
         Ok(())
     }
@@ -355,6 +396,7 @@ impl Engine {
         let file = self.trees.files.remove(path);
         self.trees.unsaved.files.remove(path);
         if file.is_some() {
+            self.trees.names.remove(path);
             self.store.delete_file(path)?;
         }
         Ok(file)
