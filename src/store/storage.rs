@@ -62,6 +62,12 @@ impl Store {
             let (path, changed) = row?;
             loaded.returned.insert(path, changed);
         }
+        // A list that shows a file as it was is noted with its folder alone.
+        let StoredStorage { folders, files, .. } = &mut loaded;
+        for node in files.values_mut().filter(|node| node.seen == Seen::Listed) {
+            let listed = node.remote.folder.as_ref().and_then(|id| folders.get(id));
+            node.seen_at = node.seen_at.max(listed.map_or(node.seen_at, |folder| folder.poll.last));
+        }
         Ok(loaded)
     }
 

@@ -120,7 +120,7 @@ impl Storage {
         }
         let mut next = self.active.first().cloned();
         while let Some(id) = next {
-            let waits = self.is_busy(&id) || self.moments.get(&id).is_some_and(|m| m.act_at > desk.now);
+            let waits = self.is_busy(&id) || self.act_at.get(&id).is_some_and(|at| *at > desk.now);
             if !waits && let Some(choice) = self.act_on_file(desk, &id)? {
                 return Ok(Some(choice));
             }
@@ -155,7 +155,9 @@ impl Storage {
         match decision {
             Decision::Rest | Decision::Wait => {
                 match again_at {
-                    Some(at) => self.moment(id).act_at = at,
+                    Some(at) => {
+                        self.act_at.insert(id.clone(), at);
+                    }
                     None => {
                         self.active.remove(id);
                     }
@@ -489,7 +491,7 @@ impl Storage {
                 moment.failures += 1;
                 let quick =
                     matches!(error, DiskError::Exists(_) | DiskError::Changed(_) | DiskError::Missing(_));
-                moment.act_at = if quick && moment.failures < 4 {
+                let act_at = if quick && moment.failures < 4 {
                     desk.now.plus_ms(100)
                 } else {
                     desk.later(moment.failures)
@@ -497,6 +499,7 @@ impl Storage {
                 if !quick || moment.failures >= 4 {
                     moment.trouble = Some(error.to_string());
                 }
+                self.act_at.insert(file, act_at);
             }
             None => {
                 self.folders_failed += 1;

@@ -68,6 +68,8 @@ pub(super) struct Storage {
     stirring: BTreeSet<FileId>,
     /// Files whose next act is not known to be nothing.
     active: BTreeSet<FileId>,
+    /// Files with which nothing is done on disk before a time: few, while thousands may be active.
+    act_at: BTreeMap<FileId, Timestamp>,
     /// Some folder may not be where it should be.
     folders_active: bool,
     sight: local::Sight,
@@ -128,8 +130,6 @@ struct Moment {
     /// How much of a download is there.
     got: u64,
     got_before: u64,
-    /// Until then nothing is done with it on disk.
-    act_at: Timestamp,
     /// Shown by itself, and in no list.
     hidden: bool,
     fetched: Option<Box<Fetched>>,
@@ -200,6 +200,7 @@ impl Storage {
             moments: BTreeMap::new(),
             stirring: BTreeSet::new(),
             active: BTreeSet::new(),
+            act_at: BTreeMap::new(),
             folders_active: true,
             sight: local::Sight::default(),
             candidates: BTreeMap::new(),
@@ -481,9 +482,9 @@ impl Storage {
         }
         for moment in self.moments.values_mut() {
             moment.retry_at = desk.now;
-            moment.act_at = desk.now;
             moment.hidden = false;
         }
+        self.act_at.clear();
         self.guards_are_old = true;
         self.wake_all();
         Ok(())
@@ -501,8 +502,9 @@ impl Storage {
 
     /// Forgets which moments were touched and have nothing in them that stirs.
     fn let_rest(&mut self, now: Timestamp) {
-        let Self { stirring, moments, .. } = self;
+        let Self { stirring, moments, act_at, .. } = self;
         stirring.retain(|id| moments.get(id).is_some_and(|moment| moment.stirs(now)));
+        act_at.retain(|_, at| *at > now);
     }
 
     /// The moments that stir, and perhaps others.
@@ -547,7 +549,10 @@ impl Storage {
         let is_there = |node: &FileNode| node.seen == Seen::Listed;
         self.guards_are_old |= !is_there(node) || !is_there(&before) || node.approved != before.approved;
         self.active.insert(id.clone());
-        desk.store.save_storage_file(node)
+        // The row of its folder says when that was listed: fifty files are not written for a list that says nothing new.
+        let is_only_seen =
+            node.remote.folder.is_some() && (FileNode { seen_at: node.seen_at, ..before }) == *node;
+        if is_only_seen { Ok(()) } else { desk.store.save_storage_file(node) }
     }
 
     fn edit_folder(
@@ -574,6 +579,7 @@ impl Storage {
         self.files.remove(id);
         self.moments.remove(id);
         self.stirring.remove(id);
+        self.act_at.remove(id);
         self.active.remove(id);
         self.wants.remove(id);
         self.guards_are_old = true;

@@ -137,7 +137,7 @@ impl Storage {
             return far;
         }
         let walks = self.walk_times();
-        let acts = self.active.iter().filter_map(|id| Some(self.moments.get(id)?.act_at));
+        let acts = self.act_at.iter().filter(|(id, _)| self.active.contains(*id)).map(|(_, at)| *at);
         let retries = self.stirring().filter(|(id, _)| self.wants.contains(id));
         let retries = retries.map(|(_, moment)| moment.retry_at);
         let candidates = self

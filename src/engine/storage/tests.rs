@@ -2,6 +2,7 @@
 //! runs; those are the binary's tests.
 
 mod hidden;
+mod lists;
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,34 @@
+//! What lists of folders leave in the state.
+
+use super::*;
+
+#[test]
+fn a_list_that_says_nothing_new_writes_no_row_for_each_file() {
+    let mut play = Play::new(StorageMode::Backup, AS_AGREED);
+    let id = FolderId::new("docs").unwrap();
+    let remote = StorageFolder { id: id.clone(), parent: None, name: "Docs".to_owned(), position: 1.0 };
+    let both = [shown("a", "one"), shown("b", "one")];
+    let with_folder = StorageListing { folders: vec![remote], files: both.to_vec(), skipped: Vec::new() };
+    let asked = play.ask(Task::Walk(None));
+    play.end(asked, service(StorageReply::Listing(with_folder)));
+    let inside = StorageFile { folder: Some(id.clone()), ..shown("c", "two") };
+    let list = |play: &mut Play, inside: &StorageFile| {
+        play.now = play.now.plus_ms(60_000);
+        let asked = play.ask(Task::Walk(Some(id.clone())));
+        play.end(asked, listing(std::slice::from_ref(inside)));
+    };
+    list(&mut play, &inside);
+    let first = play.now;
+    // As the row says it: what is known of the folder does not add to it.
+    play.store.delete_storage_folder(&id).unwrap();
+    let kept = |play: &mut Play| {
+        let node = play.store.load_storage().unwrap().files.remove(&file("c")).unwrap();
+        (node.seen_at, node.remote.size)
+    };
+    assert_eq!(kept(&mut play), (first, 5));
+    list(&mut play, &inside);
+    assert_eq!(kept(&mut play), (first, 5), "written for the time alone");
+    assert_eq!(play.storage.files[&file("c")].seen_at, play.now);
+    list(&mut play, &StorageFile { size: 6, ..inside });
+    assert_eq!(kept(&mut play).1, 6, "what is new is written");
+}
