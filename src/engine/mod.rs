@@ -20,6 +20,7 @@ mod conflicts;
 mod create;
 mod differences;
 mod disk;
+mod durable;
 mod flight;
 mod hints;
 mod history;
@@ -76,8 +77,6 @@ use trees::Trees;
 
 /// How many requests may be under way at once.
 const REQUESTS_AT_ONCE: usize = 6;
-/// How many looks at files are committed together at most: a checkout that rewrote thousands is no fsync for each.
-const LOOKS_A_COMMIT: u32 = 200;
 
 /// The state machine.
 #[derive(Debug)]
@@ -410,7 +409,7 @@ impl Engine {
             self.refresh_attention()?;
             let is_looking = self.flights.values().any(|flight| flight.purpose.is_disk_look());
             if !is_looking || !self.may_wait() {
-                self.commit()?;
+                self.commit_as(self.requests_under_way() == 0 && !self.is_at_the_disk())?;
             }
             return Ok(None);
         };
@@ -423,10 +422,10 @@ impl Engine {
             self.pace.sent(id.0, class, reserve, self.now);
             self.store.note_request(id.0, self.now)?;
         }
-        let rests_on_nothing = purpose.is_disk_look();
+        let (rests_on_nothing, only_looks) = (purpose.is_disk_look(), effect.only_looks());
         self.flights.insert(id, Flight { purpose, tick: self.tick, sent_at: self.now });
         if !rests_on_nothing || !self.may_wait() {
-            self.commit()?;
+            self.commit_as(!only_looks)?;
         }
         tracing::debug!(id = id.0, effect = flight::name_of(&effect), "issued");
         Ok(Some((id, effect)))
@@ -454,25 +453,6 @@ impl Engine {
         // not keep the others waiting.
         let soon = |at: Timestamp| if at <= now { now.plus_ms(1_000) } else { at };
         all.chain(some.flatten()).chain(retries).map(soon).min()
-    }
-
-    /// Makes what was taken in durable. [`Engine::next_effect`] does so by itself; this is for a driver that stops.
-    ///
-    /// # Errors
-    /// [`StoreError`] as [`Engine::handle`].
-    pub fn commit(&mut self) -> Result<(), StoreError> {
-        self.looks_held = 0;
-        self.more_held = false;
-        self.tell_all()?;
-        self.write_all_rows()?;
-        self.conflicts_follow_files()?;
-        self.store.commit()
-    }
-
-    /// Whether nothing but looks at files is to be committed, and few of them: they are made durable together. A kill
-    /// loses what was seen, which is seen again; no effect has left that rests on it.
-    fn may_wait(&self) -> bool {
-        !self.more_held && self.looks_held < LOOKS_A_COMMIT
     }
 
     /// Lets everything in memory go, as a crash does, and gives the store back.

@@ -112,6 +112,21 @@ impl Effect {
                 | Self::Search(_)
         ) || matches!(self, Self::Storage(effect) if effect.is_request())
     }
+
+    /// Whether this surely changes nothing on either side.
+    #[must_use]
+    pub fn only_looks(&self) -> bool {
+        matches!(
+            self,
+            Self::ListWorkspaces
+                | Self::ListPages { .. }
+                | Self::FetchPage(_)
+                | Self::Search(_)
+                | Self::Scan
+                | Self::ReadFile(_)
+                | Self::Work(_)
+        )
+    }
 }
 
 /// What a file write expects to find.

@@ -292,11 +292,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses (a full disk), or the disk; the writes stay pending.
     pub fn commit(&mut self) -> Result<(), StoreError> {
-        self.add_acts_elsewhere()?;
-        if self.in_turn {
-            self.db.execute_batch("COMMIT")?;
-            self.in_turn = false;
-        }
+        self.commit_for_a_look()?;
         if self.is_unsynced {
             // SQLite is asked not to: it would do it for times as well, and the choice cannot be changed in a transaction.
             if let Some((folder, log)) = &self.log {
@@ -307,11 +303,45 @@ impl Store {
         Ok(())
     }
 
+    /// Makes everything written since the last commit outlive a kill. A power cut may take it back until [`Store::commit`]:
+    /// that is enough before an effect that only looks.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses (a full disk); the writes stay pending.
+    pub fn commit_for_a_look(&mut self) -> Result<(), StoreError> {
+        self.add_acts_elsewhere()?;
+        if self.in_turn {
+            self.db.execute_batch("COMMIT")?;
+            self.in_turn = false;
+        }
+        Ok(())
+    }
+
     /// Forgets everything written since the last commit.
     pub fn roll_back(&mut self) {
         self.acts_elsewhere.clear();
         if self.in_turn {
             self.in_turn = self.db.execute_batch("ROLLBACK").is_err();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn before_a_look_all_is_written_and_nothing_synced() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(folder.path()).unwrap().store;
+        store.set_meta("a", "note").unwrap();
+        store.commit_for_a_look().unwrap();
+        assert!(store.is_unsynced && !store.in_turn);
+        // A kill takes nothing back.
+        let beside = ReadOnly::open(folder.path()).unwrap().unwrap();
+        assert_eq!(beside.meta("a").unwrap().as_deref(), Some("note"));
+        // The next commit makes up for it, although it has nothing of its own.
+        store.commit().unwrap();
+        assert!(!store.is_unsynced);
     }
 }
