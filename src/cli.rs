@@ -336,6 +336,9 @@ pub enum Command {
         /// For which shell
         shell: clap_complete::Shell,
     },
+    /// Bring the search index up to date: what the daemon has done beside it
+    #[command(hide = true, after_help = "Example:  espejo index")]
+    Index,
     /// Print the manual page
     #[command(after_help = "Example:  espejo man > ~/.local/share/man/man1/espejo.1")]
     Man,
@@ -431,6 +434,7 @@ impl Command {
             | Self::Approve { .. }
             | Self::Restore { .. }
             | Self::Export { .. }
+            | Self::Index
             | Self::Verify { .. } => true,
             Self::Demo { .. }
             | Self::Status { .. }

@@ -108,7 +108,11 @@ fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result
     };
     match &cli.command {
         Command::Demo { dir } => wait(commands::demo::run(dir.clone(), out)),
-        Command::Run => wait(commands::run::run(&load, &variable, bars, terminal, quiet)),
+        Command::Run => {
+            let named = cli.global.config.as_deref();
+            wait(commands::run::run(&load, named, &variable, bars, terminal, quiet))
+        }
+        Command::Index => commands::search::keep_up(&load()?),
         Command::Sync { dry_run } => {
             let screen = commands::sync::Screen { bars, terminal, quiet };
             match dry_run {

@@ -1,10 +1,13 @@
 //! `espejo run`: the daemon. SIGTERM and SIGINT end it cleanly, SIGHUP reads the config again.
 
+mod indexing;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use indexing::Indexing;
 use indicatif::MultiProgress;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -28,12 +31,14 @@ const HELD_MOST_MS: i64 = 600_000;
 /// A run this long was not stopped by what stopped the one before it.
 const WELL_AFTER_MS: i64 = 60_000;
 
-/// Runs until told to stop. `load` reads the config; it is called again for SIGHUP.
+/// Runs until told to stop. `load` reads the config; it is called again for SIGHUP. `named`: the config's path, where one
+/// was given.
 ///
 /// # Errors
 /// One sentence, when a session cannot be opened or the state can no longer be written.
 pub async fn run(
     load: &dyn Fn() -> Result<Config>,
+    named: Option<&Path>,
     variable: &dyn Fn(&str) -> Option<OsString>,
     bars: &MultiProgress,
     terminal: bool,
@@ -69,7 +74,7 @@ pub async fn run(
         let began = clock();
         let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
         let socket = control::listen(&config.state_dir, wishes);
-        let mut observer = Watcher::new(Progress::new(bars, terminal, quiet), &config);
+        let mut observer = Watcher::new(Progress::new(bars, terminal, quiet), &config, named);
         systemd::tell(&[sd_notify::NotifyState::Ready]);
         if !waits {
             tracing::info!("mirroring {} into {}", config.base_url, config.root.display());
@@ -218,13 +223,14 @@ struct Watcher {
     desktop: Option<(Desktop, PathBuf)>,
     /// When the summary is wanted again, if something happened since the last one.
     look_again: Option<Duration>,
+    indexing: Indexing,
 }
 
 /// How often `systemctl status` is brought up to date.
 const STATUS_EVERY_MS: i64 = 5_000;
 
 impl Watcher {
-    fn new(progress: Progress, config: &Config) -> Self {
+    fn new(progress: Progress, config: &Config, named: Option<&Path>) -> Self {
         let desktop = config.notify.desktop.then(|| (Desktop::default(), config.state_dir.clone()));
         Self {
             progress,
@@ -235,6 +241,7 @@ impl Watcher {
             told: String::new(),
             desktop,
             look_again: None,
+            indexing: Indexing::new(named.map(Path::to_owned)),
         }
     }
 
@@ -269,6 +276,7 @@ impl Observer for Watcher {
         if self.feeds(now) {
             systemd::tell(&[sd_notify::NotifyState::Watchdog]);
         }
+        self.indexing.turn(engine, now)?;
         let shows = self.progress.is_on() && self.progress.is_due(now);
         if shows || now.since_ms(self.status_at) >= STATUS_EVERY_MS {
             let summary = engine.summary(now)?;
@@ -339,7 +347,7 @@ mod tests {
     #[test]
     fn the_watchdog_is_fed_only_while_what_was_begun_ends() {
         let config = Config::new("https://h".into(), "/w".into(), "/s".into());
-        let mut watcher = Watcher::new(Progress::new(&MultiProgress::new(), false, true), &config);
+        let mut watcher = Watcher::new(Progress::new(&MultiProgress::new(), false, true), &config, None);
         watcher.watchdog = Some(Duration::from_secs(60));
         let minutes = |n: u64| Duration::from_secs(60 * n);
         for (second, silence, fed) in [

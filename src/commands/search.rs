@@ -16,6 +16,9 @@ use crate::config::Config;
 use crate::model::HITS_MAX;
 use crate::search::{Piece, Query};
 
+/// Others' work goes first.
+const NICE: i32 = 15;
+
 /// What was asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
@@ -84,6 +87,17 @@ pub async fn run(
     } else {
         show::people(&results, asked, terminal, out)?;
     }
+    Ok(Exit::Done)
+}
+
+/// Brings the index up to date for searches to come, and lets everything else go first.
+///
+/// # Errors
+/// One sentence, when state or index cannot be used.
+pub fn keep_up(config: &Config) -> Result<Exit> {
+    // Where that is not allowed it only takes its share.
+    let _its_share = rustix::process::nice(NICE);
+    local::keep_up(config)?;
     Ok(Exit::Done)
 }
 

@@ -7,6 +7,7 @@ use super::Engine;
 use super::flight::Purpose;
 use super::pace::Class;
 use crate::model::{Effect, Found, Search, ServiceError, ServiceReply, Timestamp};
+use crate::store::StoreError;
 
 /// What was asked for and is not answered yet, and what became of the rest.
 #[derive(Debug, Default)]
@@ -21,6 +22,14 @@ impl Engine {
     /// one sentence why there is nothing.
     pub fn take_found(&mut self) -> Vec<Result<Found, String>> {
         std::mem::take(&mut self.searching.told)
+    }
+
+    /// As long as this is the same, so is all that can be found without the service.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub fn searchable_mark(&self) -> Result<Option<String>, StoreError> {
+        self.store.meta("searchable")
     }
 
     pub(super) fn search(&mut self, search: Search) {
