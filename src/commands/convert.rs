@@ -3,7 +3,6 @@
 //! What the laws mean is decided in `markdown`; here input is read and checked for its shape, and refusals get their words.
 
 use std::io::{Read, Write};
-use std::mem::ManuallyDrop;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -13,7 +12,7 @@ use serde_json::Value;
 use super::WrongUsage;
 use crate::cli::Convert;
 use crate::markdown::{self, Allowed, front_matter};
-use crate::model::{Blocks, read_json};
+use crate::model::{Blocks, BodyJson, read_json};
 
 /// What input is called in refusals.
 const STDIN: &str = "stdin";
@@ -59,16 +58,16 @@ pub fn unknown_block(blocks: &[String]) -> Option<String> {
 /// # Errors
 /// As for [`run`].
 pub fn to_markdown(input: &mut dyn Read, change: Option<(&Path, &Path)>, out: &mut dyn Write) -> Result<()> {
-    let blocks = kept(parse_blocks(&read_all(input)?, STDIN)?);
+    let content = content_of(&read_all(input)?, STDIN)?;
     let Some((base, onto)) = change else {
-        return put(out, markdown::render(&blocks).text.as_bytes());
+        return put(out, markdown::text_of(&content)?.as_bytes());
     };
-    let base = kept(read_blocks(base)?);
+    let base = read_content(base)?;
     let name = onto.display().to_string();
     let file = text_of(read_file(onto)?, &name)?;
     let (head, body) = split(&file, &name)?;
     put(out, head.as_bytes())?;
-    put(out, markdown::patch(body, &base, &blocks).as_bytes())
+    put(out, markdown::patched(body, &base, &content)?.as_bytes())
 }
 
 /// Writes the Markdown read from `input` as a block array. Blocks named in `may_create`, or every known one for `all`,
@@ -85,20 +84,16 @@ pub fn from_markdown(
     out: &mut dyn Write,
 ) -> Result<()> {
     let text = text_of(read_all(input)?, STDIN)?;
-    let base = base.map(read_blocks).transpose()?.unwrap_or_default();
-    let mut allowed = Allowed::named(may_create);
-    allowed.learn(&base);
+    let base = base.map(read_content).transpose()?.unwrap_or_else(|| BodyJson::of(&[]));
     let (_, body) = split(&text, STDIN)?;
-    let blocks = kept(markdown::parse_taking(body, base, &allowed, new_id));
-    let json = if pretty { serde_json::to_string_pretty(&*blocks) } else { serde_json::to_string(&*blocks) };
-    let json = crate::logging::escape_json(json.context("the blocks cannot be written as JSON")?);
-    put(out, json.as_bytes())?;
-    put(out, b"\n")
-}
-
-/// The process ends with the command: freeing a page's values one by one takes a seventh of its time.
-fn kept<T>(value: T) -> ManuallyDrop<T> {
-    ManuallyDrop::new(value)
+    let content = markdown::parse_content(body, &base, &Allowed::named(may_create), new_id)?;
+    drop((base, text));
+    let json = match pretty {
+        true => serde_json::to_string_pretty(&content.blocks()?).context("the blocks cannot be printed")?,
+        false => content.into_string(),
+    };
+    let json = crate::logging::escape_json(json);
+    put(out, (json + "\n").as_bytes())
 }
 
 /// Ids for new blocks: chance for many of them is asked for at once.
@@ -138,8 +133,20 @@ fn read_file(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
-fn read_blocks(path: &Path) -> Result<Blocks> {
-    parse_blocks(&read_file(path)?, &path.display().to_string())
+fn read_content(path: &Path) -> Result<BodyJson> {
+    content_of(&read_file(path)?, &path.display().to_string())
+}
+
+/// As [`parse_blocks`], as JSON. Of a long array no more than one block is held as a value at a time.
+fn content_of(json: &[u8], name: &str) -> Result<BodyJson> {
+    match BodyJson::of_long(json, is_block) {
+        Some(content) => Ok(content),
+        None => Ok(BodyJson::of(&parse_blocks(json, name)?)),
+    }
+}
+
+fn is_block(value: &Value) -> bool {
+    value.get("type").is_some_and(Value::is_string)
 }
 
 fn text_of(bytes: Vec<u8>, name: &str) -> Result<String> {
@@ -185,7 +192,7 @@ fn parse_blocks(json: &[u8], name: &str) -> Result<Blocks> {
         let number = index + 1;
         match block.as_object() {
             None => bail!("block {number} in {name} is {}, not an object", kind_of(block)),
-            Some(block) if !block.get("type").is_some_and(Value::is_string) => {
+            Some(_) if !is_block(block) => {
                 bail!("block {number} in {name} has no type, so it is no block; {EXPECTED}")
             }
             Some(_) => {}

@@ -111,12 +111,17 @@ pub(super) struct Reading {
 
 impl Work for Reading {
     fn run(&self) -> Option<Worked> {
+        let mut ids = self.ids.clone();
+        if self.stand_ins.is_empty() {
+            let new_id = &mut || ids.next();
+            let content = markdown::parse_content(&self.text, &self.before, &self.allowed, new_id);
+            return Some(Worked::Body(content.ok()?));
+        }
         let mut before = self.before.blocks().ok()?;
         let own: BTreeSet<String> = undescribed(&before).into_iter().map(|(id, _)| id.to_owned()).collect();
         let is_own = |block: &serde_json::Value| block["id"].as_str().is_some_and(|id| own.contains(id));
         let stand_ins = self.stand_ins.iter().filter(|block| !is_own(block));
         markdown::add_stand_ins(&mut before, stand_ins.cloned());
-        let mut ids = self.ids.clone();
         let blocks = markdown::parse_taking(&self.text, before, &self.allowed, &mut || ids.next());
         Some(Worked::Body(BodyJson::of(&blocks)))
     }

@@ -158,6 +158,28 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         Built { blocks, wholes: self.plan, ends }
     }
 
+    /// The JSON of a page that has no base; no more than one of its blocks is held at a time.
+    pub(super) fn page_alone(mut self, nodes: &[Node]) -> String {
+        let (mut json, mut blocks) = (String::from("["), Vec::new());
+        for node in nodes {
+            self.block(node, None, &mut blocks);
+            let mut wholes = self.plan.drain(..).filter_map(|whole| match whole {
+                Whole::New(value) => Some(value),
+                Whole::Old(_) => None,
+            });
+            fill(&mut blocks, &mut wholes);
+            for block in blocks.drain(..) {
+                if json.len() > 1 {
+                    json.push(',');
+                }
+                json.push_str(&block.to_string());
+            }
+        }
+        json.push(']');
+        json.shrink_to_fit();
+        json
+    }
+
     fn stays(&mut self, index: usize, out: &mut Vec<Value>) {
         self.plan.push(Whole::Old(index));
         out.push(Value::Null);

@@ -16,6 +16,7 @@ pub mod front_matter;
 mod likeness;
 mod links;
 mod lower;
+mod near;
 mod parse;
 mod patch;
 mod plain;
@@ -29,7 +30,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::model::{BodyJson, LONG_BODY, one_by_one};
+use crate::model::{BodyJson, ContentHash, LONG_BODY, one_by_one};
 
 use allowed::Known;
 
@@ -94,11 +95,14 @@ pub fn text_of(content: &BodyJson) -> serde_json::Result<String> {
 }
 
 /// `text` stands for `from`: as [`patch`], made for `to`. Where only `to` is long, no more than one of its blocks is held at
-/// a time, if that can be.
+/// a time, if that can be; where both are, the blocks around the change.
 ///
 /// # Errors
 /// What is wrong with the JSON.
 pub fn patched(text: &str, from: &BodyJson, to: &BodyJson) -> serde_json::Result<String> {
+    if let Some(text) = near::patch_near(text, from, to) {
+        return Ok(text);
+    }
     let old = from.blocks()?;
     let new = if from.as_str().len() < LONG_BODY { lowered_alone(to) } else { None };
     match new.and_then(|new| patch::patch_alone(text, &old, &new)) {
@@ -130,6 +134,27 @@ pub fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'
 #[must_use]
 pub fn parse_taking(text: &str, base: Vec<Value>, allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
     parse::parse_taking(text, base, allowed, new_id)
+}
+
+/// As [`parse`], of a content to a content. Of a long base only the blocks around an edit are held as values, where that can
+/// be.
+///
+/// # Errors
+/// What is wrong with the JSON.
+pub fn parse_content(
+    text: &str,
+    base: &BodyJson,
+    allowed: &Allowed,
+    new_id: &mut NewId<'_>,
+) -> serde_json::Result<BodyJson> {
+    if base.as_str() == "[]" {
+        let json = parse::parse_new(text, allowed, new_id);
+        return Ok(BodyJson::known(ContentHash::of(json.as_bytes()), json));
+    }
+    match near::parse_near(text, base, allowed, new_id) {
+        Some(content) => Ok(content),
+        None => Ok(BodyJson::of(&parse::parse_taking(text, base.blocks()?, allowed, new_id))),
+    }
 }
 
 /// What begins in a text, is never closed, and so holds all that follows it.

@@ -64,6 +64,13 @@ pub(super) fn parse_taking(
     blocks
 }
 
+/// As [`super::parse`] without a base, printed.
+pub(super) fn parse_new(text: &str, allowed: &Allowed, new_id: &mut NewId<'_>) -> String {
+    let known = Known::new(allowed, &[]);
+    let (nodes, lowered) = matched(text, lower(&[]), &known);
+    Builder::new(text, &lowered, &known, new_id).page_alone(&nodes)
+}
+
 /// Whether a text is the base as it is written.
 fn is_written(base: &Lowered, text: &str, terms: &Known<'_>) -> bool {
     !base.values.is_empty() && is_text_of(&base.nodes, text, terms)

@@ -39,6 +39,26 @@ impl BodyJson {
         Self { hash, json: json.into() }
     }
 
+    /// A long content, printed anew a block at a time; `None` when it is short or unusual in any way, or not all of it are
+    /// blocks.
+    #[must_use]
+    pub fn of_long(json: &[u8], is_block: impl Fn(&Value) -> bool) -> Option<Self> {
+        let mut printed = String::with_capacity(json.len());
+        for block in one_by_one(json)? {
+            printed.push(if printed.is_empty() { '[' } else { ',' });
+            printed.push_str(&block.filter(&is_block)?.to_string());
+        }
+        printed.push_str(if printed.is_empty() { "[]" } else { "]" });
+        printed.shrink_to_fit();
+        Some(Self { hash: ContentHash::of(printed.as_bytes()), json: printed.into() })
+    }
+
+    /// The JSON itself, copied where somebody else has it too.
+    #[must_use]
+    pub fn into_string(self) -> String {
+        Arc::unwrap_or_clone(self.json)
+    }
+
     /// What it is known by: the hash of its JSON.
     #[must_use]
     pub fn hash(&self) -> ContentHash {

@@ -14,6 +14,7 @@ mod identity;
 mod inputs;
 mod kept;
 mod laws;
+mod near;
 mod one_line;
 mod padded;
 mod people;

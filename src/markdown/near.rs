@@ -1,0 +1,157 @@
+//! An edit of a long page on either side: where it differs in one place, only the blocks around that place are read as
+//! values. Together the blocks of a page take twenty times the room of their JSON.
+//!
+//! What comes of it is right when the whole text says what its tree says; where that is not so, or what lies around could
+//! bear on the place, the page is read as a whole.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::NewId;
+use super::allowed::Allowed;
+use super::certain::says;
+use super::lower::{Alone, lower_one_by_one};
+use super::parse::parse_taking;
+use super::patch::patch;
+use super::plain::{Kind, Node};
+use super::write::write;
+use crate::model::{BodyJson, ContentHash, one_by_one, parts, read_json};
+
+/// Blocks that are read with those that differ, on either side: a list or a quote may go on into its neighbour.
+const AROUND: usize = 2;
+
+/// What `text` stands for, given a long base; `None` when it must be read as a whole.
+pub(super) fn parse_near(
+    text: &str,
+    base: &BodyJson,
+    allowed: &Allowed,
+    new_id: &mut NewId<'_>,
+) -> Option<BodyJson> {
+    let (old, allowed) = lowered(base, allowed)?;
+    let mut starts = vec![0; old.ids.len()];
+    let printed = write(&old.nodes, &mut |index, range| starts[index] = range.start).text;
+    if printed == text {
+        return says(text, &old).then(|| base.clone());
+    }
+    let (blocks, from, to) = place(&old.nodes, &starts, &printed, text)?;
+    let around = old.nodes.get(blocks.clone())?;
+    if around.iter().any(bears_on_more) || text[from..to].contains("<!--") {
+        return None;
+    }
+    drop((printed, starts));
+    let parts = parts::elements(base.as_str().as_bytes())?.ok()?;
+    let before =
+        parts.get(blocks.clone())?.iter().map(|part| read_json(part)).collect::<Result<_, _>>().ok()?;
+    let after = parse_taking(&text[from..to], before, &allowed, new_id);
+    drop(old);
+    let new = joined(&parts[..blocks.start], &after, &parts[blocks.end..]);
+    drop(parts);
+    let (tree, _) = lowered(&new, &Allowed::documented())?;
+    says(text, &tree).then_some(new)
+}
+
+/// `text` stands for `from`, made for `to`: only the lines around the blocks that differ are made anew. `None` when that
+/// cannot be.
+pub(super) fn patch_near(text: &str, from: &BodyJson, to: &BodyJson) -> Option<String> {
+    let documented = Allowed::documented();
+    let (old, _) = lowered(from, &documented)?;
+    let mut starts = vec![0; old.ids.len()];
+    let printed = write(&old.nodes, &mut |index, range| starts[index] = range.start).text;
+    let before = parts::elements(from.as_str().as_bytes())?.ok()?;
+    let after = parts::elements(to.as_str().as_bytes())?.ok()?;
+    let head = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
+    let tails = before[head..].iter().rev().zip(after[head..].iter().rev());
+    let tail = tails.take_while(|(one, other)| one == other).count().saturating_sub(AROUND);
+    let first = before_list(&old.nodes, head.saturating_sub(AROUND));
+    let (last, new_last) = (before.len() - tail, after.len() - tail);
+    let start_of = |at: usize| old.nodes.get(at).and_then(|node| starts.get(node.index)).copied();
+    let (start, end) =
+        (start_of(first).filter(|_| first > 0).unwrap_or(0), start_of(last).unwrap_or(printed.len()));
+    let (kept_head, kept_tail) = (&printed[..start], &printed[end..]);
+    let middle = text.strip_prefix(kept_head)?.strip_suffix(kept_tail)?;
+    if old.nodes.get(first..last)?.iter().any(bears_on_more) || middle.contains("<!--") {
+        return None;
+    }
+    let read =
+        |parts: &[&[u8]]| parts.iter().map(|part| read_json(part)).collect::<Result<Vec<Value>, _>>().ok();
+    let (before, after) = (read(before.get(first..last)?)?, read(after.get(first..new_last)?)?);
+    let lines = middle.trim_end_matches('\n');
+    let patched = patch(&format!("{lines}\n"), &before, &after, None);
+    let result = [kept_head, patched.trim_end_matches('\n'), &middle[lines.len()..], kept_tail].concat();
+    drop((old, printed, starts));
+    let (tree, _) = lowered(to, &documented)?;
+    says(&result, &tree).then_some(result)
+}
+
+/// The first item of the list that a block is an item of: the editor counts on through a list, and looks at the number of
+/// its first item only.
+fn before_list(nodes: &[Node], mut at: usize) -> usize {
+    while at > 0 && nodes.get(at).is_some_and(|node| matches!(node.kind, Kind::Number(_))) {
+        at -= 1;
+    }
+    at
+}
+
+/// The tree of a long content, and what may be made beside it.
+fn lowered(content: &BodyJson, allowed: &Allowed) -> Option<(Alone, Allowed)> {
+    let (mut blocks, mut whole) = (one_by_one(content.as_str().as_bytes())?, true);
+    let mut allowed = allowed.clone();
+    let alone = lower_one_by_one(std::iter::from_fn(|| {
+        let block = blocks.next()?;
+        whole &= block.is_some();
+        allowed.learn(block.as_slice());
+        block
+    }));
+    whole.then_some((alone, allowed))
+}
+
+/// The blocks around the one place where `text` differs from what was written for them, and the part of `text` that stands
+/// in their place.
+fn place(
+    nodes: &[Node],
+    starts: &[usize],
+    printed: &str,
+    text: &str,
+) -> Option<(Range<usize>, usize, usize)> {
+    let alike = |one: &u8, other: &u8| one == other;
+    let (old, new) = (printed.as_bytes(), text.as_bytes());
+    let head = old.iter().zip(new).take_while(|(one, other)| alike(one, other)).count();
+    let tails = old[head..].iter().rev().zip(new[head..].iter().rev());
+    let tail = tails.take_while(|(one, other)| alike(one, other)).count();
+    let start_of = |at: usize| nodes.get(at).and_then(|node| starts.get(node.index)).copied();
+    let first = nodes.partition_point(|node| starts[node.index] <= head).saturating_sub(1 + AROUND);
+    let first = before_list(nodes, first);
+    let last = nodes.partition_point(|node| starts[node.index] < old.len() - tail) + AROUND;
+    let last = last.min(nodes.len());
+    let from = if first == 0 { 0 } else { start_of(first)? };
+    let end = start_of(last).unwrap_or(old.len());
+    let to = (new.len() + end).checked_sub(old.len())?;
+    let is_sound = from <= head && end >= old.len() - tail && from <= to;
+    (is_sound && text.is_char_boundary(from) && text.is_char_boundary(to)).then_some((first..last, from, to))
+}
+
+/// Whether what is said of such a block hangs on the rest of the page: bullets are taken for toggles, and blank lines for
+/// blocks, by whether a text has any.
+fn bears_on_more(node: &Node) -> bool {
+    node.kind == Kind::Toggle || node.blank || node.is_void() || node.children.iter().any(bears_on_more)
+}
+
+fn joined(head: &[&[u8]], between: &[Value], tail: &[&[u8]]) -> BodyJson {
+    let length = |parts: &[&[u8]]| parts.iter().map(|part| part.len() + 1).sum::<usize>();
+    let between: Vec<String> = between.iter().map(Value::to_string).collect();
+    let mut json = String::with_capacity(
+        length(head) + length(tail) + between.iter().map(|block| block.len() + 1).sum::<usize>() + 2,
+    );
+    json.push('[');
+    let between = between.iter().map(String::as_bytes);
+    for part in head.iter().copied().chain(between).chain(tail.iter().copied()) {
+        if json.len() > 1 {
+            json.push(',');
+        }
+        json.push_str(&String::from_utf8_lossy(part));
+    }
+    json.push(']');
+    json.shrink_to_fit();
+    BodyJson::known(ContentHash::of(json.as_bytes()), json)
+}
