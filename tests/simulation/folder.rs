@@ -264,7 +264,13 @@ impl Folder {
 
     /// `path` and everything beneath it, in path order.
     pub(crate) fn within(&self, path: &MirrorPath) -> Vec<MirrorPath> {
-        self.things.keys().filter(|key| key.is_within(path)).cloned().collect()
+        self.named_from(path).filter(|key| key.is_within(path)).cloned().collect()
+    }
+
+    /// Everything whose path begins with the letters of `path`: what is beneath it is among them.
+    fn named_from<'a>(&'a self, path: &'a MirrorPath) -> impl Iterator<Item = &'a MirrorPath> {
+        let begins = move |(key, _): &(&MirrorPath, &Thing)| key.as_str().starts_with(path.as_str());
+        self.things.range::<MirrorPath, _>(path..).take_while(begins).map(|(key, _)| key)
     }
 
     /// The storage folder and everything beneath it, in path order.
@@ -277,7 +283,9 @@ impl Folder {
 
     /// The names directly in `path`.
     pub(crate) fn children(&self, path: &MirrorPath) -> Vec<MirrorPath> {
-        self.things.keys().filter(|key| key.parent().as_ref() == Some(path)).cloned().collect()
+        let depth = path.components().count() + 1;
+        let is_child = |key: &&MirrorPath| key.is_within(path) && key.components().count() == depth;
+        self.named_from(path).filter(is_child).cloned().collect()
     }
 
     /// Every followed word beneath the root and in the trash.

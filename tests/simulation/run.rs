@@ -330,7 +330,8 @@ impl Run {
 
     /// The driver ends a pass that is over.
     fn end_pass(&mut self) -> Result<(), Failure> {
-        if self.passing && self.summary()?.is_some_and(|summary| summary.pass_is_over) {
+        if self.passing && !self.is_under_way() && self.summary()?.is_some_and(|summary| summary.pass_is_over)
+        {
             self.passing = false;
             self.note(format_args!("= the pass is over"));
             if let Some(engine) = &mut self.engine {
@@ -338,6 +339,17 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Whether an effect of the running process has no answer yet: then no pass is over.
+    fn is_under_way(&self) -> bool {
+        let is_ours = |due: &Due| match due {
+            Due::Arrive { life, .. } | Due::Answer { life, .. } | Due::Beside { life, .. } => {
+                *life == self.life
+            }
+            _ => false,
+        };
+        !self.disk.is_empty() || self.queue.values().any(is_ours)
     }
 
     /// Where everything stands, while the process is alive.
