@@ -19,6 +19,7 @@ impl Run {
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), Failure> {
         self.pass_until(self.now_ms + i64::from(step.wait_ms))?;
         self.copy_stored();
+        self.keep_version();
         let picks = (step.a, step.b);
         let plan = match step.act {
             Act::Fault(fault) => {
@@ -43,6 +44,11 @@ impl Run {
             Act::AppCanvas(act) => {
                 self.note(format_args!("= {step}"));
                 self.in_app_canvas(act, picks);
+                return self.pump();
+            }
+            Act::Owner(owner) => {
+                self.note(format_args!("= {step}"));
+                self.owner_does(owner, picks)?;
                 return self.pump();
             }
             Act::CanvasFault(fault) => {

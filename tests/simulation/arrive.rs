@@ -23,6 +23,7 @@ impl Run {
         if let Effect::Storage(StorageEffect::Trash(id)) = effect {
             self.before_stored_deletion(id, asked_ms)?;
         }
+        self.deletes_nothing_out_of_sight(effect)?;
         let before_canvas = match effect {
             Effect::Board(effect) => self.before_canvas(effect, asked_ms)?,
             _ => Vec::new(),

@@ -10,6 +10,7 @@ use espejo::model::{
 };
 
 use crate::folder::Folder;
+use crate::owner::is_odd;
 use crate::stored;
 
 /// An effect on the disk, between its beginning and its end.
@@ -128,6 +129,13 @@ impl Walk {
             return;
         }
         for path in folder.children(place) {
+            if is_odd(&path) {
+                let objects = folder.within(&path).into_iter().filter_map(|at| folder.things.get(&at));
+                let hides = Hides::Named(objects.map(|thing| thing.stamp.object()).collect());
+                let why = format!("a name in it is not UTF-8: {}", path.name());
+                self.unreadable.push(Unreadable { path: place.clone(), why, hides });
+                continue;
+            }
             if let Some(thing) = folder.things.get(&path) {
                 if thing.kind == EntryKind::Folder && path.name() != ".git" {
                     self.left.push(path.clone());

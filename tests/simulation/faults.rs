@@ -108,7 +108,7 @@ impl Run {
     }
 
     /// Bad luck ends.
-    pub(crate) fn heal(&mut self, heal: &Heal) {
+    pub(crate) fn heal(&mut self, heal: &Heal) -> Result<(), Failure> {
         self.note(format_args!("= heals: {heal:?}"));
         match heal {
             Heal::Weather(weather) => self.service.set_weather(*weather, false),
@@ -119,7 +119,10 @@ impl Run {
             Heal::Full => self.folder.full = false,
             Heal::ReadOnly => self.folder.read_only = false,
             Heal::Unseal(inode) => self.unseal(&[*inode]),
+            Heal::Name(inode, path) => self.name_back(*inode, path),
+            Heal::Pause => self.end_pause()?,
         }
+        Ok(())
     }
 
     fn unseal(&mut self, inodes: &[u64]) {
@@ -142,7 +145,7 @@ impl Run {
     }
 
     /// All bad luck ends, and every person finishes what they began.
-    pub(crate) fn heal_all(&mut self) {
+    pub(crate) fn heal_all(&mut self) -> Result<(), Failure> {
         self.service.heal();
         let shown = self.service.heal_canvases();
         self.back(&shown);
@@ -152,6 +155,16 @@ impl Run {
         let sealed: Vec<u64> = self.folder.sealed.iter().copied().collect();
         self.unseal(&sealed);
         self.dies_in = None;
+        let names: Vec<(u64, MirrorPath)> = self
+            .queue
+            .values()
+            .filter_map(|due| match due {
+                Due::Heal(Heal::Name(inode, path)) => Some((*inode, path.clone())),
+                _ => None,
+            })
+            .collect();
+        names.iter().for_each(|(inode, path)| self.name_back(*inode, path));
         self.queue.retain(|_, due| !matches!(due, Due::Heal(_)));
+        self.end_pause()
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use espejo::model::{EntryKind, MirrorPath, RootState, Stamp, Timestamp};
 
+use crate::owner::is_odd;
 use crate::stored::{self, disk::Parts};
 use crate::words::{Word, words_in};
 
@@ -111,7 +112,7 @@ impl Folder {
 
     /// Writes in place: the same file, new bytes; makes it and the folders above it when they are missing.
     pub(crate) fn write(&mut self, path: &MirrorPath, bytes: &[u8]) -> bool {
-        if !self.make_parents(path) {
+        if !self.may_be_made(path) || !self.make_parents(path) {
             return false;
         }
         match self.things.get(path).map(|thing| thing.kind) {
@@ -138,7 +139,7 @@ impl Folder {
 
     /// Writes another file and renames it over `path`: a new inode.
     pub(crate) fn replace(&mut self, path: &MirrorPath, bytes: &[u8]) -> bool {
-        if !self.make_parents(path) || self.is_folder(path) {
+        if !self.may_be_made(path) || !self.make_parents(path) || self.is_folder(path) {
             return false;
         }
         let thing = self.new_file(path, bytes);
@@ -234,7 +235,7 @@ impl Folder {
         if self.is_folder(path) {
             return true;
         }
-        if self.things.contains_key(path) || !self.make_parents(path) {
+        if self.things.contains_key(path) || !self.may_be_made(path) || !self.make_parents(path) {
             return false;
         }
         let thing = self.new_thing(EntryKind::Folder, b"", Vec::new());
@@ -307,6 +308,11 @@ impl Folder {
         self.has_parent(path)
             || up(path)
                 .is_some_and(|one| self.has_parent(&one) || up(&one).is_some_and(|two| self.has_parent(&two)))
+    }
+
+    /// A name that cannot be read is given, and never made anew: what had it has another one by now.
+    fn may_be_made(&self, path: &MirrorPath) -> bool {
+        !is_odd(path) || self.things.contains_key(path)
     }
 
     fn make_parents(&mut self, path: &MirrorPath) -> bool {

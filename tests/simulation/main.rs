@@ -24,6 +24,8 @@ mod folder;
 mod hands;
 mod luck;
 mod opened;
+mod owner;
+mod pass;
 mod play;
 mod quiet;
 mod regressions;
@@ -32,7 +34,9 @@ mod script;
 mod searched;
 mod service;
 mod shrink;
+mod status;
 mod stored;
+mod tally;
 mod text;
 mod trace;
 mod users;
@@ -45,6 +49,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use play::{Broken, Played, play};
 use script::Script;
+use tally::Tally;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -75,6 +80,9 @@ fn drawn_with(seed: u64, steps: usize, kinds: u64) -> Script {
     if matches!(kinds, 1 | 2) {
         canvas::draw(&mut script.scene, &mut script.steps);
     }
+    if number("ESPEJO_OWNER") == Some(1) {
+        owner::draw(&mut script);
+    }
     if let Ok(only) = std::env::var("ESPEJO_ONLY") {
         script.steps.retain(|step| only.split(',').any(|who| step.act.who() == who));
     }
@@ -98,6 +106,7 @@ fn every_seed_keeps_the_promises() {
     let shown = usize::try_from(number("ESPEJO_SHOWN").unwrap_or(SHOWN)).unwrap();
     let failed: Mutex<Vec<(u64, Box<Broken>)>> = Mutex::new(Vec::new());
     let totals: Mutex<(u64, u64, i64, u64)> = Mutex::default();
+    let table: Mutex<Tally> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -111,8 +120,8 @@ fn every_seed_keeps_the_promises() {
                         Ok(played) => {
                             if seed.is_multiple_of(twice) {
                                 assert_eq!(
-                                    play(&script, false).ok(),
-                                    Some(played),
+                                    play(&script, false).ok().as_ref(),
+                                    Some(&played),
                                     "seed {seed} is not the same twice"
                                 );
                             }
@@ -122,6 +131,7 @@ fn every_seed_keeps_the_promises() {
                             totals.2 = totals.2.max(played.settled_s);
                             // Whichever ends first: the sum is the same.
                             totals.3 = totals.3.wrapping_add(played.digest.0);
+                            table.lock().unwrap().add(&played.tally);
                         }
                         Err(broken) => {
                             // At once: a run of many seeds takes long.
@@ -137,6 +147,7 @@ fn every_seed_keeps_the_promises() {
     println!(
         "{seeds} seeds of {steps} steps: {writes} writes, {slipped} words slipped between look and write, settled within {slowest} s, traces {traces:016x}"
     );
+    table.into_inner().unwrap().report(seeds, number("ESPEJO_TABLE") == Some(1));
     let mut failed = failed.into_inner().unwrap();
     failed.sort_by_key(|(seed, _)| *seed);
     let mut report = String::new();

@@ -10,9 +10,10 @@ use crate::quiet;
 use crate::run::Run;
 use crate::script::{Act, Script};
 use crate::stored::StoredFault;
+use crate::tally::Tally;
 
 /// A run that ended well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Played {
     /// A number over everything that happened, and how many lines that was.
     pub(crate) digest: (u64, u64),
@@ -22,6 +23,8 @@ pub(crate) struct Played {
     pub(crate) settled_s: i64,
     /// Requests that asked for a change.
     pub(crate) writes: u32,
+    /// How often each act and fault came by.
+    pub(crate) tally: Tally,
 }
 
 /// A run that broke a promise.
@@ -54,6 +57,7 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     for step in &script.steps {
         run.steps += 1;
         run.step(step)?;
+        run.tally.note(step.act, run.now_ms);
     }
     let settled_s = come_to_rest(run)?;
     stay_at_rest(run)?;
@@ -74,13 +78,14 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
         slipped_between: run.checks.slipped_between,
         settled_s,
         writes: run.checks.writes,
+        tally: std::mem::take(&mut run.tally),
     })
 }
 
 /// Nobody does anything any more, and nothing goes wrong: both sides must come to say the same.
 fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     run.note(format_args!("= the end: people stop, bad luck ends"));
-    run.heal_all();
+    run.heal_all()?;
     // What people began they finish; a process that is down starts again.
     run.pass_until(run.now_ms + 70_000)?;
     let begun_ms = run.now_ms;
@@ -136,7 +141,9 @@ fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
     if (run.checks.writes, run.checks.disk_acts) != before {
         return broken("rest", "something was written although nothing had changed");
     }
-    agreed(run, run.summary()?.as_ref())
+    let summary = run.summary()?;
+    agreed(run, summary.as_ref())?;
+    summary.map_or(Ok(()), |summary| run.status_is_true(&summary))
 }
 
 /// Whether both sides agree, of whatever kind.

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use espejo::engine::{Engine, Summary};
+use espejo::engine::Engine;
 use espejo::model::{
-    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, Request, RootState,
+    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, RootState,
     Settings, StorageSettings, Timestamp,
 };
 use espejo::plan::ignore::is_ignored;
@@ -20,10 +20,12 @@ use crate::checks::{Checks, Failure, broken, nothing_lost};
 use crate::disk::Job;
 use crate::folder::{Folder, Traits};
 use crate::luck::Luck;
+use crate::owner::{self, OwnerWorld};
 use crate::quiet;
 use crate::script::Scene;
 use crate::service::{Service, Weather};
 use crate::stored::{self, StoredWorld, fetch::Beside};
+use crate::tally::Tally;
 use crate::trace::{Trace, brief_outcome};
 use crate::users::{Deed, is_conflict_copy};
 use crate::words::{Ledger, Word, words_in};
@@ -47,6 +49,8 @@ pub(crate) enum Due {
     Heal(Heal),
     /// The process starts again.
     Start,
+    /// Another process makes a request that it was lent.
+    Borrowed,
 }
 
 /// Bad luck that ends.
@@ -58,6 +62,10 @@ pub(crate) enum Heal {
     Full,
     ReadOnly,
     Unseal(u64),
+    /// What has this number gets its name back.
+    Name(u64, MirrorPath),
+    /// A person ends a pause.
+    Pause,
 }
 
 /// The moment at which every run begins.
@@ -74,7 +82,10 @@ pub(crate) struct Run {
     pub(crate) ledger: Ledger,
     pub(crate) checks: Checks,
     pub(crate) stored: StoredWorld,
+    pub(crate) owner: OwnerWorld,
     pub(crate) trace: Trace,
+    /// How often each act and fault came by.
+    pub(crate) tally: Tally,
     /// How many steps of the script have been begun.
     pub(crate) steps: usize,
     pub(crate) now_ms: i64,
@@ -148,7 +159,9 @@ impl Run {
             ledger,
             checks: Checks::default(),
             stored,
+            owner: OwnerWorld::default(),
             trace: Trace::new(loud),
+            tally: Tally::default(),
             steps: 0,
             now_ms: BEGINNING_MS,
             renamed: Vec::new(),
@@ -226,7 +239,7 @@ impl Run {
     }
 
     /// What the process takes for now.
-    fn engine_now(&self) -> Timestamp {
+    pub(crate) fn engine_now(&self) -> Timestamp {
         Timestamp(self.now_ms + self.engine_ms)
     }
 
@@ -268,8 +281,9 @@ impl Run {
             Due::Answer { .. } | Due::Disk { .. } | Due::Beside { .. } => {}
             Due::Hint(event) => self.tell(event)?,
             Due::Deed(act) => self.carry_out(act)?,
-            Due::Heal(heal) => self.heal(&heal),
+            Due::Heal(heal) => self.heal(&heal)?,
             Due::Start => self.start()?,
+            Due::Borrowed => self.makes_borrowed_request()?,
         }
         if std::mem::take(&mut self.changed) {
             self.nothing_lost(false)?;
@@ -319,43 +333,6 @@ impl Run {
             self.listen()?;
         }
         Ok(())
-    }
-
-    /// Asks for a look at everything, as a person does.
-    pub(crate) fn ask_for_pass(&mut self) -> Result<(), Failure> {
-        self.passing = true;
-        self.checks.fates.forget_failures();
-        self.tell(Event::Asked(Request::FullPass))
-    }
-
-    /// The driver ends a pass that is over.
-    fn end_pass(&mut self) -> Result<(), Failure> {
-        if self.passing && !self.is_under_way() && self.summary()?.is_some_and(|summary| summary.pass_is_over)
-        {
-            self.passing = false;
-            self.note(format_args!("= the pass is over"));
-            if let Some(engine) = &mut self.engine {
-                engine.end_pass();
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether an effect of the running process has no answer yet: then no pass is over.
-    fn is_under_way(&self) -> bool {
-        let is_ours = |due: &Due| match due {
-            Due::Arrive { life, .. } | Due::Answer { life, .. } | Due::Beside { life, .. } => {
-                *life == self.life
-            }
-            _ => false,
-        };
-        !self.disk.is_empty() || self.queue.values().any(is_ours)
-    }
-
-    /// Where everything stands, while the process is alive.
-    pub(crate) fn summary(&self) -> Result<Option<Summary>, Failure> {
-        let summary = self.engine.as_ref().map(|engine| engine.summary(self.engine_now()));
-        summary.transpose().map_err(|error| stopped("summary", &error))
     }
 
     /// An editor that was open before the last push to some page saves what it has. Returns what that was.
@@ -413,6 +390,7 @@ impl Run {
                 .text(content.iter().map(|block| format!("{}\n", block)).collect::<String>().as_bytes());
         }
         self.checks.asked(&effect)?;
+        self.nothing_asked_in_a_pause(&effect)?;
         self.canvas_asked(&effect)?;
         if let Effect::CreatePage { title, .. } = &effect {
             self.checks.makes(title, &self.folder);
@@ -481,6 +459,8 @@ impl Run {
     /// The watcher names what changed: late, twice, or never.
     pub(crate) fn spread_hints(&mut self) {
         for path in std::mem::take(&mut self.folder.touched) {
+            // A name that is no path is no path of a hint either: what it lies in is named.
+            let path = owner::in_sight(path);
             if self.luck.chance(u64::from(self.scene.hints_lost)) {
                 continue;
             }
@@ -602,6 +582,6 @@ pub(crate) fn listed(words: &[Word]) -> String {
 }
 
 /// The engine gave up.
-fn stopped(what: &str, error: &dyn std::fmt::Display) -> Failure {
+pub(crate) fn stopped(what: &str, error: &dyn std::fmt::Display) -> Failure {
     Failure { check: "engine", what: format!("{what}: {error}") }
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use crate::canvas::{AppCanvas, Canvas, CanvasFault};
 use crate::luck::Luck;
+use crate::owner::Owner;
 use crate::stored::{AppStored, Stored, StoredFault};
 
 /// An enum whose variants have a name in scripts and a weight in the draw.
@@ -206,6 +207,8 @@ pub(crate) enum Act {
     AppCanvas(AppCanvas),
     /// Something goes wrong with these alone.
     CanvasFault(CanvasFault),
+    /// The owner has espejo do something, or does something to all of the folder.
+    Owner(Owner),
 }
 
 impl Act {
@@ -222,6 +225,7 @@ impl Act {
             Self::Canvas(_) => "canvas",
             Self::AppCanvas(_) => "app-canvas",
             Self::CanvasFault(_) => "canvas-fault",
+            Self::Owner(_) => "owner",
         }
     }
 }
@@ -249,6 +253,7 @@ impl fmt::Display for Step {
             Act::Canvas(canvas) => write!(f, "{canvas}")?,
             Act::AppCanvas(app) => write!(f, "{app}")?,
             Act::CanvasFault(fault) => write!(f, "{fault}")?,
+            Act::Owner(owner) => write!(f, "{owner}")?,
         }
         write!(f, " {} {}", self.a, self.b)
     }
@@ -278,6 +283,7 @@ impl FromStr for Step {
             "canvas" => Act::Canvas(verb.parse()?),
             "app-canvas" => Act::AppCanvas(verb.parse()?),
             "canvas-fault" => Act::CanvasFault(verb.parse()?),
+            "owner" => Act::Owner(verb.parse()?),
             other => return Err(format!("nobody is called {other:?}: {line:?}")),
         };
         Ok(Self { wait_ms: number(wait.trim_start_matches('+'))?, act, a: number(a)?, b: number(b)? })

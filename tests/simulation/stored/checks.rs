@@ -40,6 +40,8 @@ pub(crate) struct StoredChecks {
     taken: BTreeMap<u32, Taken>,
     /// Files that somebody in the app renamed, moved or gave new content.
     pub(crate) worked_on: BTreeSet<FileId>,
+    /// Files that somebody in the app put into the trash.
+    pub(crate) trashed_in_app: BTreeSet<FileId>,
     /// Files that were in a trash at some time, and those that are shown.
     was_gone: BTreeSet<FileId>,
     shown: BTreeSet<FileId>,
@@ -213,7 +215,11 @@ impl Run {
         let folder = record.folder.clone();
         let is_elsewhere = || {
             let world = &self.service.world;
-            let mut others = world.storage_files().filter(|file| world.storage_shows(&file.id));
+            // One that somebody in the app has put into the trash was elsewhere, and its file here goes with it.
+            let is_there = |file: &&FileRecord| {
+                world.storage_shows(&file.id) || checks.trashed_in_app.contains(&file.id)
+            };
+            let mut others = world.storage_files().filter(is_there);
             others.any(|file| file.id != *id && self.stored.bodies.known(&file.bytes()) == Some(number))
         };
         let placed_ms = checks.placed.get(&number).copied().unwrap_or(0).max(taken.at_ms);

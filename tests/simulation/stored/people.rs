@@ -335,6 +335,10 @@ impl Run {
             _ => false,
         };
         if !done {
+            // What a person could not write anywhere is their own loss.
+            if let Some(number) = held.filter(|number| !self.is_left(*number)) {
+                self.stored.bodies.forget(number);
+            }
             return format!("{line}: refused");
         }
         let placed = at_paths(self);
@@ -409,6 +413,7 @@ impl Run {
             }
             StoredDeed::TrashFile(id, trashed) => {
                 world.app_change_file(&id, |file| file.trashed = trashed);
+                self.stored.checks.trashed_in_app.insert(id);
             }
             StoredDeed::NewFolder(parent, name) => {
                 let parent = parent.filter(|id| is_active(world, &Some(id.clone())));
