@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use super::lend::LENT_MS;
 use crate::model::{Timestamp, planted};
 use crate::store::LogEntry;
 
@@ -58,15 +59,15 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Takes up the log of an earlier run. What was under way then is taken for answered in a moment, and so are times
-    /// in the future (the clock went back).
+    /// Takes up the log of an earlier run. What was under way then is taken for answered in a moment. A time in the
+    /// future is that of a loan which still runs, or the clock went back: it is no further away than a loan can be.
     #[must_use]
     pub fn new(limit: u32, log: Vec<LogEntry>, now: Timestamp) -> Self {
         let log = log
             .into_iter()
             .map(|mut entry| {
-                let stray = now.plus_ms(STRAY_MS);
-                entry.answered = Some(entry.answered.unwrap_or(stray).min(stray));
+                let answered = entry.answered.unwrap_or(now.plus_ms(STRAY_MS));
+                entry.answered = Some(answered.min(now.plus_ms(STRAY_MS.max(LENT_MS))));
                 entry.sent = entry.sent.min(now);
                 entry
             })

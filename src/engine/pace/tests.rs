@@ -282,6 +282,20 @@ fn shared(seed: u64, foreign: i64, counts_refused: bool) -> ([usize; 2], [i64; 2
     (refused, latest, theirs)
 }
 
+/// What another process was lent keeps its slot until the loan is over and a window more, across a restart too.
+#[test]
+fn a_loan_outlives_a_restart() {
+    let lent = |answered| LogEntry { effect: 1, sent: Timestamp(BEGIN), answered: Some(Timestamp(answered)) };
+    let check = |answered: i64, free_ms: i64| {
+        let begin = Timestamp(BEGIN);
+        let pace = Pace::new(2, vec![lent(answered), lent(answered)], begin);
+        assert_eq!(pace.earliest(Class::Asked, 1, false, begin).since_ms(begin), free_ms);
+    };
+    check(BEGIN + 30_000, 30_000 + WINDOW_MS);
+    // A clock that went back leaves times that no loan has.
+    check(BEGIN + 7_200_000, 30_000 + WINDOW_MS);
+}
+
 #[test]
 fn somebody_else_on_the_same_token_is_given_room() {
     for seed in 0..40 {
