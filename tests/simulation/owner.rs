@@ -356,9 +356,5 @@ impl Run {
 /// Whether a path is an item's of some kind, or lies among them.
 fn has_kind(path: &MirrorPath) -> bool {
     let parts: Vec<&str> = path.components().collect();
-    match parts.as_slice() {
-        ["Storage" | "Presentations", _, ..] => true,
-        [_, "Pages" | "Whiteboards", _, ..] => true,
-        _ => false,
-    }
+    matches!(parts.as_slice(), ["Storage" | "Presentations", _, ..] | [_, "Pages" | "Whiteboards", _, ..])
 }
