@@ -44,8 +44,8 @@ impl Engine {
         seen.extend(strays.map(|entry| (entry.path.clone(), entry.stamp)));
     }
 
-    /// Notes which folders of presentations have other names than at the last scan. Where the file system keeps no births,
-    /// a folder's number alone says nothing: its files tell.
+    /// Notes which folders of presentations have other names than at the last scan. A folder's own time says when its entries
+    /// changed, and stays when it is renamed.
     pub(super) fn note_moved_folders(&mut self, was_there: &BTreeMap<MirrorPath, (bool, Stamp)>) {
         let before = std::mem::take(&mut self.boards.moved_folders);
         let there = &self.boards.there;
@@ -59,9 +59,8 @@ impl Engine {
             let Some(folder) = self.deck_folder(deck).filter(|folder| !there.contains_key(folder)) else {
                 continue;
             };
-            let object =
-                was_there.get(&folder).map(|(_, stamp)| *stamp).filter(has_birth).map(|stamp| stamp.object());
-            let is_it = |(_, stamp): &(bool, Stamp)| Some(stamp.object()) == object;
+            let was = was_there.get(&folder).map(|(_, stamp)| stamp);
+            let is_it = |(_, stamp): &(bool, Stamp)| was.is_some_and(|was| is_same_file(was, stamp));
             let by_object = there.iter().find(|(path, entry)| is_it(entry) && is_free(path));
             // What was drawn in it went along, which tells also where no scan has shown the folder itself.
             let drawn: Vec<Stamp> = self
