@@ -2,8 +2,7 @@
 //! once more: nothing waits that is done, nothing is blamed that is not so, and the numbers are those of the world.
 
 use espejo::engine::Summary;
-use espejo::model::MirrorPath;
-use espejo::store::Attention;
+use espejo::model::{Attention, Level, MirrorPath};
 
 use crate::checks::{Failure, broken};
 use crate::number;
@@ -46,6 +45,10 @@ impl Run {
         } else {
             world.storage_files().filter(|file| world.storage_shows(&file.id)).count()
         };
+        let is_canvas =
+            |item: &&Attention| item.path.ends_with(".canvas") || item.path.starts_with("Presentations");
+        let told = || summary.attention.iter().filter(|item| asks_canvases || !is_canvas(item));
+        let waiting = told().filter(|item| item.level() == Level::Waiting).count();
         let numbers = [
             ("pages listed", summary.listed, pages),
             ("pages mirrored", summary.mirrored, pages),
@@ -57,7 +60,7 @@ impl Run {
             ("sending", summary.storage.sending, 0),
             // A copy whose page was gone for a while may be told no more.
             ("conflicts", summary.conflicts.saturating_sub(self.copies_beside()), 0),
-            ("things that only wait", summary.waits, 0),
+            ("things that only wait", waiting, 0),
         ];
         for (what, told, is) in numbers {
             if told != is {
@@ -67,10 +70,7 @@ impl Run {
         if summary.away || summary.paused.is_some() {
             return broken("status", "the service is told to be away, or espejo to be paused");
         }
-        let is_canvas =
-            |item: &&Attention| item.path.ends_with(".canvas") || item.path.starts_with("Presentations");
-        let mut told = summary.attention.iter().filter(|item| asks_canvases || !is_canvas(item));
-        told.try_for_each(|item| self.is_so(item))
+        told().try_for_each(|item| self.is_so(item))
     }
 
     /// Versions that espejo put beside pages and canvases.
