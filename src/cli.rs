@@ -314,7 +314,7 @@ pub enum Command {
     ///
     /// Looks at everything as `espejo sync` does. With --deep every stored file is read and compared with the hash that was
     /// made when it was downloaded; a damaged one goes to the mirror's trash and is fetched again. Links between pages
-    /// ([x](Other.md), [[Other]]) that lead to no file are listed with file and line; nothing rewrites them.
+    /// (Markdown links and wikilinks) that lead to no file are listed with file and line; nothing rewrites them.
     #[command(after_help = "Examples:\n  espejo verify\n  espejo verify --deep")]
     Verify {
         /// Read every stored file, not only its size

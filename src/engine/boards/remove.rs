@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::super::Engine;
 use super::{Choice, Held, Purpose, Want, Writes, board, on_disk};
 use crate::engine::Way;
+use crate::engine::disk::SCAN_AT_LATEST_MS;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasNode, Code, DeckId, Deletes, Effect, MirrorPath, Presence,
@@ -38,9 +39,14 @@ impl Engine {
         }
         let since = since.max(self.root.barrier.cleared());
         let grace_is_over = self.watch.scanned.since_ms(since) >= self.settings.pages.delete_grace_ms;
-        if !grace_is_over && !planted("canvas-no-grace") || !self.boards_are_quiet() {
+        if !grace_is_over && !planted("canvas-no-grace") {
             // The scan at the end of the grace time asks again.
             self.watch.scan_by(since.plus_ms(self.settings.pages.delete_grace_ms));
+            return Ok(None);
+        }
+        if !self.boards_are_quiet() {
+            // A scan that is due already would itself keep the folder from being quiet, without end.
+            self.watch.scan_by(self.now.plus_ms(SCAN_AT_LATEST_MS));
             return Ok(None);
         }
         if self.settings.pages.deletes == Deletes::Restore {

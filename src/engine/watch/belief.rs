@@ -82,7 +82,7 @@ impl Level {
 /// What has been learned of the service; all that is kept of it across runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Belief {
-    /// By number of words, as [`WORDS`].
+    /// By number of words, as `WORDS`.
     pub levels: [Level; LEVELS],
     /// The level that is asked with.
     pub level: usize,
