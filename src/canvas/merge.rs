@@ -220,6 +220,15 @@ pub fn was_made_of(element: &Value, fields: &Fields) -> bool {
     })
 }
 
+/// Whether an element may be what a POST with these fields made, and was moved, resized or restyled since: it is of the same
+/// type and says the same words. What says nothing is not told apart so.
+#[must_use]
+pub fn may_be_made_of(element: &Value, fields: &Fields) -> bool {
+    let is_equal = |key: &str| same(key, element.get(key), fields.get(key));
+    let has_words = fields.get("content").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
+    has_words && is_equal("type") && is_equal("content")
+}
+
 /// The single values in some fields, each with its path: `style` by key.
 fn leaves(fields: &Fields) -> Vec<(Vec<String>, &Value)> {
     let mut all = Vec::new();

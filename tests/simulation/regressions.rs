@@ -400,6 +400,11 @@ fn an_edit_with_the_old_time_is_read() {
 }
 
 #[test]
+fn an_element_in_doubt_that_the_app_moved_is_made_once() {
+    keeps("an_element_in_doubt_that_the_app_moved_is_made_once");
+}
+
+#[test]
 fn an_emptied_file_is_sent_when_it_is_approved() {
     keeps("an_emptied_file_is_sent_when_it_is_approved");
 }

@@ -48,7 +48,9 @@ impl Run {
         let is_canvas =
             |item: &&Attention| item.path.ends_with(".canvas") || item.path.starts_with("Presentations");
         let told = || summary.attention.iter().filter(|item| asks_canvases || !is_canvas(item));
-        let waiting = told().filter(|item| item.level() == Level::Waiting).count();
+        if let Some(item) = told().find(|item| item.level() == Level::Waiting) {
+            return broken("status", format!("{}: {} is told to wait", item.path, item.reason));
+        }
         let numbers = [
             ("pages listed", summary.listed, pages),
             ("pages mirrored", summary.mirrored, pages),
@@ -60,7 +62,6 @@ impl Run {
             ("sending", summary.storage.sending, 0),
             // A copy whose page was gone for a while may be told no more.
             ("conflicts", summary.conflicts.saturating_sub(self.copies_beside()), 0),
-            ("things that only wait", waiting, 0),
         ];
         for (what, told, is) in numbers {
             if told != is {

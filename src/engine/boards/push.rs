@@ -339,12 +339,16 @@ impl Engine {
             let IntentKind::Element(_, node, fields) = intent.kind.clone() else { continue };
             let meant: Vec<&String> =
                 self.boards.names.get(canvas).into_iter().flat_map(|names| names.values()).collect();
-            let found = elements.iter().find(|element| {
+            let is_new = |element: &&Value| {
                 let id = id_of(element);
-                intent.before.iter().all(|known| known != id)
-                    && !meant.iter().any(|known| *known == id)
-                    && canvas::was_made_of(element, &fields)
-            });
+                intent.before.iter().all(|known| known != id) && !meant.iter().any(|known| *known == id)
+            };
+            // The app may have moved or restyled it since: then it is the only new one with its words.
+            let mut alike =
+                elements.iter().filter(is_new).filter(|element| canvas::may_be_made_of(element, &fields));
+            let only = alike.next().filter(|_| alike.next().is_none());
+            let exact = elements.iter().filter(is_new).find(|element| canvas::was_made_of(element, &fields));
+            let found = exact.or(only);
             if let Some(found) = found {
                 // A node of an element that was edited here and removed there has that one's id, or a name for it.
                 let names = self.boards.names.get(canvas);
