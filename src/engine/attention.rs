@@ -239,7 +239,7 @@ impl Engine {
         } else if let Some(why) = &self.service.down {
             needs.tell(Code::Outage, "", why, "nothing to do: it is tried again, and edits wait in order");
         }
-        for (what, why) in &self.lists.trouble {
+        for (what, why) in self.lists.trouble.iter().chain(&self.lists.failed) {
             needs.tell(Code::Unclear, what, why, "nothing is lost; tell the service's operator if it stays");
         }
     }

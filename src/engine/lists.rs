@@ -42,8 +42,10 @@ pub(super) struct Lists {
     /// Before then a list that failed is not asked for again, however much hangs on it.
     rests_until: BTreeMap<WorkspaceId, Timestamp>,
     workspaces_rest_until: Timestamp,
-    /// Why a list could not be taken in, or entries of it.
+    /// Why entries of a list could not be taken in, by the name of the list.
     pub(super) trouble: BTreeMap<String, String>,
+    /// Lists that could not be had, by name, until one is answered, also with the word that nothing has changed.
+    pub(super) failed: BTreeMap<String, String>,
     /// Pages whose new position among their siblings has not been written down yet.
     positions: BTreeSet<PageId>,
     /// Page files at the last scan, and what espejo itself has done to them since.
@@ -205,7 +207,7 @@ impl Engine {
                 return Ok(());
             }
         };
-        self.lists.trouble.remove("workspaces");
+        self.lists.failed.remove("workspaces");
         // A pass that was asked for meanwhile is not served by a look that was under way already.
         let too_early = self.precedes_pass(flight.tick);
         self.lists.workspaces_due = if too_early { self.now } else { self.now.plus_ms(WORKSPACES_EVERY_MS) };
@@ -320,6 +322,7 @@ impl Engine {
         self.lists.pages_looked.insert(id.clone(), flight.tick);
         self.lists.rests_until.remove(id);
         self.lists.in_doubt.remove(id);
+        self.lists.failed.remove(&name);
         if let Some((pages, skipped, hash)) = news {
             self.lists.taken_in.remove(id);
             match skipped.first() {
@@ -479,7 +482,7 @@ impl Engine {
 
     fn note_list_trouble(&mut self, what: &str, error: Option<ServiceError>) {
         if let Some(error) = error.filter(|e| e.next() == crate::model::Next::Park) {
-            self.lists.trouble.insert(what.to_owned(), error.to_string());
+            self.lists.failed.insert(what.to_owned(), error.to_string());
         }
     }
 
