@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::super::{Engine, poll};
-use super::targets::RETRY_MS;
+use super::targets::{List, RETRY_MS};
 use super::{Area, Want};
 use crate::engine::flight::Flight;
 use crate::model::{
@@ -38,7 +38,7 @@ impl Engine {
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
         let too_early = self.precedes_pass(flight.tick);
-        self.boards.lists.resting.remove(&list_name(effect));
+        self.boards.lists.resting.remove(&list_of(effect));
         match (effect, result) {
             (
                 BoardEffect::ListBoards(space),
@@ -46,18 +46,18 @@ impl Engine {
             ) => {
                 let due = if too_early { self.now } else { self.list_due_next() };
                 self.boards.lists.boards_due.insert(space.clone(), due);
-                self.note_skipped(&list_name(effect), &skipped);
+                self.note_skipped(&list_of(effect), &skipped);
                 self.take_in_boards(flight, space, boards, skipped.is_empty())
             }
             (BoardEffect::ListDecks, Ok(ServiceReply::Board(BoardReply::Decks { decks, skipped }))) => {
                 self.boards.lists.decks_due = if too_early { self.now } else { self.list_due_next() };
-                self.note_skipped(&list_name(effect), &skipped);
+                self.note_skipped(&list_of(effect), &skipped);
                 self.take_in_decks(flight, decks, skipped.is_empty())
             }
             (BoardEffect::ListSlides(deck), Ok(ServiceReply::Board(BoardReply::Slides(slides)))) => {
                 let due = if too_early { self.now } else { self.slides_due_next() };
                 self.boards.lists.slides_due.insert(deck.clone(), due);
-                self.boards.lists.trouble.remove(&list_name(effect));
+                self.boards.lists.trouble.remove(&list_of(effect));
                 self.take_in_slides(flight, deck, slides)
             }
             (_, result) => {
@@ -65,9 +65,9 @@ impl Engine {
                 let forbidden = matches!(error, Some(ServiceError::Forbidden(_)));
                 let at = self.now.plus_ms(if forbidden { FORBIDDEN_RETRY_MS } else { RETRY_MS });
                 let lists = &mut self.boards.lists;
-                lists.resting.insert(list_name(effect), at);
+                lists.resting.insert(list_of(effect), at);
                 if let Some(error) = error.filter(|error| error.next() == Next::Park) {
-                    lists.trouble.insert(list_name(effect), error.to_string());
+                    lists.trouble.insert(list_of(effect), error.to_string());
                     // What cannot be listed is not waited for.
                     self.note_list_taken(effect, flight.tick);
                 }
@@ -86,15 +86,15 @@ impl Engine {
         self.wake_boards();
     }
 
-    fn note_skipped(&mut self, name: &str, skipped: &[String]) {
+    fn note_skipped(&mut self, list: &List, skipped: &[String]) {
         match skipped.first() {
             Some(why) => drop(
                 self.boards
                     .lists
                     .trouble
-                    .insert(name.to_owned(), format!("{} entries of its list: {why}", skipped.len())),
+                    .insert(list.clone(), format!("{} entries of its list: {why}", skipped.len())),
             ),
-            None => drop(self.boards.lists.trouble.remove(name)),
+            None => drop(self.boards.lists.trouble.remove(list)),
         }
     }
 
@@ -126,7 +126,7 @@ impl Engine {
             let known: Vec<CanvasNode> = self.boards.canvases.values().filter(ours).cloned().collect();
             if let Some(at) = self.take_in_missing(
                 flight,
-                &list_name(&BoardEffect::ListBoards(space.clone())),
+                &list_of(&BoardEffect::ListBoards(space.clone())),
                 &known,
                 &listed,
             )? {
@@ -159,7 +159,7 @@ impl Engine {
                 .iter()
                 .filter(|deck| !listed.contains(&deck.seen.id) && deck.presence != Presence::Gone)
                 .collect();
-            let name = list_name(&BoardEffect::ListDecks);
+            let name = list_of(&BoardEffect::ListDecks);
             let approved = missing.iter().all(|deck| deck.approved);
             let held = guard::list_shrank(
                 Kind::Presentation,
@@ -227,7 +227,7 @@ impl Engine {
             self.save_canvas(node)?;
         }
         self.boards.lists.slides_at.insert(deck.clone(), flight.tick);
-        let name = list_name(&BoardEffect::ListSlides(deck.clone()));
+        let name = list_of(&BoardEffect::ListSlides(deck.clone()));
         if let Some(at) = self.take_in_missing(flight, &name, &known, &listed)? {
             self.boards.lists.slides_due.insert(deck.clone(), at);
         }
@@ -296,7 +296,7 @@ impl Engine {
     fn take_in_missing(
         &mut self,
         flight: &Flight,
-        name: &str,
+        list: &List,
         known: &[CanvasNode],
         listed: &BTreeSet<CanvasId>,
     ) -> Result<Option<Timestamp>, StoreError> {
@@ -316,7 +316,7 @@ impl Engine {
                 !approved && (!is_slides || listed.is_empty() || lost > self.settings.pages.max_deletes)
             });
         let is_held = held.is_some();
-        self.note_held(name, held);
+        self.note_held(list, held);
         let mut again = None;
         for node in missing {
             self.boards.lists.emptied.remove(&Emptied::Canvas(node.id.clone()));
@@ -334,10 +334,10 @@ impl Engine {
         Ok(again)
     }
 
-    fn note_held(&mut self, name: &str, why: Option<String>) {
+    fn note_held(&mut self, list: &List, why: Option<String>) {
         match why {
-            Some(why) => drop(self.boards.lists.held.insert(name.to_owned(), why)),
-            None => drop(self.boards.lists.held.remove(name)),
+            Some(why) => drop(self.boards.lists.held.insert(list.clone(), why)),
+            None => drop(self.boards.lists.held.remove(list)),
         }
     }
 
@@ -475,10 +475,10 @@ fn new_deck(seen: Deck) -> DeckNode {
 }
 
 /// What a list is called where something is said of it.
-pub(super) fn list_name(effect: &BoardEffect) -> String {
+pub(super) fn list_of(effect: &BoardEffect) -> List {
     match effect {
-        BoardEffect::ListBoards(space) => format!("whiteboards {space}"),
-        BoardEffect::ListSlides(deck) => format!("slides {deck}"),
-        _ => "presentations".to_owned(),
+        BoardEffect::ListBoards(space) => List::Boards(space.clone()),
+        BoardEffect::ListSlides(deck) => List::Slides(deck.clone()),
+        _ => List::Decks,
     }
 }

@@ -4,6 +4,7 @@ use super::super::Engine;
 use super::super::attention::{Needs, code_of, unsent_mend};
 use super::super::retry::{FAILS, FAILS_MEND};
 use super::disk::EMPTIED;
+use super::targets::List;
 use super::{Area, Want};
 use crate::model::{Code, MirrorPath, Presence};
 use crate::store::StoreError;
@@ -23,10 +24,12 @@ impl Engine {
         if !self.boards_are_on() {
             return;
         }
-        for (what, why) in &self.boards.lists.trouble {
+        for (list, why) in &self.boards.lists.trouble {
+            let what = &self.place_of_list(list);
             needs.tell(Code::Unclear, what, why, "nothing is lost; tell the service's operator if it stays");
         }
-        for (what, why) in &self.boards.lists.held {
+        for (list, why) in &self.boards.lists.held {
+            let what = &self.place_of_list(list);
             let reason = format!("nothing is removed: {why}");
             needs.tell(
                 Code::RemovalsHeld,
@@ -117,6 +120,16 @@ impl Engine {
                 needs.tell(Code::NoPicture, path.as_str(), why, "rename the file");
             }
         }
+    }
+
+    /// Where what a list names is in the mirror.
+    fn place_of_list(&self, list: &List) -> String {
+        let place = match list {
+            List::Boards(space) => self.boards_root(space),
+            List::Slides(deck) => self.deck_folder(deck),
+            List::Decks => Self::decks_root(),
+        };
+        place.map_or_else(String::new, |path| path.to_string())
     }
 
     pub(in super::super) fn has_canvas_file(&self, path: &MirrorPath) -> bool {

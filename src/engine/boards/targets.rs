@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Engine;
 use super::super::pace::Class;
-use super::looks::{Emptied, list_name};
+use super::looks::{Emptied, list_of};
 use super::{Choice, Purpose, Want, board};
 use crate::model::{
     BoardEffect, CanvasId, CanvasNode, DeckId, Effect, MirrorPath, PollState, Presence, Timestamp,
@@ -17,6 +17,14 @@ const LIST_EVERY_MS: i64 = 60_000;
 const SLIDE_LISTS_A_MINUTE: i64 = 4;
 pub(super) const RETRY_MS: i64 = 15_000;
 
+/// A list of the service.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum List {
+    Boards(WorkspaceId),
+    Slides(DeckId),
+    Decks,
+}
+
 /// When lists are due and when they were last taken in, as ticks.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
@@ -27,11 +35,11 @@ pub(super) struct Lists {
     pub(super) slides_due: BTreeMap<DeckId, Timestamp>,
     pub(super) slides_at: BTreeMap<DeckId, u64>,
     /// Lists that failed, and until when they are not asked for again, whatever makes them due.
-    pub(super) resting: BTreeMap<String, Timestamp>,
+    pub(super) resting: BTreeMap<List, Timestamp>,
     /// What came empty although it held something: when it first did, and when the list that names it has shown it since.
     pub(super) emptied: BTreeMap<Emptied, (u64, Option<u64>)>,
     /// Why a list could not be taken in.
-    pub(super) trouble: BTreeMap<String, String>,
+    pub(super) trouble: BTreeMap<List, String>,
     /// When each presentation's folder was first found missing, or its removal no longer held: it is removed only by what
     /// was seen since.
     pub(super) missed: BTreeMap<DeckId, u64>,
@@ -40,7 +48,7 @@ pub(super) struct Lists {
     /// Why presentations whose folders are gone are not removed.
     pub(super) decks_held: Option<String>,
     /// Lists whose absences wait for a person, and why.
-    pub(super) held: BTreeMap<String, String>,
+    pub(super) held: BTreeMap<List, String>,
 }
 
 impl Engine {
@@ -93,7 +101,7 @@ impl Engine {
         }
         if !lists.resting.is_empty() {
             for (due, effect) in &mut all {
-                *due = lists.resting.get(&list_name(effect)).map_or(*due, |rests| (*due).max(*rests));
+                *due = lists.resting.get(&list_of(effect)).map_or(*due, |rests| (*due).max(*rests));
             }
         }
         all
