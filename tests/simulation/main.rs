@@ -67,10 +67,10 @@ const SHOWN: u64 = 5;
 
 /// The script of a seed; with `ESPEJO_ONLY=edit,app` only the steps of those (also `tree` and `fault`).
 fn drawn(seed: u64, steps: usize) -> Script {
-    drawn_with(seed, steps, number("ESPEJO_KINDS").unwrap_or(3))
+    drawn_with(seed, steps, number("ESPEJO_KINDS").unwrap_or(1))
 }
 
-/// As [`drawn`], with these kinds beside the pages: 1 all, 2 canvases, 3 stored files.
+/// As [`drawn`], with these kinds beside the pages: 0 none, 1 all, 2 canvases, 3 stored files.
 fn drawn_with(seed: u64, steps: usize, kinds: u64) -> Script {
     let mut script = Script::draw(seed, steps);
     script.scene.beside = u32::from(number("ESPEJO_BESIDE") == Some(1));

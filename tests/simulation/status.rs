@@ -45,8 +45,12 @@ impl Run {
         } else {
             world.storage_files().filter(|file| world.storage_shows(&file.id)).count()
         };
-        let is_canvas =
-            |item: &&Attention| item.path.ends_with(".canvas") || item.path.starts_with("Presentations");
+        let is_canvas = |item: &&Attention| {
+            // What a guard holds of a list of whiteboards stays held until somebody approves.
+            item.path.ends_with(".canvas")
+                || item.path.ends_with("Whiteboards")
+                || item.path.starts_with("Presentations")
+        };
         let told = || summary.attention.iter().filter(|item| asks_canvases || !is_canvas(item));
         if let Some(item) = told().find(|item| item.level() == Level::Waiting) {
             return broken("status", format!("{}: {} is told to wait", item.path, item.reason));
