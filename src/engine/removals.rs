@@ -67,18 +67,19 @@ impl Removals {
         is_held: bool,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        if is_held == self.is_held || self.is_empty() {
+        if is_held == self.is_held || self.at.is_empty() {
             return Ok(());
         }
         self.is_held = false;
         self.forget_old(now);
-        self.is_held = is_held && !self.is_empty();
+        self.is_held = is_held && !self.at.is_empty();
         self.save(store)
     }
 
-    /// Whether nothing went recently: then nothing depends on whether a guard holds.
-    pub(super) fn is_empty(&self) -> bool {
-        self.at.is_empty()
+    /// Whether anything counts as recent: without that nothing depends on whether a guard holds.
+    pub(super) fn is_any(&self, now: Timestamp) -> bool {
+        let since = self.since(now);
+        self.at.values().any(|at| *at > since)
     }
 
     /// Notes that these may be gone from now on, or that they are certainly not. A process that ends before it hears so
@@ -141,6 +142,10 @@ mod tests {
         assert_eq!(removals.count(at(3), |_| false), 2, "one is certainly there");
         assert_eq!(removals.count(at(3), |id| id == "a"), 1, "one counts as about to go still");
         assert_eq!(removals.count(at(RECENT_MS), |_| false), 0);
+        assert!(
+            removals.is_any(at(RECENT_MS - 1)) && !removals.is_any(at(RECENT_MS)),
+            "long ago, though noted"
+        );
         // The answer about what is still known was never heard: it may have gone just now.
         let again = open(&mut store, "a", at(RECENT_MS - 1));
         assert_eq!(again.count(at(RECENT_MS - 1), |_| false), 2);
@@ -150,12 +155,13 @@ mod tests {
         held.note(&mut store, ["e"], true, at(0)).unwrap();
         held.hold(&mut store, true, at(RECENT_MS - 1)).unwrap();
         assert_eq!(held.count(at(9 * RECENT_MS), |_| false), 3);
+        assert!(held.is_any(at(9 * RECENT_MS)), "held, whenever they went");
         let mut held = open(&mut store, "", at(9 * RECENT_MS));
         assert_eq!(held.count(at(99 * RECENT_MS), |_| false), 3);
         held.hold(&mut store, false, at(99 * RECENT_MS)).unwrap();
         assert_eq!(held.count(at(99 * RECENT_MS), |_| false), 0);
         held.hold(&mut store, true, at(99 * RECENT_MS)).unwrap();
-        assert!(held.is_empty(), "what is forgotten does not come back");
+        assert!(!held.is_any(at(99 * RECENT_MS)), "what is forgotten does not come back");
         assert_eq!(store.meta("row").unwrap().as_deref(), Some(""));
         held.note(&mut store, ["a", "b c"], true, at(0)).unwrap();
         assert_eq!(open(&mut store, "a", at(-9)).count(at(-8), |_| false), 2, "a clock that was set back");

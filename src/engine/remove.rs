@@ -240,7 +240,7 @@ impl Engine {
 
     /// What the guards hold is noted with what they count as recent: a hold does not end by time.
     pub(super) fn note_holds(&mut self) -> Result<(), StoreError> {
-        if !self.removals.is_empty() {
+        if self.removals.is_any(self.now) {
             let is_held = self.local_deletions_held().is_some();
             self.removals.hold(&mut self.store, is_held, self.now)?;
         }

@@ -134,11 +134,11 @@ impl Engine {
 
     /// As [`Engine::note_holds`], for canvases and presentations.
     pub(in super::super) fn note_canvas_holds(&mut self) -> Result<(), StoreError> {
-        if !self.boards.removals.is_empty() {
+        if self.boards.removals.is_any(self.now) {
             let is_held = self.canvas_deletions_held().is_some();
             self.boards.removals.hold(&mut self.store, is_held, self.now)?;
         }
-        if !self.boards.deck_removals.is_empty() {
+        if self.boards.deck_removals.is_any(self.now) {
             let is_held = self.deck_deletions_held().is_some();
             self.boards.deck_removals.hold(&mut self.store, is_held, self.now)?;
         }
