@@ -163,12 +163,7 @@ impl Step {
             pass_left_ms: self.left_ms,
             conflicts: self.conflicts,
             attention: needs
-                .map(|(path, reason, action, code)| Attention {
-                    path,
-                    reason,
-                    action,
-                    code: Code::named(&code),
-                })
+                .map(|(path, reason, action, code)| Attention::new(Code::named(&code), path, reason, action))
                 .collect(),
             pass_is_over: state == PassState::Over,
             storage: self.stored.tell(),
@@ -489,12 +484,7 @@ mod tests {
                 conflicts: 2,
                 paused: Some(Timestamp(4)),
                 pass_is_over: state == PassState::Over,
-                attention: vec![Attention {
-                    path: "a".into(),
-                    reason: "b\nc".into(),
-                    action: "d".into(),
-                    code: Code::Refused,
-                }],
+                attention: vec![Attention::new(Code::Refused, "a", "b\nc", "d")],
                 ..Summary::default()
             };
             (pass.sent, pass.received) = (8, 9);

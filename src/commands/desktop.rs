@@ -142,14 +142,9 @@ mod tests {
 
     #[test]
     fn what_a_guard_holds_is_the_same_thing_while_its_count_changes() {
-        let need = |code: Code, path: &str, reason: &str| Attention {
-            path: path.into(),
-            reason: reason.into(),
-            action: "run espejo approve".into(),
-            code,
-        };
-        let held = |count| need(Code::DeletionsHeld, "", &format!("{count} files"));
-        let other = need(Code::Outage, "", "the service cannot be reached");
+        let held =
+            |count| Attention::new(Code::DeletionsHeld, "", format!("{count} files"), "run espejo approve");
+        let other = Attention::new(Code::Outage, "", "the service cannot be reached", "nothing to do");
         let first = things(&[held(11), other.clone()], &[]);
         let second = things(&[held(12), other], &[]);
         assert_eq!(first.len(), 1);

@@ -148,9 +148,7 @@ fn compare_runs(store: &mut Store, mirror: &Mirror, log_is_gone: bool, now: Time
     let noted = mirror.runs();
     let tell = |store: &mut Store, code: Code, reason: &str, action: &str| {
         tracing::warn!("{reason}");
-        let notice =
-            Attention { path: String::new(), reason: reason.to_owned(), action: action.to_owned(), code };
-        store.add_notice(&notice, now)
+        store.add_notice(&Attention::new(code, "", reason, action), now)
     };
     if let (Some(stored), Some(noted)) = (stored, noted) {
         if noted > stored.max(meant.unwrap_or(0)) || log_is_gone {

@@ -175,12 +175,7 @@ mod tests {
     #[test]
     fn what_needs_the_user_first_ends_a_pass() {
         let summary = |code: Code| Summary {
-            attention: vec![Attention {
-                path: String::new(),
-                reason: "a reason".into(),
-                action: "mend it".into(),
-                code,
-            }],
+            attention: vec![Attention::new(code, "", "a reason", "mend it")],
             ..at(1, false)
         };
         for (reason, state) in [

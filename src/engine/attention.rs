@@ -10,7 +10,7 @@ use crate::model::{
     Attention, Code, Hold, Level, MirrorPath, PageId, Presence, RefusalClass, Timestamp, WorkspaceId,
 };
 use crate::plan::Decision;
-use crate::store::StoreError;
+use crate::store::{Conflict, StoreError};
 
 /// Log lines of what concerns the user.
 const TARGET: &str = "espejo::attention";
@@ -37,8 +37,7 @@ impl Needs {
 
     /// One thing more.
     pub(super) fn tell(&mut self, code: Code, path: &str, reason: &str, action: &str) {
-        let (path, reason, action) = (path.to_owned(), reason.to_owned(), action.to_owned());
-        self.0.push(Attention { path, reason, action, code });
+        self.0.push(Attention::new(code, path, reason, action));
     }
 }
 
@@ -46,8 +45,8 @@ impl Needs {
 #[derive(Debug, Default)]
 pub(super) struct Board {
     shown: Vec<Attention>,
-    /// What of it, and which conflicts, have been logged.
-    logged: Vec<Attention>,
+    /// The conflicts that have been logged; they are no part of the list.
+    conflicts: Vec<Attention>,
     written: bool,
     /// When the list was worked out.
     fresh: Option<Timestamp>,
@@ -163,8 +162,7 @@ impl Engine {
         reason: String,
         action: &str,
     ) -> Result<(), StoreError> {
-        let notice = Attention { path: path.to_owned(), reason, action: action.to_owned(), code };
-        self.store.add_notice(&notice, self.now)
+        self.store.add_notice(&Attention::new(code, path, reason, action), self.now)
     }
 
     /// Writes the list of what concerns the user when it has changed, and logs what began and what is over.
@@ -182,23 +180,21 @@ impl Engine {
         let list = self.needs()?;
         if !self.attention.written || self.attention.shown != list {
             self.store.set_attention(&list, self.now)?;
+            log_changes(&self.attention.shown, &list);
             self.attention.shown = list;
             self.attention.written = true;
         }
-        self.log_attention()
+        self.log_conflicts()
     }
 
-    fn log_attention(&mut self) -> Result<(), StoreError> {
-        let conflicts = self.store.conflicts()?.into_iter().map(|conflict| Attention {
-            path: conflict.page_path.to_string(),
-            reason: conflict.cause(),
-            action: conflict.mend().to_owned(),
-            code: Code::Conflict,
-        });
-        let all: Vec<Attention> = self.attention.shown.iter().cloned().chain(conflicts).collect();
-        if all != self.attention.logged {
-            log_changes(&self.attention.logged, &all);
-            self.attention.logged = all;
+    fn log_conflicts(&mut self) -> Result<(), StoreError> {
+        let told = |conflict: Conflict| {
+            Attention::new(Code::Conflict, conflict.page_path.as_str(), conflict.cause(), conflict.mend())
+        };
+        let conflicts: Vec<Attention> = self.store.conflicts()?.into_iter().map(told).collect();
+        if self.attention.conflicts != conflicts {
+            log_changes(&self.attention.conflicts, &conflicts);
+            self.attention.conflicts = conflicts;
         }
         Ok(())
     }
@@ -229,13 +225,21 @@ impl Engine {
 
     fn needs_of_service(&self, needs: &mut Needs) {
         if let Some(Err(why)) = &self.root.state {
-            needs.tell(Code::FolderUnusable, "",
+            needs.tell(
+                Code::FolderUnusable,
+                "",
                 &format!("nothing is written on either side: {why}"),
                 "bring the folder back; to mirror afresh, move the state folder away (espejo status names it)",
             );
         }
         if let Some(why) = &self.service.stopped {
-            needs.tell(Code::TokenRefused, "", &format!("nothing is sent: {why}"), "make a new access token in the app's settings and give it to espejo init: a running espejo uses it within 5 minutes");
+            needs.tell(
+                Code::TokenRefused,
+                "",
+                &format!("nothing is sent: {why}"),
+                "make a new access token in the app's settings and give it to espejo init: a running espejo uses it \
+                 within 5 minutes",
+            );
         } else if let Some(why) = &self.service.down {
             needs.tell(Code::Outage, "", why, "nothing to do: it is tried again, and edits wait in order");
         }
@@ -322,12 +326,10 @@ impl Engine {
                     continue;
                 }
                 let reason = parked.hold.sentence();
-                let code = match &parked.hold {
-                    Hold::WentBack => Code::WentBack,
-                    Hold::Unloadable(_) | Hold::Unwritable(_) => Code::Unwritable,
-                    Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Look(refusal) => {
-                        code_of(refusal.class)
-                    }
+                let code = match parked.hold.refusal() {
+                    Some(refusal) => code_of(refusal.class),
+                    None if parked.hold == Hold::WentBack => Code::WentBack,
+                    None => Code::Unwritable,
                 };
                 needs.tell(code, shown, &reason, &self.mend_of(&parked.hold));
             } else if node.remote.presence == Presence::Hidden && node.base.is_some() {

@@ -43,13 +43,11 @@ impl Engine {
         let above = split.lines_above(text);
         for mut told in markdown::told(split.body, &blocks_of(content)?) {
             told.line += above;
-            let notice = Attention {
-                path: path.as_str().to_owned(),
-                reason: told.to_string(),
-                action: told.what.mend().to_owned(),
-                code: if told.what.lasts() { Code::Difference } else { Code::OnlyHere },
+            let (code, shown) = match told.what.lasts() {
+                true => (Code::Difference, self.now.plus_ms(LASTS_MS)),
+                false => (Code::OnlyHere, self.now),
             };
-            let shown = if told.what.lasts() { self.now.plus_ms(LASTS_MS) } else { self.now };
+            let notice = Attention::new(code, path.as_str(), told.to_string(), told.what.mend());
             self.store.add_notice(&notice, shown)?;
         }
         Ok(())

@@ -168,6 +168,16 @@ pub struct Attention {
 }
 
 impl Attention {
+    /// One thing.
+    pub fn new(
+        code: Code,
+        path: impl Into<String>,
+        reason: impl Into<String>,
+        action: impl Into<String>,
+    ) -> Self {
+        Self { path: path.into(), reason: reason.into(), action: action.into(), code }
+    }
+
     /// How much it concerns the user.
     #[must_use]
     pub fn level(&self) -> Level {

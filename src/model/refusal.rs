@@ -109,12 +109,6 @@ impl Refusal {
     pub fn try_at(&mut self, now: Timestamp) {
         self.retry_at = self.retry_at.min(now);
     }
-
-    /// Whether a person has to do something about it; the rest is the service's to mend.
-    #[must_use]
-    pub fn needs_user(&self) -> bool {
-        self.class != RefusalClass::Transient
-    }
 }
 
 #[cfg(test)]

@@ -44,8 +44,7 @@ impl Desk<'_> {
         reason: String,
         action: &str,
     ) -> Result<(), StoreError> {
-        let notice = Attention { path: path.to_string(), reason, action: action.to_owned(), code };
-        self.store.add_notice(&notice, self.now)
+        self.store.add_notice(&Attention::new(code, path.as_str(), reason, action), self.now)
     }
 
     /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.

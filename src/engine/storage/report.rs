@@ -274,10 +274,9 @@ impl Storage {
             let refused = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay);
             let Some((why, mend)) = refused else { continue };
             let by_service = candidate.by_service.as_ref().filter(|r| r.retry_at != Refusal::NEVER);
-            let is_transient = by_service.is_some_and(|refusal| !refusal.needs_user());
-            let code = match (is_transient, self.returned.contains_key(path)) {
-                (true, _) => Code::Failing,
-                (_, true) => Code::WentBack,
+            let code = match by_service.map(|refusal| code_of(refusal.class)) {
+                Some(Code::Failing) => Code::Failing,
+                _ if self.returned.contains_key(path) => Code::WentBack,
                 _ => Code::NotUploaded,
             };
             let mend = by_service.map_or_else(|| (*mend).to_owned(), |r| format!("{mend}; {}", next(r)));
@@ -292,9 +291,12 @@ impl Storage {
             }
         }
         for path in self.local_only.keys().filter(|path| filenames::is_conflict_copy(path.name())) {
-            needs.tell(Code::KeptBeside, path.as_str(),
+            needs.tell(
+                Code::KeptBeside,
+                path.as_str(),
                 "your version of a stored file, kept beside the service's one and not sent",
-                "take over what you need, then remove it (it may be sent under a name of its own where mode = \"two-way\")",
+                "take over what you need, then remove it (it may be sent under a name of its own where mode = \
+                 \"two-way\")",
             );
         }
     }
