@@ -320,7 +320,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
     pub fn versions_of(&self, page: &PageId) -> Result<Vec<Version>, StoreError> {
-        self.versions("v.page = ?1", page.as_str())
+        self.versions("v.page = ?1", params![page.as_str()])
     }
 
     /// The versions of whatever stood at this path, oldest first.
@@ -328,7 +328,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when a row cannot be read.
     pub fn versions_at(&self, path: &MirrorPath) -> Result<Vec<Version>, StoreError> {
-        self.versions("v.path = ?1", path.as_str())
+        self.versions("v.path = ?1", params![path.as_str()])
     }
 
     /// The newest version of each page, and of each file that was no page, that is not younger than `at`; conflict copies
@@ -339,7 +339,7 @@ impl Store {
     pub fn versions_as_of(&self, at: Timestamp) -> Result<Vec<Version>, StoreError> {
         let newest = "v.number IN (SELECT max(number) FROM history_versions WHERE at <= ?1 AND side <> ?2
                       GROUP BY coalesce(page, path))";
-        self.versions_where(newest, params![at.0, side_number(Side::Copy)])
+        self.versions(newest, params![at.0, side_number(Side::Copy)])
     }
 
     /// Every version that went to a trash, of either side.
@@ -348,7 +348,7 @@ impl Store {
     /// [`StoreError`] when a row cannot be read.
     pub fn trashed_versions(&self) -> Result<Vec<Version>, StoreError> {
         let sides = params![side_number(Side::TrashHere), side_number(Side::TrashThere)];
-        self.versions_where("v.side IN (?1, ?2)", sides)
+        self.versions("v.side IN (?1, ?2)", sides)
     }
 
     /// Whether the history knows a page beneath this folder.
@@ -362,19 +362,9 @@ impl Store {
         Ok(self.db.prepare_cached(beneath)?.query_row([folder.as_str()], |row| row.get(0))?)
     }
 
-    fn versions_where(
-        &self,
-        filter: &str,
-        values: &[&dyn rusqlite::ToSql],
-    ) -> Result<Vec<Version>, StoreError> {
+    fn versions(&self, filter: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<Version>, StoreError> {
         let mut query = self.db.prepare_cached(&format!("{COLUMNS} WHERE {filter} ORDER BY v.number"))?;
         let rows = query.query_and_then(values, version_of)?;
-        rows.collect()
-    }
-
-    fn versions(&self, filter: &str, key: &str) -> Result<Vec<Version>, StoreError> {
-        let mut query = self.db.prepare_cached(&format!("{COLUMNS} WHERE {filter} ORDER BY v.number"))?;
-        let rows = query.query_and_then([key], version_of)?;
         rows.collect()
     }
 
