@@ -10,7 +10,7 @@ use crate::commands::past::{Past, base_path, words_of};
 use crate::commands::{output, put, when};
 use crate::config::Config;
 use crate::logging::escape;
-use crate::model::{MirrorPath, Put, Timestamp};
+use crate::model::{MirrorPath, Put, Timestamp, folder_of};
 use crate::store::{Side, Version};
 
 /// More pages than this are put back after a question only.
@@ -62,8 +62,8 @@ pub(super) async fn as_of(
     let places: BTreeSet<MirrorPath> = there.iter().filter_map(|version| version.path.clone()).collect();
     let steps = steps(past, there)?;
     let exit = carry_out(config, folder, steps, yes, out).await?;
-    let known = past.loaded.pages.values().filter_map(|node| Some((node, node.file.as_ref()?)));
-    let later = known.filter(|(_, file)| covers(folder, file) && !places.contains(*file)).count();
+    let files = past.loaded.pages.values().filter_map(|node| node.file.as_ref());
+    let later = files.filter(|file| is_of(folder, file) && !places.contains(*file)).count();
     if later > 0 {
         let pages = output::count(later as u64, "page that came later", "pages that came later");
         writeln!(out, "{pages} or had another name then: untouched")?;
@@ -87,10 +87,8 @@ pub(super) async fn last_deleted(
     gone.retain(|version| is_in(folder, version) && is_gone(version));
     gone.sort_by_key(|version| version.at);
     // The last ones, as far back as no pause between two of them is too long.
-    let mut first = gone.len();
-    while first > 0 && (first == gone.len() || gone[first].at.since_ms(gone[first - 1].at) <= TOGETHER_MS) {
-        first -= 1;
-    }
+    let pause = gone.windows(2).rposition(|two| two[1].at.since_ms(two[0].at) > TOGETHER_MS);
+    let first = pause.map_or(0, |at| at + 1);
     // A page that was deleted twice in this time comes back as it was the last time.
     let last: BTreeMap<MirrorPath, Version> =
         gone.drain(first..).filter_map(|version| Some((version.path.clone()?, version))).collect();
@@ -232,11 +230,10 @@ fn is_trashed(version: &Version) -> bool {
 }
 
 fn is_in(folder: &MirrorPath, version: &Version) -> bool {
-    version.path.as_ref().is_some_and(|path| covers(folder, path))
+    version.path.as_ref().is_some_and(|path| is_of(folder, path))
 }
 
 /// Whether a page is the folder's own, or beneath it.
-pub(super) fn covers(folder: &MirrorPath, path: &MirrorPath) -> bool {
-    let own = || folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
-    path.is_within(folder) || own().as_ref() == Some(path)
+fn is_of(folder: &MirrorPath, page: &MirrorPath) -> bool {
+    page.is_within(folder) || folder_of(page).as_ref() == Some(folder)
 }
