@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use percent_encoding::percent_decode_str;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::config::Config;
@@ -43,9 +44,7 @@ pub(super) fn broken(config: &Config) -> Result<Vec<Broken>> {
 }
 
 fn text_of(config: &Config, path: &MirrorPath) -> Option<String> {
-    let mut bytes = Vec::new();
-    mirror::copy_out(&config.root, path, &mut bytes).ok()?.ok()?;
-    String::from_utf8(bytes).ok()
+    String::from_utf8(mirror::peek(&config.root, path).ok()?).ok()
 }
 
 fn in_page(path: &str, text: &str, places: &Places, found: &mut Vec<Broken>) {
@@ -85,7 +84,8 @@ impl Places {
 
     /// Whether a path leads to something from a folder, or from the mirror's own as some editors have it.
     fn has_path(&self, folder: &str, url: &str) -> bool {
-        let path = decoded(url.split(['#', '?']).next().unwrap_or_default());
+        let path = url.split(['#', '?']).next().unwrap_or_default();
+        let path = percent_decode_str(path).decode_utf8().unwrap_or_else(|_| path.into());
         let is = |path: String| {
             path.is_empty() || self.paths.contains(&path) || self.paths.contains(&format!("{path}.md"))
         };
@@ -124,26 +124,6 @@ fn joined(folder: &str, path: &str) -> Option<String> {
         }
     }
     Some(parts.join("/").nfc().collect())
-}
-
-/// A path with its percent signs resolved.
-fn decoded(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|hex| u8::from_str_radix(str::from_utf8(hex).ok()?, 16).ok());
-        match code.filter(|_| *first == b'%') {
-            Some(code) => {
-                bytes.push(code);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(test)]
