@@ -213,9 +213,10 @@ impl Engine {
 
     /// A file that espejo put into its place, and its folder with it, before a scan shows them.
     pub(super) fn now_there(&mut self, path: &MirrorPath, stamp: Stamp) {
-        let folder = path.parent();
         self.boards.there.insert(path.clone(), (false, stamp));
-        folder.map(|folder| self.boards.there.entry(folder).or_insert((true, Stamp::default())));
+        if let Some(folder) = path.parent() {
+            self.boards.there.entry(folder).or_insert((true, Stamp::default()));
+        }
     }
 
     /// Files of nobody that stand where slides are missing are those slides'.
@@ -248,6 +249,12 @@ impl Engine {
     pub(super) fn wake_missing(&mut self) {
         let missing = self.boards.canvases.values().filter(|node| node.missing_since.is_some());
         self.boards.active.extend(missing.map(|node| node.id.clone()).collect::<Vec<_>>());
+    }
+
+    /// Whether the missing file of a canvas may be somewhere all the same: in what cannot be looked at, or a new file that
+    /// could not be read yet.
+    pub(super) fn may_be_somewhere(&self, node: &CanvasNode) -> bool {
+        !node.approved && (self.hides_canvas(node).is_some() || self.may_be_unread())
     }
 
     /// Whether a new file could not be read yet: it may be one that is missing.

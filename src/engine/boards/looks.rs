@@ -124,12 +124,7 @@ impl Engine {
         if complete {
             let ours = |node: &&CanvasNode| node.workspace.as_ref() == Some(space);
             let known: Vec<CanvasNode> = self.boards.canvases.values().filter(ours).cloned().collect();
-            if let Some(at) = self.take_in_missing(
-                flight,
-                &list_of(&BoardEffect::ListBoards(space.clone())),
-                &known,
-                &listed,
-            )? {
+            if let Some(at) = self.take_in_missing(flight, &List::Boards(space.clone()), &known, &listed)? {
                 self.boards.lists.boards_due.insert(space.clone(), at);
             }
         }
@@ -159,7 +154,7 @@ impl Engine {
                 .iter()
                 .filter(|deck| !listed.contains(&deck.seen.id) && deck.presence != Presence::Gone)
                 .collect();
-            let name = list_of(&BoardEffect::ListDecks);
+            let list = List::Decks;
             let approved = missing.iter().all(|deck| deck.approved);
             let held = guard::list_shrank(
                 Kind::Presentation,
@@ -168,13 +163,13 @@ impl Engine {
                 self.settings.pages.max_deletes,
             )
             .filter(|_| !approved && (known.len() > 1 || listed.is_empty()));
-            self.note_held(&name, held.filter(|_| !missing.is_empty()));
+            self.note_held(&list, held.filter(|_| !missing.is_empty()));
             for deck in missing {
                 self.boards.lists.emptied.remove(&Emptied::Slides(deck.seen.id.clone()));
                 let mut deck = deck.clone();
                 let second = deck.presence == Presence::Unlisted;
                 deck.presence = Presence::Unlisted;
-                if second && !self.boards.lists.held.contains_key(&name) {
+                if second && !self.boards.lists.held.contains_key(&list) {
                     deck.presence = Presence::Gone;
                     self.slides_gone_with(&deck.seen.id)?;
                 } else if !second {
@@ -227,8 +222,8 @@ impl Engine {
             self.save_canvas(node)?;
         }
         self.boards.lists.slides_at.insert(deck.clone(), flight.tick);
-        let name = list_of(&BoardEffect::ListSlides(deck.clone()));
-        if let Some(at) = self.take_in_missing(flight, &name, &known, &listed)? {
+        let list = List::Slides(deck.clone());
+        if let Some(at) = self.take_in_missing(flight, &list, &known, &listed)? {
             self.boards.lists.slides_due.insert(deck.clone(), at);
         }
         let now = self.now;
@@ -474,7 +469,7 @@ fn new_deck(seen: Deck) -> DeckNode {
     }
 }
 
-/// What a list is called where something is said of it.
+/// The list that is asked for.
 pub(super) fn list_of(effect: &BoardEffect) -> List {
     match effect {
         BoardEffect::ListBoards(space) => List::Boards(space.clone()),

@@ -34,7 +34,7 @@ impl Engine {
             self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
             return Ok(None);
         };
-        if self.hides_canvas(node).is_some() || self.may_be_unread() && !node.approved {
+        if self.may_be_somewhere(node) {
             return Ok(None);
         }
         let since = since.max(self.root.barrier.cleared());
@@ -175,8 +175,7 @@ impl Engine {
             return Ok(self.look_at_canvas(canvas, class));
         }
         let Some(node) = self.canvas_node(canvas) else { return Ok(None) };
-        if node.file.is_some() || self.hides_canvas(&node).is_some() || self.may_be_unread() && !node.approved
-        {
+        if node.file.is_some() || self.may_be_somewhere(&node) {
             return Ok(None);
         }
         if node.base.as_ref().map(|base| base.elements) != node.remote && !planted("canvas-delete-beats-edit")
