@@ -94,6 +94,16 @@ impl Play {
         needs.list()
     }
 
+    /// The root is listed with these files and the folder `Docs`.
+    fn lists_docs(&mut self, files: &[StorageFile]) -> FolderId {
+        let id = FolderId::new("docs").unwrap();
+        let docs = StorageFolder { id: id.clone(), parent: None, name: "Docs".to_owned(), position: 1.0 };
+        let list = StorageListing { folders: vec![docs], files: files.to_vec(), skipped: Vec::new() };
+        let asked = self.ask(Task::Walk(None));
+        self.end(asked, service(StorageReply::Listing(list)));
+        id
+    }
+
     fn new(mode: StorageMode, stamp: Stamp) -> Self {
         let mut settings = Settings::default();
         settings.storage.mode = mode;
@@ -341,12 +351,8 @@ fn what_an_upload_replaced_goes_when_a_younger_list_shows_the_upload() {
 #[test]
 fn a_folder_that_a_list_lacks_is_looked_for_once_more_in_the_same_pass() {
     let mut play = Play::new(StorageMode::Backup, AS_AGREED);
-    let id = FolderId::new("docs").unwrap();
-    let remote = StorageFolder { id: id.clone(), parent: None, name: "Docs".to_owned(), position: 1.0 };
     let both = [shown("a", "one"), shown("b", "one")];
-    let with_folder = StorageListing { folders: vec![remote], files: both.to_vec(), skipped: Vec::new() };
-    let asked = play.ask(Task::Walk(None));
-    play.end(asked, service(StorageReply::Listing(with_folder)));
+    let id = play.lists_docs(&both);
     let asked = play.ask(Task::Walk(Some(id.clone())));
     play.end(asked, listing(&[]));
     assert!(play.is_settled());

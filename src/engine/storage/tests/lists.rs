@@ -5,12 +5,7 @@ use super::*;
 #[test]
 fn a_list_that_says_nothing_new_writes_no_row_for_each_file() {
     let mut play = Play::new(StorageMode::Backup, AS_AGREED);
-    let id = FolderId::new("docs").unwrap();
-    let remote = StorageFolder { id: id.clone(), parent: None, name: "Docs".to_owned(), position: 1.0 };
-    let both = [shown("a", "one"), shown("b", "one")];
-    let with_folder = StorageListing { folders: vec![remote], files: both.to_vec(), skipped: Vec::new() };
-    let asked = play.ask(Task::Walk(None));
-    play.end(asked, service(StorageReply::Listing(with_folder)));
+    let id = play.lists_docs(&[shown("a", "one"), shown("b", "one")]);
     let inside = StorageFile { folder: Some(id.clone()), ..shown("c", "two") };
     let list = |play: &mut Play, inside: &StorageFile| {
         play.now = play.now.plus_ms(60_000);
