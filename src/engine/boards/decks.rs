@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::super::Engine;
 use super::super::pace::Class;
+use super::targets::List;
 use super::{Area, Choice, Purpose, board, on_disk};
 use crate::engine::Way;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
@@ -229,6 +230,10 @@ impl Engine {
         lists.slides_due.remove(deck);
         lists.slides_at.remove(deck);
         lists.missed.remove(deck);
+        let list = List::Slides(deck.clone());
+        lists.trouble.remove(&list);
+        lists.held.remove(&list);
+        lists.resting.remove(&list);
         lists.emptied.remove(&super::looks::Emptied::Slides(deck.clone()));
         self.store.delete_deck(deck)
     }
