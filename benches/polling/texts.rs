@@ -171,7 +171,7 @@ impl<'a> Texts<'a> {
     /// What the service shows of a page in answer to a query.
     pub(crate) fn mark(&mut self, page: usize, asked: &str) -> Option<(u64, u64)> {
         if !self.queries.contains_key(asked) {
-            // Those that are long gone are asked for by nobody.
+            // No caller asks for those that are long gone.
             if self.queries.len() > 2_000 {
                 self.queries.clear();
             }

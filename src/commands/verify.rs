@@ -34,7 +34,7 @@ pub async fn run(
     sync::conclude(&pass, true, out)
 }
 
-/// A broken link needs nobody for the mirror to be in step, so it changes no exit code.
+/// The mirror is in step with broken links, too, so they change no exit code.
 fn tell(broken: &[links::Broken], out: &mut dyn Write) -> Result<()> {
     if broken.is_empty() {
         return Ok(());

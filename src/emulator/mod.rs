@@ -36,7 +36,7 @@ pub use storage::{FileRecord, FolderRecord};
 pub use workspaces::WorkspaceRecord;
 pub use world::{Choices, World};
 
-/// How a search ranks, by itself: for whoever plays it in virtual time.
+/// How a search ranks, by itself: a bench plays it in virtual time.
 pub mod ranking {
     pub use super::search::{Query, Ranking, Text, Weight};
 }

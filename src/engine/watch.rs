@@ -29,7 +29,7 @@ pub use common::Common;
 use group::Group;
 pub use noticed::{Noticed, noticed};
 
-/// Pages that one search asks for; some of its fifty results are left for whoever else has one of the words.
+/// Pages that one search asks for; some of its fifty results are left for other pages that have one of the words.
 const GROUP: usize = 46;
 /// A group whose search brings strangers is made smaller down to this.
 const GROUP_MIN: usize = 5;

@@ -53,7 +53,7 @@ impl BodyJson {
         Some(Self { hash: ContentHash::of(printed.as_bytes()), json: printed.into() })
     }
 
-    /// The JSON itself, copied where somebody else has it too.
+    /// The JSON itself; it is copied where another owner holds it, too.
     #[must_use]
     pub fn into_string(self) -> String {
         Arc::unwrap_or_clone(self.json)

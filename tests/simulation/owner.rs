@@ -1,5 +1,5 @@
 //! What the owner of a mirror has espejo do while it runs (approve, pause, put an older text back, let another process ask
-//! the service), and names and folders of any kind that nobody can read for a while.
+//! the service), and names and folders of any kind that cannot be read for a while.
 //!
 //! All of it is drawn from luck of its own, so that what else happens in a seed is drawn as ever.
 

@@ -46,7 +46,7 @@ impl Run {
             world.storage_files().filter(|file| world.storage_shows(&file.id)).count()
         };
         let is_canvas = |item: &&Attention| {
-            // What a guard holds of a list of whiteboards stays held until somebody approves.
+            // What a guard holds of a list of whiteboards stays held until the user approves.
             item.path.ends_with(".canvas")
                 || item.path.ends_with("Whiteboards")
                 || item.path.starts_with("Presentations")

@@ -93,7 +93,7 @@ impl Tally {
     }
 }
 
-/// Whether it goes wrong for somebody, and is no act of a person at work.
+/// Whether it is bad luck, and no act of a person at work.
 fn is_fault((who, verb): Name) -> bool {
     who.ends_with("fault")
         || who == "owner" && Owner::FAULTS.iter().any(|fault| name_in(Owner::ALL, *fault) == verb)

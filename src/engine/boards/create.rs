@@ -85,7 +85,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What was asked for in a canvas that is gone is nobody's any more.
+    /// Ends the requests for elements of a canvas that is gone.
     pub(super) fn end_element_intents(&mut self, canvas: &CanvasId) -> Result<(), StoreError> {
         let of_it = |kind: &IntentKind| matches!(kind, IntentKind::Element(of, ..) if of == canvas);
         let names = self.boards.intents.iter().filter(|(_, intent)| of_it(&intent.kind));

@@ -219,7 +219,7 @@ impl Engine {
         }
     }
 
-    /// Files of nobody that stand where slides are missing are those slides'.
+    /// Files without a canvas that stand where slides are missing become those slides' files.
     pub(super) fn bind_missed_slides(&mut self) -> Result<(), StoreError> {
         let missed = self.missed_canvases().into_iter();
         for (path, canvas) in missed.filter(|(_, canvas)| canvas.deck().is_some()) {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{GROUP, GROUP_MIN, Mark, Post, Watch};
 use crate::model::Timestamp;
 
-/// More marks than this at once, and than a quarter of all, are moved by something else than their pages' texts, unless
-/// nobody has asked for a long time.
+/// More marks than this at once, and than a quarter of all, are moved by something else than their pages' texts, unless the
+/// last search was long ago.
 const STORM: usize = 5;
 const LONG_MS: i64 = 900_000;
 

@@ -40,7 +40,7 @@ pub(crate) struct StoredChecks {
     taken: BTreeMap<u32, Taken>,
     /// Files that somebody in the app renamed, moved or gave new content.
     pub(crate) worked_on: BTreeSet<FileId>,
-    /// Files that somebody in the app put into the trash.
+    /// Files that the app's user put into the trash.
     pub(crate) trashed_in_app: BTreeSet<FileId>,
     /// Files that were in a trash at some time, and those that are shown.
     was_gone: BTreeSet<FileId>,
@@ -215,7 +215,7 @@ impl Run {
         let folder = record.folder.clone();
         let is_elsewhere = || {
             let world = &self.service.world;
-            // One that somebody in the app has put into the trash was elsewhere, and its file here goes with it.
+            // One that the app's user has put into the trash was elsewhere, and its file here goes with it.
             let is_there = |file: &&FileRecord| {
                 world.storage_shows(&file.id) || checks.trashed_in_app.contains(&file.id)
             };
