@@ -416,11 +416,12 @@ fn shallow(value: &Value) -> Value {
     }
 }
 
-/// Whether more than one space stands between two words of a line. Elsewhere, in a style of its own or as an entity, white
-/// space is joined by some formatters where nothing else is to be done.
+/// Whether more than one space stands between two words of a line. Elsewhere, in a style of its own, as an entity or in a
+/// table's row, white space is joined by some formatters where nothing else is to be done.
 fn has_wide_gap(line: &str) -> bool {
-    let is_word = |c: char| !matches!(c, ';' | '<' | '>' | '|');
     let text = line.trim_start();
+    let is_row = text.starts_with('|');
+    let is_word = |c: char| !matches!(c, ';' | '<' | '>') && !(is_row && c == '|');
     text.match_indices("  ").any(|(at, _)| {
         text[..at].ends_with(is_word) && text[at..].trim_start_matches([' ', '\t']).starts_with(is_word)
     })

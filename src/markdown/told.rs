@@ -142,6 +142,7 @@ fn may_differ(text: &str, blocks: &[Value]) -> bool {
     };
     text.contains('`') && text.contains(['*', '_', '~', '<'])
         || has_lone_space(text)
+        || is(blocks, &has_wide_space)
         || text.contains("<!-- block:")
         || !text.lines().any(|line| starts(line, '+'))
             && is(blocks, &|block| is_kind(block, "toggleListItem"))
@@ -168,11 +169,23 @@ fn has_lone_space(text: &str) -> bool {
     text.contains("&#") || text.contains("> <")
 }
 
-/// Whether two texts differ in white space alone, where some of it is no plain white space.
+/// Whether a block has white space that a formatter joins: two spaces or tabs side by side, in one run or where two runs meet.
+fn has_wide_space(block: &Value) -> bool {
+    let is_blank = |c: char| matches!(c, ' ' | '\t');
+    let mut blank = false;
+    block.get("content").and_then(Value::as_array).into_iter().flatten().any(|run| {
+        let text = run.get("text").and_then(Value::as_str).unwrap_or_default();
+        text.chars().any(|c| std::mem::replace(&mut blank, is_blank(c)) && is_blank(c))
+    })
+}
+
+/// Whether two texts differ in white space alone: in the spaces that a formatter joins, or in the style of white space that is
+/// an entity or stands between two tags.
 fn is_space(text: &str, node: &Node, real: &Node) -> bool {
+    let is_joined = || node.inline.text != real.inline.text;
+    let is_styled = || node.inline != real.inline && text.get(node.at.clone()).is_some_and(has_lone_space);
     node.kind == real.kind
-        && node.inline != real.inline
-        && text.get(node.at.clone()).is_some_and(has_lone_space)
+        && (is_joined() || is_styled())
         && collapsed(&node.inline).text == collapsed(&real.inline).text
 }
 

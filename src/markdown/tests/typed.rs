@@ -397,9 +397,12 @@ fn no_difference_is_silent() {
         "paragraph \"A\"",
         &["line 3 stands for a block that this workspace does not have: it stays in this file"],
     );
-    // White space that a person takes away is an edit; where other lines changed as well, it is a formatter's work.
+    // White space that a person takes away is an edit; where other lines changed as well, it is a formatter's work
+    // and told.
     is_told("a  b\n\nc\n", "a b\n\nc\n", "paragraph \"a b\"\nparagraph \"c\"", &[]);
-    is_told("a  b\n\n- c\n", "a b\n\n* c\n", "paragraph \"a  b\"\nbullet \"c\"", &[]);
+    let space = "line 1 is taken for formatting: its white space is as it was at the service";
+    is_told("a  b\n\n- c\n", "a b\n\n* c\n", "paragraph \"a  b\"\nbullet \"c\"", &[space]);
+    is_told("a|  é\n\nc\n", "a| é\n\nc\n", "paragraph \"a| é\"\nparagraph \"c\"", &[]);
 }
 
 #[test]
