@@ -416,15 +416,20 @@ fn shallow(value: &Value) -> Value {
     }
 }
 
-/// Whether more than one space stands between two words of a line. Elsewhere, in a style of its own, as an entity or in a
-/// table's row, white space is joined by some formatters where nothing else is to be done.
+/// Whether more than one space stands between two words of a line. Beside an underline's tag, beside white space as an entity
+/// and in a table's row, white space is joined by some formatters where nothing else is to be done.
 fn has_wide_gap(line: &str) -> bool {
     let text = line.trim_start();
-    let is_row = text.starts_with('|');
-    let is_word = |c: char| !matches!(c, ';' | '<' | '>') && !(is_row && c == '|');
-    text.match_indices("  ").any(|(at, _)| {
-        text[..at].ends_with(is_word) && text[at..].trim_start_matches([' ', '\t']).starts_with(is_word)
-    })
+    let is_row = text.starts_with('|') && text.ends_with('|');
+    let is_tag = |ends: &dyn Fn(&str) -> bool| ends("<u>") || ends("</u>");
+    let is_entity = |word: &str| word.ends_with(';') && word.contains("&#");
+    !is_row
+        && text.match_indices("  ").any(|(at, _)| {
+            let (before, after) = (&text[..at], text[at..].trim_start_matches([' ', '\t']));
+            let word = &before[before.rfind([' ', '\t']).map_or(0, |at| at + 1)..];
+            let is_edge = word.is_empty() || after.is_empty() || after.starts_with("&#") || is_entity(word);
+            !is_edge && !is_tag(&|tag| before.ends_with(tag)) && !is_tag(&|tag| after.starts_with(tag))
+        })
 }
 
 /// The text with white space joined as a formatter joins it.

@@ -22,7 +22,7 @@ impl Reader<'_, '_> {
             return self.add(node);
         }
         let at = self.trimmed(range.clone());
-        if self.covers.iter().any(|(place, cover)| *cover == Cover::Math && *place == at) {
+        if let Some(at) = self.math_at(&at) {
             return self.mathematics(at);
         }
         let note =
@@ -75,6 +75,17 @@ impl Reader<'_, '_> {
         lines.any(|(at, line)| keeps_lines(line.trim_start_matches([' ', '\t']), at == 0, in_quote))
     }
 
+    /// The mathematics that a block is.
+    fn math_at(&self, at: &Range<usize>) -> Option<Range<usize>> {
+        let is_it = |place: &Range<usize>| {
+            place.end == at.end
+                && at.start <= place.start
+                && self.text[at.start..place.start].trim().is_empty()
+        };
+        let math = self.covers.iter().find(|(place, cover)| *cover == Cover::Math && is_it(place))?;
+        Some(math.0.clone())
+    }
+
     /// Display mathematics: the very characters.
     pub(super) fn mathematics(&mut self, at: Range<usize>) {
         let source = self.source(&at);
@@ -117,8 +128,11 @@ impl Reader<'_, '_> {
 
     pub(super) fn html(&mut self, range: Range<usize>) {
         let Leaf::Html(html) = std::mem::replace(&mut self.leaf, Leaf::None) else { return };
-        let text = lines(&html);
         let at = self.trimmed(range);
+        if let Some(at) = self.math_at(&at) {
+            return self.mathematics(at);
+        }
+        let text = lines(&html);
         self.seen = at.end;
         let kind = match text.as_str() {
             "" => return,

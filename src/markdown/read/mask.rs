@@ -12,7 +12,8 @@ use super::block::OPTIONS;
 pub(crate) enum Cover {
     /// A comment between two lines of `%%`.
     Comment,
-    /// Display mathematics: the lines of one paragraph from `$$` to `$$`.
+    /// Display mathematics: the lines of one paragraph from `$$` to `$$`, seen as a paragraph where they stand alone, and as a
+    /// block of HTML where they touch other lines: that ends a paragraph and is ended by its own last line.
     Math,
     /// A footnote, an admonition or a definition of several paragraphs, whose further ones are indented.
     Note,
@@ -43,6 +44,7 @@ pub(crate) fn mask(text: &str) -> Masked<'_> {
     let is_code = |at: usize| code.iter().any(|range| range.contains(&at));
     let mut bytes = masked.text.as_bytes().to_vec();
     let mut covers = Vec::new();
+    let mut touching = false;
     let mut at = 0;
     while at < lines.len() {
         let line = &lines[at];
@@ -62,14 +64,20 @@ pub(crate) fn mask(text: &str) -> Masked<'_> {
         }
         let alone =
             |at: Option<usize>| at.and_then(|at| lines.get(at)).is_none_or(|line| line.text.is_empty());
-        if let Some(last) = math(&lines, at)
-            && alone(at.checked_sub(1))
-            && alone(Some(last + 1))
-        {
-            cover(&mut bytes, &lines[at..=last], b'x');
-            covers.push((line.at..lines[last].end(), Cover::Math));
-            at = last + 1;
-            continue;
+        if let Some(last) = math(&lines, at) {
+            let is_alone = alone(at.checked_sub(1)) && alone(Some(last + 1));
+            if is_alone || may_touch(&lines[at..=last], &lines[..at]) {
+                let place = line.at..lines[last].end();
+                cover(&mut bytes, &lines[at..=last], b'x');
+                if !is_alone {
+                    bytes[place.start..place.start + 2].copy_from_slice(b"<?");
+                    bytes[place.end - 2..place.end].copy_from_slice(b"?>");
+                    touching = true;
+                }
+                covers.push((place, Cover::Math));
+                at = last + 1;
+                continue;
+            }
         }
         if alone(at.checked_sub(1))
             && let Some(last) = note(&lines, at)
@@ -86,7 +94,17 @@ pub(crate) fn mask(text: &str) -> Masked<'_> {
         }
         at += 1;
     }
-    if let Ok(text) = String::from_utf8(bytes) {
+    if let Ok(mut text) = String::from_utf8(bytes) {
+        if touching {
+            let blocks = html(&text);
+            covers.retain(|(place, _): &(Range<usize>, Cover)| {
+                let is_block = !text[place.clone()].starts_with("<?") || blocks.contains(&place.end);
+                if !is_block {
+                    text.replace_range(place.clone(), &masked.text[place.clone()]);
+                }
+                is_block
+            });
+        }
         masked.text = Cow::Owned(text);
         masked.covers = covers;
     }
@@ -206,6 +224,27 @@ fn math(lines: &[Line<'_>], at: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// Whether mathematics may stand right beside other lines: in no quote, in one container, behind no line that ends with a break
+/// or whose paragraph keeps its lines.
+fn may_touch(math: &[Line<'_>], before: &[Line<'_>]) -> bool {
+    let lead = math[0].lead;
+    let mut paragraph = before.iter().rev().take_while(|line| !line.text.is_empty());
+    let is_break = |line: &Line| line.text.ends_with('\\') || line.text.ends_with("<br>");
+    !lead.contains('>')
+        && math.iter().all(|line| line.lead.starts_with(lead))
+        && !before.last().is_some_and(is_break)
+        && !paragraph.any(|line| keeps_lines(line.text, true, false) || keeps_lines(line.text, false, false))
+}
+
+/// Where the blocks of HTML of a text end.
+fn html(text: &str) -> Vec<usize> {
+    let events = Parser::new_ext(text, OPTIONS).into_offset_iter();
+    events
+        .filter(|(event, _)| matches!(event, Event::Start(Tag::HtmlBlock)))
+        .map(|(_, range)| range.start + text[range].trim_end().len())
+        .collect()
 }
 
 /// Whether a text is written as it is, from its first byte to its last: display mathematics, or a note of several paragraphs.

@@ -309,6 +309,17 @@ fn lines_that_mean_something_elsewhere_are_kept() {
         ("$$\na_1 \\\\ b_2\n- c\n= *d*\n$$\n", "paragraph \"$$\\na_1 \\\\\\\\ b_2\\n- c\\n= *d*\\n$$\"", ""),
         ("$$ a_1 \\\\ *b* $$\n", "paragraph \"$$ a_1 \\\\\\\\ *b* $$\"", ""),
         ("- a\n\n  $$\n  x\n  $$\n", "bullet \"a\"\n paragraph \"$$\\nx\\n$$\"", ""),
+        (
+            "So:\n$$\na \\\\ b\n$$\nand *c*\n",
+            "paragraph \"So:\"\nparagraph \"$$\\na \\\\\\\\ b\\n$$\"\nparagraph \"and c\"",
+            "So:\n\n$$\na \\\\ b\n$$\n\nand *c*\n",
+        ),
+        ("# A\n$$ x_1 $$\n", "heading \"A\"\nparagraph \"$$ x_1 $$\"", "# A\n\n$$ x_1 $$\n"),
+        (
+            "- a\n  $$\n  *x*\n  $$\n- b\n",
+            "bullet \"a\"\n paragraph \"$$\\n*x*\\n$$\"\nbullet \"b\"",
+            "- a\n\n  $$\n  *x*\n  $$\n\n- b\n",
+        ),
         ("::: tip\ntext\n:::\n", "paragraph \"::: tip\\ntext\\n:::\"", ""),
         ("::: tip\n\ntext\n:::\n", "paragraph \"::: tip\"\nparagraph \"text\\n:::\"", ""),
         (
