@@ -126,3 +126,32 @@ fn an_approval_is_over_once_nothing_is_held() {
     bench.until("nothing needs the user", || bench.attention().is_empty());
     bench.rest(daemon);
 }
+
+#[test]
+fn after_a_restart_the_page_that_was_being_edited_is_looked_at_first() {
+    let bench = Bench::new(|world, space| {
+        for n in 0..60 {
+            world.app_create(space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
+        }
+    });
+    let daemon = bench.run_in_step();
+    let edited = bench.titled("Page 47").expect("a page");
+    for words in ["first", "second"] {
+        bench.world().app_edit(&edited, vec![paragraph("a", words)]);
+        bench.look_again();
+        bench.until("the change is here", || {
+            fs::read_to_string(bench.page("Page 47.md")).unwrap().contains(words)
+        });
+    }
+    assert_eq!(daemon.stop().code(), Some(0));
+    bench.forget_requests();
+    let daemon = bench.run();
+    let looks = || -> Vec<String> {
+        let world = bench.world();
+        let paths = world.log().entries().map(|entry| entry.path.clone());
+        paths.filter(|path| world.pages().any(|page| path.ends_with(page.id.as_str()))).collect()
+    };
+    bench.until("a page is looked at", || !looks().is_empty());
+    assert!(looks()[0].ends_with(edited.as_str()), "{:?}", looks());
+    bench.rest(daemon);
+}
