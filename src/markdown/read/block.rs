@@ -407,12 +407,6 @@ impl<'k> Reader<'_, 'k> {
         self.seen = at;
         let used: Vec<Range<usize>> =
             self.used.iter().filter(|place| place.start >= start && place.start < end).cloned().collect();
-        let whole = Inline::plain(&self.source(&(start..end)));
-        if used.is_empty() {
-            let mut node = Node::new(Kind::Hidden(whole.text.as_str().into()), start..end);
-            node.beside = Some(Box::new(Beside { readings: vec![whole], ..Beside::default() }));
-            return self.add(node);
-        }
         let mut from = start;
         for place in used {
             self.unused(from..place.start);
@@ -425,16 +419,22 @@ impl<'k> Reader<'_, 'k> {
         self.unused(from..end);
     }
 
-    /// Definitions that are not used.
+    /// Definitions that are not used. An empty line parts them: it may stand for an empty paragraph.
     fn unused(&mut self, place: Range<usize>) {
-        let Some(open) = self.text[place.clone()].find('[') else { return };
-        let place = self.trimmed(place.start + open..place.end);
-        let mut node = Node::new(Kind::Hidden(self.source(&place).into()), place.clone());
-        node.beside = Some(Box::new(Beside {
-            readings: vec![Inline::plain(&self.source(&place))],
-            ..Beside::default()
-        }));
-        self.add(node);
+        let text = &self.text[place.clone()];
+        let is_empty = |line: &str| line.trim_matches(['>', ' ', '\t', '\r', '\n']).is_empty();
+        let mut at = 0;
+        while let Some(open) = text[at..].find('[') {
+            let start = at + open;
+            let lines = text[start..].split_inclusive('\n').take_while(|line| !is_empty(line));
+            at = start + lines.map(str::len).sum::<usize>();
+            let own = self.trimmed(place.start + start..place.start + at);
+            let source = self.source(&own);
+            let readings = vec![Inline::plain(&source)];
+            let mut node = Node::new(Kind::Hidden(source.into()), own);
+            node.beside = Some(Box::new(Beside { readings, ..Beside::default() }));
+            self.add(node);
+        }
     }
 
     /// The source of a construct without the prefixes of what it stands in.
@@ -457,7 +457,9 @@ impl<'k> Reader<'_, 'k> {
     pub(super) fn lead(&self, range: &Range<usize>) -> (usize, usize) {
         let from = self.text[..range.start].rfind(['\n', '\r']).map_or(0, |i| i + 1);
         let quoted = self.frames.iter().filter(|frame| frame.holder == Holder::Quote).count();
-        (self.text[from..range.start].chars().count(), quoted)
+        let lead = &self.text[from..range.start];
+        // The parser has a text begin behind the backslash of its first character.
+        (lead.strip_suffix('\\').unwrap_or(lead).chars().count(), quoted)
     }
 
     pub(super) fn trimmed(&self, range: Range<usize>) -> Range<usize> {

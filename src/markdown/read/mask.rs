@@ -193,7 +193,7 @@ fn note(lines: &[Line<'_>], at: usize) -> Option<usize> {
     let defines = |line: &Line| line.text.starts_with(": ");
     let is_one = is_note(first.text)
         || ["!!! ", "??? ", "???+ ", "=== \""].iter().any(begins)
-        || lines[at..at + paragraph].iter().any(defines);
+        || !is_item(first.text) && lines[at..at + paragraph].iter().any(defines);
     if !is_one || first.lead.contains(['>', '\t', '\u{feff}']) {
         return None;
     }
@@ -255,6 +255,13 @@ pub(crate) fn is_verbatim(text: &str) -> bool {
     let trailing = text.split('\n').any(|line| line.ends_with([' ', '\t']));
     let last = || if text.starts_with("$$") { math(&lines, 0) } else { note(&lines, 0) };
     edged && plain && !trailing && last().is_some_and(|last| last + 1 == lines.len())
+}
+
+/// Whether a line begins an item of a list: that is no term.
+fn is_item(line: &str) -> bool {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let signs: &[char] = if rest.len() < line.len() { &['.', ')'] } else { &['-', '+', '*'] };
+    rest.strip_prefix(signs).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }
 
 /// Whether a line begins as the text of a footnote.

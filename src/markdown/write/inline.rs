@@ -98,13 +98,16 @@ fn keeps_its_lines(inline: &Inline, place: Place) -> bool {
         return false;
     }
     let text = &inline.text;
-    let plain = |at: usize, len: usize| {
-        let mut from = 0;
-        inline.marks.iter().all(|mark| {
-            let range = from..from + mark.len;
-            from += mark.len;
-            range.end <= at || range.start >= at + len || mark.style == 0 && matches!(mark.what, What::Text)
-        })
+    // How far the text is plain from a place on: a sign is written as such within that alone.
+    let plain = |at: usize| {
+        let mut end = 0;
+        for mark in &inline.marks {
+            end += mark.len;
+            if end > at && !(mark.style == 0 && matches!(mark.what, What::Text)) {
+                return at.max(end - mark.len);
+            }
+        }
+        end
     };
     let mut from = 0;
     let mut kept = false;
@@ -115,7 +118,8 @@ fn keeps_its_lines(inline: &Inline, place: Place) -> bool {
             return false;
         }
         let start = from + line.len() - inner.len();
-        kept |= keeps_lines(inner, at == 0, place == Place::Quote) && plain(start, sign(inner));
+        let written = &text[start..plain(start).min(from + line.len())];
+        kept |= keeps_lines(written, at == 0, place == Place::Quote);
         if at == 0 && inner.len() < line.len() {
             return false;
         }
