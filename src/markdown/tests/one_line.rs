@@ -129,7 +129,7 @@ fn each_edit_of_one_line_arrives_or_is_told() {
     let wanted = cases(2_000) as usize;
     let corpus: Vec<Vec<Value>> =
         documents().into_iter().map(|(_, blocks)| blocks).filter(|blocks| blocks.len() < 60).collect();
-    let (mut done, mut told, mut silent) = (0, 0, Vec::new());
+    let (mut done, mut told, mut spaces, mut silent) = (0, 0, 0, Vec::new());
     let mut seed = first();
     while done < wanted {
         let mut dice = Dice(seed * 7919 + 3);
@@ -153,6 +153,7 @@ fn each_edit_of_one_line_arrives_or_is_told() {
             Fate::Told if kind == 7 || lines[at].contains('`') || lines[at].contains("&#") => {}
             // White space that stands alone between two tags is joined by formatters.
             Fate::Told if lines[at].contains(">  <") => {}
+            Fate::Told if kind == 19 => spaces += 1,
             // A blank line beside a column is an empty paragraph of the column before it.
             Fate::Silent if kind == 18 && after != blocks && is_column(&lines, at) => {}
             _ => silent
@@ -180,6 +181,7 @@ fn each_edit_of_one_line_arrives_or_is_told() {
         silent[..silent.len().min(40)].join("\n========\n")
     );
     assert!(told * 100 <= done, "{told} of {done}");
+    assert!(spaces * 10_000 <= done, "{spaces} joined spaces of {done} edits");
 }
 
 fn own(block: &Value) -> String {
