@@ -159,7 +159,7 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Have systemd run espejo for you, from login on
+    /// Have systemd run espejo for you, starting at login
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Service {
         /// What to do.

@@ -135,11 +135,13 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
         }
     };
     if spaces.is_empty() {
-        bail!("the token is taken, but sees no workspace; ask to be let into one; nothing was written");
+        bail!(
+            "the token is accepted, but it has no workspace: ask a colleague to invite you, then run this again; nothing was written"
+        );
     }
     let names: Vec<&str> = spaces.iter().map(|space| space.name.as_str()).collect();
     let found = output::count(spaces.len() as u64, "workspace", "workspaces");
-    talk.say(&format!("The token is taken: {found} ({}).", names.join(", ")))?;
+    talk.say(&format!("Token accepted: {found} ({}).", names.join(", ")))?;
 
     // What is mirrored, and where.
     let named = before.as_ref().and_then(|config| config.token_file.clone());
@@ -190,7 +192,7 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
         }
         (true, _) => format!("Written: {own}"),
         (false, Token::New(_)) => format!("Written: the token: {}", token_file.display()),
-        (false, _) => format!("Nothing was to be changed: {own}"),
+        (false, _) => format!("Config unchanged: {own}"),
     })?;
     finish(&config, installs, &around, &mut talk)
 }
@@ -234,7 +236,7 @@ fn finish(config: &Config, installs: bool, around: &Around<'_>, talk: &mut Talk<
         return service::install(config, &around, false, talk.out);
     }
     if control::answers(&config.state_dir) {
-        talk.end("espejo runs already and takes the new config up with:  systemctl --user reload espejo  (or SIGHUP)")?;
+        talk.end("espejo is already running; load the new config with:  systemctl --user reload espejo  (or SIGHUP)")?;
     } else {
         talk.end(&format!(
             "Mirror with:  espejo run{named}  ·  look at it with:  espejo status --watch{named}"
@@ -461,7 +463,7 @@ fn installs(said: &Init, has_config: bool, talk: &Talk<'_>) -> Result<bool> {
     if !service::is_available() {
         return Ok(false);
     }
-    talk::yes("Have systemd run espejo from login on?", !has_config)
+    talk::yes("Have systemd start espejo at login?", !has_config)
 }
 
 /// The file for a token, beside the config.

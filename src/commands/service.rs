@@ -57,7 +57,7 @@ pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn 
             bail!("a sync or another command of espejo is under way: run this again when it has ended");
         }
         bail!(
-            "espejo runs already without the service: end that one (Ctrl-C where it runs), then run this again"
+            "espejo is already running outside the service: stop it (Ctrl-C in its terminal), then run this again"
         );
     }
     let text = unit::text(&unit::program()?, around);

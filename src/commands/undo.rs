@@ -77,7 +77,7 @@ fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
             // The guard for emptied files would hold it, and the words would be gone from the file alone.
             if matches!(&undoing.put, Put::Text { text, .. } if text.trim().is_empty()) {
                 return Err(cannot(
-                    "it would leave the file empty: delete the file if its page shall go too",
+                    "it would leave the file empty: delete the file to delete its page as well",
                 ));
             }
             Ok(undoing)
@@ -92,7 +92,7 @@ fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
         ActKind::Made => {
             Err(cannot("the file is yours: delete it, and its page goes to the service's trash"))
         }
-        ActKind::Written => Err(cannot("delete the file if its page shall go to the service's trash")),
+        ActKind::Written => Err(cannot("delete the file to move its page to the service's trash")),
         ActKind::TrashedThere => Err(cannot(&format!(
             "the API brings no page back from the trash: restore it in the app, or as a new page with espejo \
              restore {} --at {}",

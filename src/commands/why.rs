@@ -209,17 +209,17 @@ fn words(row: &ItemRow, outlook: Option<&Outlook>, running: bool, now: Timestamp
         );
     }
     if !running {
-        return ("stopped", "espejo is not running; espejo run or espejo sync looks at it".to_owned());
+        return (
+            "stopped",
+            "espejo is not running; start it with espejo run, or check once with espejo sync".to_owned(),
+        );
     }
     match outlook {
         Some(outlook) => outlook.reason(now),
         None if row.kind == "presentation" => {
             ("listed", "its list of slides is asked for every few minutes".to_owned())
         }
-        None if row.kind == "file" => (
-            "listed",
-            "the list at the top of the storage shows it, which has its turn like any folder's".to_owned(),
-        ),
+        None if row.kind == "file" => ("listed", "checked whenever its folder is listed".to_owned()),
         None => ("absent", "it is not in the service's list".to_owned()),
     }
 }

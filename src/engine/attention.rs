@@ -113,7 +113,7 @@ pub struct Summary {
 /// What mends a file that cannot be sent as it is.
 pub(super) fn unsent_mend(may_be_meant: bool) -> &'static str {
     if may_be_meant {
-        "mend the file (if it shall be so: espejo approve); the service's version is safe"
+        "repair the file (or espejo approve, if it is meant to be so); the service's version is safe"
     } else {
         "mend the file; the service's version is safe"
     }

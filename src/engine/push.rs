@@ -396,7 +396,7 @@ impl Engine {
             plan::agree_on_title(node, file, title);
         }
         if let Some(path) = node.file.clone() {
-            self.say(Way::Up, &path, "edit sent (its answer was lost and is confirmed now)");
+            self.say(Way::Up, &path, "edit sent (confirmed now; the first answer was lost)");
         }
         if sent.body != sent.before {
             let again = self.again(&node.id, &sent);

@@ -29,7 +29,7 @@ pub struct Lock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another espejo runs with this state directory.
-    #[error("espejo runs already with {}{}", path.display(), process(*pid))]
+    #[error("espejo is already running with {}{}", path.display(), process(*pid))]
     Held {
         /// The lock file.
         path: PathBuf,

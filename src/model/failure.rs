@@ -22,7 +22,7 @@ pub enum ServiceError {
     #[error("the service cannot be reached: {0}")]
     Unreachable(String),
     /// The request may have been carried out, but its answer was lost: time-out, reset, cut off.
-    #[error("the answer was lost: {0}")]
+    #[error("the service cannot be reached (no answer): {0}")]
     Lost(String),
     /// 429.
     #[error("the service asks for fewer requests")]

@@ -68,9 +68,12 @@ pub(super) fn people(
     }
     if results.more {
         let most = usize::from(crate::model::HITS_MAX);
-        let mend =
-            if asked.remote && asked.limit >= most { "more words find less" } else { "--limit shows more" };
-        writeln!(out, "{}", paint(DIM, &format!("the best {}; {mend}", results.shown.len())))?;
+        let mend = if asked.remote && asked.limit >= most {
+            "add words to narrow it down"
+        } else {
+            "use --limit for more"
+        };
+        writeln!(out, "{}", paint(DIM, &format!("top {} shown; {mend}", results.shown.len())))?;
     }
     for note in &results.notes {
         writeln!(out, "{}", paint(DIM, note))?;

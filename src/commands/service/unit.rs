@@ -13,8 +13,7 @@ use crate::model::ContentHash;
 pub const NAME: &str = "espejo.service";
 
 const PACKAGED: &str = include_str!("../../../packaging/systemd/espejo.service");
-const HEAD: &str =
-    "# Written by `espejo service install`. Changes belong into `systemctl --user edit espejo`.\n";
+const HEAD: &str = "# Written by `espejo service install`. Put changes in `systemctl --user edit espejo`.\n";
 const MARK: &str = "# As written: ";
 
 /// What stands where the unit belongs.

@@ -361,7 +361,11 @@ fn the_service_is_asked_alone_or_by_the_daemon() {
     };
     assert!(check()[0]["path"].is_null());
     let told = bench.tell(&["search", "--remote", "camión", "--limit", "2"]);
-    assert_eq!((told.code, told.out.lines().last()), (0, Some("the best 2; --limit shows more")), "{told:?}");
+    assert_eq!(
+        (told.code, told.out.lines().last()),
+        (0, Some("top 2 shown; use --limit for more")),
+        "{told:?}"
+    );
     assert!(told.out.contains("Camión nuevo  page in Equipo, not mirrored\n"), "{told:?}");
     assert_eq!(bench.found(&["--remote", "camión", "--kind", "mail"]).len(), 1);
     let daemon = bench.run_in_step();

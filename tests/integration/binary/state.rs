@@ -137,7 +137,7 @@ fn a_second_espejo_on_the_same_state_is_refused() {
     let mut daemon = bench.run_in_step();
     let told = bench.tell(&["run"]);
     assert_eq!(told.code, 1, "{told:?}");
-    assert!(told.err.contains("runs already") && told.err.lines().count() == 1, "{told:?}");
+    assert!(told.err.contains("is already running") && told.err.lines().count() == 1, "{told:?}");
     for command in [&["status"][..], &["list"], &["conflicts"], &["sync"], &["sync", "--dry-run"]] {
         let told = bench.tell(command);
         assert_eq!(told.code, 0, "{command:?}: {told:?}");

@@ -122,7 +122,7 @@ fn a_service_that_is_away_is_told_of_in_seconds() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/api/v1", silent.local_addr().unwrap());
     save(&config, &text.replace(&bench.base_url(), &address));
-    check(&bench, "fail", "service", "the answer was lost", "check the network");
+    check(&bench, "fail", "service", "cannot be reached (no answer)", "check the network");
 }
 
 #[test]

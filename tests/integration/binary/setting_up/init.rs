@@ -83,7 +83,7 @@ fn run_again_it_changes_what_was_said_and_nothing_else() {
     assert_eq!(changed, ["root = \"~/Elsewhere\"", "workspaces = [\"equipo\"]"], "{second}");
     assert_eq!(mine.lines().count(), second.lines().count());
     // And nothing at all where nothing is said.
-    assert!(init(home, "", &[]).out.contains("Nothing was to be changed"));
+    assert!(init(home, "", &[]).out.contains("Config unchanged"));
     assert_eq!(fs::read_to_string(&place).unwrap(), second);
 }
 

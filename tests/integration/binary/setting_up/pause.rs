@@ -83,7 +83,7 @@ fn a_pause_outlives_a_kill_and_what_was_edited_meanwhile_goes_out_merged() {
     bench.until("the new page is there", || bench.count("Three") == 1);
     let two = bench.id("Two");
     bench.until("the deletion went out", || bench.is_trashed(&two));
-    assert!(bench.text("One.md").contains("theirs"), "{}", bench.seen());
+    bench.until("the file has both", || bench.text("One.md").contains("theirs"));
     assert_eq!(bench.status()["paused_since"], Value::Null);
     assert_eq!(bench.tell(&["resume"]).out, "nothing was paused\n");
     bench.rest(daemon);
