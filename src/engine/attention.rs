@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use super::Engine;
 use super::names::Names;
 use super::tally::Tally;
-use super::unsendable::may_be_meant;
 use crate::model::{
-    Attention, Code, Hold, Level, MirrorPath, PageId, Presence, RefusalClass, Timestamp, WorkspaceId,
+    Attention, Code, Hold, Level, MirrorPath, PageId, Presence, Problem, RefusalClass, Timestamp, WorkspaceId,
 };
 use crate::plan::Decision;
 use crate::store::{Conflict, StoreError};
@@ -38,6 +37,16 @@ impl Needs {
     /// One thing more.
     pub(super) fn tell(&mut self, code: Code, path: &str, reason: &str, action: &str) {
         self.0.push(Attention::new(code, path, reason, action));
+    }
+
+    /// A file of a page or a canvas that cannot be sent as it is.
+    pub(super) fn tell_unsent(&mut self, path: &MirrorPath, problem: &Problem, of: &str) {
+        let mend = if problem.may_be_meant() {
+            "repair the file (or espejo approve, if it is meant to be so); the service's version is safe"
+        } else {
+            "repair the file; the service's version is safe"
+        };
+        self.tell(Code::NotSent, path.as_str(), &format!("not sent: {}", problem.sentence(of)), mend);
     }
 }
 
@@ -108,15 +117,6 @@ pub struct Summary {
     pub paused: Option<Timestamp>,
     /// Whether the service cannot be reached, or fails everything, and is tried again from time to time.
     pub away: bool,
-}
-
-/// What mends a file that cannot be sent as it is.
-pub(super) fn unsent_mend(may_be_meant: bool) -> &'static str {
-    if may_be_meant {
-        "repair the file (or espejo approve, if it is meant to be so); the service's version is safe"
-    } else {
-        "mend the file; the service's version is safe"
-    }
 }
 
 /// What a refusal of this class is told as.
@@ -291,9 +291,8 @@ impl Engine {
             );
         }
         for file in self.trees.tally.problems.iter().filter_map(|path| self.trees.files.get(path)) {
-            if let Some(why) = &file.problem {
-                let mend = unsent_mend(may_be_meant(why));
-                needs.tell(Code::NotSent, file.path.as_str(), &format!("not sent: {why}"), mend);
+            if let Some(problem) = &file.problem {
+                needs.tell_unsent(&file.path, problem, "page");
             }
         }
         for (path, refusal) in &self.refusals {

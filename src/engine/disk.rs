@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::flight::{Flight, Purpose};
 use super::unsendable::Body;
 use super::{Engine, barrier};
-use crate::markdown::front_matter;
+use crate::markdown::front_matter::{self, BadFrontMatter};
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook, Hides, LocalFile, MirrorPath,
-    Node, PageId, RootState, Scan, Stamp, Timestamp, Unreadable,
+    Node, PageId, Problem, RootState, Scan, Stamp, Timestamp, Unreadable,
 };
 use crate::plan::barrier::Barrier;
 use crate::plan::identity::KnownFile;
@@ -418,7 +418,7 @@ impl Engine {
             Err(error @ DiskError::RootNotReady(_)) => self.disk_failed(path, &error),
             Err(error) => {
                 self.watch.forget(path);
-                self.take_in_problem(path, error.to_string())?;
+                self.take_in_problem(path, Problem::Unread(error.to_string()))?;
             }
         }
         self.identify_if_ready()
@@ -475,10 +475,10 @@ impl Engine {
             racy: is_racy(&look.stamp, look.clock),
         };
         let mut icon = None;
-        match std::str::from_utf8(&look.bytes).map_err(|_| "it is not UTF-8 text".to_owned()) {
-            Err(why) => file.problem = Some(why),
+        match std::str::from_utf8(&look.bytes) {
+            Err(_) => file.problem = Some(Problem::NotText),
             Ok(text) => match front_matter::split(text) {
-                Err(error) => file.problem = Some(error.to_string()),
+                Err(BadFrontMatter { line, why }) => file.problem = Some(Problem::FrontMatter { line, why }),
                 Ok(split) => {
                     let body = split.body.trim_start_matches('\u{feff}');
                     let above = split.lines_above(text);
@@ -534,15 +534,15 @@ impl Engine {
     }
 
     /// A file that could not be read. Every scan tries again: permissions can change without a trace in its stamp.
-    pub(super) fn take_in_problem(&mut self, path: &MirrorPath, why: String) -> Result<(), StoreError> {
+    pub(super) fn take_in_problem(&mut self, path: &MirrorPath, problem: Problem) -> Result<(), StoreError> {
         let Some(mut file) = self.trees.files.get(path).cloned() else {
             let object = self.lists.last_seen.get(path).map(Stamp::object);
             let hides = object.map_or(Hides::Anything, Hides::File);
-            self.root.barrier.add(Unreadable { path: path.clone(), why, hides });
+            self.root.barrier.add(Unreadable { path: path.clone(), why: problem.sentence("page"), hides });
             return Ok(());
         };
         file.hash = None;
-        file.problem = Some(why);
+        file.problem = Some(problem);
         self.save_file(file)
     }
 

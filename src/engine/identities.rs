@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Engine;
 use super::disk::UNSETTLED_MAX_MS;
-use super::unsendable::may_be_meant;
-use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Stamp, Timestamp, folder_of};
+use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Problem, Stamp, Timestamp, folder_of};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
 use crate::store::{LastSight, StoreError};
 
@@ -163,7 +162,7 @@ impl Engine {
                 // As if it had not been seen: or it would be told apart from a file that nobody can look at.
                 self.forget_file(&path)?;
             }
-            self.take_in_problem(&path, format!("it names the page of {hidden}, which cannot be read"))?;
+            self.take_in_problem(&path, Problem::HiddenClaim(hidden))?;
         }
         Ok(())
     }
@@ -440,5 +439,5 @@ impl Absent {
 /// A file that has another page, or none, is not measured by what its page held: whether it may be as it is shows when
 /// it is read for the page that it has.
 fn forgive_emptiness(file: &mut LocalFile) {
-    file.problem = file.problem.take().filter(|why| !may_be_meant(why));
+    file.problem = file.problem.take().filter(|problem| !problem.may_be_meant());
 }

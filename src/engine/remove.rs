@@ -6,10 +6,9 @@ use super::flight::Purpose;
 use super::pace::Class;
 use super::removals::may_be_gone;
 use super::tally::{Share, is_gone_here};
-use super::unsendable::may_be_meant;
 use super::{Engine, Way};
 use crate::model::{
-    Code, Effect, Hold, MirrorPath, Node, PageId, Presence, Refusal, RefusalClass, ServiceError,
+    Code, Effect, Hold, MirrorPath, Node, PageId, Presence, Problem, Refusal, RefusalClass, ServiceError,
     ServiceReply, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::guard::{self, Kind};
@@ -400,7 +399,7 @@ impl Engine {
             // An empty file is taken at its word from now on; one that cannot be understood is no clearer than before.
             let file = self.trees.pages.get(&id).and_then(|node| self.trees.file_of(node));
             let unclear = file.filter(|file| file.problem.is_some()).map(|file| file.path.clone());
-            let is_meant = file.and_then(|file| file.problem.as_deref()).is_some_and(may_be_meant);
+            let is_meant = file.and_then(|file| file.problem.as_ref()).is_some_and(Problem::may_be_meant);
             if let Some(path) = &unclear {
                 self.watch.read_by(path, self.now);
                 // Where nothing runs, the next run has to read it: a stamp that no file has says so.

@@ -4,18 +4,8 @@ use serde_json::Value;
 
 use super::Engine;
 use crate::markdown::{self, Unclosed};
-use crate::model::{ContentHash, Node, PageId, block_ids, every_block, planted};
+use crate::model::{ContentHash, Node, PageId, Problem, block_ids, every_block, planted};
 use crate::store::StoreError;
-
-/// Why a file that held its page's words and holds nothing is not sent.
-const EMPTIED: &str = "it is empty now, and its page is not";
-/// What is told of a file whose page's blocks are all inside something that is not closed.
-const UNCLOSED: &str = "is never closed, and all that follows is inside it";
-
-/// Whether a person may mean it all the same, and approve it.
-pub(super) fn may_be_meant(why: &str) -> bool {
-    why == EMPTIED || why.ends_with(UNCLOSED)
-}
 
 /// What a file's body is like.
 pub(super) struct Body<'a> {
@@ -34,13 +24,13 @@ impl Engine {
         &self,
         page: Option<&PageId>,
         body: &Body<'_>,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<Problem>, StoreError> {
         let node = page.and_then(|id| self.trees.pages.get(id));
         if node.is_some_and(|node| node.approved) {
             return Ok(None);
         }
         if body.alone && body.text.trim().is_empty() && !planted("empty-file-sent") && self.had_words(page)? {
-            return Ok(Some(EMPTIED.to_owned()));
+            return Ok(Some(Problem::Emptied));
         }
         // What was agreed on has been looked through already.
         let is_agreed = |node: &&Node| node.base.as_ref().is_some_and(|base| base.text == Some(body.hash));
@@ -48,8 +38,8 @@ impl Engine {
         else {
             return Ok(None);
         };
-        let told = || format!("the {} in line {} {UNCLOSED}", open.what, body.above + open.line);
-        Ok(self.swallows(page, body.text, &open)?.then(told))
+        let problem = || Problem::Unclosed { what: open.what.to_owned(), line: body.above + open.line };
+        Ok(self.swallows(page, body.text, &open)?.then(problem))
     }
 
     /// Whether the page of a file that is empty now had words.

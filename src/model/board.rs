@@ -6,7 +6,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{BoardId, ContentHash, DeckId, ElementId, MirrorPath, PollState, Presence, Rest, SlideId, Stamp};
+use super::{
+    BoardId, ContentHash, DeckId, ElementId, MirrorPath, PollState, Presence, Problem, Rest, SlideId, Stamp,
+};
 use super::{Timestamp, WorkspaceId};
 
 /// The elements of one canvas, back to front, each an object with a usable `id` and a `type`.
@@ -329,7 +331,7 @@ pub struct CanvasFile {
     /// Its content when last read; `None` while it has a change that was not read yet.
     pub hash: Option<ContentHash>,
     /// Why it cannot be sent, if it cannot.
-    pub problem: Option<String>,
+    pub problem: Option<Problem>,
     /// Whether it was modified so shortly before it was read that an equal stamp proves nothing.
     pub racy: bool,
 }

@@ -14,6 +14,7 @@ mod page;
 pub mod parts;
 mod path;
 mod planted;
+mod problem;
 mod put;
 mod refusal;
 mod rest;
@@ -53,6 +54,7 @@ pub use path::{BadPath, MirrorPath};
 #[cfg(feature = "planted")]
 pub use planted::plant;
 pub use planted::planted;
+pub use problem::Problem;
 pub use put::Put;
 pub use refusal::{Refusal, RefusalClass};
 pub use rest::Rest;

@@ -2,7 +2,7 @@
 //!
 //! Nodes are keyed by page id, never by path. What is stored is what was *seen*; the work is always derived again.
 
-use super::{Blocks, ContentHash, MirrorPath, PageId, Refusal, Stamp, Timestamp, WorkspaceId};
+use super::{Blocks, ContentHash, MirrorPath, PageId, Problem, Refusal, Stamp, Timestamp, WorkspaceId};
 
 /// One page in all three trees.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,7 +152,7 @@ pub struct LocalFile {
     /// The title in its front matter.
     pub front_title: Option<String>,
     /// Why it cannot be pushed, if it cannot.
-    pub problem: Option<String>,
+    pub problem: Option<Problem>,
     /// Whether it was modified so shortly before it was read that an equal stamp proves nothing.
     pub racy: bool,
 }

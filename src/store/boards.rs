@@ -6,13 +6,13 @@ use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
 use super::rows::{
-    hash, optional_hash, path, poll_of, presence_number, presence_of, rest_of, stamp_of, stamp_values, table,
-    workspace_id,
+    hash, optional_hash, path, poll_of, presence_number, presence_of, problem_of, rest_of, stamp_of,
+    stamp_values, table, workspace_id,
 };
 use super::{Store, StoreError};
 use crate::model::{
     BoardId, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, CanvasNode, ContentHash, Deck, DeckId,
-    DeckNode, Elements, IntentKind, MirrorPath, PageId, SlideId, Stamp, Timestamp, elements_hash,
+    DeckNode, Elements, IntentKind, MirrorPath, PageId, Problem, SlideId, Stamp, Timestamp, elements_hash,
     elements_json,
 };
 
@@ -233,10 +233,11 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn save_canvas_file(&mut self, file: &CanvasFile) -> Result<(), StoreError> {
         let (deck, own) = file.canvas.as_ref().map(keys).unzip();
+        let (problem, problem_with) = file.problem.as_ref().map(Problem::to_row).unzip();
         let [device, inode, size, modified, changed, born] = stamp_values(file.stamp);
         self.turn()?
             .prepare_cached(
-                "INSERT OR REPLACE INTO board_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
+                "INSERT OR REPLACE INTO board_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
             )?
             .execute(params![
                 file.path.as_str(),
@@ -249,8 +250,9 @@ impl Store {
                 changed,
                 born,
                 file.hash.map(|h| h.0),
-                file.problem,
+                problem,
                 file.racy,
+                problem_with,
             ])?;
         Ok(())
     }
@@ -551,7 +553,7 @@ fn file_of(row: &Row<'_>) -> Result<CanvasFile, StoreError> {
         canvas: own.map(|own| canvas_id(deck.as_deref().unwrap_or_default(), &own)).transpose()?,
         stamp: stamp_of(row, "size")?,
         hash: optional_hash(row, "hash")?,
-        problem: row.get("problem")?,
+        problem: problem_of(row)?,
         racy: row.get("racy")?,
     })
 }

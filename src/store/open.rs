@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003.sql"),
     include_str!("migrations/0004.sql"),
     include_str!("migrations/0005.sql"),
+    include_str!("migrations/0006.sql"),
 ];
 
 /// The version that this espejo writes.
@@ -348,6 +349,50 @@ mod tests {
             .query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))
             .unwrap();
         assert_eq!(version, NEWEST);
+    }
+
+    #[test]
+    fn sentences_of_an_older_state_become_the_problems_that_they_told() {
+        use crate::model::Problem;
+        let folder = tempfile::tempdir().unwrap();
+        let db = Connection::open(folder.path().join(FILE)).unwrap();
+        MIGRATIONS[..5].iter().for_each(|sql| db.execute_batch(sql).unwrap());
+        db.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        db.pragma_update(None, "user_version", 5).unwrap();
+        let mut expected = Problem::each();
+        expected.retain(|problem| !matches!(problem, Problem::Unread(_)));
+        let add = |table: &str, values: &str, at: usize, problem: &Problem, of: &str| {
+            let sql = format!("INSERT INTO {table} VALUES (?1, {values}, ?2, 0)");
+            db.execute(&sql, [format!("S/Pages/{at}.md"), problem.sentence(of)]).unwrap();
+        };
+        for (at, problem) in expected.iter().enumerate() {
+            match problem {
+                Problem::OthersNodes(_) | Problem::Canvas(_) => {
+                    add("board_files", "NULL, NULL, 1, 2, 3, 4, 5, 6, NULL", at, problem, "canvas");
+                }
+                _ => add("files", "NULL, 1, 2, 3, 4, 5, 6, NULL, NULL, NULL, NULL", at, problem, "page"),
+            }
+        }
+        db.execute(
+            "INSERT INTO board_files VALUES ('S/E.canvas', NULL, NULL, 1, 2, 3, 4, 5, 6, NULL,
+                'it is empty now, and its canvas is not', 0), ('S/F.canvas', NULL, NULL, 1, 2, 3, 4, 5, 6, NULL, NULL, 0)",
+            [],
+        )
+        .unwrap();
+        drop(db);
+        let mut store = Store::open(folder.path()).unwrap().store;
+        let (pages, boards) = (store.load().unwrap().files, store.load_boards().unwrap().files);
+        let boards = |name: &str| boards.values().find(|file| file.path.name() == name);
+        let found = |at: usize| {
+            let name = format!("{at}.md");
+            let page = pages.values().find(|file| file.path.name() == name);
+            page.map_or_else(|| boards(&name)?.problem.clone(), |file| file.problem.clone())
+        };
+        for (at, problem) in expected.into_iter().enumerate() {
+            assert_eq!(found(at), Some(problem));
+        }
+        assert_eq!(boards("E.canvas").unwrap().problem, Some(Problem::Emptied));
+        assert_eq!(boards("F.canvas").unwrap().problem, None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, RowIndex, params};
 use super::{Store, StoreError, holds};
 use crate::model::{
     Agreed, Blocks, Body, BodyJson, ContentHash, LastPush, LocalFile, MirrorPath, Node, PageId, Parked,
-    PollState, Presence, RemotePage, Rest, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
+    PollState, Presence, Problem, RemotePage, Rest, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
 };
 
 /// The trees as they were when last committed.
@@ -141,9 +141,10 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn save_file(&mut self, file: &LocalFile) -> Result<(), StoreError> {
         let stamp = file.stamp;
+        let (problem, problem_with) = file.problem.as_ref().map(Problem::to_row).unzip();
         self.turn()?
             .prepare_cached(
-                "INSERT OR REPLACE INTO files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+                "INSERT OR REPLACE INTO files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
             )?
             .execute(params![
                 file.path.as_str(),
@@ -158,8 +159,9 @@ impl Store {
                 file.claims.as_ref().map(PageId::as_str),
                 file.disowned.as_ref().map(PageId::as_str),
                 file.front_title,
-                file.problem,
+                problem,
                 file.racy,
+                problem_with,
             ])?;
         Ok(())
     }
@@ -399,9 +401,16 @@ fn file_of(row: &Row<'_>, pool: &mut Pool) -> Result<LocalFile, StoreError> {
         claims: pool.page(row, col!(row, "claims"))?,
         disowned: pool.page(row, col!(row, "disowned"))?,
         front_title: row.get(col!(row, "front_title"))?,
-        problem: row.get(col!(row, "problem"))?,
+        problem: problem_of(row)?,
         racy: row.get(col!(row, "racy"))?,
     })
+}
+
+/// Why a file cannot be sent, of two columns.
+pub(super) fn problem_of(row: &Row<'_>) -> Result<Option<Problem>, StoreError> {
+    let Some(name) = row.get::<_, Option<String>>(col!(row, "problem"))? else { return Ok(None) };
+    let with = row.get::<_, Option<String>>(col!(row, "problem_with"))?.unwrap_or_default();
+    Problem::from_row(&name, with).map(Some).ok_or(StoreError::Row("problem"))
 }
 
 pub(super) fn stamp_values(stamp: Stamp) -> [i64; 6] {

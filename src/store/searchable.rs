@@ -232,13 +232,13 @@ mod tests {
         "INSERT INTO pages (id, workspace, remote_title, remote_position, remote_presence, base_body, base_text, file,
             approved, first_seen, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap)
             VALUES ('p', 'w', 'Plan', 1.0, 0, x'01', x'02', 'Team/Pages/Plan.md', 0, 5, 5, 5, 1.0, 5, 5)",
-        "INSERT INTO files VALUES ('Team/Pages/Plan.md', 'p', 1, 2, 3, 4, 5, 6, x'02', NULL, NULL, 'Plan', NULL, 0)",
-        "INSERT INTO files VALUES ('Team/Pages/New.md', NULL, 1, 7, 3, 4, 5, 6, x'03', NULL, NULL, NULL, NULL, 0)",
+        "INSERT INTO files VALUES ('Team/Pages/Plan.md', 'p', 1, 2, 3, 4, 5, 6, x'02', NULL, NULL, 'Plan', NULL, 0, NULL)",
+        "INSERT INTO files VALUES ('Team/Pages/New.md', NULL, 1, 7, 3, 4, 5, 6, x'03', NULL, NULL, NULL, NULL, 0, NULL)",
         "INSERT INTO board_decks VALUES ('d', 'Talk', 16.0, 9.0, 0, 'Talk', 'Talk', 5, NULL, 0, 0, NULL)",
         "INSERT INTO board_canvases (deck, own, workspace, name, place, background, presence, base_elements, base_text,
             file, approved, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap)
             VALUES ('', 'c', 'w', 'Board', 0, '', 0, x'04', x'05', 'Team/Whiteboards/Board.canvas', 0, 5, 5, 1.0, 5, 5)",
-        "INSERT INTO board_files VALUES ('Team/Whiteboards/Board.canvas', '', 'c', 1, 8, 3, 4, 5, 6, x'05', NULL, 0)",
+        "INSERT INTO board_files VALUES ('Team/Whiteboards/Board.canvas', '', 'c', 1, 8, 3, 4, 5, 6, x'05', NULL, 0, NULL)",
         "INSERT INTO storage_files (id, attachment, filename, size, position, seen, seen_at, approved, base_path)
             VALUES ('s', 'a', 'photo.jpg', 9, 1.0, 0, 5, 0, 'Storage/photo.jpg')",
         "INSERT INTO storage_local VALUES ('Storage/mine.txt', 4, 'too big')",

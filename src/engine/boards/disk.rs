@@ -10,13 +10,10 @@ use crate::canvas::{self, Aliases, Origins};
 use crate::engine::flight::Flight;
 use crate::model::{
     CanvasFile, CanvasId, CanvasNode, ContentHash, DeckNode, DiskError, DiskReply, Effect, Entry, EntryKind,
-    FileLook, MirrorPath, Presence, Scan, Stamp, Surface, Timestamp, Unreadable, id_of,
+    FileLook, MirrorPath, Presence, Problem, Scan, Stamp, Surface, Timestamp, Unreadable, id_of,
 };
 use crate::plan::barrier::Absent;
 use crate::store::StoreError;
-
-/// Why a file that held elements and holds nothing is not sent.
-pub(super) const EMPTIED: &str = "it is empty now, and its canvas is not";
 
 impl Engine {
     /// Takes in what a scan found in our areas.
@@ -227,7 +224,7 @@ impl Engine {
             }
             Err(error) => {
                 let Some(mut file) = self.boards.files.get(path).cloned() else { return Ok(()) };
-                file.problem = Some(error.to_string());
+                file.problem = Some(Problem::Unread(error.to_string()));
                 self.save_canvas_file(file)
             }
         }
@@ -244,7 +241,7 @@ impl Engine {
         let text = match std::str::from_utf8(&look.bytes) {
             Ok(text) => text,
             Err(_) => {
-                file.problem = Some("it is not UTF-8 text".to_owned());
+                file.problem = Some(Problem::NotText);
                 return self.save_canvas_file(file);
             }
         };
@@ -276,7 +273,8 @@ impl Engine {
                     Some(Spot::InDeck(_)) => Surface::Slide,
                     _ => Surface::Board,
                 };
-                file.problem = canvas::read(text, surface, &[], &Aliases::new(), &Origins::new()).err();
+                let read = canvas::read(text, surface, &[], &Aliases::new(), &Origins::new());
+                file.problem = read.err().map(Problem::Canvas);
                 self.wake_missing();
             }
         }
@@ -289,7 +287,7 @@ impl Engine {
         canvas: &CanvasId,
         text: &str,
         hash: ContentHash,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<Problem>, StoreError> {
         let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(None) };
         if let Some(writing) = self.boards.writing.get(canvas).copied()
             && writing.text == hash
@@ -300,22 +298,19 @@ impl Engine {
         }
         let base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
         if canvas::is_blank(text) && !base.is_empty() && !node.approved {
-            return Ok(Some(EMPTIED.to_owned()));
+            return Ok(Some(Problem::Emptied));
         }
         let names = self.boards.names.get(canvas).cloned().unwrap_or_default();
         let local = match canvas::read(text, canvas.surface(), &base, &names, &Origins::new()) {
             Ok(local) => local,
-            Err(why) => return Ok(Some(why)),
+            Err(why) => return Ok(Some(Problem::Canvas(why))),
         };
         if local.order.is_empty() && !base.is_empty() && !local.new.is_empty() {
             let ids: BTreeSet<&str> = local.new.iter().map(|(id, _)| id.as_str()).collect();
             for other in self.boards.canvases.values().filter(|other| other.id != *canvas) {
                 let theirs = self.elements_at(other.base.as_ref().map(|base| base.elements))?;
                 if theirs.iter().any(|element| ids.contains(id_of(element))) {
-                    let whose = other.file.as_ref().map_or("another canvas", |path| path.as_str());
-                    return Ok(Some(format!(
-                        "it holds the nodes of {whose} and none of its own; give each its own file back"
-                    )));
+                    return Ok(Some(Problem::OthersNodes(other.file.clone())));
                 }
             }
         }

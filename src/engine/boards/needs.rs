@@ -1,9 +1,8 @@
 //! What of whiteboards and presentations needs a person, what is released, and how far everything is.
 
 use super::super::Engine;
-use super::super::attention::{Needs, code_of, unsent_mend};
+use super::super::attention::{Needs, code_of};
 use super::super::retry::{FAILS, FAILS_MEND};
-use super::disk::EMPTIED;
 use super::targets::List;
 use super::{Area, Want};
 use crate::model::{Code, MirrorPath, Presence};
@@ -63,9 +62,8 @@ impl Engine {
             }
         }
         for file in self.boards.files.values() {
-            if let Some(why) = &file.problem {
-                let mend = unsent_mend(why == EMPTIED);
-                needs.tell(Code::NotSent, file.path.as_str(), &format!("not sent: {why}"), mend);
+            if let Some(problem) = &file.problem {
+                needs.tell_unsent(&file.path, problem, "canvas");
             }
         }
         for (path, unmade) in &self.boards.unmade {

@@ -7,7 +7,7 @@ use super::{Choice, Held, Purpose, Want, Writes, Wrote, on_disk};
 use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
 use crate::model::{
     CanvasAgreed, CanvasFile, CanvasId, CanvasNode, Code, ContentHash, Effect, Elements, Expect, IntentKind,
-    MirrorPath, Presence, Stamp, planted,
+    MirrorPath, Presence, Problem, Stamp, planted,
 };
 use crate::store::{CanvasWriting, StoreError};
 
@@ -187,7 +187,7 @@ impl Engine {
         let local = match canvas::read(&text, surface, &base, &names, &origins) {
             Ok(local) => local,
             Err(why) => {
-                self.save_canvas_file(CanvasFile { problem: Some(why), ..file.clone() })?;
+                self.save_canvas_file(CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() })?;
                 return Ok(None);
             }
         };
@@ -227,7 +227,7 @@ impl Engine {
         let out = match canvas::patch(text, base, &merged.target, names) {
             Ok(out) => out,
             Err(why) => {
-                self.save_canvas_file(CanvasFile { problem: Some(why), ..file.clone() })?;
+                self.save_canvas_file(CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() })?;
                 return Ok(None);
             }
         };

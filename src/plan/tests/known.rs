@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::world::{Line, Text, World, blocks, hash_of};
 use crate::model::{
-    ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, PollState, Presence, RemotePage, Sent,
-    Stamp, Timestamp, WorkspaceId,
+    ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, PollState, Presence, Problem,
+    RemotePage, Sent, Stamp, Timestamp, WorkspaceId,
 };
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
 use crate::plan::{self, evidence};
@@ -248,10 +248,8 @@ impl Mirror {
             .is_some_and(|base| self.bodies.get(&base.body).is_some_and(|lines| !lines.is_empty()));
         let blank = *text == Text::default();
         let problem = match () {
-            () if text.broken => Some("it is broken".to_owned()),
-            () if blank && had_words && !node.is_some_and(|node| node.approved) => {
-                Some("it is empty".to_owned())
-            }
+            () if text.broken => Some(Problem::NotText),
+            () if blank && had_words && !node.is_some_and(|node| node.approved) => Some(Problem::Emptied),
             () => None,
         };
         let claims = text.claims.clone().filter(|_| !text.broken);

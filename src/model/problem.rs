@@ -1,0 +1,135 @@
+//! Why a file cannot be sent as it is, and how that is kept in the state.
+
+use super::MirrorPath;
+
+/// Why a file cannot be sent as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// It is empty, and what it was the file of is not.
+    Emptied,
+    /// Something that begins in it is never closed, and takes in blocks that its page has.
+    Unclosed {
+        /// What is not closed.
+        what: String,
+        /// The line of the file that it begins in.
+        line: usize,
+    },
+    /// It is not UTF-8.
+    NotText,
+    /// Its front matter is broken.
+    FrontMatter {
+        /// The line of the file.
+        line: usize,
+        /// What the reader of front matter says of it.
+        why: String,
+    },
+    /// It names the page of another file, which cannot be read.
+    HiddenClaim(MirrorPath),
+    /// It holds the nodes of another canvas and none of its own; where the other's file is, if it has one.
+    OthersNodes(Option<MirrorPath>),
+    /// What it says is no canvas, or none that can be made; in the words of the reader of canvases.
+    Canvas(String),
+    /// The system could not read it; in the words of the system.
+    Unread(String),
+    /// In the words of an earlier version, which kept nothing else.
+    Legacy(String),
+}
+
+impl Problem {
+    /// Whether a person may mean it all the same, and approve it.
+    #[must_use]
+    pub fn may_be_meant(&self) -> bool {
+        matches!(self, Self::Emptied | Self::Unclosed { .. })
+    }
+
+    /// Its name in the state, and what goes with it.
+    #[must_use]
+    pub fn to_row(&self) -> (&'static str, String) {
+        match self {
+            Self::Emptied => ("emptied", String::new()),
+            Self::Unclosed { what, line } => ("unclosed", format!("{line} {what}")),
+            Self::NotText => ("not-text", String::new()),
+            Self::FrontMatter { line, why } => ("front-matter", format!("{line} {why}")),
+            Self::HiddenClaim(path) => ("hidden-claim", path.to_string()),
+            Self::OthersNodes(path) => {
+                ("others-nodes", path.as_ref().map_or_else(String::new, ToString::to_string))
+            }
+            Self::Canvas(why) => ("canvas", why.clone()),
+            Self::Unread(why) => ("unread", why.clone()),
+            Self::Legacy(text) => ("legacy", text.clone()),
+        }
+    }
+
+    /// What [`Problem::to_row`] made these of; `None` when no version of this program did.
+    #[must_use]
+    pub fn from_row(name: &str, with: String) -> Option<Self> {
+        let numbered = |with: &str| {
+            let (line, text) = with.split_once(' ')?;
+            Some((line.parse::<usize>().ok()?, text.to_owned()))
+        };
+        Some(match name {
+            "emptied" => Self::Emptied,
+            "unclosed" => numbered(&with).map(|(line, what)| Self::Unclosed { what, line })?,
+            "not-text" => Self::NotText,
+            "front-matter" => numbered(&with).map(|(line, why)| Self::FrontMatter { line, why })?,
+            "hidden-claim" => Self::HiddenClaim(MirrorPath::new(&with).ok()?),
+            "others-nodes" => Self::OthersNodes(MirrorPath::new(&with).ok().filter(|_| !with.is_empty())),
+            "canvas" => Self::Canvas(with),
+            "unread" => Self::Unread(with),
+            "legacy" => Self::Legacy(with),
+            _ => return None,
+        })
+    }
+
+    /// One of each kind.
+    #[cfg(test)]
+    pub(crate) fn each() -> Vec<Self> {
+        let path = MirrorPath::new("S/Pages/A in line 3.md").unwrap();
+        vec![
+            Self::Emptied,
+            Self::Unclosed { what: "comment".to_owned(), line: 12 },
+            Self::NotText,
+            Self::FrontMatter { line: 3, why: "two: colons".to_owned() },
+            Self::HiddenClaim(path.clone()),
+            Self::OthersNodes(Some(path)),
+            Self::OthersNodes(None),
+            Self::Canvas("the node a has no x".to_owned()),
+            Self::Unread("no permission".to_owned()),
+            Self::Legacy("an older sentence".to_owned()),
+        ]
+    }
+
+    /// As the user is told of it. `of` is what the file is of: a page or a canvas.
+    #[must_use]
+    pub fn sentence(&self, of: &str) -> String {
+        match self {
+            Self::Emptied => format!("it is empty now, and its {of} is not"),
+            Self::Unclosed { what, line } => {
+                format!("the {what} in line {line} is never closed, and all that follows is inside it")
+            }
+            Self::NotText => "it is not UTF-8 text".to_owned(),
+            Self::FrontMatter { line, why } => format!("the front matter is broken in line {line}: {why}"),
+            Self::HiddenClaim(path) => format!("it names the page of {path}, which cannot be read"),
+            Self::OthersNodes(path) => {
+                let whose = path.as_ref().map_or("another canvas", MirrorPath::as_str);
+                format!("it holds the nodes of {whose} and none of its own; give each its own file back")
+            }
+            Self::Canvas(why) | Self::Unread(why) | Self::Legacy(why) => why.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_problem_comes_back_from_its_row() {
+        for problem in Problem::each() {
+            let (name, with) = problem.to_row();
+            assert_eq!(Problem::from_row(name, with), Some(problem));
+        }
+        assert_eq!(Problem::from_row("unclosed", "no number".to_owned()), None);
+        assert_eq!(Problem::from_row("it is empty now", String::new()), None);
+    }
+}
