@@ -124,8 +124,11 @@ fn with_white_space(text: &str, block: &Range<usize>, place: &mut Range<usize>) 
     let ends = rest.is_empty() || line_end.is_some() || rest.starts_with("\\\n") || rest.starts_with("\\\r");
     if !ends {
         let before = text[..place.start].chars().next_back();
-        if before.is_none_or(char::is_whitespace) {
-            place.end += spaces;
+        match before {
+            // One space stands on both sides of it; more of them are the text's own.
+            Some(' ' | '\t') if !head.trim_end_matches(BLANK).is_empty() => place.end += spaces.min(1),
+            before if before.is_none_or(char::is_whitespace) => place.end += spaces,
+            _ => {}
         }
         return;
     }

@@ -150,6 +150,9 @@ fn pages_that_broke_a_law_keep_it() {
         assert_eq!(render(&page).text, text);
         assert_eq!(norm(&parse(text, &[], &Allowed::documented(), &mut ids())), norm(&page));
     }
+    // A comment in a wide gap takes one space with it.
+    let said = |text: &str| read(text, &[])[0]["content"][0]["text"].clone();
+    assert_eq!((said("a <!-- b -->  c"), said("a <!-- b --> c")), ("a  c".into(), "a c".into()));
     // An empty line between two definitions that are not used is an empty paragraph as anywhere.
     let text = "A\n\n[b]: /b\n\n\n[c]: /c\n\nB\n";
     let page = read(text, &[]);
