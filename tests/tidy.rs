@@ -5,6 +5,8 @@
 
 #[path = "tidy/docs.rs"]
 mod docs;
+#[path = "tidy/reasons.rs"]
+mod reasons;
 #[path = "tidy/source.rs"]
 mod source;
 

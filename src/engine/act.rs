@@ -3,6 +3,7 @@
 use std::ops::Bound;
 
 use super::flight::Purpose;
+use super::refused::Held;
 use super::text::front_is_stale;
 use super::{Engine, Way};
 use crate::model::{Agreed, ContentHash, Effect, LocalFile, Moves, Node, PageId, planted};
@@ -132,8 +133,8 @@ impl Engine {
                             // in it: it comes back with its workspace.
                             self.bring_back(page)?;
                         } else {
-                            let hidden = self.hides_page(&node).map(|by| by.why.clone());
-                            self.hold(page, hidden);
+                            let is_hidden = self.hides_page(&node).is_some();
+                            self.hold(page, is_hidden.then_some(Held::Hidden));
                             self.settling.insert(page.clone());
                         }
                     }

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::flight::{Flight, Purpose};
+use super::refused::Held;
 use crate::model::{DiskError, DiskReply, MirrorPath};
 use crate::store::StoreError;
 
@@ -114,7 +115,7 @@ impl Engine {
             error,
             DiskError::Denied(..) | DiskError::Full(..) | DiskError::NotOrdinary(_) | DiskError::Io(..)
         ) {
-            self.hold(&page, Some(error.to_string()));
+            self.hold(&page, Some(Held::Disk(error.to_string())));
         }
         Ok(())
     }

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Engine;
 use super::names::Names;
+use super::refused::Held;
+use super::retry::FAILS;
 use super::tally::Tally;
 use crate::model::{
     Attention, Code, Hold, Level, MirrorPath, PageId, Presence, Problem, RefusalClass, Timestamp, WorkspaceId,
@@ -340,7 +342,7 @@ impl Engine {
                 );
             }
         }
-        for (id, why) in &self.held {
+        for (id, held) in &self.held {
             if let Some(node) = self.trees.pages.get(id)
                 && node.parked.is_none()
                 && node.base.is_some()
@@ -348,11 +350,17 @@ impl Engine {
                 && self.read_only(&node.workspace).is_none()
                 && node.remote.presence == Presence::Listed
             {
-                if let Some(moment) = self.moments.get(id).filter(|moment| moment.writes.count > 0) {
-                    let next = self.next_try_at(moment.writes.until);
-                    needs.tell(Code::Failing, file.as_str(), why, &format!("nothing to do: {next}"));
-                } else {
-                    needs.tell(Code::NotWritten, file.as_str(), why, "it is tried again by itself");
+                match held {
+                    Held::Failing => {
+                        let until =
+                            self.moments.get(id).map(|moment| moment.writes.until).unwrap_or_default();
+                        let mend = format!("nothing to do: {}", self.next_try_at(until));
+                        needs.tell(Code::Failing, file.as_str(), FAILS, &mend);
+                    }
+                    Held::Disk(why) => {
+                        needs.tell(Code::NotWritten, file.as_str(), why, "it is tried again by itself");
+                    }
+                    _ => {}
                 }
             }
         }

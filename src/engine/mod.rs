@@ -126,7 +126,7 @@ pub struct Engine {
     /// What is known of pages in this run only.
     moments: BTreeMap<PageId, Moment>,
     /// Why pages wait although there is something to do: few, and asked for again and again.
-    held: BTreeMap<PageId, String>,
+    held: BTreeMap<PageId, refused::Held>,
     /// No page waits for a time after this one: most of the time none waits, and none is looked through.
     retries_until: Timestamp,
     /// Pages that the service was asked to remove a short while ago.

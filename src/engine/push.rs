@@ -3,7 +3,8 @@
 
 use super::flight::Purpose;
 use super::pace::Class;
-use super::retry::{FAILS, Failing};
+use super::refused::Held;
+use super::retry::Failing;
 use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
@@ -70,7 +71,10 @@ impl Engine {
 
     /// Whether this page's changes must wait for a person or for the service, and notes why.
     fn may_not_write(&mut self, node: &Node) -> bool {
-        let why = self.read_only(&node.workspace).or_else(|| self.hold_on_edit(node));
+        let why = match () {
+            () if self.read_only(&node.workspace).is_some() => Some(Held::ReadOnly),
+            () => self.is_edit_held(node).then_some(Held::Refused),
+        };
         let waits = why.is_some();
         self.hold(&node.id, why);
         waits
@@ -306,7 +310,7 @@ impl Engine {
             self.put_off(page, writes.until);
         }
         if writes.is_told() {
-            self.hold(page, Some(FAILS.to_owned()));
+            self.hold(page, Some(Held::Failing));
         }
     }
 

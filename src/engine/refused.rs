@@ -15,6 +15,25 @@ use crate::store::StoreError;
 /// while something is refused again, each wait twice the one before.
 const WORKSPACES_MS: (i64, i64, i64) = (1_000, 10_000, 300_000);
 
+/// Why a page waits although there is something to do. Most of it is told by what it hangs on, not with the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Held {
+    /// Its workspace may not be written to.
+    ReadOnly,
+    /// The service refused it.
+    Refused,
+    /// A guard holds it.
+    Guarded,
+    /// A file that has no page yet was made from its file.
+    Copied,
+    /// What cannot be looked at may be its missing file.
+    Hidden,
+    /// Its writes fail each time.
+    Failing,
+    /// The disk does not take it; in the words of the system.
+    Disk(String),
+}
+
 impl Engine {
     /// The service refused what was asked for a page: with what it rests on unchanged, it waits for its next try.
     pub(super) fn refuse(
@@ -79,22 +98,22 @@ impl Engine {
         (self.trees.file_of(node).and_then(|file| file.hash), node.remote.body)
     }
 
-    /// What keeps a page's file from being sent, as it and the page are.
-    pub(super) fn hold_on_edit(&self, node: &Node) -> Option<String> {
-        let parked = node.parked.as_deref()?;
-        let holds = !matches!(parked.hold, Hold::Look(_) | Hold::Deletion(_))
-            && (parked.local, parked.remote) == self.both_contents(node)
-            && parked.hold.rests(self.now);
-        holds.then(|| parked.hold.sentence())
+    /// Whether something keeps a page's file from being sent, as it and the page are.
+    pub(super) fn is_edit_held(&self, node: &Node) -> bool {
+        node.parked.as_deref().is_some_and(|parked| {
+            !matches!(parked.hold, Hold::Look(_) | Hold::Deletion(_))
+                && (parked.local, parked.remote) == self.both_contents(node)
+                && parked.hold.rests(self.now)
+        })
     }
 
-    /// What keeps a page from being deleted. An approval is about guards; what the service refused it may refuse still.
-    pub(super) fn hold_on_deletion(&self, node: &Node) -> Option<String> {
-        let parked = node.parked.as_deref()?;
-        let holds = matches!(parked.hold, Hold::Deletion(_))
-            && parked.remote == node.remote.body
-            && parked.hold.rests(self.now);
-        holds.then(|| parked.hold.sentence())
+    /// Whether something keeps a page from being deleted. An approval is about guards; what the service refused it may refuse still.
+    pub(super) fn is_deletion_held(&self, node: &Node) -> bool {
+        node.parked.as_deref().is_some_and(|parked| {
+            matches!(parked.hold, Hold::Deletion(_))
+                && parked.remote == node.remote.body
+                && parked.hold.rests(self.now)
+        })
     }
 
     /// Whether a page could not be read, and is not due to be asked for again.
@@ -156,9 +175,9 @@ impl Engine {
     }
 
     /// Notes why a page waits, or that it does not.
-    pub(super) fn hold(&mut self, page: &PageId, why: Option<String>) {
-        match why {
-            Some(why) => drop(self.held.insert(page.clone(), why)),
+    pub(super) fn hold(&mut self, page: &PageId, held: Option<Held>) {
+        match held {
+            Some(held) => drop(self.held.insert(page.clone(), held)),
             None => drop(self.held.remove(page)),
         }
     }

@@ -1,9 +1,10 @@
 //! Deletions in both directions, with their guards. Absence is not deletion, and an edit beats a deletion.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::flight::Purpose;
 use super::pace::Class;
+use super::refused::Held;
 use super::removals::may_be_gone;
 use super::tally::{Share, is_gone_here};
 use super::{Engine, Way};
@@ -11,7 +12,7 @@ use crate::model::{
     Code, Effect, Hold, MirrorPath, Node, PageId, Presence, Problem, Refusal, RefusalClass, ServiceError,
     ServiceReply, Timestamp, WorkspaceId, planted,
 };
-use crate::plan::guard::{self, Kind};
+use crate::plan::guard::{self, Guard, Kind};
 use crate::plan::{self, Decision};
 use crate::store::{Conflict, Side, StoreError};
 
@@ -42,19 +43,20 @@ impl Engine {
         Ok(())
     }
 
-    /// The next step in trashing a page whose file is gone: guards, fresh looks, then the DELETE. `guarded` is what
-    /// [`Engine::local_deletions_held`] says, `to_be_made` what [`Engine::to_be_made`] does.
+    /// The next step in trashing a page whose file is gone: guards, fresh looks, then the DELETE. `guarded`: whether
+    /// [`Engine::local_deletions_held`] holds, `to_be_made` what [`Engine::to_be_made`] does.
     pub(super) fn trash_request(
         &mut self,
         page: &PageId,
-        guarded: Option<&str>,
-        to_be_made: &BTreeMap<PageId, MirrorPath>,
+        guarded: bool,
+        to_be_made: &BTreeSet<PageId>,
     ) -> Result<Choice, StoreError> {
         let Some(node) = self.trees.pages.get(page) else { return Ok(None) };
-        let read_only = self.read_only(&node.workspace);
-        let refused = self.hold_on_deletion(node);
-        let guarded = guarded.filter(|_| !node.approved);
-        let held = read_only.or(refused).or_else(|| guarded.map(ToOwned::to_owned));
+        let held = match () {
+            () if self.read_only(&node.workspace).is_some() => Some(Held::ReadOnly),
+            () if self.is_deletion_held(node) => Some(Held::Refused),
+            () => (guarded && !node.approved).then_some(Held::Guarded),
+        };
         let waits = held.is_some();
         let node = if waits { None } else { Some(node.clone()) };
         self.hold(page, held);
@@ -70,10 +72,9 @@ impl Engine {
             return Ok(None);
         }
         let subtree = self.trees.subtree(page);
-        if let Some(path) = subtree.iter().find_map(|id| to_be_made.get(id)) {
+        if subtree.iter().any(|id| to_be_made.contains(id)) {
             // Its words are in a file that no page has yet; until one has, this is their only copy at the service.
-            let why = format!("it waits until {path}, which is made from it, is a page of its own");
-            self.hold(page, Some(why));
+            self.hold(page, Some(Held::Copied));
             return Ok(None);
         }
         let missed =
@@ -128,10 +129,10 @@ impl Engine {
         Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
     }
 
-    /// Files that have no page yet, by the pages that they were the files of or are copies of.
-    pub(super) fn to_be_made(&self) -> BTreeMap<PageId, MirrorPath> {
+    /// The pages whose files, or copies of them, are files that have no page yet.
+    pub(super) fn to_be_made(&self) -> BTreeSet<PageId> {
         let unbound = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
-        unbound.filter_map(|file| Some((file.disowned.clone()?, file.path.clone()))).collect()
+        unbound.filter_map(|file| file.disowned.clone()).collect()
     }
 
     /// Deleting `node` would take `part` along, which is still wanted: the deleted file comes back.
@@ -208,12 +209,10 @@ impl Engine {
     }
 
     /// Why deletions in the folder are not carried to the service now, if so.
-    pub(super) fn local_deletions_held(&self) -> Option<String> {
+    pub(super) fn local_deletions_held(&self) -> Option<Guard> {
         let count = self.trees.tally.gone_here;
         if count > 0 && self.root.changed {
-            return Some(format!(
-                "the mirror's folder is not the same as before, and {count} files are missing in it"
-            ));
+            return Some(Guard::OtherFolder(Some(count)));
         }
         let still_counts = |id: &str| {
             let page = PageId::new(id).ok().and_then(|id| self.trees.pages.get(&id));
@@ -225,14 +224,14 @@ impl Engine {
     }
 
     /// Why pages that left a workspace's list stay on disk, if so.
-    pub(super) fn vanishing_held(&self, workspace: &WorkspaceId) -> Option<String> {
+    pub(super) fn vanishing_held(&self, workspace: &WorkspaceId) -> Option<Guard> {
         if planted("empty-list-not-held") {
             return None;
         }
         let Share { mirrored: before, left: missing, .. } = self.trees.tally.of(workspace);
-        let name = self.trees.workspaces.get(workspace).map_or("", |node| node.seen.name.as_str());
-        if missing > 0 && self.trees.workspaces.get(workspace).is_some_and(|node| node.empty_list) {
-            return Some(format!("the service's page list of {name} is suddenly empty"));
+        let emptied = self.trees.workspaces.get(workspace).filter(|node| missing > 0 && node.empty_list);
+        if let Some(node) = emptied {
+            return Some(Guard::EmptyList(node.seen.name.clone()));
         }
         guard::list_shrank(Kind::Page, before, missing, self.settings.pages.max_deletes)
     }
@@ -300,9 +299,8 @@ impl Engine {
     /// The page is gone at the service (confirmed): its file goes to the mirror's trash, or beside when it holds
     /// words that the service never got.
     pub(super) fn file_follows(&mut self, node: &Node, decision: Decision) -> Result<Choice, StoreError> {
-        let held = self.vanishing_held(&node.workspace).filter(|_| !node.approved);
-        let waits = held.is_some();
-        self.hold(&node.id, held);
+        let waits = self.vanishing_held(&node.workspace).is_some() && !node.approved;
+        self.hold(&node.id, waits.then_some(Held::Guarded));
         let (Some(path), false) = (node.file.clone(), waits) else {
             self.active.remove(&node.id);
             return Ok(None);

@@ -151,7 +151,7 @@ impl Engine {
                 if !self.is_at_its_word(&page) {
                     continue;
                 }
-                let choice = self.trash_request(&page, held.as_deref(), &to_be_made)?;
+                let choice = self.trash_request(&page, held.is_some(), &to_be_made)?;
                 if choice.is_some() || self.ready.is_some() {
                     return Ok(choice);
                 }

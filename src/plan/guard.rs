@@ -1,8 +1,10 @@
 //! What looks like an accident: more going away at once than a person removes by hand. One arithmetic for every kind of
 //! item.
 //!
-//! A guard gives a reason to wait, in one sentence for `status`; it never decides what happens after. Renames are no
+//! A guard gives a reason to wait; it never decides what happens after. Renames are no
 //! deletions: callers count only what is gone everywhere.
+
+use std::fmt;
 
 use crate::model::planted;
 
@@ -61,6 +63,105 @@ impl Kind {
     }
 }
 
+/// What made a guard hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// Nothing would be left.
+    All,
+    /// More than the config's `max_deletes`, which this is.
+    MoreThan(usize),
+    /// More than a fifth.
+    LargePart,
+}
+
+/// Why something waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Guard {
+    /// Items whose files are gone.
+    Deletions {
+        /// Of which kind.
+        kind: Kind,
+        /// How many, the recent ones among them.
+        gone: usize,
+        /// How many went to the trash just before.
+        recent: usize,
+        /// How many are mirrored, the recent ones among them.
+        all: usize,
+        /// What made it hold.
+        sign: Sign,
+    },
+    /// Items that left the service's list.
+    List {
+        /// Of which kind.
+        kind: Kind,
+        /// How many.
+        missing: usize,
+        /// How many are mirrored.
+        before: usize,
+        /// What made it hold.
+        sign: Sign,
+    },
+    /// The page list of the workspace of this name is empty, and was not.
+    EmptyList(String),
+    /// Nodes of a canvas that are gone from its file, and how many it had.
+    Nodes(usize, usize),
+    /// The folder is not the one that was mirrored last, and files are missing in it: how many, where they are counted.
+    OtherFolder(Option<usize>),
+    /// The folder is an older copy than the one that was mirrored last.
+    OlderFolder,
+}
+
+impl fmt::Display for Guard {
+    /// As the user is told of it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deletions { kind, gone, recent, all, sign } => {
+                let (part, many) = (kind.part(*gone), kind.many());
+                let lately = match recent {
+                    0 => String::new(),
+                    _ => format!(", {recent} of them just before"),
+                };
+                match sign {
+                    Sign::All => write!(f, "{part}all {all} mirrored {many} are gone{lately}"),
+                    Sign::MoreThan(most) => {
+                        let one = || format!("1 {} is", kind.one());
+                        let items = if *gone == 1 { one() } else { format!("{gone} {many} are") };
+                        write!(f, "{part}{items} gone{lately}, more than max_deletes = {most}")
+                    }
+                    Sign::LargePart => {
+                        write!(f, "{part}{gone} of {all} mirrored {many} are gone{lately}, more than a fifth")
+                    }
+                }
+            }
+            Self::List { kind, missing, before, sign } => {
+                let many = kind.many();
+                let of_all =
+                    || format!("{missing} of {before} mirrored {many} left the service's list at once");
+                match sign {
+                    Sign::All => match before.max(missing) {
+                        1 => write!(f, "the service's list no longer has the only mirrored {}", kind.one()),
+                        all => write!(f, "the service's list has none of the {all} mirrored {many}"),
+                    },
+                    Sign::MoreThan(most) => write!(f, "{}, more than max_deletes = {most}", of_all()),
+                    Sign::LargePart => write!(f, "{}, more than a fifth", of_all()),
+                }
+            }
+            Self::EmptyList(name) => write!(f, "the service's page list of {name} is suddenly empty"),
+            Self::Nodes(gone, all) => {
+                let what = "are gone from the file, and elements have no trash: nothing is sent";
+                write!(f, "{gone} of its {all} nodes {what}")
+            }
+            Self::OtherFolder(missing) => {
+                let files = missing.map_or_else(|| "files".to_owned(), |count| format!("{count} files"));
+                write!(f, "the mirror's folder is not the same as before, and {files} are missing in it")
+            }
+            Self::OlderFolder => {
+                f.write_str("the folder is an older copy than the one that was mirrored last")
+            }
+        }
+    }
+}
+
 /// Why `deleting` items whose files are gone must wait for `espejo approve`; `None` when they may go to the trash.
 ///
 /// `recent` counts what was trashed a short while ago for the same kind of reason, so that an accident that arrives
@@ -73,27 +174,14 @@ pub fn mass_deletion(
     recent: usize,
     mirrored: usize,
     max_deletes: usize,
-) -> Option<String> {
+) -> Option<Guard> {
     if deleting == 0 || planted("guard-off") {
         return None;
     }
     let gone = deleting.saturating_add(recent);
     let all = mirrored.max(deleting).saturating_add(recent);
-    let (part, many) = (kind.part(gone), kind.many());
-    let lately = match recent {
-        0 => String::new(),
-        _ => format!(", {recent} of them just before"),
-    };
-    if gone == all && gone > 1 {
-        Some(format!("{part}all {all} mirrored {many} are gone{lately}"))
-    } else if gone > max_deletes {
-        let items = if gone == 1 { format!("1 {} is", kind.one()) } else { format!("{gone} {many} are") };
-        Some(format!("{part}{items} gone{lately}, more than max_deletes = {max_deletes}"))
-    } else if is_large_part(gone, all) {
-        Some(format!("{part}{gone} of {all} mirrored {many} are gone{lately}, more than a fifth"))
-    } else {
-        None
-    }
+    let sign = if gone == all && gone > 1 { Some(Sign::All) } else { sign_of(gone, all, max_deletes) };
+    sign.map(|sign| Guard::Deletions { kind, gone, recent, all, sign })
 }
 
 /// Why items that left the service's list must stay on disk until `espejo approve`; `None` when each of them may be
@@ -103,22 +191,20 @@ pub fn mass_deletion(
 /// A list that the caller may not see is empty and no error (API document, "Errors"), so an empty list is held
 /// even when the mirror has one item.
 #[must_use]
-pub fn list_shrank(kind: Kind, before: usize, missing: usize, max_deletes: usize) -> Option<String> {
-    let of_all = format!("{missing} of {before} mirrored {} left the service's list at once", kind.many());
-    if missing == 0 {
-        None
-    } else if missing >= before {
-        Some(match before.max(missing) {
-            1 => format!("the service's list no longer has the only mirrored {}", kind.one()),
-            all => format!("the service's list has none of the {all} mirrored {}", kind.many()),
-        })
-    } else if missing > max_deletes {
-        Some(format!("{of_all}, more than max_deletes = {max_deletes}"))
-    } else if is_large_part(missing, before) {
-        Some(format!("{of_all}, more than a fifth"))
-    } else {
-        None
-    }
+pub fn list_shrank(kind: Kind, before: usize, missing: usize, max_deletes: usize) -> Option<Guard> {
+    let sign = match missing {
+        0 => None,
+        _ if missing >= before => Some(Sign::All),
+        _ => sign_of(missing, before, max_deletes),
+    };
+    sign.map(|sign| Guard::List { kind, missing, before, sign })
+}
+
+fn sign_of(gone: usize, all: usize, max_deletes: usize) -> Option<Sign> {
+    let is_many = gone > max_deletes;
+    is_many
+        .then_some(Sign::MoreThan(max_deletes))
+        .or_else(|| is_large_part(gone, all).then_some(Sign::LargePart))
 }
 
 /// More than a fifth, and more than a few.
@@ -133,8 +219,9 @@ mod tests {
     #[test]
     fn deletions() {
         let check = |deleting, recent, mirrored, max, expected: Option<&str>| {
-            let reason = mass_deletion(Kind::Page, deleting, recent, mirrored, max);
-            assert_eq!(reason.as_deref(), expected, "{deleting} {recent} {mirrored} {max}");
+            let guard = mass_deletion(Kind::Page, deleting, recent, mirrored, max);
+            let told = guard.map(|guard| guard.to_string());
+            assert_eq!(told.as_deref(), expected, "{deleting} {recent} {mirrored} {max}");
         };
         check(0, 0, 0, 10, None);
         check(0, 99, 1, 10, None);
@@ -174,7 +261,7 @@ mod tests {
                 usize::MAX
             )),
         );
-        let said = |kind, deleting, max| mass_deletion(kind, deleting, 1, 30, max).unwrap_or_default();
+        let said = |kind, deleting, max| mass_deletion(kind, deleting, 1, 30, max).unwrap().to_string();
         assert_eq!(
             said(Kind::Canvas, 6, 10),
             "the files of 7 of 31 mirrored whiteboards and slides are gone, 1 of them just before, more than a fifth"
@@ -193,7 +280,7 @@ mod tests {
     fn lists() {
         let check = |before, missing, max, expected: Option<&str>| {
             assert_eq!(
-                list_shrank(Kind::Page, before, missing, max).as_deref(),
+                list_shrank(Kind::Page, before, missing, max).map(|guard| guard.to_string()).as_deref(),
                 expected,
                 "{before} {missing} {max}"
             );

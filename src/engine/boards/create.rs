@@ -174,8 +174,7 @@ impl Engine {
         for file in new {
             let kind = match self.spot_of(&file.path, false) {
                 Some(Spot::Board(space)) => {
-                    let open =
-                        self.is_live(&space) && self.area_closed(&Area::Whiteboards(space.clone())).is_none();
+                    let open = self.is_live(&space) && !self.is_closed(&Area::Whiteboards(space.clone()));
                     open.then(|| IntentKind::Board(space, file.path.clone(), Self::stem_said(&file.path)))
                 }
                 Some(Spot::InDeck(folder)) => self.slide_for(&folder, &file.path),
@@ -199,7 +198,7 @@ impl Engine {
         match self.deck_at(folder) {
             Some(deck) => {
                 let ready = deck.presence == Presence::Listed && deck.listed_at.0 > 0 && !deck.blank;
-                let open = self.area_closed(&Area::Presentations).is_none();
+                let open = !self.is_closed(&Area::Presentations);
                 (ready && open).then(|| IntentKind::Slide(deck.seen.id.clone(), path.clone()))
             }
             None => self.may_make_deck(folder).then(|| deck_of(folder)),
@@ -214,7 +213,7 @@ impl Engine {
             IntentKind::Deck(of, _) => of == folder || !self.boards.there.contains_key(of),
             _ => false,
         };
-        self.area_closed(&Area::Presentations).is_none()
+        !self.is_closed(&Area::Presentations)
             && !self.boards.intents.values().any(is_asked_for)
             && !self.is_refused_canvas(folder)
             && !known.into_iter().any(|path| path.is_within(folder))

@@ -14,7 +14,7 @@ use crate::model::{
     BoardEffect, CanvasId, Code, DeckId, Deletes, Effect, MirrorPath, Presence, ServiceError, ServiceReply,
     Timestamp,
 };
-use crate::plan::guard::{self, Kind};
+use crate::plan::guard::{self, Guard, Kind};
 use crate::plan::naming;
 use crate::store::{LoadedBoards, Store, StoreError};
 
@@ -30,7 +30,7 @@ pub(super) fn deck_removals(
 
 impl Engine {
     /// Why presentations whose folders are gone are not removed at the service.
-    pub(super) fn deck_deletions_held(&self) -> Option<String> {
+    pub(super) fn deck_deletions_held(&self) -> Option<Guard> {
         let live = || {
             let decks = self.boards.decks.values();
             decks.filter(|deck| deck.folder.is_some() && deck.presence == Presence::Listed)
@@ -93,7 +93,7 @@ impl Engine {
             .map(|deck| deck.seen.id.clone())
             .collect();
         self.boards.lists.decks_held = self.deck_deletions_held();
-        if due.is_empty() || !self.boards_are_quiet() || self.area_closed(&Area::Presentations).is_some() {
+        if due.is_empty() || !self.boards_are_quiet() || self.is_closed(&Area::Presentations) {
             return Ok(None);
         }
         for id in due {

@@ -395,7 +395,7 @@ impl Engine {
         let (base_ms, most_ms): (i64, _) = if quick { (50, 12_800) } else { (2_000, 30_000) };
         moment.retry_at = now.plus_ms((base_ms << moment.failures.min(8)).min(most_ms));
         if !quick {
-            moment.held = Some(Held::until_it_works(error.to_string()));
+            moment.held = Some(Held::Disk(error.to_string()));
         }
     }
 

@@ -11,7 +11,7 @@ use crate::model::{
     BoardEffect, BoardReply, CanvasId, CanvasNode, Deck, DeckId, DeckNode, Elements, Next, Presence,
     ServiceError, ServiceReply, Slide, Timestamp, Whiteboard, WorkspaceId, planted,
 };
-use crate::plan::guard::{self, Kind};
+use crate::plan::guard::{self, Guard, Kind};
 use crate::store::StoreError;
 
 /// After a 403, a list or an area is tried again this much later.
@@ -329,9 +329,9 @@ impl Engine {
         Ok(again)
     }
 
-    fn note_held(&mut self, list: &List, why: Option<String>) {
-        match why {
-            Some(why) => drop(self.boards.lists.held.insert(list.clone(), why)),
+    fn note_held(&mut self, list: &List, guard: Option<Guard>) {
+        match guard {
+            Some(guard) => drop(self.boards.lists.held.insert(list.clone(), guard)),
             None => drop(self.boards.lists.held.remove(list)),
         }
     }

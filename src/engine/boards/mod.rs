@@ -35,6 +35,7 @@ use crate::model::{
     Elements, FileObject, MirrorPath, PageId, Presence, Refusal, ServiceError, ServiceReply, Stamp,
     Timestamp, WorkspaceId,
 };
+use crate::plan::guard::Guard;
 use crate::store::{CanvasWriting, Drawn, Polled, Store, StoreError};
 
 use looks::Emptied;
@@ -165,37 +166,48 @@ impl Moment {
     }
 }
 
-/// Why a canvas waits although there is something to do, and what ends that.
+/// Why a canvas waits although there is something to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Held {
-    code: Code,
-    why: String,
-    mend: &'static str,
+enum Held {
+    /// A guard holds its removal.
+    Removal(Guard),
+    /// A guard holds what its file says.
+    Edit(Guard),
+    /// Its area may not be written to, which is told with the area.
+    AreaClosed,
+    /// It went elsewhere with its folder.
+    Elsewhere(MirrorPath),
+    /// The disk does not take it; in the words of the system.
+    Disk(String),
+    /// Something else stands in its place.
+    Taken(MirrorPath),
 }
 
 impl Held {
-    /// A guard holds it.
-    fn until_approved(why: String) -> Self {
-        Self { code: Code::DeletionsHeld, why, mend: "bring back what is missing, or run espejo approve" }
-    }
-
-    /// The disk does not take it.
-    fn until_it_works(why: String) -> Self {
-        Self { code: Code::NotWritten, why, mend: "it is tried again by itself" }
-    }
-
-    /// It went elsewhere with its folder.
-    fn until_back(why: String) -> Self {
-        Self {
-            code: Code::DeletionsHeld,
-            why,
-            mend: "move the folder back, or run espejo approve to remove it in the app",
-        }
-    }
-
-    /// Its place is taken.
-    fn until_moved(why: String) -> Self {
-        Self { code: Code::InTheWay, why, mend: "move that away; it goes on by itself" }
+    /// As the user is told of it: what it is, why, and what ends it.
+    fn told(&self) -> Option<(Code, String, &'static str)> {
+        let approve = "bring back what is missing, or run espejo approve";
+        Some(match self {
+            Self::AreaClosed => return None,
+            Self::Removal(guard @ (Guard::OtherFolder(_) | Guard::OlderFolder)) => {
+                (Code::DeletionsHeld, format!("{guard}: what is missing in it is not removed"), approve)
+            }
+            Self::Edit(guard @ (Guard::OtherFolder(_) | Guard::OlderFolder)) => {
+                (Code::DeletionsHeld, format!("{guard}: nothing of it is sent"), approve)
+            }
+            Self::Removal(guard) | Self::Edit(guard) => (Code::DeletionsHeld, guard.to_string(), approve),
+            Self::Elsewhere(at) => (
+                Code::DeletionsHeld,
+                format!("its folder was moved, and it is at {at}: nothing is removed"),
+                "move the folder back, or run espejo approve to remove it in the app",
+            ),
+            Self::Disk(why) => (Code::NotWritten, why.clone(), "it is tried again by itself"),
+            Self::Taken(place) => (
+                Code::InTheWay,
+                format!("something else stands at {place}"),
+                "move that away; it goes on by itself",
+            ),
+        })
     }
 }
 

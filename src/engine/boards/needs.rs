@@ -4,7 +4,7 @@ use super::super::Engine;
 use super::super::attention::{Needs, code_of};
 use super::super::retry::{FAILS, FAILS_MEND};
 use super::targets::List;
-use super::{Area, Want};
+use super::{Area, Held, Want};
 use crate::model::{Code, MirrorPath, Presence};
 use crate::store::StoreError;
 
@@ -80,7 +80,7 @@ impl Engine {
         for ((canvas, about), (_, refusal)) in &self.boards.refused {
             let node = self.boards.canvases.get(canvas);
             // What is refused in an area that is closed is told with the area.
-            let node = node.filter(|node| self.area_closed(&self.area_of(node)).is_none());
+            let node = node.filter(|node| !self.is_closed(&self.area_of(node)));
             if let Some(path) = node.and_then(|node| node.file.as_ref()) {
                 let reason = format!("the change of its node {about} is not taken: {}", refusal.said);
                 let mend = format!("change the node again, or put it back; {}", self.next_try(refusal));
@@ -106,10 +106,8 @@ impl Engine {
             if moment.writes.is_told() {
                 needs.tell(Code::Failing, &path, FAILS, FAILS_MEND);
             }
-            // What holds the whole area is told of once.
-            let area = self.area_closed(&self.area_of(node));
-            if let Some(held) = moment.held.as_ref().filter(|held| Some(&held.why) != area.as_ref()) {
-                needs.tell(held.code, &path, &held.why, held.mend);
+            if let Some((code, why, mend)) = moment.held.as_ref().and_then(Held::told) {
+                needs.tell(code, &path, &why, mend);
             }
         }
         for (path, stamp) in &self.boards.not_ours {

@@ -13,15 +13,13 @@ impl Engine {
         self.boards.refused.insert(key, (op, refusal));
     }
 
-    /// Why nothing may be written to an area at the service.
-    pub(super) fn area_closed(&self, area: &Area) -> Option<String> {
-        if let Area::Whiteboards(workspace) = area
-            && let Some(why) = self.read_only(workspace)
-        {
-            return Some(why);
-        }
-        let (why, until) = self.boards.forbidden.get(area)?;
-        (*until > self.now).then(|| why.clone())
+    /// Whether nothing may be written to an area at the service.
+    pub(super) fn is_closed(&self, area: &Area) -> bool {
+        let is_read_only = match area {
+            Area::Whiteboards(workspace) => self.read_only(workspace).is_some(),
+            Area::Presentations => false,
+        };
+        is_read_only || self.boards.forbidden.get(area).is_some_and(|(_, until)| *until > self.now)
     }
 
     /// Whether anything waits because the service refused it.

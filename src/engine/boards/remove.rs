@@ -12,7 +12,7 @@ use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasNode, Code, DeckId, Deletes, Effect, MirrorPath, Presence,
     ServiceError, ServiceReply, Timestamp, planted,
 };
-use crate::plan::guard::{self, Kind};
+use crate::plan::guard::{self, Guard, Kind};
 use crate::store::{Conflict, LoadedBoards, Store, StoreError};
 
 /// What an earlier run asked the service to remove of whiteboards and slides.
@@ -53,8 +53,8 @@ impl Engine {
             return self.canvas_returns(&node.id, None).map(|()| None);
         }
         if let Some(at) = self.boards.elsewhere.get(&node.id).filter(|_| !node.approved) {
-            let why = format!("its folder was moved, and it is at {at}: nothing is removed");
-            self.moment_of(&node.id).held = Some(Held::until_back(why));
+            let at = at.clone();
+            self.moment_of(&node.id).held = Some(Held::Elsewhere(at));
             return Ok(None);
         }
         if let CanvasId::Slide(deck, _) = &node.id {
@@ -67,12 +67,11 @@ impl Engine {
                 return self.canvas_returns(&node.id, Some(why)).map(|()| None);
             }
         }
-        let held = self
-            .canvas_deletions_held()
-            .filter(|_| !node.approved)
-            .or_else(|| self.area_closed(&self.area_of(node)));
+        let guard = self.canvas_deletions_held().filter(|_| !node.approved);
+        let is_closed = || self.is_closed(&self.area_of(node));
+        let held = guard.map(Held::Removal).or_else(|| is_closed().then_some(Held::AreaClosed));
         if held.is_some() {
-            self.moment_of(&node.id).held = held.map(Held::until_approved);
+            self.moment_of(&node.id).held = held;
             return Ok(None);
         }
         let tick = self.tick;
@@ -86,14 +85,13 @@ impl Engine {
     }
 
     /// Why the folder may show less, or something older, than what a person made of it.
-    pub(super) fn folder_doubt(&self) -> Option<String> {
+    pub(super) fn folder_doubt(&self) -> Option<Guard> {
         if self.keeping.folder_is_old.is_some() {
-            return Some("the folder is an older copy than the one that was mirrored last".to_owned());
+            return Some(Guard::OlderFolder);
         }
         let is_missing = |node: &crate::model::Node| node.base.is_some() && node.file.is_none();
         let lacks = || self.is_board_missing() || self.trees.pages.values().any(is_missing);
-        (self.root.changed && lacks())
-            .then(|| "the mirror's folder is not the same as before, and files are missing in it".to_owned())
+        (self.root.changed && lacks()).then_some(Guard::OtherFolder(None))
     }
 
     /// Whether the file of a canvas, or the folder of a presentation, that is mirrored is missing.
@@ -107,12 +105,12 @@ impl Engine {
     }
 
     /// Why canvases whose files are gone are not removed at the service: too many at once.
-    pub(super) fn canvas_deletions_held(&self) -> Option<String> {
+    pub(super) fn canvas_deletions_held(&self) -> Option<Guard> {
         if planted("canvas-guard-off") {
             return None;
         }
-        if let Some(why) = self.folder_doubt() {
-            return Some(format!("{why}: what is missing in it is not removed"));
+        if let Some(doubt) = self.folder_doubt() {
+            return Some(doubt);
         }
         let is_whole = |deck: &DeckId| self.boards.decks.get(deck).is_some_and(|d| d.missing_since.is_some());
         let live = || {

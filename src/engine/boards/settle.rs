@@ -9,6 +9,7 @@ use crate::model::{
     CanvasAgreed, CanvasFile, CanvasId, CanvasNode, Code, ContentHash, Effect, Elements, Expect, IntentKind,
     MirrorPath, Presence, Problem, Stamp, planted,
 };
+use crate::plan::guard::Guard;
 use crate::store::{CanvasWriting, StoreError};
 
 /// A canvas whose file was compared with the service.
@@ -122,9 +123,8 @@ impl Engine {
             return Ok(if problem { None } else { self.read_canvas_file(&file.path) });
         };
         let doubt = self.folder_doubt().filter(|_| !node.approved && !compared.sendable.is_empty());
-        if let Some(why) = doubt {
-            self.moment_of(&node.id).held =
-                Some(Held::until_approved(format!("{why}: nothing of it is sent")));
+        if let Some(doubt) = doubt {
+            self.moment_of(&node.id).held = Some(Held::Edit(doubt));
             return Ok(None);
         }
         if let Some(first) = compared.merged.collisions.first()
@@ -139,14 +139,13 @@ impl Engine {
             let accident = self.node_deletions_held(node, &compared);
             if accident.is_some() {
                 // Nor is the file touched: what comes back into it would make the rest look like no accident.
-                self.moment_of(&node.id).held = accident.map(Held::until_approved);
+                self.moment_of(&node.id).held = accident.map(Held::Edit);
                 return Ok(None);
             }
-            let held = self.area_closed(&self.area_of(node));
-            let waits = held.is_some();
+            let waits = self.is_closed(&self.area_of(node));
             let tick = self.tick;
             let moment = self.moment_of(&node.id);
-            moment.held = held.map(Held::until_approved);
+            moment.held = waits.then_some(Held::AreaClosed);
             if !waits {
                 if moment.wanted == 0 {
                     moment.wanted = tick;
@@ -205,15 +204,13 @@ impl Engine {
     }
 
     /// Many nodes gone at once look like an accident, and elements have no trash.
-    fn node_deletions_held(&self, node: &CanvasNode, compared: &Compared) -> Option<String> {
+    fn node_deletions_held(&self, node: &CanvasNode, compared: &Compared) -> Option<Guard> {
         let deletes = compared.sendable.iter().any(|op| matches!(op, Op::Delete { .. }));
         let (gone, all) = (compared.local.gone.len(), compared.base.len());
         let many = gone > self.settings.pages.max_deletes
             || (gone == all && all > 2)
             || (gone > 5 && gone > all / 2);
-        (deletes && many && !node.approved).then(|| {
-            format!("{gone} of its {all} nodes are gone from the file, and elements have no trash: nothing is sent")
-        })
+        (deletes && many && !node.approved).then_some(Guard::Nodes(gone, all))
     }
 
     /// The service's side into the file, as far as nothing of the file's own is still to be sent.
@@ -413,8 +410,7 @@ impl Engine {
         }
         let to = match self.boards.files.get(place).map(|file| file.canvas.clone()) {
             None if self.boards.there.contains_key(place) => {
-                let why = format!("something else stands at {place}");
-                self.moment_of(&node.id).held = Some(Held::until_moved(why));
+                self.moment_of(&node.id).held = Some(Held::Taken(place.clone()));
                 return None;
             }
             None => place.clone(),

@@ -13,6 +13,8 @@ use crate::model::{
 };
 
 const LIST_EVERY_MS: i64 = 60_000;
+use crate::plan::guard::Guard;
+
 /// Lists of slides share this many requests a minute, all presentations together.
 const SLIDE_LISTS_A_MINUTE: i64 = 4;
 pub(super) const RETRY_MS: i64 = 15_000;
@@ -46,9 +48,9 @@ pub(super) struct Lists {
     /// Presentations that the service would not find when they were to be trashed.
     pub(super) not_trashed: BTreeSet<DeckId>,
     /// Why presentations whose folders are gone are not removed.
-    pub(super) decks_held: Option<String>,
+    pub(super) decks_held: Option<Guard>,
     /// Lists whose absences wait for a person, and why.
-    pub(super) held: BTreeMap<List, String>,
+    pub(super) held: BTreeMap<List, Guard>,
 }
 
 impl Engine {

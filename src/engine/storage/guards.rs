@@ -6,18 +6,18 @@ use super::local::Local;
 use super::removals::Gone;
 use super::{Desk, Storage};
 use crate::model::{FileId, FileNode, FolderId, Seen, planted};
-use crate::plan::guard::{self, Kind};
+use crate::plan::guard::{self, Guard, Kind};
 use crate::store::StoreError;
 
 /// Why what left one side stays on the other.
 #[derive(Debug, Default)]
 pub(super) struct Guards {
-    /// Files that left the service.
-    pub(super) leaving: Option<String>,
+    /// How many files left the service, and of how many.
+    pub(super) leaving: Option<(usize, usize)>,
     /// Folders whose lists are suddenly empty.
     pub(super) emptied: BTreeSet<Option<FolderId>>,
     /// Files that left the folder here.
-    pub(super) missing: Option<String>,
+    pub(super) missing: Option<Guard>,
 }
 
 impl Guards {
@@ -69,7 +69,7 @@ impl Storage {
         self.guards = Guards {
             leaving: guard::list_shrank(Kind::StoredFile, mirrored + gone, leaving + gone, most)
                 .filter(|_| leaving > 0)
-                .map(|_| format!("{leaving} of {mirrored} stored files left the service's lists at once")),
+                .map(|_| (leaving, mirrored)),
             emptied,
             missing: guard::mass_deletion(
                 Kind::StoredFile,

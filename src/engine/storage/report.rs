@@ -219,11 +219,13 @@ impl Storage {
                 "it is tried again by itself",
             );
         }
-        if let Some(why) = &self.guards.leaving {
+        if let Some((leaving, all)) = self.guards.leaving {
             needs.tell(
                 Code::RemovalsHeld,
                 super::FOLDER,
-                &format!("no stored file is removed here: {why}"),
+                &format!(
+                    "no stored file is removed here: {leaving} of {all} stored files left the service's lists at once"
+                ),
                 "look in the app; then espejo approve removes them, and access regained keeps them",
             );
         }
