@@ -13,7 +13,7 @@ use crate::mirror::lock::Lock;
 use crate::mirror::{Mirror, marker};
 use crate::model::{Attention, Code, DiskError, Settings, Timestamp};
 use crate::service::{Client, Downloader, token};
-use crate::store::{Opened, Store};
+use crate::store::{Opened, StateCopy, Store};
 
 /// Opens a session: the daemon, ready to run. `variable` answers for environment variables.
 ///
@@ -75,7 +75,13 @@ pub fn hold(config: &Config) -> Result<Held> {
 /// As [`hold`], and whether the log of its last writes is gone, which is the caller's to act on.
 fn hold_as_found(config: &Config) -> Result<(Held, bool)> {
     let lock = Lock::acquire(&config.state_dir)?;
-    let Opened { mut store, set_aside, log_is_gone } = Store::open(&config.state_dir)?;
+    let Opened { mut store, set_aside, log_is_gone, copy } = Store::open(&config.state_dir)?;
+    if let Some(copy) = copy {
+        tracing::info!(
+            copy = %copy.path.display(),
+            "the state was of an earlier espejo and is brought up to date; {}", put_back(&copy)
+        );
+    }
     if let Some((aside, why)) = set_aside {
         tracing::warn!(
             aside = %aside.display(),
@@ -87,6 +93,19 @@ fn hold_as_found(config: &Config) -> Result<(Held, bool)> {
         store.settle_clock(&boot, zero)?;
     }
     Ok((Held { store, clock, lock }, log_is_gone))
+}
+
+/// How the older program gets its state back.
+pub fn put_back(copy: &StateCopy) -> String {
+    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
+    let beside = |name| quoted(&copy.path.with_file_name(name));
+    format!(
+        "to go back to the older program, stop espejo and run: cp {} {} && rm -f {} {}",
+        quoted(&copy.path),
+        beside("espejo.sqlite3"),
+        beside("espejo.sqlite3-wal"),
+        beside("espejo.sqlite3-shm")
+    )
 }
 
 /// The folder and the state, without the service.

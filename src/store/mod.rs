@@ -22,6 +22,7 @@ mod sound;
 mod stand_ins;
 mod status;
 mod storage;
+mod upgrade;
 mod waiting;
 
 use std::fs::File;
@@ -43,6 +44,7 @@ pub use rows::{Loaded, blocks_of};
 pub use searchable::{Searchable, Wording};
 pub use status::{ItemRow, ReadOnly, StatusCounts, StorageCounts};
 pub use storage::StoredStorage;
+pub use upgrade::StateCopy;
 pub use waiting::Waiting;
 
 /// Where it is noted that stored files doubt the folder.
@@ -74,6 +76,12 @@ pub enum StoreError {
     /// An earlier version wrote it, and this one has not opened it for writing yet.
     #[error("the state database {0} is of an earlier espejo; espejo run or espejo sync brings it up to date")]
     Older(PathBuf),
+    /// It is of an earlier version, and no copy of it could be made first.
+    #[error(
+        "the state of an earlier espejo cannot be copied to {0} ({1}), and without a copy it is left as it is; make room for it \
+         there and start espejo again"
+    )]
+    NotCopied(PathBuf, String),
     /// The folder, or the database in it, may be read but not written to.
     #[error(
         "the state folder {0} may not be written to; make it and all that is in it yours (chown, chmod -R u+rwX), or name \
@@ -110,7 +118,7 @@ impl StoreError {
     pub fn may_pass(&self) -> bool {
         use rusqlite::ErrorCode;
         match self {
-            Self::Io(..) | Self::ReadOnly(_) => true,
+            Self::Io(..) | Self::ReadOnly(_) | Self::NotCopied(..) => true,
             Self::Sqlite(error) => matches!(
                 error.sqlite_error_code(),
                 Some(
@@ -172,6 +180,8 @@ pub struct Opened {
     pub set_aside: Option<(PathBuf, String)>,
     /// Whether what was written last is lost: the log beside the database was not there, although nobody closed it.
     pub log_is_gone: bool,
+    /// Where the state of an earlier version is kept, if it was one.
+    pub copy: Option<StateCopy>,
 }
 
 impl Store {

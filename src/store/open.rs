@@ -6,25 +6,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::ffi::Error as Failure;
 use rusqlite::{Connection, ErrorCode};
 
+use super::upgrade::{self, NEWEST, StateCopy};
 use super::{Checked, Opened, Store, StoreError};
 
 /// "espj": told apart from any other SQLite file.
-const APPLICATION_ID: i64 = 0x6573_706a;
+pub(super) const APPLICATION_ID: i64 = 0x6573_706a;
 
-/// One step each, never edited once released.
-const MIGRATIONS: &[&str] = &[
-    include_str!("migrations/0001.sql"),
-    include_str!("migrations/0002.sql"),
-    include_str!("migrations/0003.sql"),
-    include_str!("migrations/0004.sql"),
-    include_str!("migrations/0005.sql"),
-    include_str!("migrations/0006.sql"),
-];
-
-/// The version that this espejo writes.
-pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
-
-const FILE: &str = "espejo.sqlite3";
+pub(super) const FILE: &str = "espejo.sqlite3";
 
 /// Noted until the engine has begun anew.
 pub(super) const LOG_IS_GONE: &str = "log_is_gone";
@@ -33,18 +21,18 @@ pub(super) fn open(folder: &Path) -> Result<Opened, StoreError> {
     make_private(folder)?;
     let path = folder.join(FILE);
     match open_file(&path) {
-        Ok((store, log_is_gone)) => Ok(Opened { store, set_aside: None, log_is_gone }),
+        Ok(opened) => Ok(opened),
         Err(error) if is_damage(&error) => {
             let why = error.to_string();
             let aside = set_aside(&path)?;
-            Ok(Opened { store: open_file(&path)?.0, set_aside: Some((aside, why)), log_is_gone: false })
+            Ok(Opened { set_aside: Some((aside, why)), log_is_gone: false, ..open_file(&path)? })
         }
         Err(error) => Err(error.at_opening(folder)),
     }
 }
 
 /// The database, and whether its last holder was killed and what it had written last is gone with the log beside it.
-fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
+fn open_file(path: &Path) -> Result<Opened, StoreError> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     let log = PathBuf::from(log);
@@ -76,7 +64,7 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
     if verdict != "ok" {
         return Err(unread(&verdict).unwrap_or_else(|| StoreError::Damaged(path.to_owned(), verdict)));
     }
-    prepare(&mut db, path)?;
+    let copy = prepare(&mut db, path)?;
     let mut store = Store::with(db);
     store.is_held = true;
     if is_logged {
@@ -99,7 +87,7 @@ fn open_file(path: &Path) -> Result<(Store, bool), StoreError> {
     }
     store.commit()?;
     store.checked = checked;
-    Ok((store, log_is_gone))
+    Ok(Opened { store, set_aside: None, log_is_gone, copy })
 }
 
 impl Store {
@@ -116,8 +104,8 @@ impl Store {
     }
 }
 
-/// Checks whose database it is and brings it up to this version.
-pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), StoreError> {
+/// Checks whose database it is and brings it up to this version; where the state as it was before is kept then.
+pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<Option<StateCopy>, StoreError> {
     let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let owner: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     if version > NEWEST && owner == APPLICATION_ID {
@@ -126,22 +114,13 @@ pub(super) fn prepare(db: &mut Connection, path: &Path) -> Result<(), StoreError
     if version != 0 && owner != APPLICATION_ID {
         return Err(StoreError::Damaged(path.to_owned(), "it belongs to another program".to_owned()));
     }
-    if version < NEWEST {
-        // All steps or none: a command that reads meanwhile sees this version's tables or an earlier version's.
-        let steps = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        for sql in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
-            steps.execute_batch(sql)?;
-        }
-        steps.pragma_update(None, "application_id", APPLICATION_ID)?;
-        steps.pragma_update(None, "user_version", NEWEST)?;
-        steps.commit()?;
-    }
+    let copy = if version < NEWEST { upgrade::upgrade(db, path, version)? } else { None };
     // A statement keeps the plan it was given. Otherwise SQLite prepares those with `LIKE` or a range again whenever another
     // value is bound, in case a histogram would advise another plan; there is none, for nothing here runs ANALYZE.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // Every statement of the program has a place; the library's sixteen would be prepared again and again.
     db.set_prepared_statement_cache_capacity(256);
-    Ok(())
+    Ok(copy)
 }
 
 fn is_damage(error: &StoreError) -> bool {
@@ -152,7 +131,7 @@ fn is_damage(error: &StoreError) -> bool {
     }
 }
 
-fn is_of_the_file(failure: Failure) -> bool {
+pub(super) fn is_of_the_file(failure: Failure) -> bool {
     matches!(failure.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
 }
 
@@ -171,6 +150,7 @@ fn is_in_the_rows(error: &StoreError) -> bool {
         | StoreError::Newer(..)
         | StoreError::Older(_)
         | StoreError::ReadOnly(_)
+        | StoreError::NotCopied(..)
         | StoreError::Io(..) => false,
     }
 }
@@ -329,70 +309,6 @@ mod tests {
         opened.store.commit().unwrap();
         drop(opened);
         assert!(!open().log_is_gone);
-    }
-
-    #[test]
-    fn an_older_database_is_brought_up_to_this_version_with_what_it_holds() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(FILE);
-        let db = Connection::open(&path).unwrap();
-        db.execute_batch(MIGRATIONS[0]).unwrap();
-        db.execute_batch("INSERT INTO meta VALUES ('paused', '7')").unwrap();
-        db.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
-        db.pragma_update(None, "user_version", 1).unwrap();
-        drop(db);
-        let opened = Store::open(folder.path()).unwrap();
-        assert_eq!(opened.store.paused_since().unwrap(), Some(crate::model::Timestamp(7)));
-        drop(opened);
-        let version = Connection::open(&path)
-            .unwrap()
-            .query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))
-            .unwrap();
-        assert_eq!(version, NEWEST);
-    }
-
-    #[test]
-    fn sentences_of_an_older_state_become_the_problems_that_they_told() {
-        use crate::model::Problem;
-        let folder = tempfile::tempdir().unwrap();
-        let db = Connection::open(folder.path().join(FILE)).unwrap();
-        MIGRATIONS[..5].iter().for_each(|sql| db.execute_batch(sql).unwrap());
-        db.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
-        db.pragma_update(None, "user_version", 5).unwrap();
-        let mut expected = Problem::each();
-        expected.retain(|problem| !matches!(problem, Problem::Unread(_)));
-        let add = |table: &str, values: &str, at: usize, problem: &Problem, of: &str| {
-            let sql = format!("INSERT INTO {table} VALUES (?1, {values}, ?2, 0)");
-            db.execute(&sql, [format!("S/Pages/{at}.md"), problem.sentence(of)]).unwrap();
-        };
-        for (at, problem) in expected.iter().enumerate() {
-            match problem {
-                Problem::OthersNodes(_) | Problem::Canvas(_) => {
-                    add("board_files", "NULL, NULL, 1, 2, 3, 4, 5, 6, NULL", at, problem, "canvas");
-                }
-                _ => add("files", "NULL, 1, 2, 3, 4, 5, 6, NULL, NULL, NULL, NULL", at, problem, "page"),
-            }
-        }
-        db.execute(
-            "INSERT INTO board_files VALUES ('S/E.canvas', NULL, NULL, 1, 2, 3, 4, 5, 6, NULL,
-                'it is empty now, and its canvas is not', 0), ('S/F.canvas', NULL, NULL, 1, 2, 3, 4, 5, 6, NULL, NULL, 0)",
-            [],
-        )
-        .unwrap();
-        drop(db);
-        let mut store = Store::open(folder.path()).unwrap().store;
-        let (pages, boards) = (store.load().unwrap().files, store.load_boards().unwrap().files);
-        let boards = |name: &str| boards.values().find(|file| file.path.name() == name);
-        let found = |at: usize| {
-            let name = format!("{at}.md");
-            let page = pages.values().find(|file| file.path.name() == name);
-            page.map_or_else(|| boards(&name)?.problem.clone(), |file| file.problem.clone())
-        };
-        for (at, problem) in expected.into_iter().enumerate() {
-            assert_eq!(found(at), Some(problem));
-        }
-        assert_eq!(boards("E.canvas").unwrap().problem, Some(Problem::Emptied));
-        assert_eq!(boards("F.canvas").unwrap().problem, None);
     }
 
     #[test]

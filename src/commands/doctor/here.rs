@@ -9,12 +9,12 @@ use secrecy::SecretString;
 
 use super::{Findings, system};
 use crate::commands::service::{self, Around, unit};
-use crate::commands::{control, output, run, when};
+use crate::commands::{control, output, run, session, when};
 use crate::config::{Config, ConfigError};
 use crate::mirror::lock::Lock;
 use crate::mirror::marker;
 use crate::service::token;
-use crate::store::{ReadOnly, StoreError};
+use crate::store::{ReadOnly, Store, StoreError};
 
 /// The state, as far as other checks ask.
 #[derive(Debug, Clone, Copy, Default)]
@@ -181,6 +181,10 @@ pub(super) fn state(config: &Config, findings: &mut Findings) -> Option<State> {
             ),
             "look at the disk's health; remove espejo.damaged-* once everything is in step",
         );
+    }
+    for copy in Store::copies(folder) {
+        let what = format!("the state as an earlier espejo left it (version {}) is kept", copy.version);
+        findings.ok("state", format!("{what}; {}", session::put_back(&copy)));
     }
     match sound(config) {
         Ok(None) => {

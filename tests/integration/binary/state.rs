@@ -391,6 +391,46 @@ fn an_edit_of_what_was_written_but_never_noted_doubles_nothing() {
 }
 
 #[test]
+fn the_older_program_gets_its_state_back_with_the_command_that_is_told() {
+    let bench = bench();
+    bench.sync();
+    let path = bench.state().join("espejo.sqlite3");
+    let version = || {
+        let db = rusqlite::Connection::open(&path).unwrap();
+        db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    // As the version before left it.
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(
+        "ALTER TABLE files DROP COLUMN problem_with; ALTER TABLE board_files DROP COLUMN problem_with;
+         PRAGMA user_version = 5; PRAGMA journal_mode = delete",
+    )
+    .unwrap();
+    drop(db);
+    bench.forget_requests();
+    let before = bench.text("Page 1.md");
+    let told = bench.tell(&["sync", "-v"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    let command = |text: &str| {
+        let (_, after) = text.split_once("stop espejo and run: ").unwrap();
+        after.lines().next().unwrap().to_owned()
+    };
+    let logged = command(&told.err);
+    assert_eq!((version(), bench.text("Page 1.md")), (6, before));
+    assert!(bench.requests().iter().all(|request| request.starts_with("GET ")), "{:?}", bench.requests());
+    let told = bench.tell(&["doctor", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    let checks = json["checks"].as_array().unwrap().iter();
+    let mut said =
+        checks.filter_map(|check| check["what"].as_str()).filter(|what| what.contains("version 5"));
+    let said = command(said.next().unwrap());
+    assert!(logged.starts_with(&said), "{logged}\n{said}");
+    let done = std::process::Command::new("sh").args(["-c", &said]).status().unwrap();
+    assert!(done.success());
+    assert_eq!(version(), 5);
+}
+
+#[test]
 fn a_newer_state_is_refused_with_a_sentence_and_left_alone() {
     let bench = bench();
     bench.sync();

@@ -1,0 +1,220 @@
+//! Bringing a state of an earlier version up to this one: a copy first, then all steps or none.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::open::{APPLICATION_ID, is_of_the_file};
+use super::{Store, StoreError};
+
+/// One step each, never edited once released.
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
+    include_str!("migrations/0004.sql"),
+    include_str!("migrations/0005.sql"),
+    include_str!("migrations/0006.sql"),
+];
+
+/// The version that this espejo writes.
+pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
+
+/// What the name of a copy begins and ends with; between them is the version of its tables.
+const COPY: (&str, &str) = ("espejo.version-", ".sqlite3");
+
+/// The state as an earlier version left it: the older program can use it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StateCopy {
+    /// The version of its tables.
+    pub version: i64,
+    /// Where.
+    pub path: PathBuf,
+}
+
+/// Brings the tables up to this version. The state as it was is kept beside it, unless there was none: without that copy
+/// nothing is changed.
+pub(super) fn upgrade(
+    db: &mut Connection,
+    path: &Path,
+    version: i64,
+) -> Result<Option<StateCopy>, StoreError> {
+    let copy = (version > 0).then(|| keep_copy(db, path, version)).transpose()?;
+    // All steps or none: a command that reads meanwhile sees this version's tables or an earlier version's.
+    let steps = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    for sql in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
+        steps.execute_batch(sql)?;
+    }
+    steps.pragma_update(None, "application_id", APPLICATION_ID)?;
+    steps.pragma_update(None, "user_version", NEWEST)?;
+    steps.commit()?;
+    Ok(copy)
+}
+
+/// Keeps the database as it is: whole under its name, or not at all. A copy of the same version is replaced, for this
+/// state is newer.
+fn keep_copy(db: &Connection, path: &Path, version: i64) -> Result<StateCopy, StoreError> {
+    let (begin, end) = COPY;
+    let copy = path.with_file_name(format!("{begin}{version}{end}"));
+    let unfinished = path.with_file_name(format!("{begin}{version}{end}.unfinished"));
+    match write_copy(db, &unfinished, &copy) {
+        Ok(()) => Ok(StateCopy { version, path: copy }),
+        Err(error) => {
+            // What is left of it only takes room; the next try removes it as well.
+            drop(fs::remove_file(&unfinished));
+            Err(match error {
+                StoreError::Sqlite(rusqlite::Error::SqliteFailure(failure, _)) if is_of_the_file(failure) => {
+                    error
+                }
+                other => StoreError::NotCopied(copy, other.to_string()),
+            })
+        }
+    }
+}
+
+fn write_copy(db: &Connection, unfinished: &Path, copy: &Path) -> Result<(), StoreError> {
+    let failed = |error: std::io::Error| StoreError::Io(copy.to_owned(), error.to_string());
+    match fs::remove_file(unfinished) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    // SQLite would make the file readable by everyone; it holds private notes.
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(unfinished).map_err(failed)?;
+    db.execute("VACUUM INTO ?1", [unfinished.to_string_lossy()])?;
+    file.sync_all().map_err(failed)?;
+    fs::rename(unfinished, copy).map_err(failed)?;
+    let folder = copy.parent().unwrap_or(Path::new("."));
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+}
+
+impl Store {
+    /// The copies of earlier versions' states in `folder`, oldest version first.
+    #[must_use]
+    pub fn copies(folder: &Path) -> Vec<StateCopy> {
+        let (begin, end) = COPY;
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut copies: Vec<StateCopy> = entries
+            .filter_map(|entry| {
+                let name = entry.file_name();
+                let version = name.to_str()?.strip_prefix(begin)?.strip_suffix(end)?.parse().ok()?;
+                Some(StateCopy { version, path: entry.path() })
+            })
+            .collect();
+        copies.sort();
+        copies
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Problem;
+    use crate::store::open::FILE;
+
+    /// A state as a program of this version left it.
+    fn state_of(version: usize) -> (tempfile::TempDir, Connection) {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Connection::open(folder.path().join(FILE)).unwrap();
+        MIGRATIONS[..version].iter().for_each(|sql| db.execute_batch(sql).unwrap());
+        db.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        db.pragma_update(None, "user_version", version as i64).unwrap();
+        (folder, db)
+    }
+
+    fn version_of(path: &Path) -> i64 {
+        let db = Connection::open(path).unwrap();
+        db.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn an_older_state_is_copied_before_it_is_brought_up_to_this_version() {
+        for version in 1..MIGRATIONS.len() {
+            let (folder, db) = state_of(version);
+            db.execute_batch("INSERT INTO meta VALUES ('paused', '7')").unwrap();
+            drop(db);
+            // Half of a copy that a kill left.
+            fs::File::create(folder.path().join(format!("espejo.version-{version}.sqlite3.unfinished")))
+                .unwrap();
+            let opened = Store::open(folder.path()).unwrap();
+            assert_eq!(opened.store.paused_since().unwrap(), Some(crate::model::Timestamp(7)));
+            let copy = opened.copy.clone().unwrap();
+            drop(opened);
+            assert_eq!(version_of(&folder.path().join(FILE)), NEWEST);
+            assert_eq!((copy.version, version_of(&copy.path)), (version as i64, version as i64));
+            assert_eq!(Store::copies(folder.path()).first(), Some(&copy));
+            let old = Connection::open(&copy.path).unwrap();
+            let kept: String =
+                old.query_row("SELECT value FROM meta WHERE key = 'paused'", [], |row| row.get(0)).unwrap();
+            let owner: i64 = old.query_row("PRAGMA application_id", [], |row| row.get(0)).unwrap();
+            assert_eq!((kept.as_str(), owner), ("7", APPLICATION_ID));
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                assert_eq!(fs::metadata(&copy.path).unwrap().permissions().mode() & 0o777, 0o600);
+            }
+            // Put back, it is opened once more; a state of this version is not copied.
+            assert!(Store::open(folder.path()).unwrap().copy.is_none());
+            fs::copy(&copy.path, folder.path().join(FILE)).unwrap();
+            assert_eq!(Store::open(folder.path()).unwrap().copy, Some(copy));
+        }
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_copied_is_not_changed() {
+        let (folder, db) = state_of(5);
+        drop(db);
+        let in_the_way = folder.path().join("espejo.version-5.sqlite3");
+        fs::create_dir_all(in_the_way.join("full")).unwrap();
+        let told = Store::open(folder.path()).unwrap_err();
+        assert!(matches!(&told, StoreError::NotCopied(path, _) if *path == in_the_way), "{told}");
+        assert!(told.may_pass() && told.to_string().lines().count() == 1, "{told}");
+        assert_eq!(version_of(&folder.path().join(FILE)), 5);
+        assert!(!folder.path().join("espejo.version-5.sqlite3.unfinished").exists());
+        fs::remove_dir_all(&in_the_way).unwrap();
+        assert!(Store::open(folder.path()).unwrap().copy.is_some());
+    }
+
+    #[test]
+    fn sentences_of_an_older_state_become_the_problems_that_they_told() {
+        let (folder, db) = state_of(5);
+        let mut expected = Problem::each();
+        expected.retain(|problem| !matches!(problem, Problem::Unread(_)));
+        let add = |table: &str, values: &str, at: usize, problem: &Problem, of: &str| {
+            let sql = format!("INSERT INTO {table} VALUES (?1, {values}, ?2, 0)");
+            db.execute(&sql, [format!("S/Pages/{at}.md"), problem.sentence(of)]).unwrap();
+        };
+        for (at, problem) in expected.iter().enumerate() {
+            match problem {
+                Problem::OthersNodes(_) | Problem::Canvas(_) => {
+                    add("board_files", "NULL, NULL, 1, 2, 3, 4, 5, 6, NULL", at, problem, "canvas");
+                }
+                _ => add("files", "NULL, 1, 2, 3, 4, 5, 6, NULL, NULL, NULL, NULL", at, problem, "page"),
+            }
+        }
+        db.execute(
+            "INSERT INTO board_files VALUES ('S/E.canvas', NULL, NULL, 1, 2, 3, 4, 5, 6, NULL,
+                'it is empty now, and its canvas is not', 0), ('S/F.canvas', NULL, NULL, 1, 2, 3, 4, 5, 6, NULL, NULL, 0)",
+            [],
+        )
+        .unwrap();
+        drop(db);
+        let mut store = Store::open(folder.path()).unwrap().store;
+        let (pages, boards) = (store.load().unwrap().files, store.load_boards().unwrap().files);
+        let boards = |name: &str| boards.values().find(|file| file.path.name() == name);
+        let found = |at: usize| {
+            let name = format!("{at}.md");
+            let page = pages.values().find(|file| file.path.name() == name);
+            page.map_or_else(|| boards(&name)?.problem.clone(), |file| file.problem.clone())
+        };
+        for (at, problem) in expected.into_iter().enumerate() {
+            assert_eq!(found(at), Some(problem));
+        }
+        assert_eq!(boards("E.canvas").unwrap().problem, Some(Problem::Emptied));
+        assert_eq!(boards("F.canvas").unwrap().problem, None);
+    }
+}
