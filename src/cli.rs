@@ -202,12 +202,37 @@ pub enum Command {
     /// What collided: where your version of a page was kept beside the service's
     ///
     /// The page holds the service's version; yours stands beside it as `Title.conflict-YYYYMMDD-HHMMSS.md` and is
-    /// never synced. Take over what you want to keep, then remove the copy: that settles it.
+    /// never synced. `espejo resolve` settles a conflict; so does editing the page and removing the copy.
     #[command(after_help = "Example:  espejo conflicts")]
     Conflicts {
         /// Print one JSON value and nothing else
         #[arg(long)]
         json: bool,
+    },
+    /// Settle a conflict: with your version, the service's, both, or by hand
+    ///
+    /// Changes the page's file, from where it travels like any edit, and moves the conflict copy to .espejo/trash. What the
+    /// file held before is kept in its history. A canvas never loses a node by this.
+    #[command(
+        group = clap::ArgGroup::new("way").required(true),
+        after_help = "Examples:\n  espejo resolve ~/Workspace/Acme/Pages/Roadmap.md --mine\n  EDITOR=vim espejo resolve Roadmap.md --edit"
+    )]
+    Resolve {
+        /// The page's or canvas's file, or the conflict copy itself
+        #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
+        path: PathBuf,
+        /// Where both changed the same words, your version
+        #[arg(long, group = "way")]
+        mine: bool,
+        /// The file as it is now, with the service's words
+        #[arg(long, group = "way")]
+        theirs: bool,
+        /// Where they differ, the service's paragraph and then yours
+        #[arg(long, group = "way")]
+        both: bool,
+        /// A file with both versions between markers, opened in $VISUAL or $EDITOR
+        #[arg(long, group = "way")]
+        edit: bool,
     },
     /// Edits that are not at the service yet; or, with --at, a version of a page beside its file
     ///
@@ -258,15 +283,48 @@ pub enum Command {
         #[arg(long)]
         yes: bool,
     },
-    /// Take back the last thing that espejo did to a file or to the service
+    /// What espejo did, newest first: who, what, which file, how many words
+    ///
+    /// Each line begins with a number that stays the same; `espejo undo NUMBER` takes that entry back. `you` is a change in
+    /// the folder, `the app` one at the service. The last 2,000 entries are kept.
+    #[command(
+        after_help = "Examples:\n  espejo log\n  espejo log ~/Workspace/Acme/Pages/Roadmap.md --since 2d\n  espejo log --follow"
+    )]
+    Log {
+        /// Only this file or folder, and what is beneath it
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        path: Option<PathBuf>,
+        /// Only what was done since this time: 14:30, 2026-05-31, 2h
+        #[arg(long, value_name = "TIME")]
+        since: Option<String>,
+        /// Print one JSON value and nothing else
+        #[arg(long, conflicts_with = "follow")]
+        json: bool,
+        /// Show the last entries, then each new one, until Ctrl-C
+        #[arg(short, long)]
+        follow: bool,
+    },
+    /// Take back what espejo did: the last change, one of the log, a file's last one, or all since a time
     ///
     /// An edit that was sent or carried in is taken out of the file again, and that travels like any edit; what was
-    /// changed since stays. What the API cannot take back is said, with what can be done instead.
-    #[command(after_help = "Examples:\n  espejo undo --dry-run\n  espejo undo")]
+    /// changed since stays. What cannot be taken back is said before anything is done, with what can be done instead. With
+    /// --since, the changes are listed and one question is asked.
+    #[command(
+        after_help = "Examples:\n  espejo undo --dry-run\n  espejo undo 42\n  espejo undo ~/Workspace/Acme/Pages/Roadmap.md\n  espejo undo --since 14:00"
+    )]
     Undo {
-        /// Say what would be taken back, and do nothing
+        /// A number of `espejo log`, or a file; the last change where there is none
+        #[arg(value_name = "NUMBER|PATH", value_hint = ValueHint::FilePath)]
+        what: Option<PathBuf>,
+        /// Everything since this time: 14:30, 2026-05-31, 2h; with a PATH, in that file or folder
+        #[arg(long, value_name = "TIME")]
+        since: Option<String>,
+        /// Show what would be taken back, word by word, and do nothing
         #[arg(long)]
         dry_run: bool,
+        /// With --since: without a question
+        #[arg(short, long)]
+        yes: bool,
     },
     /// Find words in everything mirrored, offline; with --remote ask the service
     ///
@@ -425,13 +483,14 @@ impl Command {
     #[must_use]
     pub fn acts(&self) -> bool {
         match self {
-            Self::Sync { dry_run } | Self::Undo { dry_run } => !dry_run,
+            Self::Sync { dry_run } | Self::Undo { dry_run, .. } => !dry_run,
             Self::Init(_)
             | Self::Run
             | Self::Pause
             | Self::Resume
             | Self::Service { .. }
             | Self::Approve { .. }
+            | Self::Resolve { .. }
             | Self::Restore { .. }
             | Self::Export { .. }
             | Self::Index
@@ -444,6 +503,7 @@ impl Command {
             | Self::Conflicts { .. }
             | Self::Diff { .. }
             | Self::History { .. }
+            | Self::Log { .. }
             | Self::Search { .. }
             | Self::Convert { .. }
             | Self::Completions { .. }

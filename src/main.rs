@@ -148,6 +148,11 @@ fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result
         Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, out),
         Command::Approve { paths } => wait(commands::approve::run(&load()?, paths, out)),
         Command::Conflicts { json } => commands::conflicts::run(&load()?, *json, out),
+        Command::Resolve { path, mine, theirs, both, edit: _ } => {
+            let way = commands::resolve::Way::of(*mine, *theirs, *both);
+            let editor = env("VISUAL").or_else(|| env("EDITOR")).filter(|editor| !editor.trim().is_empty());
+            wait(commands::resolve::run(&load()?, path, way, editor.as_deref(), out))
+        }
         Command::Diff { path, at } => {
             let terminal = std::io::stdout().is_terminal();
             commands::diff::run(&load()?, path.as_deref(), at.as_deref(), terminal, out)
@@ -156,7 +161,22 @@ fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result
         Command::Restore { paths, at, yes } => {
             wait(commands::restore::run(&load()?, paths, at.as_deref(), *yes, out))
         }
-        Command::Undo { dry_run } => wait(commands::undo::run(&load()?, *dry_run, out)),
+        Command::Log { path, since, json, follow } => {
+            let asked = commands::log::Asked { path: path.clone(), since: since.clone(), json: *json };
+            match follow {
+                true => wait(commands::log::follow(&load()?, &asked, out)),
+                false => commands::log::run(&load()?, &asked, out),
+            }
+        }
+        Command::Undo { what, since, dry_run, yes } => {
+            let asked = commands::undo::Asked {
+                what: what.clone(),
+                since: since.clone(),
+                dry_run: *dry_run,
+                yes: *yes,
+            };
+            wait(commands::undo::run(&load()?, &asked, out))
+        }
         Command::Convert { way } => {
             commands::convert::run(way, &mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
             Ok(Exit::Done)

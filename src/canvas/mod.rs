@@ -15,6 +15,7 @@ mod node;
 mod patch;
 mod picture;
 mod read;
+mod resolve;
 mod revive;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use node::{render, type_of};
 pub use patch::patch;
 pub use picture::{Shown, board, show, slide};
 pub use read::{Aliases, Change, Local, Origins, is_blank, known, named_in, read, strange_ids};
+pub use resolve::{Keep, resolve};
 pub use revive::revive;
 
 /// A number as SVG has it: two places at most, no exponent.

@@ -49,6 +49,10 @@ fn lines_mean_what_they_say() {
         ("approve", Command::Approve { paths: vec![] }),
         ("approve a b", Command::Approve { paths: vec!["a".into(), "b".into()] }),
         ("conflicts", Command::Conflicts { json: false }),
+        (
+            "resolve a --both",
+            Command::Resolve { path: "a".into(), mine: false, theirs: false, both: true, edit: false },
+        ),
         ("diff", Command::Diff { path: None, at: None }),
         ("diff a --at 7", Command::Diff { path: path("a"), at: Some("7".to_owned()) }),
         ("history a --json", Command::History { path: "a".into(), json: true }),
@@ -57,7 +61,16 @@ fn lines_mean_what_they_say() {
             "restore a --at 2h",
             Command::Restore { paths: vec!["a".into()], at: Some("2h".to_owned()), yes: false },
         ),
-        ("undo --dry-run", Command::Undo { dry_run: true }),
+        ("undo --dry-run", Command::Undo { what: None, since: None, dry_run: true, yes: false }),
+        (
+            "undo a --since 2h -y",
+            Command::Undo { what: path("a"), since: Some("2h".to_owned()), dry_run: false, yes: true },
+        ),
+        ("log -f", Command::Log { path: None, since: None, json: false, follow: true }),
+        (
+            "log a --since 14:00 --json",
+            Command::Log { path: path("a"), since: Some("14:00".to_owned()), json: true, follow: false },
+        ),
         (
             "search plan obra --kind page --kind slide --limit 5 --json",
             Command::Search {

@@ -8,28 +8,13 @@ use serde_json::json;
 use super::list::rfc3339;
 use super::output;
 use super::past::{Past, words_of};
+use super::word_diff::{self, Place};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::MirrorPath;
 use crate::store::Conflict;
-
-/// Words that are shown around a difference.
-const AROUND: usize = 3;
-/// Words of one side of a difference that are shown.
-const SHOWN: usize = 12;
-/// Differences of one copy that are shown.
-const PLACES: usize = 5;
-
-/// One place where a copy says something else than its page.
-#[derive(Debug, PartialEq, Eq)]
-struct Place {
-    before: Vec<String>,
-    page: Vec<String>,
-    copy: Vec<String>,
-    after: Vec<String>,
-}
 
 /// Lists the conflict copies.
 ///
@@ -69,12 +54,15 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
             Some(places) if places.is_empty() && past.page_at(&conflict.page_path).is_some() => {
                 writeln!(out, "  the page has all that the copy has: remove the copy")?;
             }
-            Some(places) => show(&places, out)?,
+            Some(places) => word_diff::show(&places, out)?,
             None => {}
         }
         writeln!(out, "  your version: {}", crate::logging::escape(&copy.display().to_string()))?;
     }
-    writeln!(out, "Take over what you want to keep, then remove the copy: that settles it.")?;
+    writeln!(
+        out,
+        "Settle each with espejo resolve PATH and --mine, --theirs, --both or --edit; or edit the page and remove the copy."
+    )?;
     Ok(exit)
 }
 
@@ -87,40 +75,11 @@ fn conflict_json(config: &Config, conflict: &Conflict) -> serde_json::Value {
         "summary": conflict.summary,
         "differences": places.iter().map(|place| json!({
             "before": place.before.join(" "),
-            "page": place.page.join(" "),
-            "copy": place.copy.join(" "),
+            "page": place.old.join(" "),
+            "copy": place.new.join(" "),
             "after": place.after.join(" "),
         })).collect::<Vec<_>>(),
     })
-}
-
-fn show(places: &[Place], out: &mut dyn Write) -> Result<()> {
-    for place in places.iter().take(PLACES) {
-        let mut line = Vec::new();
-        if !place.before.is_empty() {
-            line.push(output::paint(output::DIM, &place.before.join(" ")));
-        }
-        if !place.page.is_empty() {
-            line.push(output::paint(output::BAD, &format!("[-{}-]", shortened(&place.page))));
-        }
-        if !place.copy.is_empty() {
-            line.push(output::paint(output::GOOD, &format!("{{+{}+}}", shortened(&place.copy))));
-        }
-        if !place.after.is_empty() {
-            line.push(output::paint(output::DIM, &place.after.join(" ")));
-        }
-        writeln!(out, "    {}", line.join(" "))?;
-    }
-    if places.len() > PLACES {
-        let more = output::count((places.len() - PLACES) as u64, "more place", "more places");
-        writeln!(out, "    … and {more}")?;
-    }
-    Ok(())
-}
-
-fn shortened(words: &[String]) -> String {
-    let shown = words.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(" ");
-    if words.len() > SHOWN { format!("{shown} …") } else { shown }
 }
 
 /// Where the copy, as it is now, has words that the page has not; `None` when it cannot be read.
@@ -131,45 +90,5 @@ fn places(config: &Config, conflict: &Conflict) -> Option<Vec<Place>> {
         Some(words_of(&markdown::parse(body, &[], &Allowed::all(), &mut String::new)))
     };
     let copy = words(&conflict.path)?;
-    Some(differences(&words(&conflict.page_path).unwrap_or_default(), &copy))
-}
-
-fn differences(page: &[String], copy: &[String]) -> Vec<Place> {
-    let ops = similar::capture_diff_slices(similar::Algorithm::Myers, page, copy);
-    let differs = |op: &&similar::DiffOp| op.tag() != similar::DiffTag::Equal && !op.new_range().is_empty();
-    ops.iter()
-        .filter(differs)
-        .map(|op| {
-            let (old, new) = (op.old_range(), op.new_range());
-            Place {
-                before: copy[new.start.saturating_sub(AROUND)..new.start].to_vec(),
-                page: page[old].to_vec(),
-                copy: copy[new.clone()].to_vec(),
-                after: copy[new.end..(new.end + AROUND).min(copy.len())].to_vec(),
-            }
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_the_copy_has_and_the_page_has_not_is_shown() {
-        for (page, copy, expected) in [
-            ("the plan is closed today", "the plan is open today", "the plan is [-closed-] {+open+} today\n"),
-            ("one two three four five", "one two three four five", ""),
-            ("a word of theirs", "a word", ""),
-            ("one", "one two", "one {+two+}\n"),
-            ("", "all of it is mine", "{+all of it is mine+}\n"),
-            ("a b c d e f g h", "X b c d e f g Y", "[-a-] {+X+} b c d\ne f g [-h-] {+Y+}\n"),
-        ] {
-            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-            let mut out = anstream::StripStream::new(Vec::new());
-            show(&differences(&words(page), &words(copy)), &mut out).unwrap();
-            let shown = String::from_utf8(out.into_inner()).unwrap().replace("    ", "");
-            assert_eq!(shown, expected, "{page} | {copy}");
-        }
-    }
+    Some(word_diff::additions(&words(&conflict.page_path).unwrap_or_default(), &copy))
 }

@@ -55,6 +55,13 @@ pub enum Ask {
         /// Its name then, from the root.
         to: String,
     },
+    /// Put a settled conflict copy into the mirror's trash; answered when that is done.
+    Away {
+        /// The copy, from the root.
+        path: String,
+        /// The SHA-256 of what it must hold, in hex.
+        expect: String,
+    },
     /// Ask and send nothing until [`Ask::Resume`].
     Pause,
     /// The end of a pause.
@@ -251,7 +258,13 @@ async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) ->
     wishes.send(Wish { request, news }).context("the daemon is stopping")?;
     let waits = matches!(
         ask,
-        Ask::Sync | Ask::Verify(_) | Ask::Put { .. } | Ask::Name { .. } | Ask::Lend(_) | Ask::Search { .. }
+        Ask::Sync
+            | Ask::Verify(_)
+            | Ask::Put { .. }
+            | Ask::Name { .. }
+            | Ask::Away { .. }
+            | Ask::Lend(_)
+            | Ask::Search { .. }
     );
     while let Some(one) = told.recv().await {
         match one {
@@ -304,6 +317,10 @@ fn read_ask(line: &str) -> Result<(Ask, Request)> {
             workspace: WorkspaceId::new(workspace)?,
             words: words.clone(),
             limit: *limit,
+        })),
+        Ask::Away { path, expect } => Request::Put(Box::new(Put::Away {
+            path: MirrorPath::new(path)?,
+            expect: ContentHash::from_hex(expect).context("no SHA-256")?,
         })),
         Ask::Name { from, to } => {
             Request::Put(Box::new(Put::Name { from: MirrorPath::new(from)?, to: MirrorPath::new(to)? }))

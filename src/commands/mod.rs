@@ -1,6 +1,7 @@
 //! One file per command, a few lines each over what is below. They return or write to what they are given; only
 //! `main` prints and exits.
 
+pub mod acts;
 pub mod approve;
 pub mod completions;
 pub mod conflicts;
@@ -16,6 +17,7 @@ pub mod files;
 pub mod history;
 pub mod init;
 pub mod list;
+pub mod log;
 pub mod man;
 pub mod output;
 pub mod past;
@@ -23,6 +25,7 @@ pub mod pause;
 pub mod permits;
 pub mod progress;
 pub mod put;
+pub mod resolve;
 pub mod restore;
 pub mod revive;
 pub mod run;
@@ -37,6 +40,7 @@ pub mod undo;
 pub mod verify;
 pub mod when;
 pub mod why;
+pub mod word_diff;
 
 /// What was asked for cannot be meant; exit code 2, as for a misspelt option.
 #[derive(Debug, thiserror::Error)]

@@ -211,8 +211,16 @@ impl<'a> Past<'a> {
         if let Some(json) = self.store().meaning_of(hash)? {
             return Ok(read_json(&json)?);
         }
+        let known = base.map(|base| self.body(base.body)).transpose()?.unwrap_or_default();
+        self.parsed(node, text, known)
+    }
+
+    /// The blocks of a text, with the ids and props of the blocks in `known` that it still shows.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn parsed(&self, node: Option<&Node>, text: &str, mut known: Blocks) -> Result<Blocks> {
         let body = front_matter::split(text).map_or(text, |split| split.body);
-        let mut known = base.map(|base| self.body(base.body)).transpose()?.unwrap_or_default();
         let allowed = match node {
             Some(node) => allowed_in(self.store(), &node.workspace, &self.config.pages.blocks)?,
             None => Allowed::named(&self.config.pages.blocks),

@@ -45,6 +45,7 @@ fn ask_for(put: Put) -> Ask {
         Put::Text { path, expect, text, body } => {
             Ask::Put { path: path.to_string(), expect: expect.map(|hash| hash.to_hex()), text, body }
         }
+        Put::Away { path, expect } => Ask::Away { path: path.to_string(), expect: expect.to_hex() },
         Put::Name { from, to } => Ask::Name { from: from.to_string(), to: to.to_string() },
     }
 }

@@ -1,39 +1,56 @@
-//! `espejo undo`: takes back the last thing that espejo did to a file or to the service, where that can be done.
+//! `espejo undo`: takes back what espejo did to a file or to the service, where that can be done.
 
-use std::io::Write;
+mod plan;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use plan::{Undoing, gathered, undoing};
 
-use super::past::{Past, base_path};
-use super::{output, put, restore};
+use super::past::Past;
+use super::{acts, log, output, put, restore, word_diff};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
 use crate::logging::escape;
-use crate::markdown::{self, front_matter};
-use crate::model::{MirrorPath, Put};
-use crate::plan::merge;
-use crate::store::{Act, ActKind};
+use crate::model::Put;
+use crate::store::Act;
 
-/// Takes the last act back, or says what it would do.
+/// Reasons why something cannot be undone that are shown.
+const REASONS: usize = 5;
+
+/// What was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// A number of the log, or a file.
+    pub what: Option<PathBuf>,
+    /// Everything since this time.
+    pub since: Option<String>,
+    /// Only show it.
+    pub dry_run: bool,
+    /// Ask no question.
+    pub yes: bool,
+}
+
+/// Takes acts back, or says what it would do.
 ///
 /// # Errors
 /// One sentence, when there is nothing to take back, it cannot be taken back, or it cannot be written.
-pub async fn run(config: &Config, dry_run: bool, out: &mut dyn Write) -> Result<Exit> {
+pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<Exit> {
     let past = Past::open(config)?;
-    let Some(act) = past.store().last_act()? else {
-        bail!("espejo has done nothing yet that could be undone")
-    };
-    let ago = output::ago(daemon::wall_now().since_ms(act.at));
-    let what = escape(&words(&act));
+    if let Some(typed) = &asked.since {
+        return since(config, &past, typed, asked, out).await;
+    }
+    let act = one(&past, asked)?;
     let undoing = undoing(&past, &act)?;
-    let name = output::paint(output::NAME, act.path.as_str());
-    if dry_run {
-        writeln!(out, "{name}: {what}, {ago}; espejo undo takes that back")?;
+    if asked.dry_run {
+        writeln!(out, "{}; espejo undo {} takes that back", what(&act), act.number)?;
+        show(&past, &undoing, out)?;
         return Ok(Exit::Done);
     }
     let running = put::carry_out(config, undoing.put).await?;
-    writeln!(out, "{name}: taken back that {what}, {ago}")?;
+    writeln!(out, "undid {}", what(&act))?;
     if undoing.stays {
         writeln!(out, "  words that were changed again since stay as they are")?;
     }
@@ -41,126 +58,126 @@ pub async fn run(config: &Config, dry_run: bool, out: &mut dyn Write) -> Result<
     Ok(Exit::Done)
 }
 
-/// What was done, as the end of a sentence.
-fn words(act: &Act) -> String {
-    let other = act.other.as_deref().unwrap_or_default();
-    match act.kind {
-        ActKind::Sent => "an edit of yours was sent".to_owned(),
-        ActKind::Retitled => format!("its page was renamed from {other}"),
-        ActKind::Made => "a page was made for it".to_owned(),
-        ActKind::TrashedThere => "its page went to the service's trash".to_owned(),
-        ActKind::Written => "it was written for a page".to_owned(),
-        ActKind::Updated => "a change at the service was carried into it".to_owned(),
-        ActKind::Renamed => format!("it was renamed from {other}, as its page was"),
-        ActKind::PutBack => format!("it was put back from {other}"),
-        ActKind::TrashedHere => "it went to .espejo/trash, because its page was gone".to_owned(),
-        ActKind::Copied => format!("your version was kept in {other}"),
-        ActKind::Restored => "an earlier text was put into it".to_owned(),
-        ActKind::NamedBack => format!("its name was put back from {other}"),
-        ActKind::Elsewhere => other.to_owned(),
+/// The act that is meant: by its number, the last one of a file, or the last one.
+fn one(past: &Past<'_>, asked: &Asked) -> Result<Act> {
+    let Some(typed) = &asked.what else {
+        let Some(act) = past.store().last_act()? else {
+            bail!("espejo has done nothing yet that could be undone")
+        };
+        return Ok(act);
+    };
+    let text = typed.to_string_lossy();
+    if let Ok(number) = text.strip_prefix('#').unwrap_or(&text).parse::<i64>() {
+        return log::numbered(past, number);
+    }
+    let (place, page) = log::place(past, typed)?;
+    let is_its = |act: &Act| act.path == place || (page.is_some() && act.page == page);
+    match past.store().acts_after(0)?.into_iter().find(is_its) {
+        Some(act) => Ok(act),
+        None => bail!("the log has nothing about {place}; espejo log lists what it has"),
     }
 }
 
-/// How an act is taken back.
-struct Undoing {
-    put: Put,
-    /// Whether some of it was changed again since, and stays.
-    stays: bool,
+/// Which act it is, as people say it: `#7: you edited Acme/Pages/Roadmap.md, 2 minutes ago`.
+fn what(act: &Act) -> String {
+    let ago = output::ago(daemon::wall_now().since_ms(act.at));
+    let number = output::paint(output::NAME, &format!("#{}", act.number));
+    format!("{number}: {}, {ago}", escape(&acts::told(act).sentence(&act.path)))
 }
 
-fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
-    let path = &act.path;
-    let cannot = |mend: &str| anyhow::anyhow!("{path}: that {} cannot be undone here; {mend}", words(act));
-    match act.kind {
-        ActKind::Sent | ActKind::Updated | ActKind::Restored => {
-            let undoing = text_back(past, act)?;
-            // The guard for emptied files would hold it, and the words would be gone from the file alone.
-            if matches!(&undoing.put, Put::Text { text, .. } if text.trim().is_empty()) {
-                return Err(cannot(
-                    "it would leave the file empty: delete the file to delete its page as well",
-                ));
+/// What taking an act back would change.
+fn show(past: &Past<'_>, undoing: &Undoing, out: &mut dyn Write) -> Result<()> {
+    match &undoing.put {
+        Put::Text { path, text, .. } => {
+            let now = past.present(path)?.map(|present| acts::words_in(&present.text)).unwrap_or_default();
+            word_diff::show(&word_diff::places(&now, &acts::words_in(text)), out)?;
+        }
+        Put::Name { from, to } => {
+            writeln!(out, "    {} becomes {}", escape(from.name()), escape(to.name()))?;
+        }
+        Put::Away { .. } => {}
+    }
+    if undoing.stays {
+        writeln!(out, "    words that were changed again since stay as they are")?;
+    }
+    Ok(())
+}
+
+/// Takes back everything since a time, after a preview and one question.
+async fn since(
+    config: &Config,
+    past: &Past<'_>,
+    typed: &str,
+    asked: &Asked,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let filter = log::Asked { path: asked.what.clone(), since: Some(typed.to_owned()), json: false };
+    let acts = log::filtered(past, &filter)?;
+    if acts.is_empty() {
+        writeln!(out, "nothing was done since then")?;
+        return Ok(Exit::Done);
+    }
+    let (mut can, mut cannot) = (Vec::new(), Vec::new());
+    for (act, first) in gathered(acts) {
+        match undoing(past, &act) {
+            Ok(undoing) => can.push((act, first, undoing)),
+            Err(why) => cannot.push(format!("{why:#}")),
+        }
+    }
+    for why in cannot.iter().take(REASONS) {
+        writeln!(out, "{}", escape(why))?;
+    }
+    if cannot.len() > REASONS {
+        let more = output::count((cannot.len() - REASONS) as u64, "more change", "more changes");
+        writeln!(out, "… and {more} that cannot be undone here; espejo undo NUMBER says why")?;
+    }
+    for (act, first, undoing) in &can {
+        let name = output::paint(output::NAME, &escape(act.path.as_str()));
+        writeln!(out, "{name}: as it was before #{first}")?;
+        show(past, undoing, out)?;
+    }
+    let left = if cannot.is_empty() { Exit::Done } else { Exit::NeedsUser };
+    if asked.dry_run || can.is_empty() {
+        return Ok(left);
+    }
+    agreed(can.len(), asked.yes)?;
+    let (mut done, mut failed, mut running) = (0, 0, false);
+    for (act, first, undoing) in can {
+        match put::carry_out(config, undoing.put).await {
+            Ok(by_daemon) => {
+                running = by_daemon;
+                done += 1;
             }
-            Ok(undoing)
+            Err(error) => {
+                failed += 1;
+                writeln!(
+                    out,
+                    "{}: not undone from #{first} on: {}",
+                    act.path,
+                    escape(&format!("{error:#}"))
+                )?;
+            }
         }
-        ActKind::Renamed | ActKind::NamedBack => name_back(past, act, act.other.as_deref()),
-        ActKind::Retitled => {
-            let old = act.other.as_deref().unwrap_or_default();
-            let name = crate::plan::naming::choose(old, &|_| false, 252);
-            let to = path.parent().and_then(|up| up.join(&format!("{}.md", name.stem)).ok());
-            name_back(past, act, to.as_ref().map(MirrorPath::as_str))
-        }
-        ActKind::Made => {
-            Err(cannot("the file is yours: delete it, and its page goes to the service's trash"))
-        }
-        ActKind::Written => Err(cannot("delete the file to move its page to the service's trash")),
-        ActKind::TrashedThere => Err(cannot(&format!(
-            "the API brings no page back from the trash: restore it in the app, or as a new page with espejo \
-             restore {} --at {}",
-            output::shell_word(path.as_str()),
-            newest(past, path)?
-        ))),
-        ActKind::TrashedHere => Err(cannot(&format!(
-            "its page is gone: restore it in the app, or as a new page with espejo restore {} --at {}",
-            output::shell_word(path.as_str()),
-            newest(past, path)?
-        ))),
-        ActKind::PutBack => {
-            Err(cannot("the API cannot move pages: move it in the app, or set moves = \"recreate\""))
-        }
-        ActKind::Copied => Err(cannot("take over what you want to keep, then remove the copy")),
-        ActKind::Elsewhere => bail!(
-            "{path}: the last thing that espejo did is \u{201c}{}\u{201d}, and only what it did to pages can be taken back; \
-             change it back by hand, and restore in the app what went to the service's trash",
-            words(act)
-        ),
     }
+    writeln!(out, "undid {}", output::count(done, "change", "changes"))?;
+    if done > 0 {
+        writeln!(out, "  {}", restore::then(running))?;
+    }
+    Ok(if failed > 0 { Exit::NeedsUser } else { left })
 }
 
-/// The number of the last version of what was at a place.
-fn newest(past: &Past<'_>, path: &MirrorPath) -> Result<i64> {
-    Ok(past.versions(path)?.last().map_or(0, |version| version.number))
-}
-
-/// The file's text without what the act brought; what else has been changed since stays.
-fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
-    let node = act.page.as_ref().and_then(|id| past.loaded.pages.get(id));
-    let path = node.and_then(base_path).unwrap_or(&act.path).clone();
-    let Some(present) = past.present(&path)? else {
-        bail!("{path} is not there; espejo history shows what it held");
-    };
-    let is_untouched = act.text_after == Some(present.hash);
-    let text_before = act.text_before.map(|hash| past.store().content(hash)).transpose()?.flatten();
-    if let (true, Some(bytes)) = (is_untouched, text_before) {
-        let text = String::from_utf8(bytes).map_err(|_| {
-            anyhow::anyhow!("{path} was not UTF-8 text before; its bytes of then are in .espejo/trash")
-        })?;
-        let body = act.body_before.map(|hash| past.body(hash)).transpose()?;
-        return Ok(Undoing { put: Put::Text { path, expect: Some(present.hash), text, body }, stays: false });
+/// Asks once, unless `yes` says that it need not be.
+fn agreed(changes: usize, yes: bool) -> Result<()> {
+    let changes = output::count(changes as u64, "change", "changes");
+    if yes {
+        return Ok(());
     }
-    let (Some(before), Some(after)) = (act.body_before, act.body_after) else {
-        bail!("{path} has been changed since; espejo history and espejo restore put back what you choose");
-    };
-    let merged = merge::merge(&past.body(after)?, &present.blocks, &past.body(before)?);
-    let text = present.front().to_owned() + &markdown::patch(present.body(), &present.blocks, &merged.blocks);
-    if text == present.text {
-        bail!("{path} has nothing left of that: {}", words(act));
+    if !std::io::stdin().is_terminal() {
+        bail!("{changes} would be undone; add --yes to do so");
     }
-    // A text that would be read otherwise than it is meant is not noted as that body.
-    let is_sound = front_matter::split(&text).is_ok();
-    let body = is_sound.then_some(merged.blocks);
-    let stays = !merged.collisions.is_empty();
-    Ok(Undoing { put: Put::Text { path, expect: Some(present.hash), text, body }, stays })
-}
-
-/// The file under its former name.
-fn name_back(past: &Past<'_>, act: &Act, to: Option<&str>) -> Result<Undoing> {
-    let node = act.page.as_ref().and_then(|id| past.loaded.pages.get(id));
-    let from = node.and_then(|node| node.file.as_ref()).unwrap_or(&act.path).clone();
-    let Some(to) = to.and_then(|to| MirrorPath::new(to).ok()) else {
-        bail!("the former name of {from} is not known");
-    };
-    if from == to {
-        bail!("{from} has its former name already");
+    match cliclack::confirm(format!("Undo {changes}?")).initial_value(false).interact() {
+        Ok(true) => Ok(()),
+        Ok(false) => bail!("nothing was undone"),
+        Err(error) => bail!("nothing was undone: {error}"),
     }
-    Ok(Undoing { put: Put::Name { from, to }, stays: false })
 }

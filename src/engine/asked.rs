@@ -9,7 +9,7 @@ use super::history::Detail;
 use crate::model::{
     Body, ContentHash, DiskError, DiskReply, Effect, Expect, FileLook, MirrorPath, PageId, Put,
 };
-use crate::plan::ignore;
+use crate::plan::{ignore, naming};
 use crate::store::{ActKind, StoreError};
 
 /// What was asked for and is not done yet, in order, and what became of the rest.
@@ -57,14 +57,7 @@ impl Engine {
             return None;
         }
         while let Some(put) = self.asked.waiting.front() {
-            let names = match put {
-                Put::Text { path, .. } => vec![path],
-                Put::Name { from, to } => vec![from, to],
-            };
-            if let Some(odd) =
-                names.into_iter().find(|path| !ignore::is_page_file(path.name()) && !is_canvas(path))
-            {
-                let why = format!("{odd} is no page's file");
+            if let Some(why) = refusal(put) {
                 self.tell_asked(Err(why));
                 continue;
             }
@@ -72,6 +65,9 @@ impl Engine {
                 Put::Text { path, .. } => (Effect::ReadFile(path.clone()), Purpose::ReadAsked),
                 Put::Name { from, to } => {
                     (Effect::Rename { from: from.clone(), to: to.clone() }, Purpose::Asked)
+                }
+                Put::Away { path, expect } => {
+                    (Effect::TrashFile { path: path.clone(), expect: *expect }, Purpose::Asked)
                 }
             });
         }
@@ -137,6 +133,7 @@ impl Engine {
             return Ok(());
         }
         match &put {
+            Put::Away { path, .. } => self.copy_put_away(path)?,
             // Canvases have no history of versions: what was deleted of them is kept by itself.
             _ if is_canvas(put.path()) => {}
             Put::Text { path, text, .. } => {
@@ -158,6 +155,19 @@ impl Engine {
     fn page_of(&self, path: &MirrorPath) -> Option<PageId> {
         self.trees.files.get(path).and_then(|file| file.page.clone())
     }
+}
+
+/// Why a change is none that may be asked for, if so.
+fn refusal(put: &Put) -> Option<String> {
+    let names = match put {
+        Put::Away { path, .. } => {
+            return (!naming::is_conflict_copy(path.name())).then(|| format!("{path} is no conflict copy"));
+        }
+        Put::Text { path, .. } => vec![path],
+        Put::Name { from, to } => vec![from, to],
+    };
+    let odd = names.into_iter().find(|path| !ignore::is_page_file(path.name()) && !is_canvas(path));
+    odd.map(|odd| format!("{odd} is no page's file"))
 }
 
 /// Whether a path is, by its name, a canvas file's.

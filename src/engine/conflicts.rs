@@ -124,6 +124,13 @@ impl Engine {
         Ok(())
     }
 
+    /// The copy went to the mirror's trash because its conflict is settled.
+    pub(super) fn copy_put_away(&mut self, copy: &MirrorPath) -> Result<(), StoreError> {
+        self.conflicts_follow_files()?;
+        let settled = self.store.conflicts()?.into_iter().find(|conflict| conflict.path == *copy);
+        settled.map_or(Ok(()), |conflict| self.drop_conflict(&conflict))
+    }
+
     fn drop_conflict(&mut self, conflict: &Conflict) -> Result<(), StoreError> {
         self.store.delete_conflict(&conflict.path)?;
         // Who saves the same text again, over other words, has it kept again.

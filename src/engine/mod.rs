@@ -71,7 +71,7 @@ use crate::model::{
     BodyJson, ContentHash, Effect, EffectId, Event, Intent, MirrorPath, Outcome, PageId, Request, Sent,
     Settings, Timestamp, WorkspaceId, folder_of, planted,
 };
-use crate::store::{Store, StoreError, Writing};
+use crate::store::{ActKind, Store, StoreError, Writing};
 use flight::{Flight, Purpose};
 use trees::Trees;
 
@@ -510,9 +510,13 @@ impl Engine {
     fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
         let what = what.into();
         tracing::info!(path = %path, ?way, "{what}");
-        // What came into a canvas is not noted: what a person had done would be out of reach for `undo` soon.
-        if way == Way::Up && is_canvas_or_deck(path) {
-            self.store.note_elsewhere(path, &what, self.now);
+        let noted = match way {
+            Way::Up => Some(ActKind::Elsewhere),
+            Way::Down => Some(ActKind::Came),
+            Way::Aside => None,
+        };
+        if let Some(kind) = noted.filter(|_| is_canvas_or_deck(path)) {
+            self.store.note_elsewhere(kind, path, &what, self.now);
         }
         self.happened.push(Happening { way, path: path.to_string(), what });
     }

@@ -1,4 +1,4 @@
-//! What a person has espejo do to one file: put a text into it, or give it a name back.
+//! What a person has espejo do to one file: put a text into it, give it a name back, or put a settled conflict copy away.
 
 use super::{Blocks, ContentHash, MirrorPath};
 
@@ -24,6 +24,13 @@ pub enum Put {
         /// To here.
         to: MirrorPath,
     },
+    /// Out of the way: a conflict copy that is settled goes to the mirror's trash.
+    Away {
+        /// The copy.
+        path: MirrorPath,
+        /// What it must hold.
+        expect: ContentHash,
+    },
 }
 
 impl Put {
@@ -31,7 +38,7 @@ impl Put {
     #[must_use]
     pub fn path(&self) -> &MirrorPath {
         match self {
-            Self::Text { path, .. } => path,
+            Self::Text { path, .. } | Self::Away { path, .. } => path,
             Self::Name { from, .. } => from,
         }
     }

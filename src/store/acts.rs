@@ -1,13 +1,13 @@
-//! What espejo did to the disk and to the service, for undo: the last few acts, each with what was before it.
+//! What espejo did to the disk and to the service, for the log and for undo: the last acts, each with what was before it.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::rows::optional_page;
 use super::{Store, StoreError};
 use crate::model::{Body, ContentHash, MirrorPath, PageId, Timestamp};
 
-/// How many acts are remembered. Undo takes back the last; the others are there to be looked at.
-const KEPT: i64 = 200;
+/// How many acts are remembered: `log` lists them, `undo` takes each back.
+const KEPT: i64 = 2_000;
 
 /// What an act was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +36,13 @@ pub enum ActKind {
     Restored,
     /// A person had a file's old name put back; `other` is the path before.
     NamedBack,
-    /// Something about a whiteboard, a slide or a stored file; `other` says what.
+    /// Something of a person's here about a whiteboard, a slide or a stored file; `other` says what.
     Elsewhere,
+    /// A change in the app to a whiteboard or a slide; `other` says what.
+    Came,
 }
 
-const KINDS: [ActKind; 13] = [
+const KINDS: [ActKind; 14] = [
     ActKind::Sent,
     ActKind::Retitled,
     ActKind::Made,
@@ -54,6 +56,7 @@ const KINDS: [ActKind; 13] = [
     ActKind::Restored,
     ActKind::NamedBack,
     ActKind::Elsewhere,
+    ActKind::Came,
 ];
 
 /// One act.
@@ -90,7 +93,6 @@ impl Store {
         let before = self.keep_body_content(act.body_before)?;
         let after = self.keep_body_content(act.body_after)?;
         let text = self.keep_or_find(None, act.text_before)?;
-        let kind = KINDS.iter().position(|kind| *kind == act.kind).unwrap_or(0);
         let db = self.turn()?;
         db.prepare_cached(
             "INSERT INTO history_acts (at, kind, page, path, other, body_before, body_after,
@@ -98,7 +100,7 @@ impl Store {
         )?
         .execute(params![
             act.at.0,
-            i64::try_from(kind).unwrap_or(0),
+            number_of(act.kind),
             act.page.as_ref().map(PageId::as_str),
             act.path.as_str(),
             act.other,
@@ -118,12 +120,13 @@ impl Store {
         self.drop_orphans(&gone.into_iter().flatten().flatten().collect::<Vec<_>>())
     }
 
-    /// Notes with the next commit that something was done about a whiteboard, a slide or a stored file.
-    pub fn note_elsewhere(&mut self, path: &MirrorPath, what: &str, at: Timestamp) {
+    /// Notes with the next commit that something was done about a whiteboard, a slide or a stored file: `kind` is
+    /// [`ActKind::Elsewhere`] or [`ActKind::Came`].
+    pub fn note_elsewhere(&mut self, kind: ActKind, path: &MirrorPath, what: &str, at: Timestamp) {
         self.acts_elsewhere.push(Act {
             number: 0,
             at,
-            kind: ActKind::Elsewhere,
+            kind,
             page: None,
             path: path.clone(),
             other: Some(what.to_owned()),
@@ -155,34 +158,28 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when its row cannot be read.
     pub fn last_act(&self) -> Result<Option<Act>, StoreError> {
-        let sql = "SELECT a.number, a.at, a.kind, a.page, a.path, a.other, b.hash AS body_before,
-            c.hash AS body_after, t.hash AS text_before, a.text_after FROM history_acts a
-            LEFT JOIN history_contents b ON b.id = a.body_before
-            LEFT JOIN history_contents c ON c.id = a.body_after
-            LEFT JOIN history_contents t ON t.id = a.text_before
-            ORDER BY a.number DESC LIMIT 1";
-        let damaged = || StoreError::Row("note of an act");
-        let mut query = self.db.prepare_cached(sql)?;
-        let mut rows = query.query_and_then([], |row| {
-            let hash = |column| -> Result<Option<ContentHash>, StoreError> {
-                let bytes: Option<Vec<u8>> = row.get(column)?;
-                bytes.map(|bytes| ContentHash::from_slice(&bytes).ok_or_else(damaged)).transpose()
-            };
-            let kind = usize::try_from(row.get::<_, i64>("kind")?).ok().and_then(|at| KINDS.get(at));
-            Ok(Act {
-                number: row.get("number")?,
-                at: Timestamp(row.get("at")?),
-                kind: *kind.ok_or_else(damaged)?,
-                page: optional_page(row, "page")?,
-                path: MirrorPath::new(&row.get::<_, String>("path")?).map_err(|_| damaged())?,
-                other: row.get("other")?,
-                body_before: hash("body_before")?,
-                body_after: hash("body_after")?,
-                text_before: hash("text_before")?,
-                text_after: hash("text_after")?,
-            })
-        })?;
-        rows.next().transpose()
+        Ok(self.acts("kind <> ?1 ORDER BY a.number DESC LIMIT 1", params![number_of(ActKind::Came)])?.pop())
+    }
+
+    /// Every act that is remembered with a number above this one, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a row cannot be read.
+    pub fn acts_after(&self, number: i64) -> Result<Vec<Act>, StoreError> {
+        self.acts("a.number > ?1 ORDER BY a.number DESC", params![number])
+    }
+
+    /// The act of this number, if it is remembered.
+    ///
+    /// # Errors
+    /// [`StoreError`] when its row cannot be read.
+    pub fn act(&self, number: i64) -> Result<Option<Act>, StoreError> {
+        Ok(self.acts("a.number = ?1", params![number])?.pop())
+    }
+
+    fn acts(&self, filter: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<Act>, StoreError> {
+        let mut query = self.db.prepare_cached(&format!("{COLUMNS} WHERE {filter}"))?;
+        query.query_and_then(values, act_of)?.collect()
     }
 
     /// The page that has its file at a path, or had it there when both sides last agreed.
@@ -200,4 +197,35 @@ impl Store {
             .optional()?;
         id.as_deref().map(super::rows::page_id).transpose()
     }
+}
+
+const COLUMNS: &str = "SELECT a.number, a.at, a.kind, a.page, a.path, a.other, b.hash AS body_before,
+    c.hash AS body_after, t.hash AS text_before, a.text_after FROM history_acts a
+    LEFT JOIN history_contents b ON b.id = a.body_before
+    LEFT JOIN history_contents c ON c.id = a.body_after
+    LEFT JOIN history_contents t ON t.id = a.text_before";
+
+fn act_of(row: &Row<'_>) -> Result<Act, StoreError> {
+    let damaged = || StoreError::Row("note of an act");
+    let hash = |column| -> Result<Option<ContentHash>, StoreError> {
+        let bytes: Option<Vec<u8>> = row.get(column)?;
+        bytes.map(|bytes| ContentHash::from_slice(&bytes).ok_or_else(damaged)).transpose()
+    };
+    let kind = usize::try_from(row.get::<_, i64>("kind")?).ok().and_then(|at| KINDS.get(at));
+    Ok(Act {
+        number: row.get("number")?,
+        at: Timestamp(row.get("at")?),
+        kind: *kind.ok_or_else(damaged)?,
+        page: optional_page(row, "page")?,
+        path: MirrorPath::new(&row.get::<_, String>("path")?).map_err(|_| damaged())?,
+        other: row.get("other")?,
+        body_before: hash("body_before")?,
+        body_after: hash("body_after")?,
+        text_before: hash("text_before")?,
+        text_after: hash("text_after")?,
+    })
+}
+
+fn number_of(kind: ActKind) -> i64 {
+    KINDS.iter().position(|one| *one == kind).and_then(|at| i64::try_from(at).ok()).unwrap_or(0)
 }

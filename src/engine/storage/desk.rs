@@ -6,7 +6,7 @@ use crate::engine::ids::Ids;
 use crate::engine::{Happening, Way};
 use crate::model::{Attention, Code, MirrorPath, Settings, Timestamp, WorkspaceId, WorkspaceNode};
 use crate::plan::barrier::Barrier;
-use crate::store::{Store, StoreError};
+use crate::store::{ActKind, Store, StoreError};
 
 const BACKOFF_MAX_MS: i64 = 300_000;
 
@@ -32,7 +32,7 @@ impl Desk<'_> {
         let what = what.into();
         tracing::info!(path = %path, ?way, "{what}");
         if way == Way::Up {
-            self.store.note_elsewhere(path, &what, self.now);
+            self.store.note_elsewhere(ActKind::Elsewhere, path, &what, self.now);
         }
         self.happened.push(Happening { way, path: path.to_string(), what });
     }

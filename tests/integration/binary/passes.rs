@@ -172,7 +172,7 @@ fn no_title_turns_the_terminal_around() {
     bench.sync();
     let told = bench.tell(&["undo", "--dry-run"]);
     assert!(
-        told.out.contains("its page was renamed from New ") && !told.out.contains('\u{202e}'),
+        told.out.contains("you renamed Equipo/Pages/Newer.md (was New ") && !told.out.contains('\u{202e}'),
         "{told:?}"
     );
 }

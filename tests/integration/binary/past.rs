@@ -367,7 +367,7 @@ fn undo_takes_back_what_was_sent_and_what_came_and_twice_brings_it_again() {
     assert!(bench.tell(&["undo"]).err.contains("there is no mirror yet"));
     let daemon = bench.run_in_step();
     let told = bench.tell(&["undo"]);
-    assert!(told.code == 1 && told.err.contains("cannot be undone here; delete the file"), "{told:?}");
+    assert!(told.code == 1 && told.err.contains("cannot be undone here (the app added"), "{told:?}");
     let undo = |what: &str| {
         let would = on(&bench, 0, "undo", "", &["--dry-run"]);
         assert!(would.out.contains(what), "{would:?}");
@@ -380,16 +380,16 @@ fn undo_takes_back_what_was_sent_and_what_came_and_twice_brings_it_again() {
     let in_blue = || words(&bench.content("Coloured")).contains("in blue");
     bench.until("it is sent", in_blue);
     bench.until_in_step();
-    undo("an edit of yours was sent");
+    undo("you edited Equipo/Pages/Coloured.md");
     bench.until("it is taken back, colours and all", || bench.content("Coloured") == before);
     bench.until_in_step();
-    undo("an edit of yours was sent");
+    undo("you edited Equipo/Pages/Coloured.md");
     bench.until("it is there again", in_blue);
     bench.until_in_step();
     // What was changed since stays; it is not sent before the undo.
     assert_eq!(bench.tell(&["pause"]).code, 0);
     append(&bench.page("Coloured.md"), "\nwritten since\n");
-    undo("an edit of yours was sent");
+    undo("you edited Equipo/Pages/Coloured.md");
     assert_eq!(bench.tell(&["resume"]).code, 0);
     bench.until("the newer words stay", || {
         words(&bench.content("Coloured")) == "plain\nin red\n\nend\nwritten since\n"
@@ -402,7 +402,7 @@ fn undo_takes_back_what_was_sent_and_what_came_and_twice_brings_it_again() {
     bench.look_again();
     bench.until("it comes down", || bench.text("Page 1.md").contains("theirs"));
     bench.until_in_step();
-    undo("a change at the service was carried into it");
+    undo("the app edited Equipo/Pages/Page 1.md");
     bench.until("it is taken back on both sides", || bench.content("Page 1") == old);
     bench.until_in_step();
     bench.rest(daemon);

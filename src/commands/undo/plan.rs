@@ -1,0 +1,177 @@
+//! How an act is taken back: the change to a file that does so, or why there is none.
+
+use anyhow::{Result, bail};
+
+use crate::commands::past::{Past, base_path};
+use crate::commands::{acts, output};
+use crate::markdown::{self, front_matter};
+use crate::model::{Blocks, ContentHash, MirrorPath, Node, Put};
+use crate::plan::merge;
+use crate::store::{Act, ActKind};
+
+/// How an act is taken back.
+pub(super) struct Undoing {
+    pub(super) put: Put,
+    /// Whether some of it was changed again since, and stays.
+    pub(super) stays: bool,
+}
+
+/// How an act is taken back.
+///
+/// # Errors
+/// One sentence: why it cannot be, and what can be done instead.
+pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
+    let path = &act.path;
+    let what = || acts::told(act).sentence(path);
+    let cannot = |mend: &str| anyhow::anyhow!("#{} cannot be undone here ({}): {mend}", act.number, what());
+    match act.kind {
+        ActKind::Sent | ActKind::Updated | ActKind::Restored => {
+            let undoing = text_back(past, act)?;
+            // The guard for emptied files would hold it, and the words would be gone from the file alone.
+            if matches!(&undoing.put, Put::Text { text, .. } if text.trim().is_empty()) {
+                return Err(cannot(
+                    "it would leave the file empty: delete the file to delete its page as well",
+                ));
+            }
+            Ok(undoing)
+        }
+        ActKind::Renamed | ActKind::NamedBack => name_back(past, act, act.other.as_deref()),
+        ActKind::Retitled => {
+            let old = act.other.as_deref().unwrap_or_default();
+            let name = crate::plan::naming::choose(old, &|_| false, 252);
+            let to = path.parent().and_then(|up| up.join(&format!("{}.md", name.stem)).ok());
+            name_back(past, act, to.as_ref().map(MirrorPath::as_str))
+        }
+        ActKind::Made => {
+            Err(cannot("the file is yours: delete it, and its page goes to the service's trash"))
+        }
+        ActKind::Written => Err(cannot("delete the file to move its page to the service's trash")),
+        ActKind::TrashedThere => Err(cannot(&format!(
+            "the API brings no page back from the trash: restore it in the app, or as a new page with espejo \
+             restore {} --at {}",
+            output::shell_word(path.as_str()),
+            newest(past, path)?
+        ))),
+        ActKind::TrashedHere => Err(cannot(&format!(
+            "its page is gone: restore it in the app, or as a new page with espejo restore {} --at {}",
+            output::shell_word(path.as_str()),
+            newest(past, path)?
+        ))),
+        ActKind::PutBack => {
+            Err(cannot("the API cannot move pages: move it in the app, or set moves = \"recreate\""))
+        }
+        ActKind::Copied => Err(cannot("take over what you want to keep, then remove the copy")),
+        ActKind::Elsewhere | ActKind::Came => Err(cannot(
+            "only changes of pages can be; change it back by hand, and restore in the app what went to the service's trash",
+        )),
+    }
+}
+
+/// The number of the last version of what was at a place.
+fn newest(past: &Past<'_>, path: &MirrorPath) -> Result<i64> {
+    Ok(past.versions(path)?.last().map_or(0, |version| version.number))
+}
+
+/// The file's text without what the act brought; what else has been changed since stays.
+fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
+    let node = act.page.as_ref().and_then(|id| past.loaded.pages.get(id));
+    let path = node.and_then(base_path).unwrap_or(&act.path).clone();
+    let Some(present) = past.present(&path)? else {
+        bail!("{path} is not there; espejo history shows what it held");
+    };
+    let is_untouched = act.text_after == Some(present.hash);
+    let text_before = act.text_before.map(|hash| past.store().content(hash)).transpose()?.flatten();
+    if let (true, Some(bytes)) = (is_untouched, text_before) {
+        let text = String::from_utf8(bytes).map_err(|_| {
+            anyhow::anyhow!("{path} was not UTF-8 text before; its bytes of then are in .espejo/trash")
+        })?;
+        let body = act.body_before.map(|hash| past.body(hash)).transpose()?;
+        return Ok(Undoing { put: Put::Text { path, expect: Some(present.hash), text, body }, stays: false });
+    }
+    let before = said(past, node, act.body_before, act.text_before)?;
+    let after = said(past, node, act.body_after, act.text_after)?;
+    let (Some(before), Some(after)) = (before, after) else {
+        bail!("{path} has been changed since; espejo history and espejo restore put back what you choose");
+    };
+    let merged = merge::merge(&after, &present.blocks, &before);
+    let text = present.front().to_owned() + &markdown::patch(present.body(), &present.blocks, &merged.blocks);
+    if text == present.text {
+        bail!("{path} has nothing left of #{} ({})", act.number, acts::told(act).sentence(&act.path));
+    }
+    // A text that would be read otherwise than it is meant is not noted as that body.
+    let is_sound = front_matter::split(&text).is_ok();
+    let body = is_sound.then_some(merged.blocks);
+    let stays = !merged.collisions.is_empty();
+    Ok(Undoing { put: Put::Text { path, expect: Some(present.hash), text, body }, stays })
+}
+
+/// What a page said before or after an act, by its body or else by its file's text.
+fn said(
+    past: &Past<'_>,
+    node: Option<&Node>,
+    body: Option<ContentHash>,
+    text: Option<ContentHash>,
+) -> Result<Option<Blocks>> {
+    if let Some(body) = body {
+        return past.body(body).map(Some);
+    }
+    let bytes = text.map(|text| past.store().content(text)).transpose()?.flatten();
+    let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(None) };
+    let known = node.and_then(|node| node.base.as_ref()).map(|base| past.body(base.body)).transpose()?;
+    past.parsed(node, &text, known.unwrap_or_default()).map(Some)
+}
+
+/// The file under its former name.
+fn name_back(past: &Past<'_>, act: &Act, to: Option<&str>) -> Result<Undoing> {
+    let node = act.page.as_ref().and_then(|id| past.loaded.pages.get(id));
+    let from = node.and_then(|node| node.file.as_ref()).unwrap_or(&act.path).clone();
+    let Some(to) = to.and_then(|to| MirrorPath::new(to).ok()) else {
+        bail!("the former name of {from} is not known");
+    };
+    if from == to {
+        bail!("{from} has its former name already");
+    }
+    Ok(Undoing { put: Put::Name { from, to }, stays: false })
+}
+
+/// Acts as fewer ones, newest first: the edits of one page in a row are one, from what it said before the first to what it
+/// said after the last, and so are its renamings. Each with the number of its first.
+pub(super) fn gathered(acts: Vec<Act>) -> Vec<(Act, i64)> {
+    let mut all: Vec<(Act, i64)> = Vec::new();
+    for act in acts {
+        let class = class_of(&act);
+        let is_same = |(later, _): &&mut (Act, i64)| {
+            later.page.is_some() && later.page == act.page && class_of(later) == class
+        };
+        match all.iter_mut().find(is_same).filter(|_| class != Class::Other) {
+            Some((later, first)) => {
+                *first = act.number;
+                later.body_before = act.body_before;
+                later.text_before = act.text_before;
+                later.other = act.other;
+                later.kind = act.kind;
+            }
+            None => {
+                let first = act.number;
+                all.push((act, first));
+            }
+        }
+    }
+    all
+}
+
+/// Acts of one class can be taken back together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Text,
+    Name,
+    Other,
+}
+
+fn class_of(act: &Act) -> Class {
+    match act.kind {
+        ActKind::Sent | ActKind::Updated | ActKind::Restored => Class::Text,
+        ActKind::Renamed | ActKind::NamedBack | ActKind::Retitled => Class::Name,
+        _ => Class::Other,
+    }
+}
