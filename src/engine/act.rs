@@ -7,7 +7,7 @@ use super::refused::Held;
 use super::text::front_is_stale;
 use super::{Engine, Way};
 use crate::model::{Agreed, ContentHash, Effect, LocalFile, Moves, Node, PageId, planted};
-use crate::plan::{self, Decision, View};
+use crate::plan::{self, Decision, View, place};
 use crate::store::StoreError;
 
 /// A page whose state keeps changing without an effect would be a fault of the planner; it must not hang the loop.
@@ -217,12 +217,13 @@ impl Engine {
             return Decision::Look;
         }
         let both = node.base.is_some() && file.is_some();
-        let local_parent = file.map_or(plan::Place::Elsewhere, |file| match self.workspace_at(&file.path) {
-            Some(workspace) if workspace == node.workspace => self.place_of(&file.path),
-            _ => plan::Place::Elsewhere,
-        });
-        let local_title = file.map(|file| self.title_said(node, file)).unwrap_or_default();
-        let belongs = if both { self.belongs(node) } else { None };
+        let local_parent =
+            file.map_or(plan::Place::Elsewhere, |file| match self.trees.layout().workspace_at(&file.path) {
+                Some(workspace) if workspace == node.workspace => self.trees.layout().place_of(&file.path),
+                _ => plan::Place::Elsewhere,
+            });
+        let local_title = file.map(|file| place::title_said(node, file)).unwrap_or_default();
+        let belongs = if both { self.trees.layout().belongs(node) } else { None };
         let front_is_stale = match (file, &belongs) {
             (Some(file), Some(path)) => front_is_stale(file, path, node),
             _ => false,
@@ -266,7 +267,7 @@ impl Engine {
         let Some(file) = self.trees.file_of(node).cloned() else { return Ok(()) };
         let Some(body) = node.remote.body else { return Ok(()) };
         let title = node.remote.title.clone();
-        let waited = self.waited_folder(node, &file.path);
+        let waited = self.trees.layout().waited_folder(node, &file.path);
         self.edit_page(&node.id.clone(), |page| {
             page.stem = file.path.page_stem().map(ToOwned::to_owned);
             page.base = Some(Agreed {

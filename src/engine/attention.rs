@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
-use super::names::Names;
 use super::refused::Held;
 use super::retry::FAILS;
 use super::tally::Tally;
@@ -11,6 +10,7 @@ use crate::model::{
     Attention, Code, Hold, Level, MirrorPath, PageId, Presence, Problem, RefusalClass, Timestamp, WorkspaceId,
 };
 use crate::plan::Decision;
+use crate::plan::names::Names;
 use crate::store::{Conflict, StoreError};
 
 /// Log lines of what concerns the user.
@@ -389,7 +389,7 @@ impl Engine {
             path.components().next() != Some(super::storage::FOLDER)
                 && super::boards::is_canvas_name(path.name())
         };
-        let is_page = self.below_pages(&path).is_some() && path.page_stem().is_some();
+        let is_page = self.trees.layout().below_pages(&path).is_some() && path.page_stem().is_some();
         !(is_page || is_canvas()) || self.trees.files.contains_key(&path) || self.has_canvas_file(&path)
     }
 

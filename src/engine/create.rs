@@ -13,7 +13,7 @@ use crate::model::{
     ServiceReply, Timestamp, WorkspaceId, folder_of, planted,
 };
 use crate::plan::identity::KnownFile;
-use crate::plan::{Place, naming};
+use crate::plan::{Place, naming, place};
 use crate::store::{LastSight, StoreError};
 
 /// The service's title for a page created without one (API document, "POST /pages").
@@ -68,7 +68,7 @@ impl Engine {
 
     /// What must be created for this file: itself, or the topmost folder above it that is no page yet.
     fn ready_to_create(&self, file: &LocalFile) -> Option<Creation> {
-        let workspace = self.workspace_at(&file.path)?;
+        let workspace = self.trees.layout().workspace_at(&file.path)?;
         let sound = file.hash.is_some() && file.problem.is_none() && !self.watch.is_unread(&file.path);
         // What cannot be looked at may be another file by now.
         let hidden = self.root.barrier.covers(&file.path);
@@ -87,7 +87,7 @@ impl Engine {
                 return None;
             }
             let folder = place.parent()?;
-            match self.folder_stands_for(&folder) {
+            match self.trees.layout().folder_stands_for(&folder) {
                 Place::Under(parent) => {
                     let title = title_for(&place, file);
                     let usable = parent.as_ref().is_none_or(|id| self.is_there(id))
@@ -160,7 +160,7 @@ impl Engine {
                     && base.parent == node.remote.parent
                     && base.path.parent() != place.parent()
                     && !self.is_beside_its_folder(&base.path)
-            }) && self.belongs(node).and_then(|path| folder_of(&path)).as_ref() == Some(place)
+            }) && self.trees.layout().belongs(node).and_then(|path| folder_of(&path)).as_ref() == Some(place)
         };
         self.trees.folders.contains(place) && self.trees.child_nodes(workspace, parent).any(comes)
     }
@@ -178,7 +178,7 @@ impl Engine {
     fn may_be_adopted(&self, workspace: &WorkspaceId, file: &LocalFile) -> bool {
         let Some(stem) = file.path.page_stem() else { return false };
         file.claim().is_some_and(|id| self.is_there(id))
-            || match self.place_of(&file.path) {
+            || match self.trees.layout().place_of(&file.path) {
                 Place::Under(parent) => self.trees.child_nodes(workspace, parent.as_ref()).any(|node| {
                     let title = &node.remote.title;
                     node.file.is_none()
@@ -189,7 +189,9 @@ impl Engine {
                 Place::Elsewhere => {
                     let above = std::iter::successors(file.path.parent(), MirrorPath::parent);
                     let nobodys: Vec<MirrorPath> = above
-                        .take_while(|folder| self.folder_stands_for(folder) == Place::Elsewhere)
+                        .take_while(|folder| {
+                            self.trees.layout().folder_stands_for(folder) == Place::Elsewhere
+                        })
                         .collect();
                     self.trees.pages.values().any(|node| {
                         node.workspace == *workspace
@@ -222,7 +224,7 @@ impl Engine {
         if !self.root.adopting && !is_empty {
             return Ok(false);
         }
-        let folder = self.folder_for_children(&node.workspace, node.remote.parent.as_ref());
+        let folder = self.trees.layout().folder_for_children(&node.workspace, node.remote.parent.as_ref());
         let name = naming::choose(&node.remote.title, &|_| false, 252);
         let path = folder.as_ref().and_then(|folder| folder.join(&format!("{}.md", name.stem)).ok());
         let path = path.filter(|path| self.trees.unbound.contains(path));
@@ -468,7 +470,7 @@ impl Engine {
 
 /// The title for what is made at `place`: of the file itself, or of a folder above it.
 fn title_for(place: &MirrorPath, file: &LocalFile) -> String {
-    if *place == file.path { Engine::title_of_new(file) } else { naming::title_of(place.name()) }
+    if *place == file.path { place::title_of_new(file) } else { naming::title_of(place.name()) }
 }
 
 fn is_answer_to(node: &Node, intent: &Intent) -> bool {

@@ -298,7 +298,7 @@ impl Engine {
         for entry in &scan.entries {
             match entry.kind {
                 EntryKind::Folder => folders.push(entry.path.clone()),
-                EntryKind::File if self.is_page_file(&entry.path) => {
+                EntryKind::File if self.trees.layout().is_page_file(&entry.path) => {
                     page_files.push(entry);
                     continue;
                 }

@@ -24,7 +24,7 @@ impl Engine {
             self.watch.stirred = self.now;
             return self.watch.scan_by(self.now.plus_ms(settle_ms.max(SCAN_AT_LATEST_MS)));
         }
-        if let Some(below) = self.below_pages(&path) {
+        if let Some(below) = self.trees.layout().below_pages(&path) {
             if below.split('/').any(ignore::is_ignored_folder) {
                 // Never entered, and never a page.
                 return;

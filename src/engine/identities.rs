@@ -103,9 +103,9 @@ impl Engine {
     /// the `missed`, in their order, which have known files.
     fn seen(&self, file: &LocalFile, path: &MirrorPath, stamp: Stamp, missed: &[PageId]) -> SeenFile {
         let claims = file.claim().cloned();
-        let is_awaited = claims
-            .as_ref()
-            .is_some_and(|page| missed.binary_search(page).is_err() && self.is_awaited(path, page));
+        let is_awaited = claims.as_ref().is_some_and(|page| {
+            missed.binary_search(page).is_err() && self.trees.layout().is_awaited(path, page)
+        });
         SeenFile { path: path.clone(), stamp, claims, is_awaited, hash: file.hash }
     }
 

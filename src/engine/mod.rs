@@ -30,7 +30,6 @@ mod lend;
 mod lists;
 mod looks;
 mod moves;
-mod names;
 mod opened;
 mod pace;
 mod pause;
@@ -58,11 +57,11 @@ mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use crate::plan::place::PAGES;
 pub use attention::Summary;
 pub use boards::WHITEBOARDS;
 pub use history::in_own_words;
 pub use lend::LENT_MS;
-pub use place::PAGES;
 pub use storage::StorageSummary;
 pub use text::allowed_in;
 

@@ -31,7 +31,7 @@ impl Engine {
             Some(folder) != new_folder.as_ref()
                 && !file.path.is_within(folder)
                 && self.trees.folders.contains(folder)
-                && !self.is_anothers(folder, page)
+                && !self.trees.layout().is_anothers(folder, page)
         });
         self.edit_page(page, |node| {
             node.stem = file.path.page_stem().map(ToOwned::to_owned);
@@ -46,16 +46,10 @@ impl Engine {
         })
     }
 
-    /// Whether a file beside this folder says that it is not `page`'s.
-    pub(super) fn is_anothers(&self, folder: &MirrorPath, page: &PageId) -> bool {
-        let beside = folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
-        beside
-            .and_then(|path| self.trees.files.get(&path))
-            .is_some_and(|file| file.page.as_ref() != Some(page))
-    }
-
     pub(super) fn relocate(&mut self, node: &Node, puts_back: bool) -> Result<Choice, StoreError> {
-        let (Some(from), Some(to)) = (node.file.clone(), self.belongs(node)) else { return Ok(None) };
+        let (Some(from), Some(to)) = (node.file.clone(), self.trees.layout().belongs(node)) else {
+            return Ok(None);
+        };
         if from == to {
             self.agree_on_place(node)?;
             return Ok(None);
@@ -97,8 +91,12 @@ impl Engine {
 
     /// An emptied folder of a page is removed; anything else stays.
     pub(super) fn tidy_folder(&mut self, folder: &MirrorPath) {
-        let is_root =
-            self.workspace_at(folder).and_then(|w| self.pages_root(&w)).is_none_or(|root| root == *folder);
+        let is_root = self
+            .trees
+            .layout()
+            .workspace_at(folder)
+            .and_then(|w| self.trees.layout().pages_root(&w))
+            .is_none_or(|root| root == *folder);
         let in_use =
             self.trees.files.range(folder.clone()..).map(|(path, _)| path).find(|p| p.is_within(folder));
         if !is_root && in_use.is_none() && self.ready.is_none() {

@@ -12,6 +12,7 @@ use crate::model::{
     PageId, Stamp, Work, Worked, WorkspaceId, lines, planted, semantically_equal, undescribed,
 };
 use crate::plan::apart::Apart;
+use crate::plan::place;
 use crate::store::{Store, StoreError, Writing, blocks_of};
 
 type Choice = Option<(Effect, Purpose)>;
@@ -259,7 +260,7 @@ impl Engine {
         if self.adopt_by_place(node)? {
             return Ok(None);
         }
-        let Some(path) = self.belongs(node) else {
+        let Some(path) = self.trees.layout().belongs(node) else {
             self.active.remove(&node.id);
             return Ok(None);
         };
@@ -278,7 +279,7 @@ impl Engine {
                 own.unwrap_or_else(|| markdown::render_for(&blocks, &allowed).text)
             }
         };
-        let front_title = Self::front_title_for(&path, &node.remote.title).or_else(|| {
+        let front_title = place::front_title_for(&path, &node.remote.title).or_else(|| {
             let front = front_matter::split(&text).ok()?.front?;
             front.title.filter(|written| *written == node.remote.title)
         });
@@ -345,8 +346,8 @@ impl Engine {
                 }
             }
         }
-        let path = self.belongs(&node).unwrap_or_else(|| file.path.clone());
-        let front_title = wanted_front_title(&file, &path, &node.remote.title);
+        let path = self.trees.layout().belongs(&node).unwrap_or_else(|| file.path.clone());
+        let front_title = place::wanted_front_title(&file, &path, &node.remote.title);
         // An icon that a person wrote stays until the app has another: it was told that it cannot be sent.
         let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
         let icon = own_icon.filter(|own| base.icon == node.remote.icon && base.icon.as_ref() != Some(own));
@@ -439,11 +440,11 @@ impl Engine {
             self.watch.scan_by(self.now);
             return Ok(());
         };
-        let waited = self.waited_folder(node, path);
+        let waited = self.trees.layout().waited_folder(node, path);
         let is_as_promised = node.base.is_none()
             && waited.is_none()
             && node.stem.as_deref() == path.page_stem()
-            && self.belongs(node).as_ref() == Some(path);
+            && self.trees.layout().belongs(node).as_ref() == Some(path);
         let file = LocalFile {
             path: path.clone(),
             page: Some(page.clone()),
@@ -531,14 +532,9 @@ pub fn allowed_in(store: &Store, workspace: &WorkspaceId, named: &[String]) -> R
 }
 
 /// The title that the front matter shall hold: what the name cannot say, or what the user wrote there and is true.
-fn wanted_front_title(file: &LocalFile, path: &MirrorPath, title: &str) -> Option<String> {
-    Engine::front_title_for(path, title)
-        .or_else(|| file.front_title.clone().filter(|written| written == title))
-}
-
 pub(super) fn front_is_stale(file: &LocalFile, path: &MirrorPath, node: &Node) -> bool {
     let foreign_id = file.claims.as_ref().is_some_and(|claims| *claims != node.id);
-    foreign_id || file.front_title != wanted_front_title(file, path, &node.remote.title)
+    foreign_id || file.front_title != place::wanted_front_title(file, path, &node.remote.title)
 }
 
 fn words(text: &str) -> Vec<&str> {

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::looks::OVERWRITE_MS;
-use super::names::Names;
 use super::tally::Tally;
 use super::{Engine, poll};
-use crate::model::{
-    LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, WorkspaceNode, folder_of,
-};
+use crate::model::{LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, WorkspaceNode};
+use crate::plan::names::Names;
+use crate::plan::place::{Layout, agreed_folders};
 use crate::store::{Loaded, Polled, StoreError};
 
 #[derive(Debug, Default)]
@@ -112,12 +111,17 @@ impl Trees {
         }
     }
 
-    /// Whether a folded name stands, or is promised, in a folder to anyone but `node`.
-    pub(super) fn is_taken(&self, folder: &MirrorPath, folded: &str, node: &Node) -> bool {
-        let times = |path: &MirrorPath| {
-            u32::from(self.files.contains_key(path)) + u32::from(self.occupied.contains(path))
-        };
-        self.names.is_taken(folder, folded, node, node.file.as_ref().map_or(0, times))
+    /// What places are worked out from.
+    pub(super) fn layout(&self) -> Layout<'_> {
+        Layout {
+            workspaces: &self.workspaces,
+            pages: &self.pages,
+            files: &self.files,
+            folders: &self.folders,
+            occupied: &self.occupied,
+            names: &self.names,
+            agreed: &self.agreed_folders,
+        }
     }
 
     pub(super) fn occupied(&self) -> &BTreeSet<MirrorPath> {
@@ -233,10 +237,6 @@ impl Trees {
         all
     }
 
-    pub(super) fn agreed_folder(&self, folder: &MirrorPath) -> Option<&PageId> {
-        self.agreed_folders.get(folder)
-    }
-
     /// The pages that a person is told of.
     pub(super) fn told_of(&self) -> impl Iterator<Item = &Node> {
         self.tally.told_of.iter().filter_map(|id| self.pages.get(id))
@@ -261,13 +261,6 @@ impl Trees {
         self.set_occupied(occupied);
         moved
     }
-}
-
-fn agreed_folders(node: &Node) -> impl Iterator<Item = MirrorPath> {
-    let base = node.base.as_ref();
-    base.and_then(|base| folder_of(&base.path))
-        .into_iter()
-        .chain(base.and_then(|base| base.folder_at.clone()))
 }
 
 impl Engine {

@@ -12,7 +12,9 @@ pub mod guard;
 pub mod identity;
 pub mod ignore;
 pub mod merge;
+pub mod names;
 pub mod naming;
+pub mod place;
 
 use crate::model::{ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, Presence, planted};
 

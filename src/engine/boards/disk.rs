@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{Engine, disk, place as pages, storage};
+use super::super::{Engine, PAGES, disk, storage};
 use super::place::Spot;
 use super::{Held, Purpose, place};
 use crate::canvas::{self, Aliases, Origins};
@@ -427,7 +427,7 @@ fn is_near(entry: &Entry) -> bool {
     let mut parts = entry.path.components();
     match (parts.next(), parts.next()) {
         (Some(storage::FOLDER), _) | (_, None) => false,
-        (_, Some(pages::PAGES)) => entry.kind != EntryKind::Folder && entry.path.page_stem().is_none(),
+        (_, Some(PAGES)) => entry.kind != EntryKind::Folder && entry.path.page_stem().is_none(),
         _ => true,
     }
 }

@@ -67,7 +67,8 @@ impl Engine {
     fn tell_who_waits(&mut self, intent: &Intent, why: &str) {
         let parent = Place::Under(intent.parent.clone());
         let is_there = |path: &&MirrorPath| {
-            self.workspace_at(path).as_ref() == Some(&intent.workspace) && self.made_under(path) == parent
+            self.trees.layout().workspace_at(path).as_ref() == Some(&intent.workspace)
+                && self.made_under(path) == parent
         };
         let waiting = self.trees.unbound.iter().filter(|path| !self.was_refused(path));
         let who = match waiting.filter(is_there).count() {
@@ -88,7 +89,7 @@ impl Engine {
     /// What the page would be under that has to be made first for a new file.
     fn made_under(&self, path: &MirrorPath) -> Place {
         let folders = std::iter::successors(path.parent(), MirrorPath::parent).take(200);
-        let mut stands_for = folders.map(|folder| self.folder_stands_for(&folder));
+        let mut stands_for = folders.map(|folder| self.trees.layout().folder_stands_for(&folder));
         stands_for.find(|place| *place != Place::Elsewhere).unwrap_or(Place::Elsewhere)
     }
 

@@ -2,12 +2,11 @@
 
 use super::known::{Mirror, Writing, stamp_of};
 use super::requests::is_answer;
-use super::view::{front_title_for, wanted_front_title};
 use super::world::{Text, World, hash_of};
 use crate::model::{
     Agreed, ContentHash, LocalFile, MirrorPath, Moves, Node, PageId, Presence, Timestamp, folder_of,
 };
-use crate::plan::{Decision, guard, naming};
+use crate::plan::{Decision, guard, naming, place};
 
 /// More turns for one page without a look is no end.
 const TURNS_MAX: usize = 12;
@@ -174,7 +173,7 @@ impl Mirror {
     fn adopt(&mut self, node: &Node) {
         let Some(file) = self.file(node).cloned() else { return };
         let Some(body) = node.remote.body else { return };
-        let folder_at = self.waited_folder(node, &file.path);
+        let folder_at = self.placed(|layout| layout.waited_folder(node, &file.path));
         if let Some(page) = self.pages.get_mut(&node.id) {
             page.stem = file.path.page_stem().map(str::to_owned);
             page.base = Some(Agreed {
@@ -224,7 +223,7 @@ impl Mirror {
         let (Some(path), Some(body), false) = (self.belongs(node), node.remote.body, awaited) else {
             return false;
         };
-        let title = front_title_for(&path, &node.remote.title);
+        let title = place::front_title_for(&path, &node.remote.title);
         let text = Text {
             broken: false,
             claims: Some(node.id.clone()),
@@ -262,7 +261,8 @@ impl Mirror {
         };
         self.files.insert(path.clone(), file);
         self.folders.extend(path.parent());
-        let folder_at = self.pages.get(page).and_then(|node| self.waited_folder(node, path));
+        let folder_at =
+            self.pages.get(page).and_then(|node| self.placed(|layout| layout.waited_folder(node, path)));
         let Some(node) = self.pages.get_mut(page) else { return };
         node.file = Some(path.clone());
         node.missing_since = None;
@@ -287,22 +287,6 @@ impl Mirror {
         }
     }
 
-    /// The folder that has waited for this page under its name, when its file got another one.
-    fn waited_folder(&self, node: &Node, path: &MirrorPath) -> Option<MirrorPath> {
-        let folder = path.parent()?.join(node.stem.as_deref()?).ok()?;
-        let is_agreed = |other: &Node| {
-            other.base.as_ref().is_some_and(|base| {
-                base.folder_at.as_ref() == Some(&folder) || folder_of(&base.path).as_ref() == Some(&folder)
-            })
-        };
-        let waited = node.base.is_none()
-            && folder_of(path).as_ref() != Some(&folder)
-            && self.folders.contains(&folder)
-            && !self.pages.values().any(is_agreed)
-            && !self.is_anothers(&folder, &node.id);
-        waited.then_some(folder)
-    }
-
     fn splice(&mut self, world: &mut World, node: &Node, faults: bool) {
         let (Some(base), Some(file)) = (&node.base, self.file(node).cloned()) else { return };
         let fate = self.fate(world, faults);
@@ -313,7 +297,7 @@ impl Mirror {
         };
         let body = node.remote.body.unwrap_or(base.body);
         let path = self.belongs(node).unwrap_or_else(|| file.path.clone());
-        let title = wanted_front_title(&file, &path, &node.remote.title);
+        let title = place::wanted_front_title(&file, &path, &node.remote.title);
         let had_front = old.text.claims.is_some() || old.text.title.is_some() || old.text.icon.is_some();
         let stamped = title.is_some() || node.remote.icon.is_some() || had_front;
         let text = Text {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::world::{Line, Text, World, blocks, hash_of};
 use crate::model::{
     ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, PollState, Presence, Problem,
-    RemotePage, Sent, Stamp, Timestamp, WorkspaceId,
+    RemotePage, Rest, Sent, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
 };
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict};
 use crate::plan::{self, evidence};
@@ -38,6 +38,7 @@ pub(super) struct Moment {
 /// What is known.
 #[derive(Debug)]
 pub(super) struct Mirror {
+    pub(super) workspaces: BTreeMap<WorkspaceId, WorkspaceNode>,
     pub(super) pages: BTreeMap<PageId, Node>,
     pub(super) files: BTreeMap<MirrorPath, LocalFile>,
     pub(super) folders: BTreeSet<MirrorPath>,
@@ -66,7 +67,24 @@ pub(super) fn workspace() -> WorkspaceId {
 
 impl Mirror {
     pub(super) fn new(deletes: Deletes, moves: Moves) -> Self {
+        let seen = Workspace {
+            id: workspace(),
+            name: "W".to_owned(),
+            slug: "w".to_owned(),
+            role: "ADMIN".to_owned(),
+            frozen: false,
+            rest: Rest::default(),
+        };
+        let node = WorkspaceNode {
+            seen,
+            folder: "W".to_owned(),
+            present: true,
+            listed_at: Timestamp(1),
+            empty_list: false,
+            read_only: None,
+        };
         Self {
+            workspaces: BTreeMap::from([(workspace(), node)]),
             pages: BTreeMap::new(),
             files: BTreeMap::new(),
             folders: BTreeSet::new(),

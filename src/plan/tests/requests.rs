@@ -215,7 +215,7 @@ impl Mirror {
                 return None;
             }
             let folder = place.parent()?;
-            match self.folder_stands_for(&folder) {
+            match self.placed(|layout| layout.folder_stands_for(&folder)) {
                 Place::Under(parent) => {
                     let is_there = |id: &PageId| {
                         self.pages.get(id).is_some_and(|node| {

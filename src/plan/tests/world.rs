@@ -10,7 +10,7 @@ use crate::model::{ContentHash, MirrorPath, PageId, folder_of};
 use crate::plan::naming;
 
 /// Where the pages of the only workspace are.
-pub(super) const TOP: &str = "P";
+pub(super) const TOP: &str = "W/Pages";
 
 /// Numbers that come from a seed (SplitMix64).
 #[derive(Debug, Clone)]

@@ -5,11 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::naming;
 use crate::model::{MirrorPath, Node, PageId, WorkspaceId};
-use crate::plan::naming;
 
+/// Which names stand in folders or are promised there.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Names {
+pub struct Names {
     /// How many files and other entries of a folder have a name.
     here: BTreeMap<u64, u32>,
     /// The pages without a file that a name is promised to.
@@ -18,7 +19,7 @@ pub(super) struct Names {
 
 impl Names {
     /// All of it noted anew.
-    pub(super) fn anew<'a>(
+    pub fn anew<'a>(
         pages: impl Iterator<Item = &'a Node>,
         paths: impl Iterator<Item = &'a MirrorPath>,
     ) -> Self {
@@ -29,14 +30,14 @@ impl Names {
     }
 
     /// Something stands at a path.
-    pub(super) fn add(&mut self, path: &MirrorPath) {
+    pub fn add(&mut self, path: &MirrorPath) {
         if let Some(key) = key_here(path) {
             *self.here.entry(key).or_default() += 1;
         }
     }
 
     /// Takes back what [`Names::add`] noted of the same path.
-    pub(super) fn remove(&mut self, path: &MirrorPath) {
+    pub fn remove(&mut self, path: &MirrorPath) {
         let Some(key) = key_here(path) else { return };
         match self.here.get_mut(&key) {
             Some(count) if *count > 1 => *count -= 1,
@@ -45,14 +46,14 @@ impl Names {
     }
 
     /// Notes the names that a page without a file is promised.
-    pub(super) fn promise(&mut self, node: &Node) {
+    pub fn promise(&mut self, node: &Node) {
         for key in promised_to(node) {
             self.promised.entry(key).or_default().insert(node.id.clone());
         }
     }
 
     /// Takes back what [`Names::promise`] noted of the same node.
-    pub(super) fn withdraw(&mut self, node: &Node) {
+    pub fn withdraw(&mut self, node: &Node) {
         for key in promised_to(node) {
             if let Some(pages) = self.promised.get_mut(&key) {
                 pages.remove(&node.id);
@@ -65,7 +66,7 @@ impl Names {
 
     /// Whether a folded name stands in a folder, other than as the file of `node`, which was added so many times, or is
     /// promised to a sibling of it.
-    pub(super) fn is_taken(&self, folder: &MirrorPath, folded: &str, node: &Node, times: u32) -> bool {
+    pub fn is_taken(&self, folder: &MirrorPath, folded: &str, node: &Node, times: u32) -> bool {
         let key = hash(&(folder.as_str(), folded));
         let own = if node.file.as_ref().and_then(key_here) == Some(key) { times } else { 0 };
         let here = self.here.get(&key).copied().unwrap_or(0);
@@ -74,7 +75,7 @@ impl Names {
     }
 
     /// The pages below `parent` that a folded name is promised to.
-    pub(super) fn promised_to<'a>(
+    pub fn promised_to<'a>(
         &'a self,
         workspace: &WorkspaceId,
         parent: Option<&PageId>,
