@@ -49,7 +49,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or config, 3 done but something need
 /// Keeps a workspace on disk as ordinary files, both ways, all the time.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
 #[command(name = "espejo", version, about, after_help = AFTER_HELP, max_term_width = 100)]
-#[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     /// What goes for every command.
     #[command(flatten)]
@@ -215,7 +215,7 @@ pub enum Command {
     /// file held before is kept in its history. A canvas never loses a node by this.
     #[command(
         group = clap::ArgGroup::new("way").required(true),
-        after_help = "Examples:\n  espejo resolve ~/Workspace/Acme/Pages/Roadmap.md --mine\n  EDITOR=vim espejo resolve Roadmap.md --edit"
+        after_help = "Examples:\n  espejo resolve ~/Workspace/Acme/Pages/Roadmap.md --mine\n  espejo resolve Roadmap.md --edit"
     )]
     Resolve {
         /// The page's or canvas's file, or the conflict copy itself

@@ -106,6 +106,7 @@ fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result
         }
         Ok(config)
     };
+    let has_unit = || commands::service::unit::is_installed_for(cli.global.config.as_deref(), &variable);
     match &cli.command {
         Command::Demo { dir } => wait(commands::demo::run(dir.clone(), out)),
         Command::Run => {
@@ -140,10 +141,13 @@ fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result
             let screen = commands::sync::Screen { bars, terminal, quiet };
             commands::export::run(&load()?, dir, *json, &screen, out)
         }
-        Command::Status { json, watch: false } => commands::status::run(&load()?, *json, out),
-        Command::Status { watch: true, .. } => wait(commands::status::watch(&load()?, out)),
-        Command::Pause => wait(commands::pause::run(&load()?, true, out)),
-        Command::Resume => wait(commands::pause::run(&load()?, false, out)),
+        Command::Status { json, watch: false } => commands::status::run(&load()?, *json, has_unit(), out),
+        Command::Status { watch: true, .. } => wait(commands::status::watch(&load()?, has_unit(), out)),
+        Command::Pause | Command::Resume => {
+            let mut nowhere = std::io::sink();
+            let out: &mut dyn Write = if quiet { &mut nowhere } else { out };
+            wait(commands::pause::run(&load()?, cli.command == Command::Pause, out))
+        }
         Command::Why { path, json } => commands::why::run(&load()?, path, *json, out),
         Command::List { path, json } => commands::list::run(&load()?, path.as_deref(), *json, out),
         Command::Approve { paths } => wait(commands::approve::run(&load()?, paths, out)),

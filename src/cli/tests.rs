@@ -161,6 +161,8 @@ fn wrong_usage_ends_with_2_and_help_with_0() {
     for (line, kind) in [
         ("--help", ErrorKind::DisplayHelp),
         ("list -h", ErrorKind::DisplayHelp),
+        ("help", ErrorKind::DisplayHelp),
+        ("help resolve", ErrorKind::DisplayHelp),
         ("--version", ErrorKind::DisplayVersion),
     ] {
         let told = parse(line).unwrap_err();

@@ -24,6 +24,8 @@ const SEED: u64 = 2026;
 const LIMIT: usize = 180;
 /// What the demo's service allows: a curious user's own requests have room beside espejo's.
 const SERVICE_LIMIT: usize = 300;
+/// Marks a folder that a demo filled, so that it may be taken up again.
+const OWN: &str = ".espejo/demo";
 const COLLEAGUE_EVERY: Duration = Duration::from_secs(25);
 /// What a path keeps in the narrowest terminal.
 const SHORTEST: usize = 16;
@@ -47,6 +49,8 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     let config = Config::load(Some(&config_file), &|_| None)?;
     let settings = Settings { eager: true, ..session::settings(&config) };
     let opened = session::open(&config, settings, &|_| None)?;
+    let mark = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(root.join(OWN));
+    mark.with_context(|| format!("{} cannot be used", root.display()))?;
     let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
     let _socket = control::listen(&config.state_dir, wishes);
     writeln!(out, "A small service runs inside this program (nothing leaves this machine), and")?;
@@ -126,6 +130,10 @@ fn folder_of_its_own(dir: &Path) -> Result<PathBuf> {
         || home.is_some_and(|home| home.starts_with(real(&root)))
     {
         bail!("the demo would fill {}; name a folder of its own with --dir", root.display());
+    }
+    let is_empty = std::fs::read_dir(&root).map_or(true, |mut entries| entries.next().is_none());
+    if !is_empty && !root.join(OWN).exists() {
+        bail!("{} is not empty; name an empty or a new folder with --dir", root.display());
     }
     Ok(root)
 }
@@ -273,6 +281,11 @@ impl Show<'_> {
         }
         writeln!(self.out, "  {}\n", self.status)?;
         writeln!(self.out, "Colleagues work in the app now and then; what they change lands in the files.")?;
+        writeln!(
+            self.out,
+            "The demo makes up to {LIMIT} requests a minute; a real service often allows 60, so"
+        )?;
+        writeln!(self.out, "that changes in the app are noticed later there.")?;
         let (up, down) = (output::paint(output::GOOD, "↑"), output::paint(output::NAME, "↓"));
         writeln!(self.out, "{up} went to the service, {down} came from it. Ctrl-C ends the demo.\n")?;
         self.out.flush()?;

@@ -98,7 +98,29 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
             page.show(file.path.as_str(), None, file.path.as_str(), Some(&text))?;
         }
     }
+    for folder in strange_folders(config, past).iter().filter(|folder| place.is_none() || wanted(folder)) {
+        page.say(&format!(
+            "{folder}/ is no workspace's folder: what is in it is not sent; make the workspace in the app, or move the \
+             files into the folder of one"
+        ))?;
+    }
     Ok(())
+}
+
+/// Folders at the top of the mirror that are no workspace's and not espejo's own.
+fn strange_folders(config: &Config, past: &Past<'_>) -> Vec<MirrorPath> {
+    let Ok(entries) = std::fs::read_dir(&config.root) else { return Vec::new() };
+    let names = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let is_known = |name: &str| {
+        name.starts_with('.')
+            || ["Presentations", "Storage"].contains(&name)
+            || past.loaded.workspaces.values().any(|workspace| workspace.folder == name)
+    };
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut all: Vec<MirrorPath> =
+        names.filter(|name| !is_known(name)).filter_map(|name| MirrorPath::new(&name).ok()).collect();
+    all.sort();
+    all
 }
 
 /// What a file says and its page will not.

@@ -13,7 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::desktop::Desktop;
 use super::progress::Progress;
-use super::{control, session, systemd};
+use super::{control, output, session, systemd};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, Ended, Observer};
@@ -257,8 +257,15 @@ impl Watcher {
     }
 
     fn status(&mut self, summary: &Summary) {
+        let left = match summary.pass_left_ms {
+            // It would change with each look at a page, without end.
+            left if left > 0 && summary.mirrored < summary.listed => {
+                format!(", {} left", output::duration(left))
+            }
+            _ => String::new(),
+        };
         let words = format!(
-            "{} of {} pages mirrored, {} waiting, {} need you",
+            "{} of {} pages mirrored{left}, {} waiting, {} need you",
             summary.mirrored,
             summary.listed,
             summary.pending,

@@ -28,6 +28,8 @@ struct View<'a> {
     config: &'a Config,
     now: Timestamp,
     running: bool,
+    /// Whether systemd has a unit that should run it.
+    has_unit: bool,
     /// Whether what runs is a sync or another command, which hears nothing, and no daemon.
     is_command: bool,
     /// Whether there is a state at all.
@@ -46,13 +48,14 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn take(config: &'a Config) -> Result<Self> {
+    fn take(config: &'a Config, has_unit: bool) -> Result<Self> {
         let now = daemon::wall_now();
         let running = daemon_run::is_running(&config.state_dir);
         let mut view = Self {
             config,
             now,
             running,
+            has_unit,
             is_command: running && !control::answers(&config.state_dir),
             begun: false,
             is_first_look: false,
@@ -108,12 +111,13 @@ impl<'a> View<'a> {
     }
 }
 
-/// Shows where everything stands. Exit code 3 when something needs the user.
+/// Shows where everything stands. Exit code 3 when something needs the user, or when nothing runs although systemd has a unit
+/// for it (`has_unit`).
 ///
 /// # Errors
 /// One sentence, when the state cannot be read.
-pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> {
-    let view = View::take(config)?;
+pub fn run(config: &Config, as_json: bool, has_unit: bool, out: &mut dyn Write) -> Result<Exit> {
+    let view = View::take(config, has_unit)?;
     if as_json {
         output::json(out, &json(&view))?;
     } else {
@@ -121,7 +125,8 @@ pub fn run(config: &Config, as_json: bool, out: &mut dyn Write) -> Result<Exit> 
             writeln!(out, "{line}")?;
         }
     }
-    Ok(if view.needs() > 0 { Exit::NeedsUser } else { Exit::Done })
+    let is_down = has_unit && !view.running;
+    Ok(if view.needs() > 0 || is_down { Exit::NeedsUser } else { Exit::Done })
 }
 
 fn json(view: &View<'_>) -> serde_json::Value {

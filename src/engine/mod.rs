@@ -233,6 +233,17 @@ pub enum Way {
     Aside,
 }
 
+impl Way {
+    /// Where it went, for the log; nowhere for what was put back or kept beside.
+    fn goal(self) -> Option<&'static str> {
+        match self {
+            Self::Up => Some("service"),
+            Self::Down => Some("folder"),
+            Self::Aside => None,
+        }
+    }
+}
+
 impl Engine {
     /// Takes up what `store` remembers. `seed` is fresh randomness from the caller; ids of new blocks come from it.
     ///
@@ -508,7 +519,7 @@ impl Engine {
 
     fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
         let what = what.into();
-        tracing::info!(path = %path, ?way, "{what}");
+        tracing::info!(path = %path, to = way.goal(), "{what}");
         let noted = match way {
             Way::Up => Some(ActKind::Elsewhere),
             Way::Down => Some(ActKind::Came),

@@ -133,9 +133,16 @@ fn the_last_act_is_remembered_with_what_was_before_it() {
     assert_eq!(store.drop_unused_contents().unwrap(), 0, "an act holds its text");
     // Only the last ones are remembered, and with them their texts.
     act.text_before = None;
-    for _ in 0..200 {
+    for _ in 0..2_000 {
         store.add_act(&act).unwrap();
     }
     assert_eq!(contents(&store), 0);
-    assert_eq!(store.last_act().unwrap().unwrap().number, 201);
+    assert_eq!(store.last_act().unwrap().unwrap().number, 2_001);
+    assert_eq!((store.act(1).unwrap(), store.act(2).unwrap().map(|act| act.number)), (None, Some(2)));
+    // What came in the app is no act that is undone by itself.
+    act.kind = ActKind::Came;
+    store.add_act(&act).unwrap();
+    assert_eq!(store.last_act().unwrap().unwrap().number, 2_001);
+    let newest: Vec<i64> = store.acts_after(2_000).unwrap().iter().map(|act| act.number).collect();
+    assert_eq!(newest, [2_002, 2_001]);
 }

@@ -55,6 +55,23 @@ pub fn place(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
         .join(NAME))
 }
 
+/// Whether a unit of the user's that runs espejo with this config (`--config`, or none) is installed.
+#[must_use]
+pub fn is_installed_for(named: Option<&Path>, variable: &dyn Fn(&str) -> Option<OsString>) -> bool {
+    let Some(text) = place(variable).ok().and_then(|path| fs::read_to_string(path).ok()) else {
+        return false;
+    };
+    let Some(start) = text.lines().find(|line| line.starts_with("ExecStart=")) else { return false };
+    match (start.split_once(" --config "), named) {
+        (None, None) => true,
+        (Some((_, said)), Some(named)) => {
+            let named = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
+            said == word(&named.display().to_string())
+        }
+        _ => false,
+    }
+}
+
 /// This program by the path that outlives an upgrade: as the shell finds it, if that is this one.
 ///
 /// # Errors

@@ -22,6 +22,10 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
             (true, _) if view.is_command => "not running; a sync or another command is under way",
             (true, None) => "running",
             (true, Some(_)) => "running, and paused: espejo resume goes on",
+            (false, None) if view.has_unit => "not running: systemctl --user start espejo",
+            (false, Some(_)) if view.has_unit => {
+                "not running, and paused: espejo resume, then systemctl --user start espejo"
+            }
             (false, None) => "not running: espejo run, or espejo service install",
             (false, Some(_)) => "not running, and paused: espejo resume, then espejo run",
         },
@@ -43,7 +47,8 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
     if config.storage.enabled {
         page.row("storage", &storage_words(config, storage));
     }
-    if let (Some(oldest), Some(median)) = (counts.oldest_look, counts.median_look) {
+    // While pages are to come, it would say of a few that all were looked at.
+    if let (Some(oldest), Some(median), 0) = (counts.oldest_look, counts.median_look, counts.unmirrored) {
         let within = |at| output::duration(view.now.since_ms(at).max(1_000));
         let (half, all) = (within(median), within(oldest));
         page.row(
@@ -123,6 +128,9 @@ fn verdict(view: &View<'_>) -> (anstyle::Style, String) {
         }
         (true, true) => (output::GOOD, "everything is in step".to_owned()),
         (true, false) => (output::GOOD, format!("catching up: {doing}")),
+        (false, _) if !view.begun && view.has_unit => {
+            (output::ODD, "nothing is mirrored yet: systemctl --user start espejo".to_owned())
+        }
         (false, _) if !view.begun => (output::ODD, "nothing is mirrored yet: start espejo run".to_owned()),
         (false, true) if view.is_first_look => (
             output::ODD,

@@ -30,7 +30,7 @@ pub(in crate::engine) struct Desk<'a> {
 impl Desk<'_> {
     pub(super) fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
         let what = what.into();
-        tracing::info!(path = %path, ?way, "{what}");
+        tracing::info!(path = %path, to = way.goal(), "{what}");
         if way == Way::Up {
             self.store.note_elsewhere(ActKind::Elsewhere, path, &what, self.now);
         }

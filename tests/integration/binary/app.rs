@@ -250,3 +250,15 @@ fn the_demos_app_works_in_a_real_browser() {
     let trouble = browser.ask("POST", "/se/log", &json!({ "type": "browser" }));
     assert_eq!(trouble, json!([]), "nothing is complained of in the console");
 }
+
+#[test]
+fn the_demo_fills_no_folder_that_holds_anything_else() {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("full");
+    std::fs::create_dir(&dir).unwrap();
+    super::bench::save(&dir.join("mine.txt"), "mine");
+    let refused = bare(home.path()).args(["demo", "--dir"]).arg(&dir).output().unwrap();
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(1) && told.contains("is not empty"), "{told}");
+    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
+}

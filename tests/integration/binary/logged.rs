@@ -1,6 +1,5 @@
 //! `espejo log`, and `espejo undo` of what it lists: by number, by file, and since a time.
 
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
@@ -152,7 +151,7 @@ fn a_log_that_is_followed_shows_what_comes() {
     for _ in 0..log(&bench, &[]).len().min(10) {
         assert!(lines.next().unwrap().unwrap().contains("the app  added"));
     }
-    fs::write(bench.page("New.md"), "new words\n").unwrap();
+    save(&bench.page("New.md"), "new words\n");
     assert!(lines.next().unwrap().unwrap().contains("you      added Equipo/Pages/New.md"));
     child.kill().unwrap();
     child.wait().unwrap();

@@ -587,3 +587,14 @@ fn a_clock_that_leaps_ahead_is_believed_a_day_later() {
     bench.sync();
     versions(2);
 }
+
+#[test]
+fn diff_names_a_folder_that_is_no_workspaces() {
+    let bench = bench();
+    bench.run_in_step().stop();
+    assert_eq!(on(&bench, 0, "diff", "", &[]).out, "");
+    std::fs::create_dir_all(bench.root().join("Mine/Pages")).unwrap();
+    save(&bench.root().join("Mine/Pages/New.md"), "words\n");
+    let told = on(&bench, 0, "diff", "", &[]);
+    assert!(told.out.starts_with("Mine/ is no workspace's folder: what is in it is not sent"), "{told:?}");
+}

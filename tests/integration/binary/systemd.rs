@@ -69,7 +69,7 @@ fn the_units_fit_the_program() {
         let parsed = espejo::cli::Cli::try_parse_from(std::iter::once("espejo").chain(words)).unwrap();
         assert_eq!(parsed.command, espejo::cli::Command::Run, "{name}");
         assert_eq!(value("Type"), "notify", "{name}");
-        assert!(value("ExecReload").ends_with("-HUP $MAINPID"), "{name}");
+        assert_eq!(value("ExecReload"), "/bin/sh -c \"kill -HUP ${MAINPID}\"", "{name}");
         assert_eq!(value("RestartPreventExitStatus"), espejo::cli::Exit::Usage.code().to_string(), "{name}");
         assert!(!value("WatchdogSec").is_empty(), "{name}");
     }

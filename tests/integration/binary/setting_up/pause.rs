@@ -114,3 +114,15 @@ fn without_a_daemon_a_pause_is_for_the_next_one() {
     bench.sync();
     assert!(words(&bench.content("One")).contains("mine"), "{}", bench.seen());
 }
+
+#[test]
+fn a_quiet_pause_says_nothing() {
+    let bench = Bench::new(|world, space| {
+        world.app_create(space, None, "Home", vec![paragraph("a", "words")]);
+    });
+    bench.run_in_step().stop();
+    for command in ["pause", "pause", "resume", "resume"] {
+        let told = bench.tell(&["-q", command]);
+        assert_eq!((told.code, told.out.as_str(), told.err.as_str()), (0, "", ""), "{command}");
+    }
+}

@@ -141,3 +141,20 @@ fn a_unit_that_does_not_start_says_where_to_look() {
     );
     assert!(told.err.contains("journalctl --user -u espejo"), "{told:?}");
 }
+
+#[test]
+fn a_unit_that_is_installed_and_does_not_run_is_told_and_ends_with_3() {
+    let unit = Unit::new();
+    unit.program("systemctl", "*is-active*) exit 3;;");
+    unit.program("loginctl", "*) echo Linger=no;;");
+    let without = unit.tell(&["status"]);
+    assert!(without.code == 0 && without.out.contains("espejo run"), "{without:?}");
+    assert_eq!(unit.tell(&["service", "install"]).code, 0);
+    let stopped = unit.tell(&["status"]);
+    assert!(stopped.code == 3 && stopped.out.contains("systemctl --user start espejo"), "{stopped:?}");
+    assert!(!stopped.out.contains("espejo run"), "{stopped:?}");
+    let daemon = unit.bench.run();
+    unit.bench.until("it runs", || unit.bench.status()["state"] == "running");
+    assert_eq!(unit.tell(&["status"]).code, 0);
+    drop(daemon);
+}
