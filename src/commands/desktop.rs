@@ -1,11 +1,16 @@
-//! Word on the desktop of what needs a person: conflicts, and what a guard holds. Only where the config asks for it, each thing
-//! once, gathered so that many at once are one message. Nothing waits for it, and its failure harms nothing.
+//! Word on the desktop, or to a command of the user's, of what needs a person: conflicts, and what a guard holds. Only where the
+//! config asks for it, each thing once, gathered so that many at once are one message. Nothing waits for it, and its failure
+//! harms nothing.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
-use crate::model::{Attention, Level, Timestamp};
+use serde_json::{Value, json};
+
+use crate::config::Notify;
+use crate::model::{Attention, Code, Level, Timestamp};
 use crate::store::Conflict;
 
 /// At most one message in this time.
@@ -16,22 +21,37 @@ const NAMED: usize = 3;
 /// What has been told, and what is still to tell.
 #[derive(Default)]
 pub struct Desktop {
+    how: Notify,
     /// Everything that needs a person, by what makes it the same thing from one look to the next. `None` before the
     /// first look: what was there already is no news.
-    known: Option<BTreeMap<String, String>>,
-    waiting: BTreeMap<String, String>,
+    known: Option<BTreeMap<String, Thing>>,
+    waiting: BTreeMap<String, Thing>,
     told_at: Option<Timestamp>,
     sending: Option<JoinHandle<()>>,
 }
 
-/// What a desktop shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One thing that needs a person.
+#[derive(Debug, Clone)]
+struct Thing {
+    text: String,
+    json: Value,
+}
+
+/// What a desktop shows, and what a command is given.
+#[derive(Debug, Clone)]
 struct Message {
     title: String,
     body: String,
+    json: Value,
 }
 
 impl Desktop {
+    /// Tells in the ways that the config names.
+    #[must_use]
+    pub fn new(how: Notify) -> Self {
+        Self { how, ..Self::default() }
+    }
+
     /// Looks at what needs a person now, and tells what is new.
     pub fn tell(&mut self, attention: &[Attention], conflicts: &[Conflict], now: Timestamp) {
         // One at a time: a desktop that does not answer gets no second question.
@@ -39,12 +59,21 @@ impl Desktop {
             return;
         }
         if let Some(message) = self.news(things(attention, conflicts), now) {
-            let sent = std::thread::Builder::new().name("desktop".to_owned()).spawn(move || send(&message));
+            let how = self.how.clone();
+            let send = move || {
+                if how.desktop {
+                    show(&message);
+                }
+                if !how.command.is_empty() {
+                    hand_over(&how.command, &message.json);
+                }
+            };
+            let sent = std::thread::Builder::new().name("desktop".to_owned()).spawn(send);
             self.sending = sent.map_err(|error| tracing::debug!(%error, "no thread for the desktop")).ok();
         }
     }
 
-    fn news(&mut self, all: BTreeMap<String, String>, now: Timestamp) -> Option<Message> {
+    fn news(&mut self, all: BTreeMap<String, Thing>, now: Timestamp) -> Option<Message> {
         let Some(known) = &self.known else {
             self.known = Some(all);
             return None;
@@ -52,34 +81,47 @@ impl Desktop {
         // What was settled before it was told is no news any more.
         self.waiting.retain(|key, _| all.contains_key(key));
         let new = all.iter().filter(|(key, _)| !known.contains_key(*key));
-        self.waiting.extend(new.map(|(key, text)| (key.clone(), text.clone())));
+        self.waiting.extend(new.map(|(key, thing)| (key.clone(), thing.clone())));
         self.known = Some(all);
         let early = self.told_at.is_some_and(|at| now.since_ms(at) < PAUSE_MS);
         if self.waiting.is_empty() || early {
             return None;
         }
         self.told_at = Some(now);
-        let told: Vec<String> = std::mem::take(&mut self.waiting).into_values().collect();
-        let mut lines: Vec<String> = told.iter().take(NAMED).map(|text| markup(text)).collect();
+        let told: Vec<Thing> = std::mem::take(&mut self.waiting).into_values().collect();
+        let mut lines: Vec<String> = told.iter().take(NAMED).map(|thing| markup(&thing.text)).collect();
         if told.len() > NAMED {
             lines.push(format!("and {} more; espejo status names them", told.len() - NAMED));
         }
-        Some(Message {
-            title: format!("espejo: {}", super::output::needs(told.len())),
-            body: lines.join("\n"),
-        })
+        let title = format!("espejo: {}", super::output::needs(told.len()));
+        let things: Vec<Value> = told.into_iter().map(|thing| thing.json).collect();
+        let json = json!({ "title": title, "attention": things });
+        Some(Message { title, body: lines.join("\n"), json })
     }
 }
 
 /// What is worth a message, by what makes it the same thing: a reason may count, and counts change.
-fn things(attention: &[Attention], conflicts: &[Conflict]) -> BTreeMap<String, String> {
+fn things(attention: &[Attention], conflicts: &[Conflict]) -> BTreeMap<String, Thing> {
     let held = attention.iter().filter(|item| item.level() == Level::Act).map(|item| {
         let place = if item.path.is_empty() { String::new() } else { format!("{}: ", item.path) };
-        (format!("{}\n{}", item.path, item.code.name()), format!("{place}{}", item.reason))
+        let json = json!({
+            "code": item.code.name(),
+            "path": item.path,
+            "reason": item.reason,
+            "action": item.action,
+        });
+        let text = format!("{place}{}", item.reason);
+        (format!("{}\n{}", item.path, item.code.name()), Thing { text, json })
     });
     let collided = conflicts.iter().map(|conflict| {
         let text = format!("{}: {}", conflict.page_path, conflict.cause());
-        (conflict.path.to_string(), text)
+        let json = json!({
+            "code": Code::Conflict.name(),
+            "path": conflict.page_path.as_str(),
+            "reason": conflict.cause(),
+            "action": conflict.mend(),
+        });
+        (conflict.path.to_string(), Thing { text, json })
     });
     held.chain(collided).collect()
 }
@@ -89,7 +131,7 @@ fn markup(text: &str) -> String {
     crate::logging::escape(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn send(message: &Message) {
+fn show(message: &Message) {
     let mut command = Command::new("notify-send");
     command.args(["--app-name=espejo", "--"]).args([&message.title, &message.body]);
     match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status() {
@@ -101,13 +143,35 @@ fn send(message: &Message) {
     }
 }
 
+/// Runs the user's command with the message as one line of JSON on its stdin.
+fn hand_over(words: &[String], message: &Value) {
+    let Some((program, arguments)) = words.split_first() else { return };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let ended = command.spawn().and_then(|mut child| {
+        if let Some(mut stdin) = child.stdin.take()
+            && let Err(error) = writeln!(stdin, "{message}")
+        {
+            // It has no use for it, or has ended.
+            tracing::debug!(%error, "the command of [notify] did not read its message");
+        }
+        child.wait()
+    });
+    match ended {
+        Ok(status) if status.success() => {}
+        Ok(status) => tracing::warn!("the command of [notify] failed: {program} ended with {status}"),
+        Err(error) => tracing::warn!("the command of [notify] does not run: {program}: {error}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Code;
 
-    fn all(keys: &[&str]) -> BTreeMap<String, String> {
-        keys.iter().map(|key| ((*key).to_owned(), format!("<{key}>"))).collect()
+    fn all(keys: &[&str]) -> BTreeMap<String, Thing> {
+        keys.iter()
+            .map(|key| ((*key).to_owned(), Thing { text: format!("<{key}>"), json: json!(key) }))
+            .collect()
     }
 
     #[test]
@@ -135,7 +199,7 @@ mod tests {
             (200, &[], None),
         ] {
             let message = desktop.news(all(needs), Timestamp(seconds * 1_000));
-            let shown = message.map(|Message { title, body }| format!("{title}|{body}"));
+            let shown = message.map(|Message { title, body, .. }| format!("{title}|{body}"));
             assert_eq!(shown, told.map(|told| format!("espejo: {told}")), "{seconds}");
         }
     }

@@ -231,7 +231,8 @@ const STATUS_EVERY_MS: i64 = 5_000;
 
 impl Watcher {
     fn new(progress: Progress, config: &Config, named: Option<&Path>) -> Self {
-        let desktop = config.notify.desktop.then(|| (Desktop::default(), config.state_dir.clone()));
+        let desktop =
+            config.notify.is_any().then(|| (Desktop::new(config.notify.clone()), config.state_dir.clone()));
         Self {
             progress,
             watchdog: sd_notify::watchdog_enabled().map(|whole| whole / 2),

@@ -27,7 +27,7 @@ pub(super) const KEYS: Keys = &[
     ("whiteboards", &["enabled"]),
     ("presentations", &["enabled", "allow_permanent_deletes"]),
     ("storage", &["enabled", "mode", "workspace"]),
-    ("notify", &["desktop"]),
+    ("notify", &["desktop", "command"]),
 ];
 
 /// A config file's contents, typed; paths as written.
@@ -90,7 +90,10 @@ impl FileConfig {
                 )?,
                 workspace: document.section("storage").text("workspace")?.map(|name| name.value),
             },
-            notify: Notify { desktop: document.section("notify").flag("desktop", false)? },
+            notify: Notify {
+                desktop: document.section("notify").flag("desktop", false)?,
+                command: document.section("notify").words("command")?,
+            },
         })
     }
 }

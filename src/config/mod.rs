@@ -79,10 +79,20 @@ pub struct Storage {
 }
 
 /// `[notify]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notify {
     /// Whether conflicts, and what a guard holds, are also told on the desktop.
     pub desktop: bool,
+    /// A program and its arguments that are given the same as JSON; empty for none.
+    pub command: Vec<String>,
+}
+
+impl Notify {
+    /// Whether anything is told at all.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        self.desktop || !self.command.is_empty()
+    }
 }
 
 impl Config {
@@ -105,7 +115,7 @@ impl Config {
                 allow_permanent_deletes: boards.permanent_deletes,
             },
             storage: Storage { enabled: true, mode: StorageMode::Backup, workspace: None },
-            notify: Notify { desktop: false },
+            notify: Notify::default(),
             warnings: Vec::new(),
         }
     }

@@ -84,6 +84,7 @@ mode = "two-way"
 workspace = "equipo"
 [notify]
 desktop = true
+command = ["mail", "-s", "espejo", "ana"]
 "#;
     let config = parse(text).unwrap();
     let expected = Config {
@@ -106,7 +107,10 @@ desktop = true
         whiteboards: Whiteboards { enabled: false },
         presentations: Presentations { enabled: false, allow_permanent_deletes: true },
         storage: Storage { enabled: false, mode: StorageMode::TwoWay, workspace: Some("equipo".into()) },
-        notify: Notify { desktop: true },
+        notify: Notify {
+            desktop: true,
+            command: ["mail", "-s", "espejo", "ana"].map(str::to_owned).to_vec(),
+        },
         warnings: Vec::new(),
     };
     assert_eq!(config, expected);

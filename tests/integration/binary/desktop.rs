@@ -66,6 +66,27 @@ fn conflicts_and_held_deletions_are_told_on_the_desktop_once() {
 }
 
 #[test]
+fn a_command_is_given_what_needs_the_user_as_json() {
+    let bench = bench("\n[notify]\ncommand = [\"sh\", \"-c\", \"cat >> $HOME/told; exit 7\"]\n");
+    bench.run_in_step().stop();
+    let daemon = bench.run();
+    bench.until("it runs", || bench.status()["state"] == "running");
+    bench.until_in_step();
+    for n in 2..14 {
+        fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap();
+    }
+    bench.until("the held deletions are told", || !told(&bench).is_empty());
+    let message: Value = serde_json::from_str(&told(&bench)[0]).unwrap();
+    assert_eq!(message["title"], "espejo: 1 thing needs you");
+    let [thing] = message["attention"].as_array().unwrap().as_slice() else { panic!("{message}") };
+    assert_eq!((&thing["code"], &thing["path"]), (&Value::from("deletions-held"), &Value::from("")));
+    assert!(thing["reason"].as_str().unwrap().contains("nothing is deleted at the service"), "{message}");
+    assert!(thing["action"].as_str().unwrap().contains("espejo approve"), "{message}");
+    bench.until("the failure is in the log", || bench.log().contains("the command of [notify] failed"));
+    assert_eq!(daemon.stop().code(), Some(0));
+}
+
+#[test]
 fn a_desktop_that_is_not_there_harms_nothing() {
     let bench = bench("\n[notify]\ndesktop = true\n");
     bench.run_in_step().stop();
