@@ -62,7 +62,7 @@ pub fn write(out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_commands(command: &Command, above: &str, out: &mut dyn Write) -> io::Result<()> {
-    for sub in command.get_subcommands() {
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
         let name = format!("{above} {}", sub.get_name());
         if sub.has_subcommands() {
             write_commands(sub, &name, out)?;

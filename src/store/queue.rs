@@ -53,7 +53,7 @@ impl Conflict {
             Self::PAGE_GONE | Self::CANVAS_GONE => {
                 "rename the copy to make it new in the app, or remove it; the app's trash has the old one"
             }
-            _ => "espejo conflicts shows it; removing the copy settles it",
+            _ => "espejo conflicts shows it; espejo resolve settles it (--mine, --theirs, --both or --edit)",
         }
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
         ActKind::PutBack => {
             Err(cannot("the API cannot move pages: move it in the app, or set moves = \"recreate\""))
         }
-        ActKind::Copied => Err(cannot("take over what you want to keep, then remove the copy")),
+        ActKind::Copied => Err(cannot("espejo resolve settles the conflict")),
         ActKind::Elsewhere | ActKind::Came => Err(cannot(
             "only changes of pages can be; change it back by hand, and restore in the app what went to the service's trash",
         )),
