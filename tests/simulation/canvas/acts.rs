@@ -77,7 +77,7 @@ impl Run {
         let (decks, was_there) = (people::deck_folders(&self.folder), self.folder.file(&from).is_some());
         // What is saved by its name lands in a place that is empty where the file has been moved meanwhile.
         let lands_anew = match &deed {
-            Deed::WriteBack(..) => !was_there,
+            Deed::WriteBack(..) | Deed::Replace(..) => !was_there,
             Deed::Rename(from, to) => from.name().ends_with(".tmp") && self.folder.file(to).is_none(),
             _ => false,
         };
@@ -99,7 +99,13 @@ impl Run {
             Deed::Write(path, _) if !folder.has_way(path) => (false, format!("writes {path}")),
             Deed::Write(path, bytes) => (folder.write(path, bytes), format!("writes {path}")),
             Deed::WriteBack(path, bytes) => {
-                (folder.has_parent(path) && folder.write(path, bytes), format!("writes {path} again"))
+                // A person sees that another file has come into the place since.
+                let is_anothers = |thing: &Thing| {
+                    !thing.words.is_empty() && !thing.words.iter().any(|word| held.contains(word))
+                };
+                let is_free = !folder.file(path).is_some_and(is_anothers);
+                let done = is_free && folder.has_parent(path) && folder.write(path, bytes);
+                (done, format!("writes {path} again"))
             }
             Deed::Replace(path, bytes) => (folder.replace(path, bytes), format!("replaces {path}")),
             Deed::Spoil(stamp, path, bytes) => {
@@ -134,6 +140,14 @@ impl Run {
             if !is_safe && (!left.contains(&word) || is_copy) {
                 self.ledger.forget(word);
             }
+        }
+        if !done && matches!(deed, Deed::Unlink(_)) {
+            // Saved under a new name, and the old file had gone elsewhere: there are two.
+            let mut seen = BTreeSet::new();
+            let files = self.folder.things.iter().filter(|(path, _)| is_canvas_file(path));
+            let words = files.flat_map(|(_, thing)| thing.words.iter().copied().collect::<BTreeSet<_>>());
+            let twice: Vec<Word> = words.filter(|word| !seen.insert(*word)).collect();
+            twice.into_iter().for_each(|word| self.ledger.copy(word));
         }
         // Thrown away by a person whose file was saved over meanwhile.
         for word in held.iter().filter(|word| !done && !left.contains(word)) {

@@ -163,8 +163,10 @@ impl Run {
             }
             AppCanvas::TrashBoard => {
                 let board = nth(&self.service.boards(), a)?;
+                let name = self.service.world.whiteboard(&board).map(|board| board.name.clone());
                 self.service.world.app_trash_board(&board, true);
-                self.checks.canvas.gone(&[CanvasId::Board(board.clone())]);
+                let names: Vec<String> = name.into_iter().collect();
+                self.checks.canvas.removed_in_app(&[CanvasId::Board(board.clone())], &names);
                 format!("trashes the whiteboard {}", &board.as_str()[..4])
             }
             AppCanvas::RestoreBoard => {
@@ -191,7 +193,7 @@ impl Run {
                 let deck = nth(&self.service.decks(), a)?;
                 let slides = self.service.canvases_of(&deck);
                 self.service.world.app_trash_deck(&deck, true);
-                self.checks.canvas.gone(&slides);
+                self.checks.canvas.removed_in_app(&slides, &[]);
                 format!("trashes the presentation {}", &deck.as_str()[..4])
             }
             AppCanvas::RestoreDeck => {
@@ -227,7 +229,7 @@ impl Run {
                 words.iter().for_each(|word| self.ledger.forget(*word));
                 self.service.world.app_remove_slide(&deck, &slide);
                 self.service.learn_canvas(&canvas);
-                self.checks.canvas.gone(&[canvas]);
+                self.checks.canvas.removed_in_app(&[canvas], &[]);
                 format!("removes the slide {} [{}]", &slide.as_str()[..4], crate::run::listed(&words))
             }
             AppCanvas::Background => {

@@ -153,6 +153,24 @@ impl CanvasChecks {
         self.was_gone.extend(canvases.iter().cloned());
     }
 
+    /// These were removed in the app: an edit beats a deletion, and what their files say of their own, or whole new files
+    /// among them, becomes a canvas once more, once for each file.
+    pub(super) fn removed_in_app(&mut self, canvases: &[CanvasId], names: &[String]) {
+        for canvas in canvases {
+            match canvas {
+                CanvasId::Board(_) => self.boards_placed += 1,
+                CanvasId::Slide(..) => self.slides_placed += 1,
+            }
+        }
+        if canvases.iter().any(|canvas| canvas.deck().is_some()) {
+            self.decks_placed += 1;
+        }
+        for name in names {
+            self.boards_named.entry(name.clone()).or_default().0 += 1;
+        }
+        self.gone(canvases);
+    }
+
     pub(crate) fn lose_track(&mut self) {
         self.is_lost_track = true;
     }

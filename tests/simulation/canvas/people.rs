@@ -268,7 +268,8 @@ pub(crate) fn plan(
                     let other = path.parent()?.join(&format!("{}.tmp", path.name())).ok()?;
                     vec![(0, Deed::Write(other.clone(), after)), (gap, Deed::Rename(other, path))]
                 }
-                _ => vec![(0, Deed::Write(path, after))],
+                // Saved by its name, wherever the file has gone by then.
+                _ => vec![(0, Deed::WriteBack(path, after))],
             }
         }
     };

@@ -146,7 +146,7 @@ impl Run {
                 if let Some(number) = number.filter(|number| !self.stored.bodies.may_be_twice(*number))
                     && !self.checks.fates.is_approved()
                     && let Some(id) = self.active_with(number)
-                    && !self.stored.checks.was_gone.contains(&id)
+                    && !self.was_gone_with(number)
                 {
                     return broken("absence", format!("{path} is taken away, and {id} was never gone"));
                 }
@@ -171,6 +171,13 @@ impl Run {
             return Ok(());
         }
         broken("overwritten", format!("{path} is taken away with s{number}, which the service never had"))
+    }
+
+    /// Whether a file that holds this left the service once: one that was moved here is there twice for a while.
+    fn was_gone_with(&self, number: u32) -> bool {
+        let was_gone = &self.stored.checks.was_gone;
+        let mut gone = self.service.world.storage_files().filter(|file| was_gone.contains(&file.id));
+        gone.any(|file| self.stored.bodies.known(&file.bytes()) == Some(number))
     }
 
     /// A file that is shown and holds this.
