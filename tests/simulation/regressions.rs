@@ -75,6 +75,11 @@ fn a_canvas_file_moved_out_of_the_canvases_is_not_trashed_there() {
 }
 
 #[test]
+fn a_canvas_is_not_missing_while_a_file_that_says_none_is_new() {
+    keeps("a_canvas_is_not_missing_while_a_file_that_says_none_is_new");
+}
+
+#[test]
 fn a_canvas_is_not_missing_while_a_new_file_cannot_be_read() {
     keeps("a_canvas_is_not_missing_while_a_new_file_cannot_be_read");
 }
@@ -97,6 +102,11 @@ fn a_copy_of_an_unnoted_file_is_a_copy() {
 #[test]
 fn a_copy_that_has_become_its_pages_file_is_no_copy() {
     keeps("a_copy_that_has_become_its_pages_file_is_no_copy");
+}
+
+#[test]
+fn a_copy_that_loses_a_node_before_it_has_ids_is_sent() {
+    keeps("a_copy_that_loses_a_node_before_it_has_ids_is_sent");
 }
 
 #[test]
@@ -275,6 +285,11 @@ fn a_new_canvas_with_the_number_that_a_saved_one_gave_back_is_new() {
 }
 
 #[test]
+fn a_new_canvas_written_in_the_moment_of_a_kill_is_no_second_one() {
+    keeps("a_new_canvas_written_in_the_moment_of_a_kill_is_no_second_one");
+}
+
+#[test]
 fn a_node_that_fails_each_time_is_spaced_although_others_are_taken() {
     keeps("a_node_that_fails_each_time_is_spaced_although_others_are_taken");
 }
@@ -302,6 +317,11 @@ fn a_page_whose_file_became_another_pages_takes_no_other_file() {
 #[test]
 fn a_presentation_renamed_before_any_scan_moves_with_its_whole_folder() {
     keeps("a_presentation_renamed_before_any_scan_moves_with_its_whole_folder");
+}
+
+#[test]
+fn a_presentation_renamed_on_both_sides_gets_its_name_of_the_app() {
+    keeps("a_presentation_renamed_on_both_sides_gets_its_name_of_the_app");
 }
 
 #[test]
@@ -340,6 +360,16 @@ fn a_slide_saved_over_after_its_rename_was_cut_off_is_that_slide() {
 }
 
 #[test]
+fn a_slide_saved_under_another_name_with_half_its_nodes_is_that_slide() {
+    keeps("a_slide_saved_under_another_name_with_half_its_nodes_is_that_slide");
+}
+
+#[test]
+fn a_slide_that_a_list_shows_for_a_lost_creation_is_looked_at() {
+    keeps("a_slide_that_a_list_shows_for_a_lost_creation_is_looked_at");
+}
+
+#[test]
 fn a_stored_file_deleted_here_goes_though_another_comes_to_its_place() {
     keeps("a_stored_file_deleted_here_goes_though_another_comes_to_its_place");
 }
@@ -372,6 +402,11 @@ fn a_text_written_before_a_kill_and_edited_since_is_that_text() {
 #[test]
 fn a_trashed_page_does_not_return_with_an_unnoted_file() {
     keeps("a_trashed_page_does_not_return_with_an_unnoted_file");
+}
+
+#[test]
+fn a_whiteboard_in_doubt_is_found_after_the_clock_went_back() {
+    keeps("a_whiteboard_in_doubt_is_found_after_the_clock_went_back");
 }
 
 #[test]

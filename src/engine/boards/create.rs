@@ -235,7 +235,9 @@ impl Engine {
         match (&intent.kind, result) {
             (IntentKind::Board(space, path, _), Ok(ServiceReply::Board(BoardReply::Board(made)))) => {
                 self.end_board_intent(name)?;
-                self.board_made(CanvasId::Board(made.id), Some(space.clone()), made.name, path)
+                let id = CanvasId::Board(made.id);
+                self.board_made(id.clone(), Some(space.clone()), made.name, path)?;
+                self.was_made_empty(&id)
             }
             (IntentKind::Deck(folder, _), Ok(ServiceReply::Board(BoardReply::Deck(made)))) => {
                 self.end_board_intent(name)?;
@@ -246,6 +248,7 @@ impl Engine {
                 let order = self.slides_of(deck).map(|node| node.order + 1).max().unwrap_or(0);
                 let id = CanvasId::Slide(deck.clone(), made.id);
                 self.board_made(id.clone(), None, String::new(), path)?;
+                self.was_made_empty(&id)?;
                 self.edit_canvas(&id, |node| {
                     node.order = order;
                     node.background = made.background;
@@ -321,10 +324,6 @@ impl Engine {
         node.name = name;
         node.presence = Presence::Listed;
         node.base = Some(CanvasAgreed { elements: nothing, text: None, name: agreed });
-        if node.remote.is_none() {
-            node.remote = Some(nothing);
-            node.poll.last = self.now;
-        }
         let (tick, asked) = (self.tick, self.now);
         self.save_canvas(node)?;
         let file = self.boards.files.get(path).filter(|file| file.canvas.is_none()).cloned();
@@ -338,14 +337,24 @@ impl Engine {
                 node.missing_from = Some(path.clone());
             })?,
         }
-        let moment = self.moment_of(&id);
-        moment.acted = tick.saturating_sub(1);
-        // The answer to the POST is a look: it was empty when it was made.
-        moment.looked = tick;
-        moment.seen = tick;
-        moment.seen_at = asked;
+        self.moment_of(&id).acted = tick.saturating_sub(1);
         let what = if id.deck().is_some() { "new slide" } else { "new whiteboard" };
         self.say(Way::Up, path, what);
+        Ok(())
+    }
+
+    /// The answer to a POST is a look: what was made is empty. Where a list alone shows it, somebody may have filled it since.
+    fn was_made_empty(&mut self, id: &CanvasId) -> Result<(), StoreError> {
+        let nothing = self.store.keep_elements(&[])?;
+        let (tick, now) = (self.tick, self.now);
+        self.edit_canvas(id, |node| {
+            if node.remote.is_none() {
+                node.remote = Some(nothing);
+                node.poll.last = now;
+            }
+        })?;
+        let moment = self.moment_of(id);
+        (moment.looked, moment.seen, moment.seen_at) = (tick, tick, now);
         Ok(())
     }
 

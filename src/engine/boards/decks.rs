@@ -344,7 +344,9 @@ impl Engine {
         self.boards.new_folders.remove(from);
         self.edit_deck(deck, |node| {
             node.folder = Some(to.name().to_owned());
-            node.named = Some(node.seen.name.clone());
+            if !puts_back {
+                node.named = Some(node.seen.name.clone());
+            }
             node.missing_since = None;
         })?;
         self.boards.moved_folders.remove(deck);

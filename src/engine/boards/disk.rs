@@ -309,7 +309,9 @@ impl Engine {
             let ids: BTreeSet<&str> = local.new.iter().map(|(id, _)| id.as_str()).collect();
             for other in self.boards.canvases.values().filter(|other| other.id != *canvas) {
                 let theirs = self.elements_at(other.base.as_ref().map(|base| base.elements))?;
-                if theirs.iter().any(|element| ids.contains(id_of(element))) {
+                // A copy of it holds its nodes, and none of its own until their ids are written into the file.
+                let is_copied = theirs.iter().any(|element| names.contains_key(id_of(element)));
+                if !is_copied && theirs.iter().any(|element| ids.contains(id_of(element))) {
                     return Ok(Some(Problem::OthersNodes(other.file.clone())));
                 }
             }

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::Engine;
 use super::create;
 use super::disk::is_stray;
-use super::place::Spot;
+use super::place::{Spot, stem_of};
 use crate::canvas::{self, Aliases};
 use crate::model::{
     CanvasFile, CanvasId, CanvasNode, ContentHash, Entry, FileObject, IntentKind, MirrorPath, Presence, Scan,
     Stamp,
 };
+use crate::plan::naming::still_says;
 use crate::store::{Store, StoreError};
 
 impl Engine {
@@ -257,19 +258,45 @@ impl Engine {
         !node.approved && (self.hides_canvas(node).is_some() || self.may_be_unread())
     }
 
-    /// Whether a new file could not be read yet: it may be one that is missing.
+    /// Whether a new file could not be read yet, or says no canvas, as one with the marks of a merge: it may be one that is
+    /// missing.
     pub(super) fn may_be_unread(&self) -> bool {
-        self.boards.files.values().any(|file| file.canvas.is_none() && file.hash.is_none())
+        let says_nothing = |file: &CanvasFile| file.hash.is_none() || file.problem.is_some();
+        self.boards.files.values().any(|file| file.canvas.is_none() && says_nothing(file))
+    }
+
+    /// The canvas whose first file this is: a kill came between its writing and the note of that.
+    fn written_unnoted(&self, path: &MirrorPath, hash: ContentHash) -> Option<CanvasId> {
+        let is_it = |node: &&CanvasNode| {
+            let writing = self.boards.writing.get(&node.id);
+            node.base.is_none()
+                && node.file.is_none()
+                && writing.is_some_and(|writing| writing.text == hash)
+                && match (self.spot_of(path, false), &node.id) {
+                    (Some(Spot::Board(space)), CanvasId::Board(_)) => {
+                        node.workspace.as_ref() == Some(&space) && still_says(stem_of(path), &node.name)
+                    }
+                    (Some(Spot::InDeck(folder)), CanvasId::Slide(deck, _)) => {
+                        self.deck_folder(deck).as_ref() == Some(&folder)
+                    }
+                    _ => false,
+                }
+        };
+        let mut found = self.boards.canvases.values().filter(is_it).map(|node| node.id.clone());
+        found.next().filter(|_| found.next().is_none())
     }
 
     /// The canvas whose file is missing and is this one: saved under another name, the old file removed. It holds what
-    /// that held, or most of that one's nodes.
+    /// that held, or half of that one's nodes.
     pub(super) fn missing_owner(
         &self,
         path: &MirrorPath,
         text: &str,
         hash: ContentHash,
     ) -> Result<Option<CanvasId>, StoreError> {
+        if let Some(canvas) = self.written_unnoted(path, hash) {
+            return Ok(Some(canvas));
+        }
         let missing: Vec<&CanvasNode> = self
             .boards
             .canvases
@@ -290,7 +317,7 @@ impl Engine {
             let here = canvas::named_in(text, &elements, names);
             let unsent = self.boards.moments.get(&node.id).and_then(|moment| moment.text.as_ref());
             let is_same = base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash);
-            if is_same || here * 2 > elements.len() {
+            if is_same || here > 0 && here * 2 >= elements.len() {
                 found.push(node.id.clone());
             }
         }

@@ -361,6 +361,8 @@ impl Boards {
         for mut intent in loaded.intents {
             // What an earlier run asked for may have been carried out: the same case as a lost answer.
             intent.lost = intent.lost.or(Some(0));
+            // The clock may have been set back since.
+            intent.asked_at = intent.asked_at.min(now);
             boards.intents.insert(create::intent_name(&intent.kind), intent);
         }
         // What was removed while its file came back, before that could be told.
