@@ -380,8 +380,23 @@ fn a_slide_made_while_its_folder_is_renamed_is_made_once() {
 }
 
 #[test]
+fn a_stored_file_edited_before_the_clock_went_back_is_sent() {
+    keeps("a_stored_file_edited_before_the_clock_went_back_is_sent");
+}
+
+#[test]
 fn a_stored_file_in_no_list_is_asked_for_in_each_pass() {
     keeps("a_stored_file_in_no_list_is_asked_for_in_each_pass");
+}
+
+#[test]
+fn a_stored_file_replaced_before_the_clock_went_back_is_kept_beside() {
+    keeps("a_stored_file_replaced_before_the_clock_went_back_is_kept_beside");
+}
+
+#[test]
+fn a_stored_file_saved_anew_in_a_renamed_folder_is_no_deletion() {
+    keeps("a_stored_file_saved_anew_in_a_renamed_folder_is_no_deletion");
 }
 
 #[test]
@@ -452,6 +467,11 @@ fn an_empty_presentation_whose_folder_is_renamed_is_that_presentation() {
 #[test]
 fn an_open_files_inode_goes_to_no_new_file() {
     keeps("an_open_files_inode_goes_to_no_new_file");
+}
+
+#[test]
+fn an_upload_in_doubt_is_looked_for_in_more_than_one_list() {
+    keeps("an_upload_in_doubt_is_looked_for_in_more_than_one_list");
 }
 
 #[test]

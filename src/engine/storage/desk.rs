@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::ids::Ids;
 use crate::engine::{Happening, Way};
-use crate::model::{Attention, Code, MirrorPath, Settings, Timestamp, WorkspaceId, WorkspaceNode};
+use crate::model::{Attention, Code, MirrorPath, Settings, Stamp, Timestamp, WorkspaceId, WorkspaceNode};
 use crate::plan::barrier::Barrier;
 use crate::store::{ActKind, Store, StoreError};
 
@@ -45,6 +45,13 @@ impl Desk<'_> {
         action: &str,
     ) -> Result<(), StoreError> {
         self.store.add_notice(&Attention::new(code, path.as_str(), reason, action), self.now)
+    }
+
+    /// For how long a file has rested, in milliseconds: by its own time, or since a scan first showed it so, where the clock
+    /// that dates files was set back since.
+    pub(super) fn rested_ms(&self, stamp: &Stamp, found_at: Timestamp) -> i64 {
+        let by_its_time = self.file_clock.since_ms(stamp.written_at(self.file_clock));
+        by_its_time.max(self.now.since_ms(found_at))
     }
 
     /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.

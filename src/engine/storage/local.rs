@@ -160,6 +160,7 @@ impl Storage {
             if before != now {
                 let moment = self.moment(&id);
                 moment.local = now;
+                moment.found_at = desk.now;
                 if !now.is_missing() {
                     moment.went_to = None;
                 }
@@ -320,10 +321,8 @@ impl Storage {
                 } else {
                     desk.settings.pages.settle_ms
                 };
-                from(
-                    stamp.written_at(desk.file_clock).plus_ms(quiet).min(desk.now.plus_ms(quiet)),
-                    Here::Changed,
-                )
+                let left = quiet.saturating_sub(desk.rested_ms(&stamp, moment.found_at));
+                from(desk.now.plus_ms(left), Here::Changed)
             }
         }
     }
@@ -363,7 +362,10 @@ impl Storage {
             }
             let old =
                 self.candidates.remove(path).filter(|old| old.stamp == *stamp && old.replaces == *replaces);
-            candidates.insert(path.clone(), old.unwrap_or_else(|| Candidate::new(*stamp, replaces.clone())));
+            candidates.insert(
+                path.clone(),
+                old.unwrap_or_else(|| Candidate::new(*stamp, replaces.clone(), desk.now)),
+            );
         }
         self.candidates = candidates;
         self.judge_candidates(desk);
@@ -405,9 +407,7 @@ impl Storage {
         let settle_ms = desk.settings.pages.settle_ms;
         let due = |(id, moment): (&FileId, &Moment)| {
             let due = match moment.local {
-                Local::Suspect(stamp) => {
-                    desk.file_clock.since_ms(stamp.written_at(desk.file_clock)) >= settle_ms
-                }
+                Local::Suspect(stamp) => desk.rested_ms(&stamp, moment.found_at) >= settle_ms,
                 Local::Same => deep.is_some_and(|since| moment.checked <= since) && !moment.damaged,
                 _ => false,
             };

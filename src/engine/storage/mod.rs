@@ -32,14 +32,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use desk::Desk;
 pub use report::StorageSummary;
-use task::Fetched;
 pub(super) use task::Task;
+use task::{Fetched, effect};
 
 use super::pace::{Class, Pace};
 use crate::model::{
     AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, LocalOnly,
-    MirrorPath, Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, StorageEffect, StorageEvent,
-    StorageMode, Timestamp, Upload,
+    MirrorPath, Outcome, Refusal, Seen, ServiceError, ServiceReply, Settings, StorageEvent, StorageMode,
+    Timestamp, Upload,
 };
 use crate::store::{Polled, Store, StoreError};
 
@@ -57,6 +57,8 @@ pub(super) struct Storage {
     folders: BTreeMap<FolderId, FolderNode>,
     files: BTreeMap<FileId, FileNode>,
     uploads: BTreeMap<MirrorPath, Upload>,
+    /// Uploads in doubt that a list lacked, and when that was asked for.
+    lacking: BTreeMap<MirrorPath, Timestamp>,
     local_only: BTreeMap<MirrorPath, LocalOnly>,
     /// Local files that came back with an older copy of the folder, and when each had last changed: not sent while that is so.
     returned: BTreeMap<MirrorPath, i64>,
@@ -111,6 +113,8 @@ pub(super) struct Storage {
 #[derive(Debug, Clone, Default)]
 struct Moment {
     local: local::Local,
+    /// When a scan first showed that.
+    found_at: Timestamp,
     /// When our last change of it at the service ended: looks that were asked for before are not believed.
     acted: u64,
     /// When a list first showed it in this run.
@@ -193,6 +197,7 @@ impl Storage {
             folders: loaded.folders,
             files: loaded.files,
             uploads: loaded.uploads,
+            lacking: BTreeMap::new(),
             local_only: loaded.local_only,
             returned: loaded.returned,
             folder: folder::Known::open(store)?,
@@ -228,8 +233,9 @@ impl Storage {
             no_workspace: false,
         };
         // An upload that an earlier run asked for may have been carried out: the same case as a lost answer.
-        for upload in storage.uploads.values_mut().filter(|upload| upload.lost_at.is_none()) {
-            upload.lost_at = Some(now);
+        for upload in storage.uploads.values_mut() {
+            upload.lost_at = Some(upload.lost_at.map_or(now, |at| at.min(now)));
+            upload.asked_at = upload.asked_at.min(now);
         }
         // What waited to be trashed for a replacement that is gone is a file like any other.
         let known: BTreeSet<FileId> = storage.files.keys().cloned().collect();
@@ -242,8 +248,7 @@ impl Storage {
         storage.active = known;
         storage.plan_walks(now);
         // What became of an upload is asked at once: until then nothing is done about its file.
-        let folders: BTreeSet<Option<FolderId>> =
-            storage.uploads.values().map(|upload| upload.folder.clone()).collect();
+        let folders: BTreeSet<_> = storage.uploads.values().map(|upload| upload.folder.clone()).collect();
         for folder in folders {
             storage.walk_by(folder.as_ref(), now, 0);
         }
@@ -592,9 +597,4 @@ impl Storage {
         }
         desk.store.delete_storage_file(id)
     }
-}
-
-/// An effect of storage.
-fn effect(effect: StorageEffect) -> Effect {
-    Effect::Storage(effect)
 }

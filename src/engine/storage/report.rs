@@ -364,7 +364,9 @@ impl Storage {
             moment.is_some_and(|moment| moment.local.is_missing())
         };
         let missing = self.files.values().filter(is_missing);
-        missing.filter_map(|node| Some((self.renamed_to(node)?, node.base.as_ref()?.path.clone()))).collect()
+        // It may have been renamed in the app as well.
+        let there = |node: &FileNode| node.base.as_ref()?.path.parent()?.join(&node.remote.filename).ok();
+        missing.filter_map(|node| Some((self.renamed_to(node)?, there(node)?))).collect()
     }
 }
 

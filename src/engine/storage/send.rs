@@ -30,6 +30,8 @@ pub(super) struct Candidate {
     pub(super) by_service: Option<Refusal>,
     pub(super) retry_at: Timestamp,
     failures: u32,
+    /// When a scan first showed it with this stamp.
+    found_at: Timestamp,
 }
 
 /// A file that was read and goes next.
@@ -41,8 +43,9 @@ pub(super) struct Ready {
 }
 
 impl Candidate {
-    pub(super) fn new(stamp: Stamp, replaces: Option<FileId>) -> Self {
-        Self { stamp, replaces, refused: None, by_service: None, retry_at: Timestamp::default(), failures: 0 }
+    pub(super) fn new(stamp: Stamp, replaces: Option<FileId>, found_at: Timestamp) -> Self {
+        let retry_at = Timestamp::default();
+        Self { stamp, replaces, refused: None, by_service: None, retry_at, failures: 0, found_at }
     }
 }
 
@@ -109,7 +112,7 @@ impl Storage {
                 let due = candidate.refused.is_none()
                     && candidate.retry_at <= desk.now
                     && self.again.due(path) <= desk.now
-                    && desk.file_clock.since_ms(candidate.stamp.written_at(desk.file_clock))
+                    && desk.rested_ms(&candidate.stamp, candidate.found_at)
                         >= Self::quiet_ms(desk, &candidate.stamp)
                     && !self.uploads.contains_key(path)
                     && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
@@ -218,6 +221,7 @@ impl Storage {
         if !planted("upload-not-noted") {
             desk.store.save_upload(&upload)?;
         }
+        self.lacking.remove(&upload.path);
         self.uploads.insert(upload.path.clone(), upload);
         let effect = effect(StorageEffect::Upload { workspace, folder, filename, bytes: ready.bytes });
         Ok(Some((effect, Task::Upload(ready.path))))
@@ -494,14 +498,26 @@ impl Storage {
     /// Where a file that left its place seems to have gone, while it is not at the service under its new name.
     pub(super) fn renamed_to(&self, node: &FileNode) -> Option<MirrorPath> {
         let base = node.base.as_ref()?;
-        let path = self.moments.get(&node.remote.id)?.went_to.as_deref()?;
-        if *path == base.path || !self.sight.files.contains_key(path) {
-            return None;
-        }
+        let went_to = self.moments.get(&node.remote.id)?.went_to.as_deref();
+        let went_to = went_to.filter(|path| **path != base.path && self.sight.files.contains_key(*path));
+        let Some(path) = went_to else { return self.like_elsewhere(node, base) };
         let there = self.files.values().any(|other| {
             other.base.as_ref().is_some_and(|theirs| theirs.path == *path)
                 && self.is_seen_there(&other.remote.id)
         });
         (!there).then(|| path.clone())
+    }
+
+    /// Where a file lies that the service does not have and that has the name and size of one that left its place: it may be
+    /// that one, which was saved anew in a folder that had been renamed.
+    fn like_elsewhere(&self, node: &FileNode, base: &StoredFile) -> Option<MirrorPath> {
+        let is_like = |(path, candidate): &(&MirrorPath, &Candidate)| {
+            candidate.replaces.is_none()
+                && candidate.stamp.size == base.size
+                && path.name() == base.path.name()
+                && **path != base.path
+        };
+        let found = self.candidates.iter().find(is_like).filter(|_| !node.approved);
+        found.map(|(path, _)| path.clone())
     }
 }

@@ -1,7 +1,7 @@
 //! What an effect of storage was issued for, with what its answer needs. It decides nothing.
 
 use crate::engine::pace::Class;
-use crate::model::{AttachmentId, ContentHash, FileId, FolderId, MirrorPath};
+use crate::model::{AttachmentId, ContentHash, Effect, FileId, FolderId, MirrorPath, StorageEffect};
 
 /// What an effect of storage was issued for.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,4 +97,9 @@ impl Task {
             _ => None,
         }
     }
+}
+
+/// An effect of storage.
+pub(super) fn effect(effect: StorageEffect) -> Effect {
+    Effect::Storage(effect)
 }

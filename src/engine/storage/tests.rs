@@ -417,7 +417,7 @@ fn a_file_that_becomes_nobodys_is_listed_without_another_scan() {
 fn an_upload_goes_right_behind_a_list_and_not_when_that_shows_the_same_name() {
     let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
     let new = path("Storage/new.txt");
-    play.storage.candidates.insert(new.clone(), send::Candidate::new(AS_AGREED, None));
+    play.storage.candidates.insert(new.clone(), send::Candidate::new(AS_AGREED, None, Timestamp::default()));
     let ready = send::Ready { path: new.clone(), stamp: AS_AGREED, bytes: b"first".to_vec() };
     play.storage.ready = Some(ready);
     let first = play.with(|storage, desk| storage.next_upload(desk)).unwrap().map(|(_, task)| task);
