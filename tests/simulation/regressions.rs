@@ -470,11 +470,6 @@ fn an_open_files_inode_goes_to_no_new_file() {
 }
 
 #[test]
-fn an_upload_in_doubt_is_looked_for_in_more_than_one_list() {
-    keeps("an_upload_in_doubt_is_looked_for_in_more_than_one_list");
-}
-
-#[test]
 fn deletions_before_a_restart_count_for_the_guard() {
     keeps("deletions_before_a_restart_count_for_the_guard");
 }
