@@ -506,6 +506,9 @@ fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_fo
         assert_eq!(play.storage.uploads.is_empty(), is_it, "{content}");
         play.now = play.now.plus_ms(60_000);
         play.lists(&both);
+        assert_eq!(play.storage.uploads.is_empty(), is_it, "{content}: one list proves nothing");
+        play.now = play.now.plus_ms(1_000);
+        play.lists(&both);
         assert!(play.storage.uploads.is_empty(), "{content}: nothing else looks like it");
         play.with(|storage, desk| storage.next_act_on_files(desk)).unwrap();
         assert_eq!(play.wants("new"), None, "{content}: it is not fetched again");

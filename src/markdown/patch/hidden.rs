@@ -156,7 +156,7 @@ pub(super) fn with_pieces(inline: &Inline, pieces: &[Piece]) -> Inline {
 }
 
 /// The places of what is hidden, after a text was changed.
-fn moved(pieces: &[Piece], old: &str, new: &str) -> Vec<Piece> {
+pub(super) fn moved(pieces: &[Piece], old: &str, new: &str) -> Vec<Piece> {
     if old == new {
         return pieces.to_vec();
     }
@@ -164,7 +164,7 @@ fn moved(pieces: &[Piece], old: &str, new: &str) -> Vec<Piece> {
     let origin = origins(&a, &b);
     let starts: Vec<usize> = new.char_indices().map(|(at, _)| at).chain([new.len()]).collect();
     let place = |at: usize| {
-        let char_at = old[..at].chars().count();
+        let char_at = old.char_indices().take_while(|(start, _)| *start < at).count();
         // Behind the nearest character before it that is still there, else before the nearest one after it.
         let behind = origin.iter().rposition(|from| from.is_some_and(|from| from < char_at)).map(|at| at + 1);
         let ahead = || origin.iter().position(|from| from.is_some_and(|from| from >= char_at));

@@ -10,7 +10,7 @@ use super::super::allowed::{Allowed, Known};
 use super::super::lower::{Lowered, lower};
 use super::super::parse::{any, matched_with_hidden};
 use super::super::plain::{Kind, Node};
-use super::hidden::{Between, Hidden, Piece, Spot, with_pieces};
+use super::hidden::{Between, Hidden, Piece, Spot, moved, with_pieces};
 
 /// How a block that is no list item holds its children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,9 +192,11 @@ impl<'a> Layout<'a> {
         if matches!(node.kind, Kind::Table(_)) {
             return self.hidden.cells.extend(pieces.iter().map(|(_, source)| source.clone()));
         }
+        // The text may say the block otherwise, as a formatter left it: the places are those in the block's own text.
         let own = &mut self.nodes[index];
-        self.hidden.inside.insert(index, (spot, pieces.to_vec()));
-        own.inline = with_pieces(&own.inline, pieces);
+        let pieces = moved(pieces, &node.inline.text, &own.inline.text);
+        own.inline = with_pieces(&own.inline, &pieces);
+        self.hidden.inside.insert(index, (spot, pieces));
     }
 
     /// Takes in what is hidden; its index.

@@ -122,6 +122,28 @@ fn signs_without_end_are_no_blocks_without_end() {
     }
 }
 
+/// The cases of `what_a_file_hides_survives…` in which it was broken.
+#[test]
+fn what_is_hidden_in_a_text_that_says_its_block_otherwise_has_a_place() {
+    let block = |id: &str, text: &str| {
+        serde_json::json!({"id": id, "type": "paragraph", "content": [{"type": "text", "text": text, "styles": {}}],
+            "props": {"textColor": "default", "backgroundColor": "default", "textAlignment": "left"}, "children": []})
+    };
+    // White space that a formatter joined in both paragraphs stays at the service, and all places after it are others.
+    let base = vec![block("1", "    *\nñ a ñ"), block("2", "é  ñ  ñ")];
+    for text in [
+        "\\*\\\nñ <!-- øwn --> a ñ\n\né ñ ñ\n",
+        "\\*\\\nñ a ñ\n\né ñ <!-- øwn --> ñ\n",
+        "\\*\\\nñ %%øwn%% a ñ\n\né <!-- øwn --> ñ ñ\n",
+    ] {
+        for new in [base.clone(), vec![block("1", "ñ a ñ"), block("2", "é  ñ  ñ")], vec![block("2", "ñ")]]
+        {
+            let patched = patch(text, &base, &new);
+            assert_eq!(patched.matches("øwn").count(), text.matches("øwn").count(), "{text:?} {patched:?}");
+        }
+    }
+}
+
 /// Pages that the laws above were broken by.
 #[test]
 fn pages_that_broke_a_law_keep_it() {
