@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use super::output;
-use super::past::{Past, base_path};
+use super::past::{Past, base_path, is_of};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
@@ -49,12 +49,7 @@ pub fn run(
 
 /// Every edit that the service does not have, at a place or anywhere.
 fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &mut Page<'_>) -> Result<()> {
-    let folder = place.and_then(crate::model::folder_of);
-    let wanted = |path: &MirrorPath| {
-        place.is_none_or(|place| {
-            path.is_within(place) || folder.as_ref().is_some_and(|folder| path.is_within(folder))
-        })
-    };
+    let wanted = |path: &MirrorPath| place.is_none_or(|place| is_of(place, path));
     let mut nodes: Vec<&Node> = past.loaded.pages.values().filter(|node| node.base.is_some()).collect();
     nodes.sort_by_key(|node| base_path(node));
     for node in nodes {
@@ -98,7 +93,7 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
             page.show(file.path.as_str(), None, file.path.as_str(), Some(&text))?;
         }
     }
-    for folder in strange_folders(config, past).iter().filter(|folder| place.is_none() || wanted(folder)) {
+    for folder in strange_folders(config, past).iter().filter(|folder| wanted(folder)) {
         page.say(&format!(
             "{folder}/ is no workspace's folder: what is in it is not sent; make the workspace in the app, or move the \
              files into the folder of one"

@@ -9,14 +9,14 @@ use serde_json::json;
 
 use super::acts::{self, Told};
 use super::list::rfc3339;
-use super::past::Past;
+use super::past::{Past, is_of};
 use super::{WrongUsage, output, when};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
 use crate::logging::escape;
-use crate::model::{MirrorPath, PageId, Timestamp, folder_of};
-use crate::store::Act;
+use crate::model::{MirrorPath, PageId, Timestamp};
+use crate::store::{Act, ReadOnly};
 
 /// Lines that are shown where no time was asked for.
 const SHOWN: usize = 50;
@@ -50,11 +50,10 @@ impl Filter {
     }
 
     fn takes(&self, act: &Act) -> bool {
-        let is_here = self.place.as_ref().is_none_or(|(place, page)| {
-            let folder = folder_of(place);
-            let is_beneath = folder.is_some_and(|folder| act.path.is_within(&folder));
-            act.path.is_within(place) || is_beneath || (page.is_some() && *page == act.page)
-        });
+        let is_here = self
+            .place
+            .as_ref()
+            .is_none_or(|(place, page)| is_of(place, &act.path) || (page.is_some() && *page == act.page));
         is_here && self.since.is_none_or(|since| act.at >= since)
     }
 }
@@ -127,7 +126,8 @@ pub async fn follow(config: &Config, asked: &Asked, out: &mut dyn Write) -> Resu
     let mut last = 0;
     let mut is_first = true;
     loop {
-        {
+        // All pages are read for a new entry only.
+        if is_first || has_newer(config, last)? {
             let past = Past::open(config)?;
             let filter = Filter::new(&past, asked)?;
             let mut new = past.store().acts_after(last)?;
@@ -148,6 +148,13 @@ pub async fn follow(config: &Config, asked: &Asked, out: &mut dyn Write) -> Resu
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
     }
+}
+
+/// Whether anything was done after the act of this number.
+fn has_newer(config: &Config, number: i64) -> Result<bool> {
+    // Where the state is gone, reading it says so.
+    let Some(state) = ReadOnly::open(&config.state_dir)? else { return Ok(true) };
+    Ok(!state.store().acts_after(number)?.is_empty())
 }
 
 fn width_of(acts: &[Act]) -> usize {

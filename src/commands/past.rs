@@ -12,7 +12,7 @@ use crate::daemon::{self, place_in};
 use crate::engine::{allowed_in, in_own_words};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::mirror;
-use crate::model::{Blocks, ContentHash, DiskError, MirrorPath, Node, Put, Timestamp, read_json};
+use crate::model::{Blocks, ContentHash, DiskError, MirrorPath, Node, Put, Timestamp, folder_of, read_json};
 use crate::plan::naming;
 use crate::store::{Loaded, ReadOnly, Side, Store, Version};
 
@@ -46,6 +46,12 @@ impl Present {
     pub fn front(&self) -> &str {
         &self.text[..self.text.len() - self.body().len()]
     }
+}
+
+/// Whether `path` is the page or folder at `place`, or beneath it.
+#[must_use]
+pub fn is_of(place: &MirrorPath, path: &MirrorPath) -> bool {
+    path.is_within(place) || folder_of(place).is_some_and(|folder| path.is_within(&folder))
 }
 
 impl<'a> Past<'a> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 
+use super::output;
 use crate::config::Config;
 use crate::daemon::{self, Clock, Daemon};
 use crate::engine::Engine;
@@ -97,7 +98,7 @@ fn hold_as_found(config: &Config) -> Result<(Held, bool)> {
 
 /// How the older program gets its state back.
 pub fn put_back(copy: &StateCopy) -> String {
-    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
+    let quoted = |path: &Path| output::shell_word(&path.to_string_lossy());
     let beside = |name| quoted(&copy.path.with_file_name(name));
     format!(
         "to go back to the older program, stop espejo and run: cp {} {} && rm -f {} {}",

@@ -71,6 +71,21 @@ pub fn give_back_at_the_end() -> io::Result<()> {
     Ok(())
 }
 
+/// Asks one question before something is done; no is the default.
+///
+/// # Errors
+/// `alone` where there is no terminal to ask on, and `nothing` where the answer is no or there is none.
+pub fn agreed(question: &str, alone: &str, nothing: &str) -> anyhow::Result<()> {
+    if !io::stdin().is_terminal() {
+        anyhow::bail!("{alone}");
+    }
+    match cliclack::confirm(question).initial_value(false).interact() {
+        Ok(true) => Ok(()),
+        Ok(false) => anyhow::bail!("{nothing}"),
+        Err(error) => anyhow::bail!("{nothing}: {error}"),
+    }
+}
+
 /// How many columns and lines the terminal behind stdout has; `None` where there is none.
 #[must_use]
 pub fn size() -> Option<(usize, usize)> {

@@ -2,14 +2,14 @@
 
 mod plan;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use plan::{Undoing, gathered, undoing};
 
 use super::past::Past;
-use super::{acts, log, output, put, restore, word_diff};
+use super::{acts, log, output, put, restore, terminal, word_diff};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon;
@@ -140,7 +140,11 @@ async fn since(
     if asked.dry_run || can.is_empty() {
         return Ok(left);
     }
-    agreed(can.len(), asked.yes)?;
+    if !asked.yes {
+        let changes = output::count(can.len() as u64, "change", "changes");
+        let alone = format!("{changes} would be undone; add --yes to do so");
+        terminal::agreed(&format!("Undo {changes}?"), &alone, "nothing was undone")?;
+    }
     let (mut done, mut failed, mut running) = (0, 0, false);
     for (act, first, undoing) in can {
         match put::carry_out(config, undoing.put).await {
@@ -164,20 +168,4 @@ async fn since(
         writeln!(out, "  {}", restore::then(running))?;
     }
     Ok(if failed > 0 { Exit::NeedsUser } else { left })
-}
-
-/// Asks once, unless `yes` says that it need not be.
-fn agreed(changes: usize, yes: bool) -> Result<()> {
-    let changes = output::count(changes as u64, "change", "changes");
-    if yes {
-        return Ok(());
-    }
-    if !std::io::stdin().is_terminal() {
-        bail!("{changes} would be undone; add --yes to do so");
-    }
-    match cliclack::confirm(format!("Undo {changes}?")).initial_value(false).interact() {
-        Ok(true) => Ok(()),
-        Ok(false) => bail!("nothing was undone"),
-        Err(error) => bail!("nothing was undone: {error}"),
-    }
 }

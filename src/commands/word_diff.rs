@@ -92,6 +92,7 @@ mod tests {
 
     #[test]
     fn only_what_the_copy_has_and_the_page_has_not_is_shown() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         for (page, copy, expected) in [
             ("the plan is closed today", "the plan is open today", "the plan is [-closed-] {+open+} today\n"),
             ("one two three four five", "one two three four five", ""),
@@ -100,13 +101,11 @@ mod tests {
             ("", "all of it is mine", "{+all of it is mine+}\n"),
             ("a b c d e f g h", "X b c d e f g Y", "[-a-] {+X+} b c d\ne f g [-h-] {+Y+}\n"),
         ] {
-            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             let mut out = anstream::StripStream::new(Vec::new());
             show(&additions(&words(page), &words(copy)), &mut out).unwrap();
             let shown = String::from_utf8(out.into_inner()).unwrap().replace("    ", "");
             assert_eq!(shown, expected, "{page} | {copy}");
         }
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let gone = places(&words("a word of theirs"), &words("a word"));
         assert_eq!((gone.len(), gone[0].old.join(" ").as_str()), (1, "of theirs"));
     }

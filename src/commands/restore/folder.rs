@@ -1,13 +1,13 @@
 //! `espejo restore FOLDER`: the pages of a folder as they were at a time, or those that were deleted last.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use anyhow::{Result, bail};
 
 use crate::cli::Exit;
 use crate::commands::past::{Past, base_path, words_of};
-use crate::commands::{output, put, when};
+use crate::commands::{output, put, terminal, when};
 use crate::config::Config;
 use crate::logging::escape;
 use crate::model::{MirrorPath, Put, Timestamp, folder_of};
@@ -215,14 +215,8 @@ fn ask(folder: &MirrorPath, steps: &[Step], changes: usize, out: &mut dyn Write)
     for step in steps.iter().filter(|step| step.put.is_some()) {
         writeln!(out, "{} {}", output::paint(output::NAME, step.place.as_str()), told(&step.fate))?;
     }
-    if !std::io::stdin().is_terminal() {
-        bail!("{changes} pages of {folder} would be put back; add --yes to do so");
-    }
-    match cliclack::confirm(format!("Put {changes} pages back?")).initial_value(false).interact() {
-        Ok(true) => Ok(()),
-        Ok(false) => bail!("nothing was put back"),
-        Err(error) => bail!("nothing was put back: {error}"),
-    }
+    let alone = format!("{changes} pages of {folder} would be put back; add --yes to do so");
+    terminal::agreed(&format!("Put {changes} pages back?"), &alone, "nothing was put back")
 }
 
 fn is_trashed(version: &Version) -> bool {
