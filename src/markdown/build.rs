@@ -421,14 +421,14 @@ fn shallow(value: &Value) -> Value {
 fn has_wide_gap(line: &str) -> bool {
     let text = line.trim_start();
     let is_row = text.starts_with('|') && text.ends_with('|');
-    let is_tag = |ends: &dyn Fn(&str) -> bool| ends("<u>") || ends("</u>");
     let is_entity = |word: &str| word.ends_with(';') && word.contains("&#");
     !is_row
         && text.match_indices("  ").any(|(at, _)| {
             let (before, after) = (&text[..at], text[at..].trim_start_matches([' ', '\t']));
             let word = &before[before.rfind([' ', '\t']).map_or(0, |at| at + 1)..];
             let is_edge = word.is_empty() || after.is_empty() || after.starts_with("&#") || is_entity(word);
-            !is_edge && !is_tag(&|tag| before.ends_with(tag)) && !is_tag(&|tag| after.starts_with(tag))
+            let is_tag = |tag: &&str| before.ends_with(*tag) || after.starts_with(*tag);
+            !is_edge && !["<u>", "</u>"].iter().any(is_tag)
         })
 }
 

@@ -142,7 +142,7 @@ fn may_differ(text: &str, blocks: &[Value]) -> bool {
     };
     text.contains('`') && text.contains(['*', '_', '~', '<'])
         || has_lone_space(text)
-        || is(blocks, &has_wide_space)
+        || is(blocks, &|block| !is_kind(block, "codeBlock") && has_wide_space(block))
         || text.contains("<!-- block:")
         || !text.lines().any(|line| starts(line, '+'))
             && is(blocks, &|block| is_kind(block, "toggleListItem"))

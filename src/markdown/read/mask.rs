@@ -97,8 +97,9 @@ pub(crate) fn mask(text: &str) -> Masked<'_> {
     if let Ok(mut text) = String::from_utf8(bytes) {
         if touching {
             let blocks = html(&text);
-            covers.retain(|(place, _): &(Range<usize>, Cover)| {
-                let is_block = !text[place.clone()].starts_with("<?") || blocks.contains(&place.end);
+            covers.retain(|(place, cover): &(Range<usize>, Cover)| {
+                let touches = *cover == Cover::Math && text[place.clone()].starts_with("<?");
+                let is_block = !touches || blocks.contains(&place.end);
                 if !is_block {
                     text.replace_range(place.clone(), &masked.text[place.clone()]);
                 }
