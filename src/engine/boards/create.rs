@@ -343,7 +343,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The answer to a POST is a look: what was made is empty. Where a list alone shows it, somebody may have filled it since.
+    /// The answer to a POST is a look: what was made is empty. Where a list alone shows it, the app may have filled it since.
     fn was_made_empty(&mut self, id: &CanvasId) -> Result<(), StoreError> {
         let nothing = self.store.keep_elements(&[])?;
         let (tick, now) = (self.tick, self.now);
