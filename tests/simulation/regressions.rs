@@ -315,6 +315,11 @@ fn a_page_whose_file_became_another_pages_takes_no_other_file() {
 }
 
 #[test]
+fn a_presentation_is_listed_last_before_it_is_trashed() {
+    keeps("a_presentation_is_listed_last_before_it_is_trashed");
+}
+
+#[test]
 fn a_presentation_renamed_before_any_scan_moves_with_its_whole_folder() {
     keeps("a_presentation_renamed_before_any_scan_moves_with_its_whole_folder");
 }
@@ -370,6 +375,11 @@ fn a_slide_that_a_list_shows_for_a_lost_creation_is_looked_at() {
 }
 
 #[test]
+fn a_slide_that_came_after_its_folder_went_is_not_written_there() {
+    keeps("a_slide_that_came_after_its_folder_went_is_not_written_there");
+}
+
+#[test]
 fn a_stored_file_deleted_here_goes_though_another_comes_to_its_place() {
     keeps("a_stored_file_deleted_here_goes_though_another_comes_to_its_place");
 }
@@ -397,6 +407,11 @@ fn a_stored_file_replaced_before_the_clock_went_back_is_kept_beside() {
 #[test]
 fn a_stored_file_saved_anew_in_a_renamed_folder_is_no_deletion() {
     keeps("a_stored_file_saved_anew_in_a_renamed_folder_is_no_deletion");
+}
+
+#[test]
+fn a_stored_file_whose_place_is_taken_stays_until_it_is_there_under_its_new_name() {
+    keeps("a_stored_file_whose_place_is_taken_stays_until_it_is_there_under_its_new_name");
 }
 
 #[test]
@@ -462,6 +477,11 @@ fn an_emptied_file_is_sent_when_it_is_approved() {
 #[test]
 fn an_empty_presentation_whose_folder_is_renamed_is_that_presentation() {
     keeps("an_empty_presentation_whose_folder_is_renamed_is_that_presentation");
+}
+
+#[test]
+fn an_old_look_at_a_slide_is_made_again_before_its_presentation_goes() {
+    keeps("an_old_look_at_a_slide_is_made_again_before_its_presentation_goes");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::super::Engine;
 use super::super::pace::Class;
+use super::push::FRESH_MS;
 use super::targets::List;
 use super::{Area, Choice, Purpose, board, on_disk};
 use crate::engine::Way;
@@ -17,6 +18,10 @@ use crate::model::{
 use crate::plan::guard::{self, Guard, Kind};
 use crate::plan::naming;
 use crate::store::{LoadedBoards, Store, StoreError};
+
+/// A slide of a presentation that is to be removed is looked at again after this, and so much more for each slide.
+const LOOKS_MS: i64 = 60_000;
+const LOOK_MS: i64 = 2_000;
 
 /// What an earlier run asked the service to remove of presentations.
 pub(super) fn deck_removals(
@@ -47,6 +52,11 @@ impl Engine {
         })
     }
 
+    /// Whether the folder of a presentation is missing, with all slides in it.
+    pub(super) fn is_deck_missing(&self, deck: &DeckId) -> bool {
+        self.boards.decks.get(deck).is_some_and(|deck| deck.missing_since.is_some())
+    }
+
     /// Presentations whose folders are missing, as a scan found it.
     pub(super) fn note_missing_decks(
         &mut self,
@@ -73,7 +83,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The next request for a presentation whose folder was deleted: a list of its slides, then the removal.
+    /// The next request for a presentation whose folder was deleted: a look at each slide, a list of them, the removal.
     pub(super) fn next_deck_removal(&mut self) -> Result<Choice, StoreError> {
         let grace = self.settings.pages.delete_grace_ms;
         let due: Vec<DeckId> = self
@@ -117,20 +127,27 @@ impl Engine {
                 continue;
             }
             let missed = *self.boards.lists.missed.entry(id.clone()).or_insert(self.tick);
-            if self.boards.lists.slides_at.get(&id).copied().unwrap_or(0) <= missed {
-                self.boards.lists.slides_due.insert(id.clone(), self.now);
-                continue;
-            }
             let slides = self.slides_of(&id).filter(|node| node.base.is_some());
             let slides: Vec<CanvasId> = slides.map(|node| node.id.clone()).collect();
-            if let Some(unseen) = slides.iter().find(|slide| {
-                // Looked at since the folder was missed, however many they are.
-                self.boards.moments.get(slide).is_none_or(|moment| moment.seen <= missed)
-            }) {
+            let oldest_ms = LOOKS_MS + LOOK_MS * i64::try_from(slides.len()).unwrap_or(0);
+            let seen = |slide| {
+                // Looked at since the folder was missed, and not long ago however many they are.
+                let moment = self.boards.moments.get(slide).filter(|moment| moment.seen > missed)?;
+                (self.now.since_ms(moment.seen_at) <= oldest_ms).then_some(moment.seen)
+            };
+            if let Some(unseen) = slides.iter().find(|slide| seen(slide).is_none()) {
                 if self.is_canvas_busy(unseen) || self.waits_for_time(unseen) || self.waits_for_list(unseen) {
                     continue;
                 }
                 return Ok(self.look_at_canvas(unseen, Class::Edit));
+            }
+            // The list comes last: a slide that was added in the app while the others were looked at is in it.
+            let last = slides.iter().filter_map(seen).max().unwrap_or(missed);
+            let listed_at = self.boards.decks.get(&id).map(|deck| deck.listed_at).unwrap_or_default();
+            let is_listed = self.boards.lists.slides_at.get(&id).is_some_and(|at| *at > last);
+            if !is_listed || self.now.since_ms(listed_at) > FRESH_MS {
+                self.boards.lists.slides_due.insert(id.clone(), self.now);
+                continue;
             }
             let changed = self.slides_of(&id).any(|node| {
                 // One that no file has stood for yet was made in the app meanwhile.

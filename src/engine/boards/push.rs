@@ -16,7 +16,7 @@ use crate::model::{
 use crate::store::StoreError;
 
 /// A look older than this is too old to write on.
-const FRESH_MS: i64 = 5_000;
+pub(super) const FRESH_MS: i64 = 5_000;
 /// Looks after a lost answer: this long after it, and this long after the first look.
 pub(super) const LOOK_AFTER_MS: [i64; 2] = [2_000, 15_000];
 

@@ -9,8 +9,8 @@ use crate::engine::Way;
 use crate::engine::disk::SCAN_AT_LATEST_MS;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::model::{
-    BoardEffect, CanvasFile, CanvasId, CanvasNode, Code, DeckId, Deletes, Effect, MirrorPath, Presence,
-    ServiceError, ServiceReply, Timestamp, planted,
+    BoardEffect, CanvasFile, CanvasId, CanvasNode, Code, Deletes, Effect, MirrorPath, Presence, ServiceError,
+    ServiceReply, Timestamp, planted,
 };
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::{Conflict, LoadedBoards, Store, StoreError};
@@ -58,7 +58,7 @@ impl Engine {
             return Ok(None);
         }
         if let CanvasId::Slide(deck, _) = &node.id {
-            if self.boards.decks.get(deck).is_some_and(|deck| deck.missing_since.is_some()) {
+            if self.is_deck_missing(deck) {
                 return Ok(None);
             }
             if !self.settings.boards.permanent_deletes {
@@ -112,13 +112,12 @@ impl Engine {
         if let Some(doubt) = self.folder_doubt() {
             return Some(doubt);
         }
-        let is_whole = |deck: &DeckId| self.boards.decks.get(deck).is_some_and(|d| d.missing_since.is_some());
         let live = || {
             self.boards.canvases.values().filter(|node| {
                 node.base.is_some()
                     && node.presence == Presence::Listed
                     // Slides that are gone with their presentation's folder are counted as one with it.
-                    && node.id.deck().is_none_or(|deck| !is_whole(deck))
+                    && node.id.deck().is_none_or(|deck| !self.is_deck_missing(deck))
             })
         };
         let is_gone = |node: &&CanvasNode| {

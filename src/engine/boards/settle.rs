@@ -60,6 +60,10 @@ impl Engine {
 
     fn materialise_canvas(&mut self, node: &CanvasNode) -> Result<Choice, StoreError> {
         let Some(remote) = node.remote else { return Ok(None) };
+        if node.id.deck().is_some_and(|deck| self.is_deck_missing(deck)) {
+            // Its folder comes back whole, or goes whole.
+            return Ok(None);
+        }
         if !self.boards_are_quiet() || self.awaits_board_intent(node) {
             self.boards.active.insert(node.id.clone());
             return Ok(None);

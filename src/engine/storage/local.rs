@@ -161,7 +161,7 @@ impl Storage {
                 let moment = self.moment(&id);
                 moment.local = now;
                 moment.found_at = desk.now;
-                if !now.is_missing() {
+                if now == Local::Same {
                     moment.went_to = None;
                 }
                 if matches!(now, Local::Missing(_) | Local::Changed(_) | Local::Suspect(_)) {
@@ -202,7 +202,8 @@ impl Storage {
         if objects.is_empty() {
             return;
         }
-        let found = self.sight.files.iter();
+        // What an editor keeps of the last version is not the file under another name.
+        let found = self.sight.files.iter().filter(|(path, _)| !filenames::is_leftover(path.name()));
         let found = found.filter_map(|(path, stamp)| Some((objects.get(&stamp.object())?.clone(), path)));
         // A file that is agreed on for its place belongs to its own entry, though it may be a second link to the same
         // object. Seldom asked for: it looks through all files.

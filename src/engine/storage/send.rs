@@ -336,10 +336,11 @@ impl Storage {
         self.candidates.remove(&upload.path);
         self.again.sent(&upload.path, now);
         let replaced = upload.replaces.as_ref().filter(|old| {
-            self.files
-                .get(*old)
-                .and_then(|node| Some(node.base.as_ref()?.path == upload.path))
-                .unwrap_or(false)
+            // One that has another name here is no older version: it stays until it is there under that name.
+            let is_older = |node: &FileNode| self.renamed_to(node).is_none();
+            self.files.get(*old).is_some_and(|node| {
+                node.base.as_ref().is_some_and(|base| base.path == upload.path) && is_older(node)
+            })
         });
         if let Some(old) = replaced.cloned() {
             // If somebody gave the old one new content meanwhile, that is nobody's to throw away.

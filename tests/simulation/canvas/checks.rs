@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use espejo::model::{BoardEffect, CanvasId, Effect, MirrorPath, ServiceError};
+use espejo::model::{BoardEffect, CanvasId, DeckId, Effect, MirrorPath, ServiceError, SlideId};
 use espejo::plan::naming;
 use serde_json::Value;
 
 use super::nodes::{Nodes, PLAIN, Said, nodes_of};
 use super::people::{is_board_file, is_canvas_file};
+use super::requests::LOOK_TO_WRITE_MS;
 use crate::checks::{Failure, broken};
 use crate::folder::Folder;
 use crate::hands::Hands;
@@ -25,6 +26,8 @@ pub(super) struct Look {
 #[derive(Debug, Default)]
 pub(crate) struct CanvasChecks {
     pub(super) looks: BTreeMap<CanvasId, Vec<Look>>,
+    /// The slides that a presentation's last list showed, and when the engine heard it.
+    pub(super) listed: BTreeMap<DeckId, (Vec<SlideId>, i64)>,
     /// What people did to words in canvas files.
     pub(crate) hands: Hands,
     /// Words that stood in a canvas file at some time.
@@ -193,6 +196,13 @@ impl CanvasChecks {
     /// What the engine saw of a canvas last, as it asked at `asked_ms`.
     pub(super) fn last_look(&self, canvas: &CanvasId, asked_ms: i64) -> Option<&Look> {
         self.looks.get(canvas)?.iter().rev().find(|look| look.at_ms <= asked_ms)
+    }
+
+    /// Whether a slide was added in the app after the list that came right before its presentation is trashed.
+    pub(super) fn slips_by_list(&self, canvas: &CanvasId, asked_ms: i64) -> bool {
+        let CanvasId::Slide(deck, slide) = canvas else { return false };
+        let list = self.listed.get(deck).filter(|(_, at)| asked_ms - at <= LOOK_TO_WRITE_MS);
+        list.is_some_and(|(slides, _)| !slides.contains(slide))
     }
 
     /// An answer reached the engine.

@@ -18,7 +18,7 @@ use crate::run::Run;
 use crate::words::Word;
 
 /// A write follows a look within this time.
-const LOOK_TO_WRITE_MS: i64 = 5_000;
+pub(super) const LOOK_TO_WRITE_MS: i64 = 5_000;
 /// The looks at all slides of a presentation take their time.
 const LOOKS_TO_DELETE_MS: i64 = 120_000;
 /// As many looks are remembered of a canvas.
@@ -83,12 +83,17 @@ impl Run {
         asked_ms: i64,
     ) -> Result<(), Failure> {
         let filed = self.words_of_canvas_files();
-        let checks = &mut self.checks.canvas;
         for canvas in canvases {
+            let checks = &mut self.checks.canvas;
             let name = super::app::canvas_name(canvas);
             let Some(look) = checks.last_look(canvas, asked_ms) else {
                 // A slide that was made and never filled is known to be empty.
                 if self.service.words_of_canvas(canvas).is_empty() {
+                    continue;
+                }
+                if is_deck && checks.slips_by_list(canvas, asked_ms) {
+                    let words = self.service.words_of_canvas(canvas).to_vec();
+                    self.slipped(canvas, words.into_iter(), &[], asked_ms);
                     continue;
                 }
                 return broken("guard", format!("a DELETE of the {name} without a look at it"));
@@ -115,7 +120,7 @@ impl Run {
             let grace_ms = i64::from(self.scene.grace_ms);
             checks.hands.deleted(&name, &words, &filed, (asked_ms, grace_ms), &self.ledger)?;
         }
-        let now_ms = self.now_ms;
+        let (now_ms, checks) = (self.now_ms, &mut self.checks.canvas);
         checks.deleted_ms.retain(|(at, _)| now_ms - at < TOGETHER_MS);
         checks.deleted_ms.push((now_ms, is_deck));
         let sum = checks.deleted_ms.iter().filter(|(_, deck)| *deck == is_deck).count();
@@ -338,6 +343,12 @@ impl Run {
     pub(crate) fn canvas_answered(&mut self, effect: &Effect, result: &Result<ServiceReply, ServiceError>) {
         let Effect::Board(effect) = effect else { return };
         self.checks.canvas.answered(effect, result.as_ref().err(), self.now_ms);
+        if let (BoardEffect::ListSlides(deck), Ok(ServiceReply::Board(BoardReply::Slides(slides)))) =
+            (effect, result)
+        {
+            let slides = slides.iter().map(|slide| slide.id.clone()).collect();
+            self.checks.canvas.listed.insert(deck.clone(), (slides, self.now_ms));
+        }
         if let (BoardEffect::ListElements(canvas), Ok(ServiceReply::Board(BoardReply::Elements(elements)))) =
             (effect, result)
         {

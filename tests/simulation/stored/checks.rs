@@ -49,8 +49,8 @@ pub(crate) struct StoredChecks {
     told: BTreeMap<FileId, AttachmentId>,
     /// When it was told of all that is in a folder.
     listed: BTreeMap<Option<FolderId>, i64>,
-    /// Files that a list has shown.
-    in_list: BTreeSet<FileId>,
+    /// Files that a list has shown, or the answer to a question about that one: neither shows one in the trash.
+    confirmed: BTreeSet<FileId>,
     /// The body behind each attachment that was ever shown.
     attachments: BTreeMap<AttachmentId, u32>,
     deleted: Vec<i64>,
@@ -255,8 +255,8 @@ impl Run {
                     && world.storage_shows(&other.id)
             };
             let newer: Vec<&FileRecord> = world.storage_files().filter(newer).collect();
-            if !newer.is_empty() && !newer.iter().any(|file| checks.in_list.contains(&file.id)) {
-                return broken("guard", format!("a DELETE of {id} before a list showed its newer version"));
+            if !newer.is_empty() && !newer.iter().any(|file| checks.confirmed.contains(&file.id)) {
+                return broken("guard", format!("a DELETE of {id} before anything showed its newer version"));
             }
             return Ok(());
         }
@@ -379,8 +379,10 @@ impl Run {
         for file in files {
             checks.told.insert(file.id.clone(), file.attachment.clone());
         }
+        if !matches!(effect, StorageEffect::Upload { .. }) {
+            checks.confirmed.extend(files.iter().map(|file| file.id.clone()));
+        }
         if let StorageEffect::List(folder) = effect {
-            checks.in_list.extend(files.iter().map(|file| file.id.clone()));
             checks.listed.insert(folder.clone(), self.now_ms);
         }
     }
