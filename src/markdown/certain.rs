@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::allowed::Known;
 use super::lower::{Alone, Lowered, shown, stand_in};
 use super::parse::{each, says_beside, says_for};
-use super::plain::{Kind, Node, number, same_trees};
+use super::plain::{Kind, Node, same_trees};
 use super::read::read;
 use super::write::{Written, write, write_for};
 
@@ -107,8 +107,7 @@ fn first_difference(text: &str, lowered: &Lowered) -> Option<usize> {
 
 /// What the text reads as, if that is something else than the tree.
 fn other_reading(text: &str, nodes: &[Node], items: &BTreeSet<String>) -> Option<Vec<Node>> {
-    let mut have = read(text, items);
-    number(&mut have);
+    let have = read(text, items);
     (!same_trees(shown(nodes), &have)).then_some(have)
 }
 

@@ -8,6 +8,7 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::{Map, Value};
 
+use super::columns::Columns;
 use super::plain::{self, CODE, Fnv, ITEM, Inline, Kind, Link, Node, STYLES, What};
 use super::shapes;
 
@@ -19,9 +20,16 @@ pub(super) struct Lowered<'a> {
     pub values: Vec<&'a Value>,
     /// Inline items without Markdown, by label.
     pub items: BTreeMap<String, &'a Value>,
+    /// Whether any block has no Markdown.
+    pub strange: bool,
 }
 
 impl Lowered<'_> {
+    /// What has to do with columns in the blocks it was made from: a column has no Markdown.
+    pub(super) fn columns(&self, blocks: &[Value]) -> Columns {
+        if self.strange { Columns::of(blocks) } else { Columns::default() }
+    }
+
     /// How many empty paragraphs stand at the page's end, where they show nowhere.
     pub(super) fn trailing(&self) -> usize {
         self.nodes.len() - shown(&self.nodes).len()
@@ -42,7 +50,7 @@ pub(super) fn shown(nodes: &[Node]) -> &[Node] {
 pub(super) fn lower(blocks: &[Value]) -> Lowered<'_> {
     let mut walk = Walk { values: Vec::with_capacity(blocks.len()), ..Walk::default() };
     let nodes = walk.level(blocks, 0);
-    Lowered { nodes, values: walk.values, items: walk.items }
+    Lowered { nodes, values: walk.values, items: walk.items, strange: !walk.labels.is_empty() }
 }
 
 /// The plain tree of blocks that were let go.
@@ -374,7 +382,8 @@ impl<'a> Keys<'a> {
 
 /// Adds text as far as Markdown can say it: NUL cannot be said at all, a carriage return not inside code.
 pub(super) fn push_text(inline: &mut Inline, text: &str, style: u8, what: &What) {
-    if !text.contains(['\0', '\r']) {
+    // The least of all bytes is found quicker than the first of some.
+    if text.bytes().fold(u8::MAX, u8::min) > b'\r' || !text.contains(['\0', '\r']) {
         inline.push(text, style, what);
         return;
     }

@@ -8,9 +8,8 @@ use super::NewId;
 use super::align::{Flat, align};
 use super::allowed::{Allowed, Known};
 use super::build::{Builder, Built};
-use super::columns::Columns;
 use super::lower::{Lowered, ids, lower, shown, stand_in};
-use super::plain::{Beside, Inline, Kind, Node, What, number, own_hash, same_trees};
+use super::plain::{Beside, Census, Inline, Kind, Node, What, number, own_hash, same_trees};
 use super::read::{end, read};
 use super::shapes::is_local;
 use super::write::is_text_of;
@@ -23,7 +22,7 @@ pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut 
     }
     let (built, lowered) = built(text, lowered, base, allowed, new_id);
     let mut blocks = built.copied(&lowered.values);
-    Columns::of(base).settle(&mut blocks);
+    lowered.columns(base).settle(&mut blocks);
     blocks
 }
 
@@ -41,7 +40,7 @@ pub(super) fn stands_for(text: &str, blocks: &[Value]) -> bool {
     let (built, lowered) = built(text, lowered, blocks, &Allowed::documented(), &mut id);
     built.is_base(lowered.nodes.iter().map(|node| node.index)) || {
         let mut said = built.copied(&lowered.values);
-        Columns::of(blocks).settle(&mut said);
+        lowered.columns(blocks).settle(&mut said);
         said == blocks
     }
 }
@@ -57,8 +56,8 @@ pub(super) fn parse_taking(
     if is_written(&lowered, text, &Known::new(allowed, &base)) {
         return base;
     }
-    let (built, _) = built(text, lowered, &base, allowed, new_id);
-    let columns = Columns::of(&base);
+    let (built, lowered) = built(text, lowered, &base, allowed, new_id);
+    let columns = lowered.columns(&base);
     let mut blocks = built.taken(base);
     columns.settle(&mut blocks);
     blocks
@@ -92,32 +91,42 @@ fn built<'a>(
 /// The tree of a text with each node's block of the base. The base's tree may be bent to the text where a formatter
 /// wipes out what the dialect says: bullets for toggles, and blank lines.
 pub(super) fn matched<'a>(text: &str, lowered: Lowered<'a>, allowed: &Known<'_>) -> (Vec<Node>, Lowered<'a>) {
-    let (mut nodes, lowered) = matched_with_hidden(text, lowered, allowed);
-    drop_hidden(&mut nodes);
+    let (mut nodes, lowered, census) = matched_with_hidden(text, lowered, allowed);
+    if census.hidden {
+        drop_hidden(&mut nodes);
+    }
     (nodes, lowered)
 }
 
-/// As [`matched`], with what Markdown hides.
+/// As [`matched`], with what Markdown hides, and with what the text held.
 pub(super) fn matched_with_hidden<'a>(
     text: &str,
     mut lowered: Lowered<'a>,
     allowed: &Known<'_>,
-) -> (Vec<Node>, Lowered<'a>) {
+) -> (Vec<Node>, Lowered<'a>, Census) {
     let items = lowered.labels();
     let mut nodes = read(text, &items);
-    settle_placeholders(&mut nodes, &mut lowered);
-    if !any(&nodes, &|node| node.kind == Kind::Toggle) {
+    let mut census = Census::of(&nodes);
+    if census.placeholders {
+        settle_placeholders(&mut nodes, &mut lowered);
+        census = Census::of(&nodes);
+    }
+    let held = Census::of(&lowered.nodes);
+    if held.toggles && !census.toggles {
         each(&mut lowered.nodes, &mut |node| {
             if node.kind == Kind::Toggle {
                 node.kind = Kind::Bullet;
             }
         });
     }
-    let hidden = !any(&nodes, &|node| node.blank);
     let mut old = Vec::with_capacity(lowered.values.len());
     flatten(shown(&lowered.nodes), 0, &mut old);
-    settle_readings(&mut nodes, old.iter().map(|flat| flat.hash));
-    settle_literals(&mut nodes, &old, allowed);
+    if census.beside {
+        settle_readings(&mut nodes, old.iter().map(|flat| flat.hash));
+    }
+    if census.literals {
+        settle_literals(&mut nodes, &old, allowed);
+    }
     end(&mut nodes);
     let count = number(&mut nodes);
     let mut new = Vec::with_capacity(count);
@@ -128,20 +137,17 @@ pub(super) fn matched_with_hidden<'a>(
         places[flat.node.index] = o.map(|o| old[o].node.index);
     }
     each(&mut nodes, &mut |node| node.base = places.get(node.index).copied().flatten());
-    if hidden {
+    if held.blanks && !census.blanks {
         let roots = shown(&lowered.nodes);
         nodes = unhide(nodes, roots);
     }
-    (nodes, lowered)
+    (nodes, lowered, census)
 }
 
 /// Finds what placeholders stand for: blocks of the base that are written so, or could be should nothing else read
 /// back. The others become the text that they are.
 fn settle_placeholders(nodes: &mut Vec<Node>, lowered: &mut Lowered) {
     let is_placeholder = |node: &Node| matches!(node.kind, Kind::Placeholder(_));
-    if !any(nodes, &is_placeholder) {
-        return;
-    }
     let mut labels = BTreeSet::new();
     collect_labels(&lowered.nodes, &mut labels);
     let mut strange = BTreeSet::new();
@@ -213,11 +219,6 @@ fn flatten<'a>(nodes: &'a [Node], depth: usize, out: &mut Vec<Flat<'a>>) {
     }
 }
 
-/// Whether any node is as asked.
-pub(super) fn any(nodes: &[Node], ask: &dyn Fn(&Node) -> bool) -> bool {
-    nodes.iter().any(|node| ask(node) || any(&node.children, ask))
-}
-
 /// Does something to every node.
 pub(super) fn each(nodes: &mut [Node], act: &mut dyn FnMut(&mut Node)) {
     for node in nodes {
@@ -229,9 +230,6 @@ pub(super) fn each(nodes: &mut [Node], act: &mut dyn FnMut(&mut Node)) {
 /// Chooses between what a block says and what it was read as before comments were hidden and lines kept: that holds where the
 /// base has it, as often as the base has it.
 fn settle_readings(nodes: &mut [Node], hashes: impl Iterator<Item = u64>) {
-    if !any(nodes, &|node| node.beside.is_some()) {
-        return;
-    }
     let mut left: BTreeMap<u64, isize> = BTreeMap::new();
     hashes.for_each(|hash| *left.entry(hash).or_insert(0) += 1);
     each(nodes, &mut |node| {
@@ -292,10 +290,11 @@ pub(super) fn read_alone(text: &str, terms: &Known<'_>) -> Vec<Node> {
 /// Whether a text says what these nodes say, where there are no more than these constructs.
 pub(super) fn says_for(text: &str, nodes: &[Node], items: &BTreeSet<String>, terms: &Known<'_>) -> bool {
     let mut have = read(text, items);
-    let mut old = Vec::new();
-    flatten(shown(nodes), 0, &mut old);
-    settle_literals(&mut have, &old, terms);
-    number(&mut have);
+    if Census::of(&have).literals {
+        let mut old = Vec::new();
+        flatten(shown(nodes), 0, &mut old);
+        settle_literals(&mut have, &old, terms);
+    }
     same_trees(shown(nodes), &have)
 }
 
@@ -308,21 +307,19 @@ fn drop_hidden(nodes: &mut Vec<Node>) {
 /// Whether a text says what these nodes say, beside them as its base.
 pub(super) fn says_beside(text: &str, nodes: &[Node], items: &BTreeSet<String>) -> bool {
     let mut have = read(text, items);
-    let mut old = Vec::new();
-    flatten(shown(nodes), 0, &mut old);
-    settle_readings(&mut have, old.iter().map(|flat| flat.hash));
+    if Census::of(&have).beside {
+        let mut old = Vec::new();
+        flatten(shown(nodes), 0, &mut old);
+        settle_readings(&mut have, old.iter().map(|flat| flat.hash));
+    }
     drop_hidden(&mut have);
     end(&mut have);
-    number(&mut have);
     same_trees(shown(nodes), &have)
 }
 
 /// Chooses between the natural and the literal reading of constructs without a documented block: the one that the
 /// base has, else the one that is allowed.
 fn settle_literals(nodes: &mut [Node], old: &[Flat], allowed: &Known<'_>) {
-    if !any(nodes, &|node| node.literal.is_some()) {
-        return;
-    }
     let hashes: BTreeSet<u64> = old.iter().map(|flat| flat.hash).collect();
     let mut known = BTreeSet::new();
     old.iter().for_each(|flat| known.extend(addresses(&flat.node.inline)));

@@ -228,6 +228,47 @@ pub(super) struct Node {
     pub beside: Option<Box<Beside>>,
 }
 
+/// What there is in a forest: one walk for all that is asked about it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Census {
+    /// One-line comments that stand for blocks.
+    pub placeholders: bool,
+    /// Toggles.
+    pub toggles: bool,
+    /// Empty paragraphs that are only blank lines.
+    pub blanks: bool,
+    /// What stays in the file.
+    pub hidden: bool,
+    /// See [`Node::beside`].
+    pub beside: bool,
+    /// See [`Node::literal`].
+    pub literals: bool,
+}
+
+impl Census {
+    /// What there is in this one.
+    pub(super) fn of(nodes: &[Node]) -> Self {
+        let mut holds = Self::default();
+        holds.look(nodes);
+        holds
+    }
+
+    fn look(&mut self, nodes: &[Node]) {
+        for node in nodes {
+            match node.kind {
+                Kind::Placeholder(_) => self.placeholders = true,
+                Kind::Toggle => self.toggles = true,
+                Kind::Hidden(_) => self.hidden = true,
+                _ => {}
+            }
+            self.blanks |= node.blank;
+            self.beside |= node.beside.is_some();
+            self.literals |= node.literal.is_some();
+            self.look(&node.children);
+        }
+    }
+}
+
 /// What stands in a block's lines and is not said by them, and how they were read before that was known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Beside {

@@ -117,7 +117,7 @@ pub fn told(text: &str, blocks: &[Value]) -> Vec<Told> {
     local(text, &mut found);
     if may_differ(text, blocks) {
         let documented = Allowed::documented();
-        let (nodes, _) = matched_with_hidden(text, lower(blocks), &Known::new(&documented, blocks));
+        let (nodes, ..) = matched_with_hidden(text, lower(blocks), &Known::new(&documented, blocks));
         let real = lower(blocks);
         let mut there = Vec::with_capacity(real.values.len());
         collect(&real.nodes, &mut there);

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::super::allowed::{Allowed, Known};
 use super::super::lower::{Lowered, lower};
-use super::super::parse::{any, matched_with_hidden};
-use super::super::plain::{Kind, Node};
+use super::super::parse::matched_with_hidden;
+use super::super::plain::{Census, Kind, Node};
 use super::hidden::{Between, Hidden, Piece, Spot, moved, with_pieces};
 
 /// How a block that is no list item holds its children.
@@ -84,7 +84,7 @@ impl<'a> Layout<'a> {
     /// `None` when the text does not show every block of `old` in its place.
     pub(super) fn of(text: &'a str, old: &'a [Value]) -> Option<Self> {
         let documented = Allowed::documented();
-        let (nodes, _) = matched_with_hidden(text, lower(old), &Known::new(&documented, old));
+        let (nodes, ..) = matched_with_hidden(text, lower(old), &Known::new(&documented, old));
         let lowered = lower(old);
         let mut flat = Vec::new();
         collect(&lowered.nodes, &mut flat);
@@ -100,10 +100,8 @@ impl<'a> Layout<'a> {
         twice.iter().for_each(|id| {
             ids.remove(id);
         });
-        let blanks = any(&nodes, &|node| node.blank);
-        let hides_blank = blanks && !text_has_blank(&nodes, text);
-        let is_toggle = |node: &Node| node.kind == Kind::Toggle;
-        let hides_toggles = any(&lowered.nodes, &is_toggle) && !any(&nodes, &is_toggle);
+        let (holds, held) = (Census::of(&nodes), Census::of(&lowered.nodes));
+        let hides_blank = holds.blanks && !text_has_blank(&nodes, text);
         let eol = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let mut layout = Self {
             text,
@@ -113,10 +111,10 @@ impl<'a> Layout<'a> {
             nodes: flat,
             ids,
             hides_blank,
-            hides_toggles,
+            hides_toggles: held.toggles && !holds.toggles,
             end: 0,
             eol,
-            hides: any(&nodes, &|node| node.is_hidden() || node.beside.is_some()),
+            hides: holds.hidden || holds.beside,
             hidden: Hidden::default(),
         };
         layout.level(&nodes, "", None, &[])?;

@@ -162,7 +162,7 @@ impl<'k> Reader<'_, 'k> {
             _ => {}
         }
         if is_inline(&event) {
-            if self.leaf == Leaf::None {
+            if matches!(self.leaf, Leaf::None) {
                 self.open_leaf(Leaf::Paragraph(true), range.start);
             }
             if let Event::TaskListMarker(on) = event {
@@ -240,7 +240,7 @@ impl<'k> Reader<'_, 'k> {
 
     /// Ends a paragraph whose tags a tight list item leaves out.
     fn close_implicit(&mut self) {
-        if self.leaf == Leaf::Paragraph(true) {
+        if matches!(self.leaf, Leaf::Paragraph(true)) {
             let end = self.events.last().map_or(self.seen, |(_, range)| range.end);
             let start = self.events.first().map_or(self.seen, |(_, range)| range.start);
             self.paragraph(start..end.max(start));
@@ -360,21 +360,14 @@ impl<'k> Reader<'_, 'k> {
             return 0;
         }
         let bytes = &self.text.as_bytes()[..at];
-        let mut line = bytes.iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |i| i + 1);
-        let mut count = 0;
-        while line > 0 {
-            let mut end = line - 1;
-            if bytes[end] == b'\n' && end > 0 && bytes[end - 1] == b'\r' {
-                end -= 1;
-            }
-            let from = bytes[..end].iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |i| i + 1);
-            if !bytes[from..end].iter().all(|b| matches!(b, b' ' | b'\t')) {
-                break;
-            }
-            count += 1;
-            line = from;
-        }
-        count
+        let line = bytes.iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |i| i + 1);
+        let is_blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r');
+        let from = line - bytes[..line].iter().rev().take_while(|b| is_blank(b)).count();
+        let blank = &bytes[from..line];
+        let ends = blank.iter().filter(|b| matches!(b, b'\n' | b'\r')).count();
+        let pairs = blank.windows(2).filter(|pair| *pair == b"\r\n").count();
+        // The first one ends what stands above.
+        (ends - pairs).saturating_sub(usize::from(from > 0))
     }
 
     /// Link reference definitions make no event; they are kept as the text of a paragraph.

@@ -303,6 +303,9 @@ impl<'a> Builder<'a> {
     }
 
     fn run(mut self, events: &Events, exact: bool) -> (Inline, Vec<(usize, Box<str>)>) {
+        if let (Some((_, first)), Some((_, last))) = (events.first(), events.last()) {
+            self.out.text.reserve(last.end.saturating_sub(first.start));
+        }
         let mut at = 0;
         while at < events.len() {
             at = self.event(events, at);

@@ -47,7 +47,7 @@ impl Reader<'_, '_> {
     pub(super) fn text(&self, kind: Kind, range: Range<usize>, exact: bool) -> Node {
         let at = self.trimmed(range);
         let lines = kind == Kind::Paragraph && self.keeps_lines(&at);
-        let (width, quoted) = self.lead(&at);
+        let (width, quoted) = if lines { self.lead(&at) } else { (0, 0) };
         let source =
             Source { text: self.text, masked: self.masked, percents: self.percents, lines, width, quoted };
         let found = inline(source, &self.events, self.items, exact);
