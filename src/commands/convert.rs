@@ -58,10 +58,16 @@ pub fn unknown_block(blocks: &[String]) -> Option<String> {
 /// # Errors
 /// As for [`run`].
 pub fn to_markdown(input: &mut dyn Read, change: Option<(&Path, &Path)>, out: &mut dyn Write) -> Result<()> {
-    let content = content_of(&read_all(input)?, STDIN)?;
+    let json = read_all(input)?;
     let Some((base, onto)) = change else {
-        return put(out, markdown::text_of(&content)?.as_bytes());
+        let text = match markdown::text_of_long(&json, is_block) {
+            Some(text) => text,
+            None => markdown::render(&parse_blocks(&json, STDIN)?).text,
+        };
+        return put(out, text.as_bytes());
     };
+    let content = content_of(&json, STDIN)?;
+    drop(json);
     let base = read_content(base)?;
     let name = onto.display().to_string();
     let file = text_of(read_file(onto)?, &name)?;
@@ -84,16 +90,21 @@ pub fn from_markdown(
     out: &mut dyn Write,
 ) -> Result<()> {
     let text = text_of(read_all(input)?, STDIN)?;
-    let base = base.map(read_content).transpose()?.unwrap_or_else(|| BodyJson::of(&[]));
+    let base = base.map(read_content).transpose()?;
     let (_, body) = split(&text, STDIN)?;
-    let content = markdown::parse_content(body, &base, &Allowed::named(may_create), new_id)?;
-    drop((base, text));
-    let json = match pretty {
-        true => serde_json::to_string_pretty(&content.blocks()?).context("the blocks cannot be printed")?,
-        false => content.into_string(),
+    let allowed = Allowed::named(may_create);
+    let json = match base {
+        Some(base) => markdown::parse_content(body, &base, &allowed, new_id)?.into_string(),
+        None => markdown::parse_new(body, &allowed, new_id),
     };
-    let json = crate::logging::escape_json(json);
-    put(out, (json + "\n").as_bytes())
+    drop(text);
+    let json = match pretty {
+        true => serde_json::to_string_pretty(&read_json::<Value>(json.as_bytes())?)
+            .context("the blocks cannot be printed")?,
+        false => json,
+    };
+    put(out, crate::logging::escape_json(json).as_bytes())?;
+    put(out, b"\n")
 }
 
 /// Ids for new blocks: chance for many of them is asked for at once.

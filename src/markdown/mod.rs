@@ -88,10 +88,17 @@ fn rendered(blocks: &[Value], terms: Option<&Known<'_>>) -> Rendered {
 /// # Errors
 /// What is wrong with the JSON.
 pub fn text_of(content: &BodyJson) -> serde_json::Result<String> {
-    match lowered_alone(content).and_then(|page| certain::written_alone(&page)) {
+    match text_of_long(content.as_str().as_bytes(), |_| true) {
         Some(text) => Ok(text),
         None => Ok(render(&content.blocks()?).text),
     }
+}
+
+/// As [`text_of`], of the JSON of a long page as it came; `None` when it is short or unusual in any way, or not all of it
+/// are blocks.
+#[must_use]
+pub fn text_of_long(json: &[u8], is_block: impl Fn(&Value) -> bool) -> Option<String> {
+    lowered_alone(json, is_block).and_then(|page| certain::written_alone(&page))
 }
 
 /// `text` stands for `from`: as [`patch`], made for `to`. Where only `to` is long, no more than one of its blocks is held at
@@ -104,7 +111,8 @@ pub fn patched(text: &str, from: &BodyJson, to: &BodyJson) -> serde_json::Result
         return Ok(text);
     }
     let old = from.blocks()?;
-    let new = if from.as_str().len() < LONG_BODY { lowered_alone(to) } else { None };
+    let to_json = to.as_str().as_bytes();
+    let new = if from.as_str().len() < LONG_BODY { lowered_alone(to_json, |_| true) } else { None };
     match new.and_then(|new| patch::patch_alone(text, &old, &new)) {
         Some(text) => Ok(text),
         None => Ok(patch(text, &old, &to.blocks()?)),
@@ -112,10 +120,10 @@ pub fn patched(text: &str, from: &BodyJson, to: &BodyJson) -> serde_json::Result
 }
 
 /// The tree of a long content; `None` when it is short, or unusual in any way.
-fn lowered_alone(content: &BodyJson) -> Option<lower::Alone> {
-    let (mut blocks, mut whole) = (one_by_one(content.as_str().as_bytes())?, true);
+fn lowered_alone(json: &[u8], is_block: impl Fn(&Value) -> bool) -> Option<lower::Alone> {
+    let (mut blocks, mut whole) = (one_by_one(json)?, true);
     let known = std::iter::from_fn(|| {
-        let block = blocks.next()?;
+        let block = blocks.next()?.filter(&is_block);
         whole &= block.is_some();
         block
     });
@@ -148,13 +156,19 @@ pub fn parse_content(
     new_id: &mut NewId<'_>,
 ) -> serde_json::Result<BodyJson> {
     if base.as_str() == "[]" {
-        let json = parse::parse_new(text, allowed, new_id);
+        let json = parse_new(text, allowed, new_id);
         return Ok(BodyJson::known(ContentHash::of(json.as_bytes()), json));
     }
     match near::parse_near(text, base, allowed, new_id) {
         Some(content) => Ok(content),
         None => Ok(BodyJson::of(&parse::parse_taking(text, base.blocks()?, allowed, new_id))),
     }
+}
+
+/// As [`parse`] without a base, printed: no more than one block is held as values at a time.
+#[must_use]
+pub fn parse_new(text: &str, allowed: &Allowed, new_id: &mut NewId<'_>) -> String {
+    parse::parse_new(text, allowed, new_id)
 }
 
 /// What begins in a text, is never closed, and so holds all that follows it.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Body, ContentHash, NESTED_MAX, parts, read_json};
+use super::{Body, ContentHash, parts, read_json};
 
 /// A page's content, or the children of a block: an array of blocks (API document, "Block").
 pub type Blocks = Vec<Value>;
@@ -89,18 +89,18 @@ pub const LONG_BODY: usize = 1 << 19;
 /// The blocks of a long content without the room that maps and lists are given to grow, which is a third of them; block
 /// by block, so that it is not taken even for a moment. `None` when it is short, or unusual in any way.
 fn read_closely(json: &[u8]) -> Option<Blocks> {
-    one_by_one(json)?.collect()
+    one_by_one(json)?.map(|block| Some(pack(block?))).collect()
 }
 
 /// The blocks of a long content, one after the other: together they take twenty times the room of their text. `None`
-/// when it is short, or no array; `None` in place of a block that is unusual in any way.
+/// when it is short, or no array; `None` in place of a block that cannot be read, or is nested too deep.
 #[must_use]
 pub fn one_by_one(json: &[u8]) -> Option<impl Iterator<Item = Option<Value>>> {
     if json.len() < LONG_BODY {
         return None;
     }
     let parts = parts::elements(json)?.ok()?;
-    Some(parts.into_iter().map(|part| pack(read_json(part).ok()?, NESTED_MAX)))
+    Some(parts.into_iter().map(|part| read_json(part).ok()))
 }
 
 /// A long content that was read a block at a time.
@@ -123,7 +123,7 @@ pub(super) fn skim(json: &[u8]) -> Option<Skimmed> {
         add_lines(&block, &mut lines);
         let is_new = shapes.insert(shape(&block));
         if is_new || !undescribed(std::slice::from_ref(&block)).is_empty() {
-            telling.push(block);
+            telling.push(pack(block));
         }
     }
     printed.push_str(if printed.is_empty() { "[]" } else { "]" });
@@ -151,26 +151,25 @@ fn shape(value: &Value) -> u64 {
 }
 
 /// The same value, in no more memory than it takes.
-fn pack(value: Value, deep: usize) -> Option<Value> {
-    let deep = deep.checked_sub(1)?;
-    Some(match value {
+fn pack(value: Value) -> Value {
+    match value {
         // The size is known before: each is given that much.
         Value::Array(items) => {
             let mut packed = Vec::with_capacity(items.len());
             for item in items {
-                packed.push(pack(item, deep)?);
+                packed.push(pack(item));
             }
             Value::Array(packed)
         }
         Value::Object(map) => {
             let mut packed = serde_json::Map::with_capacity(map.len());
             for (key, value) in map {
-                packed.insert(key, pack(value, deep)?);
+                packed.insert(key, pack(value));
             }
             Value::Object(packed)
         }
         other => other,
-    })
+    }
 }
 
 /// Whether two contents mean the same to the editor: key order aside, everything else alike.
@@ -269,6 +268,7 @@ fn id_of(block: &Value) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::NESTED_MAX;
 
     #[test]
     fn cells_of_either_form_are_lines_of_their_own() {
