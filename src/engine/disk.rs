@@ -23,7 +23,7 @@ pub(super) const SCAN_AT_LATEST_MS: i64 = 2_000;
 /// A file that never rests is read all the same after this long; the read itself refuses a file in motion.
 pub(super) const UNSETTLED_MAX_MS: i64 = 60_000;
 /// File systems with two-second clocks exist (FAT); a younger change may hide behind an equal stamp.
-const RACY_MS: i64 = 2_000;
+pub(super) const RACY_MS: i64 = 2_000;
 /// A clock that differs by more has been set.
 const CLOCK_STEP_MS: i64 = 1_000;
 /// A new file may still be empty because its editor has only just made it.

@@ -330,6 +330,11 @@ fn a_presentation_renamed_on_both_sides_gets_its_name_of_the_app() {
 }
 
 #[test]
+fn a_presentation_that_went_on_both_sides_is_forgotten() {
+    keeps("a_presentation_that_went_on_both_sides_is_forgotten");
+}
+
+#[test]
 fn a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_deleted() {
     keeps("a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_deleted");
 }
@@ -397,6 +402,11 @@ fn a_stored_file_edited_before_the_clock_went_back_is_sent() {
 #[test]
 fn a_stored_file_in_no_list_is_asked_for_in_each_pass() {
     keeps("a_stored_file_in_no_list_is_asked_for_in_each_pass");
+}
+
+#[test]
+fn a_stored_file_overwritten_within_a_step_of_the_clock_is_sent() {
+    keeps("a_stored_file_overwritten_within_a_step_of_the_clock_is_sent");
 }
 
 #[test]

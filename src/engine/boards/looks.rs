@@ -155,21 +155,26 @@ impl Engine {
                 .filter(|deck| !listed.contains(&deck.seen.id) && deck.presence != Presence::Gone)
                 .collect();
             let list = List::Decks;
+            // Of one whose folder was deleted here there is nothing left to remove.
+            let is_over = |deck: &&DeckNode| self.is_absence_over(deck.missing_since);
+            let over: BTreeSet<DeckId> =
+                missing.iter().filter(|deck| is_over(deck)).map(|deck| deck.seen.id.clone()).collect();
             let approved = missing.iter().all(|deck| deck.approved);
             let held = guard::list_shrank(
                 Kind::Presentation,
-                known.len(),
-                missing.len(),
+                known.len() - over.len(),
+                missing.len() - over.len(),
                 self.settings.pages.max_deletes,
             )
             .filter(|_| !approved && (known.len() > 1 || listed.is_empty()));
-            self.note_held(&list, held.filter(|_| !missing.is_empty()));
+            self.note_held(&list, held.filter(|_| missing.len() > over.len()));
             for deck in missing {
                 self.boards.lists.emptied.remove(&Emptied::Slides(deck.seen.id.clone()));
                 let mut deck = deck.clone();
                 let second = deck.presence == Presence::Unlisted;
                 deck.presence = Presence::Unlisted;
-                if second && !self.boards.lists.held.contains_key(&list) {
+                let is_held = self.boards.lists.held.contains_key(&list) && !over.contains(&deck.seen.id);
+                if second && !is_held {
                     deck.presence = Presence::Gone;
                     self.slides_gone_with(&deck.seen.id)?;
                 } else if !second {
@@ -287,6 +292,13 @@ impl Engine {
         }
     }
 
+    /// Whether what has been missing here since then is taken for deleted.
+    fn is_absence_over(&self, since: Option<Timestamp>) -> bool {
+        let grace_ms = self.settings.pages.delete_grace_ms;
+        let since = since.map(|since| since.max(self.root.barrier.cleared()));
+        since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace_ms)
+    }
+
     /// Marks what a complete list lacks; the moment of a second look, if one is needed.
     fn take_in_missing(
         &mut self,
@@ -300,8 +312,15 @@ impl Engine {
             .filter(|node| !listed.contains(&node.id) && node.presence != Presence::Gone)
             .filter(|node| !self.acted_since(&node.id, flight))
             .collect();
-        let mirrored = known.iter().filter(|node| node.base.is_some()).count();
-        let lost = missing.iter().filter(|node| node.base.is_some()).count();
+        // Of one whose file was deleted here there is nothing left to remove.
+        let over: BTreeSet<CanvasId> = missing
+            .iter()
+            .filter(|node| node.base.is_some() && node.file.is_none())
+            .filter(|node| self.is_absence_over(node.missing_since))
+            .map(|node| node.id.clone())
+            .collect();
+        let mirrored = known.iter().filter(|node| node.base.is_some()).count() - over.len();
+        let lost = missing.iter().filter(|node| node.base.is_some() && !over.contains(&node.id)).count();
         let approved = missing.iter().all(|node| node.approved);
         let is_slides = known.first().is_some_and(|node| node.id.deck().is_some());
         let kind = if is_slides { Kind::Slide } else { Kind::Whiteboard };
@@ -316,7 +335,7 @@ impl Engine {
         for node in missing {
             self.boards.lists.emptied.remove(&Emptied::Canvas(node.id.clone()));
             let second = node.presence == Presence::Unlisted || planted("board-absence-believed");
-            if second && is_held {
+            if second && is_held && !over.contains(&node.id) {
                 continue;
             }
             self.edit_canvas(&node.id, |node| {

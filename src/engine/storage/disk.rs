@@ -3,6 +3,7 @@
 use std::ops::Bound;
 
 use super::decide::{Decision, Here, View, decide};
+use super::local::may_hide;
 use super::names::storage_root;
 use super::removals::Gone;
 use super::{Desk, Fetched, Storage, Task, effect, local::Local};
@@ -372,6 +373,7 @@ impl Storage {
                 let tick = desk.tick;
                 let moment = self.moment(&file);
                 moment.local = Local::Same;
+                moment.racy = may_hide(&stamp, desk.now);
                 moment.fetched = None;
                 moment.damaged = false;
                 moment.checked = tick;

@@ -8,6 +8,7 @@ use super::decide::Here;
 use super::names::storage_root;
 use super::send::Candidate;
 use super::{Desk, Moment, Storage, Task, effect};
+use crate::engine::disk::{RACY_MS, is_racy};
 use crate::model::{
     Code, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath,
     Scan, Seen, Stamp, StorageEffect, StorageMode, StoredReply, Timestamp, Unreadable, planted,
@@ -19,6 +20,8 @@ use crate::store::StoreError;
 /// A file that was kept beside once is given this long to come to rest before it is kept beside again.
 const AGAIN_MS: i64 = 60_000;
 const AGAIN_WITHIN_MS: i64 = 3_600_000;
+/// Times that are multiples of this come from a file system that counts in coarse steps: FAT in 2 s, exFAT in 10 ms.
+const COARSE_NS: i64 = 10_000_000;
 /// A new file may be empty because it has only just been made.
 const NEW_EMPTY_MS: i64 = 2_000;
 
@@ -84,6 +87,21 @@ impl Sight {
     }
 }
 
+impl Moment {
+    /// Whether there is a link for its content that is good yet.
+    pub(super) fn is_linked(&self, now: Timestamp) -> bool {
+        self.link.as_ref().is_some_and(|link| link.1 > now)
+    }
+
+    /// Whether something may come of it without an event about its file, or a person is told of it.
+    pub(super) fn stirs(&self, now: Timestamp) -> bool {
+        self.link.is_some()
+            || self.retry_at > now
+            || matches!(self.local, Local::Suspect(_))
+            || self.is_told_of()
+    }
+}
+
 impl Storage {
     fn local_of(&self, file: &FileId) -> Local {
         self.moments.get(file).map(|moment| moment.local).unwrap_or_default()
@@ -135,6 +153,12 @@ impl Storage {
         for node in self.files.values().filter(|node| node.base.is_some()) {
             let before = self.local_of(&node.remote.id);
             let mut now = self.local_now(node, (before, &owners), &odd, desk);
+            if let (Local::Same, Some(base)) = (now, &node.base)
+                && self.moments.get(&node.remote.id).is_some_and(|moment| moment.racy)
+                && !may_hide(&base.stamp, looked_at)
+            {
+                now = Local::Suspect(base.stamp);
+            }
             if let (Local::Missing(_), false, Some(base)) = (now, before.is_missing(), &node.base) {
                 let known = base.stamp.device;
                 if self.sight.is_elsewhere(&base.path, known)
@@ -243,10 +267,14 @@ impl Storage {
         Ok(true)
     }
 
-    /// When a scan has to tell whether a file is missing still; `None` when none is.
+    /// When a scan has to tell whether a file is missing still, or to find what its stamp may hide; `None` when none has.
     pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64, cleared: Timestamp) -> Option<Timestamp> {
-        let ends = self.moments.values().filter_map(|moment| match moment.local {
+        let ends = self.moments.iter().filter_map(|(id, moment)| match moment.local {
             Local::Missing(since) => Some(since.max(cleared).plus_ms(grace_ms)),
+            Local::Same if moment.racy => {
+                let base = self.files.get(id)?.base.as_ref()?;
+                may_hide(&base.stamp, self.sight.at).then(|| self.sight.at.plus_ms(RACY_MS))
+            }
             _ => None,
         });
         ends.filter(|end| *end > self.sight.at).min()
@@ -271,10 +299,10 @@ impl Storage {
         let is_as_agreed = there == Some(&base.stamp);
         let is_anothers = || owners.get(&base.path).is_some_and(|owner| **owner != node.remote.id);
         match there.filter(|_| is_as_agreed || !is_anothers()) {
+            // A change that no stamp shows was found in its bytes.
+            Some(stamp) if before == Local::Changed(*stamp) => before,
             Some(_) if is_as_agreed => Local::Same,
-            Some(stamp) if stamp.size != base.size || before == Local::Changed(*stamp) => {
-                Local::Changed(*stamp)
-            }
+            Some(stamp) if stamp.size != base.size => Local::Changed(*stamp),
             Some(stamp) => Local::Suspect(*stamp),
             None if self.sight.folders.contains(&base.path) || odd.contains(&base.path) => Local::Odd,
             None if desk.barrier.covers(&base.path) => Local::Unknown,
@@ -436,7 +464,8 @@ impl Storage {
         else {
             return Ok(());
         };
-        let (tick, later) = (desk.tick, desk.now.plus_ms(desk.settings.pages.settle_ms.max(1_000)));
+        let (now, tick, later) =
+            (desk.now, desk.tick, desk.now.plus_ms(desk.settings.pages.settle_ms.max(1_000)));
         let moment = self.moment(id);
         let (stamp, hash): (Stamp, ContentHash) = match result {
             Ok(DiskReply::Storage(StoredReply::Hashed(stamp, hash))) => (stamp, hash),
@@ -457,13 +486,14 @@ impl Storage {
         moment.trouble = None;
         if hash == base.hash {
             moment.local = Local::Same;
+            moment.racy = may_hide(&stamp, now);
             return self.edit_file(desk, id, |node| {
                 if let Some(base) = &mut node.base {
                     base.stamp = stamp;
                 }
             });
         }
-        if stamp == base.stamp {
+        if stamp == base.stamp && !moment.racy {
             moment.damaged = true;
             return desk.notice(
                 Code::Damaged,
@@ -483,6 +513,12 @@ impl Storage {
         let settle = desk.settings.pages.settle_ms;
         if stamp.size == 0 { settle.max(NEW_EMPTY_MS) } else { settle }
     }
+}
+
+/// Whether a change now may leave the stamp as it is: the file system counts in coarse steps, and the file was changed only
+/// just now. A step below this is shorter than what a person or a program needs between two writes.
+pub(super) fn may_hide(stamp: &Stamp, now: Timestamp) -> bool {
+    stamp.changed_ns % COARSE_NS == 0 && is_racy(stamp, now)
 }
 
 /// Whether a file that has left its place may be this one: the same object, with what was written to it last.

@@ -143,24 +143,11 @@ struct Moment {
     set_aside_at: Option<Timestamp>,
     /// Its content was found to differ from what was downloaded, without any sign of an edit.
     damaged: bool,
+    /// It was agreed on so soon after its last change that the stamp may hide another one: see [`local::may_hide`].
+    racy: bool,
     /// The content at the service that was found to differ from what is in the file's place.
     compared: Option<AttachmentId>,
     checked: u64,
-}
-
-impl Moment {
-    /// Whether there is a link for its content that is good yet.
-    fn is_linked(&self, now: Timestamp) -> bool {
-        self.link.as_ref().is_some_and(|link| link.1 > now)
-    }
-
-    /// Whether something may come of it without an event about its file, or a person is told of it.
-    fn stirs(&self, now: Timestamp) -> bool {
-        self.link.is_some()
-            || self.retry_at > now
-            || matches!(self.local, local::Local::Suspect(_))
-            || self.is_told_of()
-    }
 }
 
 /// Directions that rest after a refusal: until when, and why.

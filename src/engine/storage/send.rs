@@ -5,7 +5,7 @@
 //! it is asked for.
 
 use super::decide::Decision;
-use super::local::Local;
+use super::local::{Local, may_hide};
 use super::names::storage_root;
 use super::removals::Gone;
 use super::{Desk, Rests, Storage, Task, effect};
@@ -372,6 +372,7 @@ impl Storage {
         moment.fetched = None;
         // Where it is not as it was sent, the next scan tells what became of it.
         moment.local = if is_here { Local::Same } else { Local::Unknown };
+        moment.racy = may_hide(&upload.stamp, now);
         self.guards_are_old = true;
         self.walk_by(file.folder.as_ref(), now, tick);
         self.wants_scan = true;
