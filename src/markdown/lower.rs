@@ -198,16 +198,7 @@ impl<'a> Walk<'a> {
             return Some(());
         }
         let object = run.as_object()?;
-        // One walk over the few keys is quicker than a look-up of each.
-        let (mut kind, mut text, mut styles) = (None, None, None);
-        for (key, value) in object {
-            match key.as_str() {
-                "type" => kind = Some(value),
-                "text" => text = Some(value),
-                "styles" => styles = Some(value),
-                _ => {}
-            }
-        }
+        let [kind, text, styles] = values_of(object, ["type", "text", "styles"]);
         match kind?.as_str()? {
             "text" => push_text(inline, text?.as_str()?, style(styles)?, &What::Text),
             "link" => match link(object) {
@@ -353,6 +344,20 @@ pub(super) fn quick<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v
         return object.get(key);
     }
     object.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+}
+
+/// The entries of a small object. Mostly they stand in this order; else one walk over the few keys is quicker than a look-up
+/// of each.
+fn values_of<'v, const N: usize>(object: &'v Map<String, Value>, keys: [&str; N]) -> [Option<&'v Value>; N] {
+    let mut values = [None; N];
+    for (at, (key, value)) in object.iter().enumerate() {
+        let is_there = keys.get(at).is_some_and(|expected| key == expected);
+        let at = if is_there { Some(at) } else { keys.iter().position(|expected| key == expected) };
+        if let Some(at) = at {
+            values[at] = Some(value);
+        }
+    }
+    values
 }
 
 /// What a block says under the keys that matter; all empty for what is no object.

@@ -38,7 +38,7 @@ pub(super) struct Inline {
 }
 
 /// A stretch of one style.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
     /// Bytes of the text.
     pub len: usize,
@@ -46,6 +46,17 @@ pub(super) struct Mark {
     pub style: u8,
     /// What the stretch is.
     pub what: What,
+}
+
+impl Hash for Mark {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // One word for most marks.
+        let is_text = matches!(self.what, What::Text);
+        state.write_u64((self.len as u64) << 9 | u64::from(is_text) << 8 | u64::from(self.style));
+        if !is_text {
+            self.what.hash(state);
+        }
+    }
 }
 
 /// What a stretch of text is.

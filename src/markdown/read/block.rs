@@ -43,6 +43,8 @@ fn read_ended(text: &str, items: &BTreeSet<String>) -> Vec<Node> {
         definitions: notes,
         percents: text.contains("%%"),
     };
+    // As many as there are lines of usual length: to grow a long list is to copy it.
+    reader.frames[0].nodes.reserve(text.len() / 64);
     for (event, range) in Parser::new_ext(seen, OPTIONS).into_offset_iter() {
         reader.event(event, range.start + skip..range.end + skip);
     }
