@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
 }
 
 /// Plays the script of this name.
-fn keeps(name: &str) {
+pub(crate) fn keeps(name: &str) {
     let text = std::fs::read_to_string(folder().join(format!("{name}.script"))).unwrap();
     let (promise, script) = text.split_once('\n').unwrap();
     let promise = promise.strip_prefix("# ").unwrap();
@@ -24,12 +24,14 @@ fn keeps(name: &str) {
 
 #[test]
 fn every_script_has_a_test_of_its_name() {
-    let own = include_str!("regressions.rs");
+    let own = [include_str!("regressions.rs"), include_str!("canvas/regressions.rs")];
     let scripts = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let names: Vec<String> =
         scripts.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
-    let without: Vec<&String> =
-        names.iter().filter(|name| !own.contains(&format!("keeps(\"{name}\")"))).collect();
+    let without: Vec<&String> = names
+        .iter()
+        .filter(|name| !own.iter().any(|own| own.contains(&format!("keeps(\"{name}\")"))))
+        .collect();
     assert!(without.is_empty(), "no test plays {without:?}");
     assert!(names.len() > 70, "scripts are missing: {}", names.len());
 }
@@ -57,31 +59,6 @@ fn a_block_moved_past_one_like_it_while_the_app_edits_it_stays_itself() {
 #[test]
 fn a_block_that_was_mostly_rewritten_is_one_block() {
     keeps("a_block_that_was_mostly_rewritten_is_one_block");
-}
-
-#[test]
-fn a_canvas_edited_and_saved_under_another_name_is_that_canvas() {
-    keeps("a_canvas_edited_and_saved_under_another_name_is_that_canvas");
-}
-
-#[test]
-fn a_canvas_edited_twice_and_renamed_is_that_canvas() {
-    keeps("a_canvas_edited_twice_and_renamed_is_that_canvas");
-}
-
-#[test]
-fn a_canvas_file_moved_out_of_the_canvases_is_not_trashed_there() {
-    keeps("a_canvas_file_moved_out_of_the_canvases_is_not_trashed_there");
-}
-
-#[test]
-fn a_canvas_is_not_missing_while_a_file_that_says_none_is_new() {
-    keeps("a_canvas_is_not_missing_while_a_file_that_says_none_is_new");
-}
-
-#[test]
-fn a_canvas_is_not_missing_while_a_new_file_cannot_be_read() {
-    keeps("a_canvas_is_not_missing_while_a_new_file_cannot_be_read");
 }
 
 #[test]
@@ -275,21 +252,6 @@ fn a_lost_creation_is_recognised_after_two_restarts_and_a_clock_set_back() {
 }
 
 #[test]
-fn a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one() {
-    keeps("a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one");
-}
-
-#[test]
-fn a_new_canvas_with_the_number_that_a_saved_one_gave_back_is_new() {
-    keeps("a_new_canvas_with_the_number_that_a_saved_one_gave_back_is_new");
-}
-
-#[test]
-fn a_new_canvas_written_in_the_moment_of_a_kill_is_no_second_one() {
-    keeps("a_new_canvas_written_in_the_moment_of_a_kill_is_no_second_one");
-}
-
-#[test]
 fn a_node_that_fails_each_time_is_spaced_although_others_are_taken() {
     keeps("a_node_that_fails_each_time_is_spaced_although_others_are_taken");
 }
@@ -315,36 +277,6 @@ fn a_page_whose_file_became_another_pages_takes_no_other_file() {
 }
 
 #[test]
-fn a_presentation_is_listed_last_before_it_is_trashed() {
-    keeps("a_presentation_is_listed_last_before_it_is_trashed");
-}
-
-#[test]
-fn a_presentation_renamed_before_any_scan_moves_with_its_whole_folder() {
-    keeps("a_presentation_renamed_before_any_scan_moves_with_its_whole_folder");
-}
-
-#[test]
-fn a_presentation_renamed_on_both_sides_gets_its_name_of_the_app() {
-    keeps("a_presentation_renamed_on_both_sides_gets_its_name_of_the_app");
-}
-
-#[test]
-fn a_presentation_that_went_on_both_sides_is_forgotten() {
-    keeps("a_presentation_that_went_on_both_sides_is_forgotten");
-}
-
-#[test]
-fn a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_deleted() {
-    keeps("a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_deleted");
-}
-
-#[test]
-fn a_presentations_folder_renamed_across_a_kill_is_that_presentations() {
-    keeps("a_presentations_folder_renamed_across_a_kill_is_that_presentations");
-}
-
-#[test]
 fn a_probe_that_failed_after_a_sleep_is_not_repeated_at_once() {
     keeps("a_probe_that_failed_after_a_sleep_is_not_repeated_at_once");
 }
@@ -355,43 +287,8 @@ fn a_recreated_page_trashed_in_the_app_takes_its_file_along() {
 }
 
 #[test]
-fn a_renamed_presentations_folder_is_not_made_anew_for_its_page() {
-    keeps("a_renamed_presentations_folder_is_not_made_anew_for_its_page");
-}
-
-#[test]
-fn a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted() {
-    keeps("a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted");
-}
-
-#[test]
-fn a_slide_saved_over_after_its_rename_was_cut_off_is_that_slide() {
-    keeps("a_slide_saved_over_after_its_rename_was_cut_off_is_that_slide");
-}
-
-#[test]
-fn a_slide_saved_under_another_name_with_half_its_nodes_is_that_slide() {
-    keeps("a_slide_saved_under_another_name_with_half_its_nodes_is_that_slide");
-}
-
-#[test]
-fn a_slide_that_a_list_shows_for_a_lost_creation_is_looked_at() {
-    keeps("a_slide_that_a_list_shows_for_a_lost_creation_is_looked_at");
-}
-
-#[test]
-fn a_slide_that_came_after_its_folder_went_is_not_written_there() {
-    keeps("a_slide_that_came_after_its_folder_went_is_not_written_there");
-}
-
-#[test]
 fn a_stored_file_deleted_here_goes_though_another_comes_to_its_place() {
     keeps("a_stored_file_deleted_here_goes_though_another_comes_to_its_place");
-}
-
-#[test]
-fn a_slide_made_while_its_folder_is_renamed_is_made_once() {
-    keeps("a_slide_made_while_its_folder_is_renamed_is_made_once");
 }
 
 #[test]
@@ -420,6 +317,11 @@ fn a_stored_file_saved_anew_in_a_renamed_folder_is_no_deletion() {
 }
 
 #[test]
+fn a_stored_file_that_espejo_renamed_in_the_moment_of_a_kill_is_no_new_one() {
+    keeps("a_stored_file_that_espejo_renamed_in_the_moment_of_a_kill_is_no_new_one");
+}
+
+#[test]
 fn a_stored_file_whose_place_is_taken_stays_until_it_is_there_under_its_new_name() {
     keeps("a_stored_file_whose_place_is_taken_stays_until_it_is_there_under_its_new_name");
 }
@@ -442,16 +344,6 @@ fn a_text_written_before_a_kill_and_edited_since_is_that_text() {
 #[test]
 fn a_trashed_page_does_not_return_with_an_unnoted_file() {
     keeps("a_trashed_page_does_not_return_with_an_unnoted_file");
-}
-
-#[test]
-fn a_whiteboard_in_doubt_is_found_after_the_clock_went_back() {
-    keeps("a_whiteboard_in_doubt_is_found_after_the_clock_went_back");
-}
-
-#[test]
-fn a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing() {
-    keeps("a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing");
 }
 
 #[test]
@@ -485,16 +377,6 @@ fn an_emptied_file_is_sent_when_it_is_approved() {
 }
 
 #[test]
-fn an_empty_presentation_whose_folder_is_renamed_is_that_presentation() {
-    keeps("an_empty_presentation_whose_folder_is_renamed_is_that_presentation");
-}
-
-#[test]
-fn an_old_look_at_a_slide_is_made_again_before_its_presentation_goes() {
-    keeps("an_old_look_at_a_slide_is_made_again_before_its_presentation_goes");
-}
-
-#[test]
 fn an_open_files_inode_goes_to_no_new_file() {
     keeps("an_open_files_inode_goes_to_no_new_file");
 }
@@ -522,11 +404,6 @@ fn nothing_is_written_or_deleted_on_an_answer_from_before_a_sleep() {
 #[test]
 fn nothing_rests_on_a_write_that_failed() {
     keeps("nothing_rests_on_a_write_that_failed");
-}
-
-#[test]
-fn nothing_waits_for_a_slide_of_a_presentation_that_is_gone() {
-    keeps("nothing_waits_for_a_slide_of_a_presentation_that_is_gone");
 }
 
 #[test]

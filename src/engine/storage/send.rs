@@ -5,7 +5,7 @@
 //! it is asked for.
 
 use super::decide::Decision;
-use super::local::{Local, may_hide};
+use super::local::{Local, is_untouched, may_hide};
 use super::names::storage_root;
 use super::removals::Gone;
 use super::{Desk, Rests, Storage, Task, effect};
@@ -140,19 +140,25 @@ impl Storage {
     /// Whether something that the service shows may turn out to be this very file: it is compared first.
     pub(super) fn is_awaited(&self, path: &MirrorPath) -> bool {
         let place = path.parent().and_then(|folder| self.folder_at(&folder));
+        let stamp = self.sight.files.get(path);
         self.files.values().any(|node| {
             // What was listed a moment ago has no name here yet.
             let is_its_name = || {
                 place.as_ref() == Some(&node.remote.folder)
                     && node.remote.filename == filenames::as_stored(path.name())
             };
-            node.seen == Seen::Listed
-                && node.base.is_none()
-                && node.replaced_by.is_none()
-                && match &node.stem {
-                    Some(_) => self.wanted_file(node).as_ref() == Some(path),
-                    None => is_its_name(),
+            let is_its_place = || match &node.stem {
+                Some(_) => self.wanted_file(node).as_ref() == Some(path),
+                None => is_its_name(),
+            };
+            let may_be_it = match &node.base {
+                None => node.replaced_by.is_none(),
+                // A kill came between our renaming it and the note of that.
+                Some(base) => {
+                    base.path != *path && stamp.is_some_and(|stamp| is_untouched(&base.stamp, stamp))
                 }
+            };
+            node.seen == Seen::Listed && may_be_it && is_its_place()
         })
     }
 

@@ -12,6 +12,7 @@ mod brief;
 mod checks;
 mod nodes;
 mod people;
+mod regressions;
 mod requests;
 mod verbs;
 

@@ -1,0 +1,133 @@
+//! The scripts of [`crate::regressions`] that are about whiteboards, presentations and slides.
+
+use crate::regressions::keeps;
+
+#[test]
+fn a_canvas_edited_and_saved_under_another_name_is_that_canvas() {
+    keeps("a_canvas_edited_and_saved_under_another_name_is_that_canvas");
+}
+
+#[test]
+fn a_canvas_edited_twice_and_renamed_is_that_canvas() {
+    keeps("a_canvas_edited_twice_and_renamed_is_that_canvas");
+}
+
+#[test]
+fn a_canvas_file_moved_out_of_the_canvases_is_not_trashed_there() {
+    keeps("a_canvas_file_moved_out_of_the_canvases_is_not_trashed_there");
+}
+
+#[test]
+fn a_canvas_is_not_missing_while_a_file_that_says_none_is_new() {
+    keeps("a_canvas_is_not_missing_while_a_file_that_says_none_is_new");
+}
+
+#[test]
+fn a_canvas_is_not_missing_while_a_new_file_cannot_be_read() {
+    keeps("a_canvas_is_not_missing_while_a_new_file_cannot_be_read");
+}
+
+#[test]
+fn a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one() {
+    keeps("a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one");
+}
+
+#[test]
+fn a_new_canvas_with_the_number_that_a_saved_one_gave_back_is_new() {
+    keeps("a_new_canvas_with_the_number_that_a_saved_one_gave_back_is_new");
+}
+
+#[test]
+fn a_new_canvas_written_in_the_moment_of_a_kill_is_no_second_one() {
+    keeps("a_new_canvas_written_in_the_moment_of_a_kill_is_no_second_one");
+}
+
+#[test]
+fn a_presentation_is_listed_last_before_it_is_trashed() {
+    keeps("a_presentation_is_listed_last_before_it_is_trashed");
+}
+
+#[test]
+fn a_presentation_renamed_before_any_scan_moves_with_its_whole_folder() {
+    keeps("a_presentation_renamed_before_any_scan_moves_with_its_whole_folder");
+}
+
+#[test]
+fn a_presentation_renamed_on_both_sides_gets_its_name_of_the_app() {
+    keeps("a_presentation_renamed_on_both_sides_gets_its_name_of_the_app");
+}
+
+#[test]
+fn a_presentation_that_went_on_both_sides_is_forgotten() {
+    keeps("a_presentation_that_went_on_both_sides_is_forgotten");
+}
+
+#[test]
+fn a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_deleted() {
+    keeps("a_presentation_whose_folder_is_renamed_after_its_slide_was_replaced_is_not_deleted");
+}
+
+#[test]
+fn a_presentations_folder_renamed_across_a_kill_is_that_presentations() {
+    keeps("a_presentations_folder_renamed_across_a_kill_is_that_presentations");
+}
+
+#[test]
+fn a_renamed_presentations_folder_is_not_made_anew_for_its_page() {
+    keeps("a_renamed_presentations_folder_is_not_made_anew_for_its_page");
+}
+
+#[test]
+fn a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted() {
+    keeps("a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted");
+}
+
+#[test]
+fn a_slide_saved_over_after_its_rename_was_cut_off_is_that_slide() {
+    keeps("a_slide_saved_over_after_its_rename_was_cut_off_is_that_slide");
+}
+
+#[test]
+fn a_slide_saved_under_another_name_with_half_its_nodes_is_that_slide() {
+    keeps("a_slide_saved_under_another_name_with_half_its_nodes_is_that_slide");
+}
+
+#[test]
+fn a_slide_that_a_list_shows_for_a_lost_creation_is_looked_at() {
+    keeps("a_slide_that_a_list_shows_for_a_lost_creation_is_looked_at");
+}
+
+#[test]
+fn a_slide_that_came_after_its_folder_went_is_not_written_there() {
+    keeps("a_slide_that_came_after_its_folder_went_is_not_written_there");
+}
+
+#[test]
+fn a_slide_made_while_its_folder_is_renamed_is_made_once() {
+    keeps("a_slide_made_while_its_folder_is_renamed_is_made_once");
+}
+
+#[test]
+fn a_whiteboard_in_doubt_is_found_after_the_clock_went_back() {
+    keeps("a_whiteboard_in_doubt_is_found_after_the_clock_went_back");
+}
+
+#[test]
+fn a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing() {
+    keeps("a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing");
+}
+
+#[test]
+fn an_empty_presentation_whose_folder_is_renamed_is_that_presentation() {
+    keeps("an_empty_presentation_whose_folder_is_renamed_is_that_presentation");
+}
+
+#[test]
+fn an_old_look_at_a_slide_is_made_again_before_its_presentation_goes() {
+    keeps("an_old_look_at_a_slide_is_made_again_before_its_presentation_goes");
+}
+
+#[test]
+fn nothing_waits_for_a_slide_of_a_presentation_that_is_gone() {
+    keeps("nothing_waits_for_a_slide_of_a_presentation_that_is_gone");
+}
