@@ -85,7 +85,6 @@ impl Engine {
 
     /// The next request for a presentation whose folder was deleted: a look at each slide, a list of them, the removal.
     pub(super) fn next_deck_removal(&mut self) -> Result<Choice, StoreError> {
-        let grace = self.settings.pages.delete_grace_ms;
         let due: Vec<DeckId> = self
             .boards
             .decks
@@ -96,10 +95,7 @@ impl Engine {
                     || !self.boards.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id))
             })
             .filter(|deck| !self.hides_deck(deck) && (deck.approved || !self.may_be_unread()))
-            .filter(|deck| {
-                let since = deck.missing_since.map(|since| since.max(self.root.barrier.cleared()));
-                since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace)
-            })
+            .filter(|deck| self.is_absence_over(deck.missing_since))
             .map(|deck| deck.seen.id.clone())
             .collect();
         self.boards.lists.decks_held = self.deck_deletions_held();

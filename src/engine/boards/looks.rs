@@ -292,13 +292,6 @@ impl Engine {
         }
     }
 
-    /// Whether what has been missing here since then is taken for deleted.
-    fn is_absence_over(&self, since: Option<Timestamp>) -> bool {
-        let grace_ms = self.settings.pages.delete_grace_ms;
-        let since = since.map(|since| since.max(self.root.barrier.cleared()));
-        since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace_ms)
-    }
-
     /// Marks what a complete list lacks; the moment of a second look, if one is needed.
     fn take_in_missing(
         &mut self,

@@ -38,8 +38,7 @@ impl Engine {
             return Ok(None);
         }
         let since = since.max(self.root.barrier.cleared());
-        let grace_is_over = self.watch.scanned.since_ms(since) >= self.settings.pages.delete_grace_ms;
-        if !grace_is_over && !planted("canvas-no-grace") {
+        if !self.is_absence_over(Some(since)) && !planted("canvas-no-grace") {
             // The scan at the end of the grace time asks again.
             self.watch.scan_by(since.plus_ms(self.settings.pages.delete_grace_ms));
             return Ok(None);
@@ -82,6 +81,13 @@ impl Engine {
         }
         self.boards.wants.insert(node.id.clone(), Want::Remove);
         Ok(None)
+    }
+
+    /// Whether what has been missing here since then is taken for deleted.
+    pub(super) fn is_absence_over(&self, since: Option<Timestamp>) -> bool {
+        let grace_ms = self.settings.pages.delete_grace_ms;
+        let since = since.map(|since| since.max(self.root.barrier.cleared()));
+        since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace_ms)
     }
 
     /// Why the folder may show less, or something older, than what a person made of it.

@@ -1,7 +1,7 @@
 //! The way up, where both ways are wanted: new and changed files are uploaded, what left here goes to the service's trash.
 //!
-//! The API can neither rename nor change a file. A changed file is uploaded as a new one, and the old one goes only when a
-//! list shows the new one; a renamed file is a new one and one that left. What the service would not take is told before
+//! The API can neither rename nor change a file. A changed file is uploaded as a new one, and the old one goes only when
+//! the service shows the new one; a renamed file is a new one and one that left. What the service would not take is told before
 //! it is asked for.
 
 use super::decide::Decision;
