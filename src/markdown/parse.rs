@@ -131,13 +131,18 @@ pub(super) fn matched_with_hidden<'a>(
     let count = number(&mut nodes);
     let mut new = Vec::with_capacity(count);
     flatten(&nodes, 0, &mut new);
+    let blanks_are_gone = held.blanks && !census.blanks;
+    if blanks_are_gone {
+        // An empty paragraph that the text writes out is not one of those that come back between their neighbours.
+        old.iter_mut().filter(|flat| flat.node.blank).for_each(|flat| flat.hash = !flat.hash);
+    }
     let found = align(&old, &new);
     let mut places: Vec<Option<usize>> = vec![None; count];
     for (flat, o) in new.iter().zip(found) {
         places[flat.node.index] = o.map(|o| old[o].node.index);
     }
     each(&mut nodes, &mut |node| node.base = places.get(node.index).copied().flatten());
-    if held.blanks && !census.blanks {
+    if blanks_are_gone {
         let roots = shown(&lowered.nodes);
         nodes = unhide(nodes, roots);
     }
