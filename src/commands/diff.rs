@@ -52,9 +52,18 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
     let wanted = |path: &MirrorPath| place.is_none_or(|place| is_of(place, path));
     let mut nodes: Vec<&Node> = past.loaded.pages.values().filter(|node| node.base.is_some()).collect();
     nodes.sort_by_key(|node| base_path(node));
+    let (says_more, stamps) = (past.says_more()?, crate::mirror::Stamps::open(&config.root));
     for node in nodes {
         let (Some(base), Some(path)) = (&node.base, base_path(node)) else { continue };
         if !wanted(path) {
+            continue;
+        }
+        let is_agreed = |hash: Option<ContentHash>| hash.is_some() && hash == base.text;
+        let known = past.loaded.files.get(path).filter(|file| !file.racy && is_agreed(file.hash));
+        if base.path == *path
+            && !says_more.contains(&node.id)
+            && known.is_some_and(|file| stamps.of(path) == Some(file.stamp))
+        {
             continue;
         }
         let bytes = match crate::mirror::peek(&config.root, path) {
@@ -76,8 +85,10 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
             page.say(&format!("{path} is not UTF-8 text: it is not sent"))?;
             continue;
         };
-        if base.text == Some(ContentHash::of(&bytes)) {
-            tell(path, text, &past.body(base.body)?, page)?;
+        if is_agreed(Some(ContentHash::of(&bytes))) {
+            if says_more.contains(&node.id) {
+                tell(path, text, &past.body(base.body)?, page)?;
+            }
             continue;
         }
         let Some(present) = past.present(path)? else { continue };

@@ -12,7 +12,9 @@ use crate::daemon::{self, place_in};
 use crate::engine::{allowed_in, in_own_words};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::mirror;
-use crate::model::{Blocks, ContentHash, DiskError, MirrorPath, Node, Put, Timestamp, folder_of, read_json};
+use crate::model::{
+    Blocks, ContentHash, DiskError, MirrorPath, Node, PageId, Put, Timestamp, folder_of, read_json,
+};
 use crate::plan::naming;
 use crate::store::{Loaded, ReadOnly, Side, Store, Version};
 
@@ -71,6 +73,14 @@ impl<'a> Past<'a> {
     #[must_use]
     pub fn store(&self) -> &Store {
         self.state.store()
+    }
+
+    /// The pages whose files may say something that the page does not.
+    ///
+    /// # Errors
+    /// One sentence, when they cannot be read.
+    pub fn says_more(&self) -> Result<BTreeSet<PageId>> {
+        Ok(self.state.says_more()?)
     }
 
     /// Keeps what a file held in the mirror's trash, before it is replaced.

@@ -3,7 +3,7 @@
 use super::Engine;
 use super::text::JSON_OF_TEXT;
 use crate::markdown::{self, front_matter::Split};
-use crate::model::{Attention, BodyJson, Code, LocalFile, MirrorPath};
+use crate::model::{Attention, BodyJson, Code, LocalFile, MirrorPath, PageId};
 use crate::store::{StoreError, blocks_of};
 
 /// A notice of this time is shown until it is over: a hundred years.
@@ -31,6 +31,7 @@ impl Engine {
     /// Says what a file says and its page will not: each line of it, until file and page agree or the file is saved again.
     pub(super) fn tell_differences(
         &mut self,
+        page: &PageId,
         path: &MirrorPath,
         text: &str,
         split: &Split<'_>,
@@ -38,10 +39,12 @@ impl Engine {
     ) -> Result<(), StoreError> {
         // A long one would take too much of a turn; `diff` looks through it.
         if self.is_long(split.body.len() * JSON_OF_TEXT) {
-            return Ok(());
+            return self.store.set_says_more(page, true);
         }
         let above = split.lines_above(text);
-        for mut told in markdown::told(split.body, &blocks_of(content)?) {
+        let differences = markdown::told(split.body, &blocks_of(content)?);
+        self.store.set_says_more(page, !differences.is_empty())?;
+        for mut told in differences {
             told.line += above;
             let (code, shown) = match told.what.lasts() {
                 true => (Code::Difference, self.now.plus_ms(LASTS_MS)),

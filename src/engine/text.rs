@@ -89,7 +89,7 @@ impl Engine {
         };
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
         let content = self.as_known(&node, content)?;
-        self.tell_differences(&look.path, text, &split, &content)?;
+        self.tell_differences(page, &look.path, text, &split, &content)?;
         self.moment(page).reading = Some(Box::new(Reading { text: text_hash, content }));
         Ok(())
     }
@@ -371,7 +371,7 @@ impl Engine {
         if from != to
             && let Ok(split) = front_matter::split(&out)
         {
-            self.tell_differences(&look.path, &out, &split, &to)?;
+            self.tell_differences(page, &look.path, &out, &split, &to)?;
         }
         let written = Written {
             text: ContentHash::of(out.as_bytes()),

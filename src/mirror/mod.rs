@@ -39,7 +39,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use act::{Act, Bench, Steps};
 pub use hands::Hands;
-pub use read::{copy_out, peek};
+pub use read::{Stamps, copy_out, peek};
 
 use root::{Place, Root};
 use sys::Abilities;

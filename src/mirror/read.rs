@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::root::{Place, Root};
 use super::sys::{self, Look};
 use super::{calls, errors, is_reserved};
-use crate::model::{ContentHash, DiskError, EntryKind, FileLook, MirrorPath, Timestamp};
+use crate::model::{ContentHash, DiskError, EntryKind, FileLook, MirrorPath, Stamp, Timestamp};
 
 /// No page is larger (contract section 2; the service refuses 60 MB bodies).
 pub(super) const SIZE_MAX: u64 = 64 * 1024 * 1024;
@@ -30,6 +30,29 @@ pub(super) fn read(root: &Root, path: &MirrorPath, clock: Timestamp) -> Result<F
 /// As [`Effect::ReadFile`](crate::model::Effect::ReadFile).
 pub fn peek(root: &std::path::Path, path: &MirrorPath) -> Result<Vec<u8>, DiskError> {
     whole(open_beneath(root, path)?, path).map(|(bytes, ..)| bytes)
+}
+
+/// The metadata of files in the mirror at `root`, for a process that only looks.
+pub struct Stamps {
+    dir: Option<OwnedFd>,
+}
+
+impl Stamps {
+    /// Opens the root once; without a root no file has a stamp.
+    #[must_use]
+    pub fn open(root: &std::path::Path) -> Self {
+        Self { dir: Place::new(root).open_dir().ok() }
+    }
+
+    /// The stamp of an ordinary file; `None` where there is none, or it cannot be looked at.
+    #[must_use]
+    pub fn of(&self, path: &MirrorPath) -> Option<Stamp> {
+        if path.is_root() || is_reserved(path) {
+            return None;
+        }
+        let file = sys::open_file_beneath(self.dir.as_ref()?, path.as_str());
+        ordinary(file, path).ok().map(|(_, look)| look.stamp)
+    }
 }
 
 /// Opens a file of the mirror at `root`, for somebody beside its engine.

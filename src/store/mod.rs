@@ -17,6 +17,7 @@ mod pause;
 mod polls;
 mod queue;
 mod rows;
+mod says_more;
 mod searchable;
 mod sound;
 mod stand_ins;

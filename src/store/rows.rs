@@ -132,6 +132,7 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn delete_page(&mut self, id: &PageId) -> Result<(), StoreError> {
         self.turn()?.prepare_cached("DELETE FROM pages WHERE id = ?1")?.execute([id.as_str()])?;
+        self.set_says_more(id, false)?;
         self.drop_missing(id)
     }
 

@@ -1,0 +1,35 @@
+//! The pages whose files may say something that the page does not: an index for `diff`, which looks through no other file.
+
+use std::collections::BTreeSet;
+
+use super::{ReadOnly, Store, StoreError};
+use crate::model::PageId;
+
+impl Store {
+    /// Notes whether the text that was just read, or is about to be written, may say more than its page does.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn set_says_more(&mut self, page: &PageId, does: bool) -> Result<(), StoreError> {
+        let sql = match does {
+            true => "INSERT OR IGNORE INTO says_more VALUES (?1)",
+            false => "DELETE FROM says_more WHERE page = ?1",
+        };
+        self.turn()?.prepare_cached(sql)?.execute([page.as_str()])?;
+        Ok(())
+    }
+}
+
+impl ReadOnly {
+    /// The pages whose files may say more than they do.
+    ///
+    /// # Errors
+    /// [`StoreError`] when they cannot be read.
+    pub fn says_more(&self) -> Result<BTreeSet<PageId>, StoreError> {
+        let mut query = self.0.db.prepare_cached("SELECT page FROM says_more")?;
+        let rows = query.query_and_then([], |row| {
+            PageId::new(&row.get::<_, String>(0)?).map_err(|_| StoreError::Row("page that says more"))
+        })?;
+        rows.collect()
+    }
+}
