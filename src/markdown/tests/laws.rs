@@ -162,6 +162,8 @@ fn pages_that_broke_a_law_keep_it() {
         (item(vec![run("*\n", false), run(" : *", false)], vec![]), "- \\*\n   : \\*\n"),
         // A sign of which a part is code is none.
         (block("paragraph", vec![run("*\n:", false), run(" a", true)], vec![]), "\\*\\\n\\:` a`\n"),
+        // A break of the term's style is written as such, although its line is one of a definition.
+        (block("paragraph", vec![run("a\n", true), run(": é", false)], vec![]), "`a`<br>\n: é\n"),
         // An item is no term of a definition.
         (
             item(vec![run("a\n: a", false)], vec![item(vec![run("a", false)], vec![empty()])]),

@@ -78,7 +78,8 @@ pub(crate) fn write_inline(
     let pieces = pieces(inline);
     let scan = Scan::of(inline, strict);
     let start = out.len();
-    let lines = place.is_block() && keeps_its_lines(inline, place);
+    let told = pieces.iter().all(|piece| piece.text != "\n" || piece.belongs == Belongs::Both);
+    let lines = told && place.is_block() && keeps_its_lines(inline, place);
     let mut writer =
         Writer { out, pieces: &pieces, scan, place, prefix, lines, italic: "*", open: Vec::new() };
     if !writer.run() {
