@@ -133,8 +133,9 @@ pub(super) fn matched_with_hidden<'a>(
     flatten(&nodes, 0, &mut new);
     let blanks_are_gone = held.blanks && !census.blanks;
     if blanks_are_gone {
-        // An empty paragraph that the text writes out is not one of those that come back between their neighbours.
-        old.iter_mut().filter(|flat| flat.node.blank).for_each(|flat| flat.hash = !flat.hash);
+        // An empty paragraph that holds others is not one of those that come back between their neighbours.
+        let holds = |flat: &&mut Flat<'_>| flat.node.inline.is_empty() && !flat.node.children.is_empty();
+        old.iter_mut().chain(&mut new).filter(holds).for_each(|flat| flat.hash = !flat.hash);
     }
     let found = align(&old, &new);
     let mut places: Vec<Option<usize>> = vec![None; count];

@@ -454,7 +454,10 @@ impl<'k> Reader<'_, 'k> {
         let quoted = self.frames.iter().filter(|frame| frame.holder == Holder::Quote).count();
         let lead = &self.text[from..range.start];
         // The parser has a text begin behind the backslash of its first character.
-        (lead.strip_suffix('\\').unwrap_or(lead).chars().count(), quoted)
+        let lead = lead.strip_suffix('\\').unwrap_or(lead);
+        // Further lines of a task are indented as those of any item.
+        let marker = ["[ ]", "[x]", "[X]"].iter().find_map(|marker| lead.trim_end().strip_suffix(marker));
+        (marker.unwrap_or(lead).chars().count(), quoted)
     }
 
     pub(super) fn trimmed(&self, range: Range<usize>) -> Range<usize> {

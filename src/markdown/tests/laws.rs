@@ -156,6 +156,11 @@ fn pages_that_broke_a_law_keep_it() {
         serde_json::json!({"id": "1", "type": kind, "props": props, "content": content, "children": children})
     };
     let item = |content, children| block("bulletListItem", content, children);
+    let task = |content| {
+        let mut task = block("checkListItem", content, vec![]);
+        task["props"]["checked"] = false.into();
+        task
+    };
     let empty = || block("paragraph", vec![], vec![]);
     for (page, text) in [
         // White space before a sign, beside a first character that is escaped.
@@ -164,6 +169,8 @@ fn pages_that_broke_a_law_keep_it() {
         (block("paragraph", vec![run("*\n:", false), run(" a", true)], vec![]), "\\*\\\n\\:` a`\n"),
         // A break of the term's style is written as such, although its line is one of a definition.
         (block("paragraph", vec![run("a\n", true), run(": é", false)], vec![]), "`a`<br>\n: é\n"),
+        // White space before a sign in a task, whose further lines are indented less than its first word.
+        (task(vec![run("a\n : b", false)]), "- [ ] a\n   : b\n"),
         // An item is no term of a definition.
         (
             item(vec![run("a\n: a", false)], vec![item(vec![run("a", false)], vec![empty()])]),
@@ -187,4 +194,11 @@ fn pages_that_broke_a_law_keep_it() {
     let page = with_new_ids(&[item(vec![run("ñ ", false)], vec![]), empty(), parent], &mut ids());
     let base = read(text, &page);
     assert_eq!((base.len(), read(text, &base)), (3, base));
+    // One that is written out although it could be a blank line is itself.
+    let text = "- é\n\n  <!-- empty -->\n\n  <!-- children -->\n\n  1.\n\n  - ñ\\\n    \\\n    é\n\n  <!-- /children -->\n\n<!-- b\n\n\
+        2 -->\n\n  <!-- empty -->\n\n[b]: /b\n\n<!-- empty -->\n\n%%\nc\n\n%%\n\n<!-- children -->\n\n<!-- b\n\n5 -->\n\n#\n\na\n\n\
+        <!-- /children -->\n\n- a\n\n  >\n\n  <!-- children -->\n\n<!-- b\n\n6 -->\n\n  <!-- empty -->\n\n<!-- b\n\n7 -->\n\n  \
+        <!-- /children -->\n";
+    let base = read(text, &[]);
+    assert_eq!((base.len(), read(text, &base)), (6, base));
 }
