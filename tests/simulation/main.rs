@@ -107,6 +107,7 @@ fn every_seed_keeps_the_promises() {
     let failed: Mutex<Vec<(u64, Box<Broken>)>> = Mutex::new(Vec::new());
     let totals: Mutex<(u64, u64, i64, u64)> = Mutex::default();
     let table: Mutex<Tally> = Mutex::default();
+    let allowed: Mutex<canvas::Allowed> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -132,6 +133,10 @@ fn every_seed_keeps_the_promises() {
                             // Whichever ends first: the sum is the same.
                             totals.3 = totals.3.wrapping_add(played.digest.0);
                             table.lock().unwrap().add(&played.tally);
+                            let mut allowed = allowed.lock().unwrap();
+                            for (rule, times) in played.allowed {
+                                *allowed.entry(rule).or_default() += times;
+                            }
                         }
                         Err(broken) => {
                             // At once: a run of many seeds takes long.
@@ -147,6 +152,7 @@ fn every_seed_keeps_the_promises() {
     println!(
         "{seeds} seeds of {steps} steps: {writes} writes, {slipped} words slipped between look and write, settled within {slowest} s, traces {traces:016x}"
     );
+    println!("allowed: {:?}", allowed.into_inner().unwrap());
     table.into_inner().unwrap().report(seeds, number("ESPEJO_TABLE") == Some(1));
     let mut failed = failed.into_inner().unwrap();
     failed.sort_by_key(|(seed, _)| *seed);

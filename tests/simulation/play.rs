@@ -19,6 +19,8 @@ pub(crate) struct Played {
     pub(crate) digest: (u64, u64),
     /// Words lost between a look and the write that rested on it.
     pub(crate) slipped_between: u32,
+    /// How often each stated rule was used that lets something be made once more.
+    pub(crate) allowed: canvas::Allowed,
     /// How long it took until both sides agreed, in seconds of the run's own time.
     pub(crate) settled_s: i64,
     /// Requests that asked for a change.
@@ -76,6 +78,7 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     Ok(Played {
         digest: run.trace.digest(),
         slipped_between: run.checks.slipped_between,
+        allowed: std::mem::take(&mut run.checks.canvas.allowed),
         settled_s,
         writes: run.checks.writes,
         tally: std::mem::take(&mut run.tally),

@@ -127,6 +127,11 @@ fn a_file_made_anew_elsewhere_keeps_the_blocks_behind_its_lines() {
 }
 
 #[test]
+fn a_file_of_a_folder_that_was_renamed_in_the_moment_of_a_kill_moves_on() {
+    keeps("a_file_of_a_folder_that_was_renamed_in_the_moment_of_a_kill_moves_on");
+}
+
+#[test]
 fn a_file_out_of_an_unreadable_folder_keeps_its_page_after_a_restart() {
     keeps("a_file_out_of_an_unreadable_folder_keeps_its_page_after_a_restart");
 }

@@ -372,9 +372,14 @@ impl Scene {
         ]
     }
 
+    /// Whether births tell files apart: one in whole seconds is that of many.
+    pub(crate) fn has_births(&self) -> bool {
+        self.births == 1 && self.grain_us < 1_000_000
+    }
+
     /// Whether one file may pass for another: an inode comes back within one step of the clock, or without a birth.
     pub(crate) fn mistakes_files(&self) -> bool {
-        self.reuse == 1 && (self.births == 0 || self.grain_us >= 1_000_000)
+        self.reuse == 1 && !self.has_births()
     }
 
     /// The world of a seed.

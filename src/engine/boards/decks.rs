@@ -274,7 +274,7 @@ impl Engine {
             if node.presence != Presence::Listed || !self.boards_are_quiet() || self.deck_waits(&id) {
                 continue;
             }
-            if let Some(from) = self.folder_moved_to(&id, &folder) {
+            if let Some(from) = self.folder_moved_to(&id) {
                 let purpose = Purpose::RenameFolder {
                     deck: id,
                     from: from.clone(),
@@ -313,14 +313,12 @@ impl Engine {
     }
 
     /// The folder that a presentation's files are in although its own is gone, or that is its own under another name.
-    fn folder_moved_to(&self, deck: &DeckId, folder: &MirrorPath) -> Option<MirrorPath> {
-        if self.boards.there.contains_key(folder) {
-            return None;
-        }
+    pub(super) fn folder_moved_to(&self, deck: &DeckId) -> Option<MirrorPath> {
+        let folder = self.deck_folder(deck).filter(|folder| !self.boards.there.contains_key(folder))?;
         let of_files = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent()).next();
         let other = of_files.or_else(|| self.boards.moved_folders.get(deck).cloned())?;
         let is_free = other.parent() == Self::decks_root() && self.deck_at(&other).is_none();
-        (other != *folder && is_free && self.boards.there.contains_key(&other)).then_some(other)
+        (other != folder && is_free && self.boards.there.contains_key(&other)).then_some(other)
     }
 
     pub(super) fn deck_folder_renamed(

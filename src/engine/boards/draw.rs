@@ -64,7 +64,7 @@ impl Engine {
                 self.save_drawn(&path, Some(Drawn { source, ..drawn }))?;
                 continue;
             }
-            let expect = known.map_or(Expect::Absent, |drawn| Expect::Content(drawn.hash));
+            let expect = known.map_or_else(|| self.nothing_at(&path), |drawn| Expect::Content(drawn.hash));
             let effect = Effect::WriteFile { path: path.clone(), bytes: text.into_bytes(), expect };
             return Ok(Some(on_disk(effect, Purpose::Draw { path, source, hash })));
         }

@@ -9,8 +9,8 @@ use super::disk::is_stray;
 use super::place::{Spot, stem_of};
 use crate::canvas::{self, Aliases};
 use crate::model::{
-    CanvasFile, CanvasId, CanvasNode, ContentHash, Entry, FileObject, IntentKind, MirrorPath, Presence, Scan,
-    Stamp,
+    CanvasFile, CanvasId, CanvasNode, ContentHash, Entry, Expect, FileObject, IntentKind, MirrorPath,
+    Presence, Scan, Stamp,
 };
 use crate::plan::naming::still_says;
 use crate::store::{Store, StoreError};
@@ -218,6 +218,12 @@ impl Engine {
         if let Some(folder) = path.parent() {
             self.boards.there.entry(folder).or_insert((true, Stamp::default()));
         }
+    }
+
+    /// What a first write to `path` expects: a folder that was seen is not made anew, as it may have been renamed since.
+    pub(super) fn nothing_at(&self, path: &MirrorPath) -> Expect {
+        let stands = path.parent().is_some_and(|folder| self.boards.there.contains_key(&folder));
+        if stands { Expect::AbsentHere } else { Expect::Absent }
     }
 
     /// Files without a canvas that stand where slides are missing become those slides' files.

@@ -85,7 +85,8 @@ impl Engine {
         self.note_canvas_writing(&node.id, Some(writing))?;
         let (canvas, path) = (node.id.clone(), place.clone());
         let purpose = Purpose::Write { canvas, path, writing, what: Wrote::New };
-        let effect = Effect::WriteFile { path: place, bytes: text.into_bytes(), expect: Expect::Absent };
+        let expect = self.nothing_at(&place);
+        let effect = Effect::WriteFile { path: place, bytes: text.into_bytes(), expect };
         Ok(Some(on_disk(effect, purpose)))
     }
 
@@ -403,6 +404,10 @@ impl Engine {
 
     /// A file stands elsewhere than it belongs: after a change in the app, or because the user moved it.
     fn relocate_canvas(&mut self, node: &CanvasNode, path: &MirrorPath, place: &MirrorPath) -> Choice {
+        // A presentation's folder that was renamed goes back whole, with what is new in it.
+        if node.id.deck().is_some_and(|deck| self.folder_moved_to(deck).is_some()) {
+            return None;
+        }
         let agreed = node.base.as_ref().map(|base| base.name.as_str());
         let puts_back = match &node.id {
             CanvasId::Board(_) => agreed == Some(node.name.as_str()),

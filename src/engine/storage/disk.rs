@@ -97,7 +97,15 @@ impl Storage {
                 let task = Task::RenameFolder { folder: id.clone(), from: at.clone(), to: wanted.clone() };
                 Some((Effect::Rename { from: at.clone(), to: wanted.clone() }, task))
             }
-            Some(_) => make(),
+            Some(at) => {
+                let (at, to) = (at.clone(), wanted.clone());
+                if self.sight.folders.contains(&to)
+                    && !self.folders.values().any(|other| other.at.as_ref() == Some(&to))
+                {
+                    self.finds_folder_moved(desk, &at, &to)?;
+                }
+                make()
+            }
         })
     }
 

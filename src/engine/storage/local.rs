@@ -246,9 +246,40 @@ impl Storage {
         desk: &mut Desk<'_>,
         node: &FileNode,
     ) -> Result<bool, StoreError> {
+        match self.wanted_file(node) {
+            Some(to) => self.takes_for_moved(desk, node, to),
+            None => Ok(false),
+        }
+    }
+
+    /// As [`Storage::finds_it_moved`] for a folder that stands where the service wants it and no more where it was: the files
+    /// that lie untouched in it moved with it, whatever the service wants of each of them.
+    pub(super) fn finds_folder_moved(
+        &mut self,
+        desk: &mut Desk<'_>,
+        from: &MirrorPath,
+        to: &MirrorPath,
+    ) -> Result<(), StoreError> {
+        let inside = self.files.values().filter_map(|node| {
+            let path = node.base.as_ref()?.path.rebase(from, to)?;
+            Some((node.clone(), path))
+        });
+        for (node, path) in inside.collect::<Vec<_>>() {
+            self.takes_for_moved(desk, &node, path)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a missing file for moved where it lies untouched at `to` and is nobody else's.
+    fn takes_for_moved(
+        &mut self,
+        desk: &mut Desk<'_>,
+        node: &FileNode,
+        to: MirrorPath,
+    ) -> Result<bool, StoreError> {
         let id = &node.remote.id;
-        let Some(base) = node.base.as_ref().filter(|_| self.is_missing_here(id)) else { return Ok(false) };
-        let Some(to) = self.wanted_file(node).filter(|to| *to != base.path) else { return Ok(false) };
+        let base = node.base.as_ref().filter(|base| base.path != to && self.is_missing_here(id));
+        let Some(base) = base else { return Ok(false) };
         let untouched = |stamp: &Stamp| is_untouched(&base.stamp, stamp);
         let Some(stamp) = self.sight.files.get(&to).copied().filter(untouched) else { return Ok(false) };
         if self.files.values().any(|other| other.base.as_ref().is_some_and(|theirs| theirs.path == to)) {

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use espejo::model::{EntryKind, MirrorPath};
+use espejo::plan::naming;
 
 use super::nodes::{nodes_of, parsed};
-use super::people::{self, Deed, is_canvas_file, is_slide_file};
+use super::people::{self, Deed, is_board_file, is_canvas_file, is_slide_file};
 use super::verbs::Canvas;
 use crate::folder::Thing;
 use crate::run::{Run, listed};
@@ -186,6 +187,10 @@ impl Run {
                     checks.boards_placed += 1;
                     checks.slides_placed += 1;
                 }
+                if self.checks.canvas.renamed.remove(from) || is_board_file(from) {
+                    self.checks.canvas.renamed.insert(to.clone());
+                }
+                let checks = &mut self.checks.canvas;
                 // One without nodes that was saved anew a moment ago has nothing that it could be known by.
                 let has_nodes = |file: &Thing| nodes_of(&file.bytes).is_some_and(|all| !all.is_empty());
                 if is_canvas_file(to) && !self.folder.file(to).is_some_and(has_nodes) {
@@ -207,6 +212,31 @@ impl Run {
             }
             _ => {}
         }
+        let (Deed::Rename(_, path)
+        | Deed::Write(path, _)
+        | Deed::WriteBack(path, _)
+        | Deed::Replace(path, _)
+        | Deed::Spoil(_, path, _)) = deed
+        else {
+            return;
+        };
+        if self.checks.canvas.renamed.contains(path) && !self.is_known_canvas(path) {
+            self.checks.canvas.renamed.remove(path);
+            let name = naming::title_of(path.name().trim_end_matches(".canvas"));
+            self.checks.canvas.allow_board("changed and renamed without a birth", name);
+        }
+    }
+
+    /// Whether a file is known wherever it is: by its birth, or as half of some canvas's nodes are in it.
+    fn is_known_canvas(&self, path: &MirrorPath) -> bool {
+        let Some(file) = self.folder.file(path).filter(|_| !self.scene.has_births()) else { return true };
+        let nodes = nodes_of(&file.bytes).unwrap_or_default();
+        self.service.canvases().iter().any(|canvas| {
+            let elements = self.service.world.elements_of(canvas);
+            let ids = elements.iter().filter_map(|element| element["id"].as_str());
+            let here = ids.filter(|id| nodes.contains_key(*id)).count();
+            here > 0 && here * 2 >= elements.len()
+        })
     }
 
     /// The words in all canvas files that are kept in step.

@@ -158,7 +158,12 @@ impl Run {
                     1 => "Igual".to_owned(),
                     _ => title(&mut self.ledger, "Tablero"),
                 };
+                let was = self.service.world.whiteboard(&board).map(|board| board.name.clone());
                 self.service.world.app_rename_board(&board, &name);
+                let is_unseen = self.checks.canvas.last_look(&CanvasId::Board(board), self.now_ms).is_none();
+                if let Some(was) = was.filter(|was| is_unseen && self.checks.canvas.asked_for_board(was)) {
+                    self.checks.canvas.allow_board("renamed before it was seen", was);
+                }
                 format!("renames a whiteboard to {name:?}")
             }
             AppCanvas::TrashBoard => {

@@ -57,6 +57,11 @@ pub(crate) struct CanvasChecks {
     pub(super) deleted_ms: Vec<(i64, bool)>,
     /// What was asked for and failed each time: how often, and when last.
     failed: BTreeMap<String, (u32, i64)>,
+    /// What is allowed by a stated rule (docs/guarantees.md, "What cannot be promised"), and how often it was.
+    pub(crate) allowed: Allowed,
+    may_be_more: Vec<(&'static str, String)>,
+    /// Whiteboard files that were renamed, as they stand.
+    pub(super) renamed: BTreeSet<MirrorPath>,
     /// Nobody can tell any more what was made for what.
     pub(super) is_lost_track: bool,
 }
@@ -67,6 +72,9 @@ const PATIENCE_MS: i64 = 400;
 const PATIENCE_MOST_MS: i64 = 60_000;
 /// Somebody who changes an element sooner after it was made may hide that it was made.
 const JUST_MADE_MS: i64 = 90_000;
+
+/// How often each stated rule was used.
+pub(crate) type Allowed = BTreeMap<&'static str, u64>;
 
 impl CanvasChecks {
     /// A person wrote a file that can be read.
@@ -130,10 +138,29 @@ impl CanvasChecks {
         }
     }
 
-    /// A whiteboard of this name was made; whether more of it were made than people put files there.
+    /// A whiteboard of this name may be made once more than files were put there.
+    pub(super) fn allow_board(&mut self, rule: &'static str, name: String) {
+        self.may_be_more.push((rule, name));
+    }
+
+    /// Whether whiteboards of this name were asked for.
+    pub(super) fn asked_for_board(&self, name: &str) -> bool {
+        self.boards_named.get(name).is_some_and(|(_, made)| *made > 0)
+    }
+
+    /// A whiteboard of this name was made: whether more of it were made than people put files there.
     pub(super) fn board_made(&mut self, name: &str) -> bool {
+        self.boards_made += 1;
         let (placed, made) = self.boards_named.entry(name.to_owned()).or_default();
         *made += 1;
+        let is_over = *made > *placed || self.boards_made > self.boards_placed;
+        let rule = self.may_be_more.iter().position(|(_, allowed)| allowed == name).filter(|_| is_over);
+        if let Some(at) = rule {
+            let (rule, _) = self.may_be_more.remove(at);
+            *self.allowed.entry(rule).or_default() += 1;
+            self.boards_placed += 1;
+            *placed += 1;
+        }
         made > placed
     }
 

@@ -73,8 +73,18 @@ fn a_presentations_folder_renamed_across_a_kill_is_that_presentations() {
 }
 
 #[test]
+fn a_presentations_folder_renamed_on_both_sides_goes_back_whole() {
+    keeps("a_presentations_folder_renamed_on_both_sides_goes_back_whole");
+}
+
+#[test]
 fn a_renamed_presentations_folder_is_not_made_anew_for_its_page() {
     keeps("a_renamed_presentations_folder_is_not_made_anew_for_its_page");
+}
+
+#[test]
+fn a_slide_is_not_written_into_a_presentations_folder_that_was_renamed() {
+    keeps("a_slide_is_not_written_into_a_presentations_folder_that_was_renamed");
 }
 
 #[test]

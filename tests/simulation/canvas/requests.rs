@@ -165,7 +165,6 @@ impl Run {
                 Ok(())
             }
             BoardEffect::CreateBoard { name, .. } => {
-                self.checks.canvas.boards_made += 1;
                 if self.checks.canvas.board_made(name) && !self.checks.canvas.is_lost_track {
                     return broken("once", format!("one more {name:?} is made than people put files there"));
                 }
