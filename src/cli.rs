@@ -127,6 +127,23 @@ pub enum Command {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Look at the service now, and say what came
+    ///
+    /// A page's file is looked at alone; a folder with all that is beneath it, and with what is new there. Without PATH, the
+    /// lists and everything that is late: what was not looked at for longer than the schedule means it to be (`espejo status`
+    /// says how much that is). It keeps the request limit, and an edit of yours never waits for it. Ends with 1 when the
+    /// service cannot be reached, with 3 when something of this needs you.
+    #[command(
+        after_help = "Examples:\n  espejo pull\n  espejo pull ~/Workspace/Acme/Pages/Roadmap.md\n  espejo pull ~/Workspace/Presentations/Pitch --json"
+    )]
+    Pull {
+        /// Files and folders of the mirror: pages, canvases, presentations, stored files
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        paths: Vec<PathBuf>,
+        /// Print one JSON value and nothing else
+        #[arg(long)]
+        json: bool,
+    },
     /// Is everything safe? What is mirrored, how fresh, what waits, what needs you
     #[command(
         after_help = "Examples:\n  espejo status\n  espejo status --watch\n  espejo status --json | jq .attention"
@@ -490,6 +507,7 @@ impl Command {
             | Self::Resume
             | Self::Service { .. }
             | Self::Approve { .. }
+            | Self::Pull { .. }
             | Self::Resolve { .. }
             | Self::Restore { .. }
             | Self::Export { .. }

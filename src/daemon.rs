@@ -6,6 +6,7 @@
 mod checkpoints;
 mod download;
 mod pass;
+mod pull;
 mod under_way;
 
 use std::collections::VecDeque;
@@ -19,10 +20,12 @@ use tokio::time::Instant;
 
 use checkpoints::Checkpoints;
 pub use pass::{Pass, PassState, stopped};
+use pull::Pulls;
+pub use pull::{Pull, PullState};
 use under_way::UnderWay;
 
 use crate::config;
-use crate::engine::{Engine, Happening};
+use crate::engine::{Engine, Happening, Pulled};
 use crate::mirror::lock::Lock;
 use crate::mirror::watch::Watcher;
 use crate::mirror::{Mirror, marker};
@@ -112,6 +115,8 @@ pub enum News {
     Taken,
     /// How far the full pass is; the last one says how it ended.
     Pass(Box<Pass>, PassState),
+    /// How far the pull is; the last one says how it ended.
+    Pull(Box<Pulled>, PullState),
     /// What became of a change of a file: done, or one sentence why not.
     Told(Result<(), String>),
     /// What a search at the service found, or one sentence why there is nothing.
@@ -168,6 +173,7 @@ impl Daemon {
         let mut begun = UnderWay::default();
         let mut checkpoints = Checkpoints::default();
         let mut asked: Option<Asked> = None;
+        let mut pulls = Pulls::default();
         let mut putting: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
         let mut searching: VecDeque<mpsc::UnboundedSender<News>> = VecDeque::new();
         let mut check = tokio::time::interval(WATCH_CHECK);
@@ -199,11 +205,12 @@ impl Daemon {
                 }
                 let happened = self.engine.take_happenings();
                 self.follow_pass(&mut asked, &happened, now)?;
+                pulls.follow(&mut self.engine, now);
                 observer.silence(begun.silence());
                 if !observer.turn(&self.engine, &happened, now)? {
                     break Ended::Satisfied;
                 }
-                self.sleep(now, asked.is_some(), observer)
+                self.sleep(now, asked.is_some() || pulls.is_any(), observer)
             };
             checkpoints.begin_if_due(&self.engine);
             let spent = std::mem::replace(&mut turn_began, thread_cpu());
@@ -242,7 +249,7 @@ impl Daemon {
                     if matches!(wish.request, Request::Search(_)) {
                         searching.push_back(wish.news.clone());
                     }
-                    self.take_up(wish, &mut asked)?;
+                    self.take_up(wish, &mut asked, &mut pulls)?;
                 }
                 _ = check.tick() => {
                     woken = Instant::now();
@@ -262,7 +269,12 @@ impl Daemon {
         Ok(ended)
     }
 
-    fn take_up(&mut self, wish: Wish, asked: &mut Option<Asked>) -> Result<(), StoreError> {
+    fn take_up(
+        &mut self,
+        wish: Wish,
+        asked: &mut Option<Asked>,
+        pulls: &mut Pulls,
+    ) -> Result<(), StoreError> {
         let now = (self.clock)();
         if let Request::Lend(slots) = wish.request {
             let later = self.engine.lend(slots, now)?;
@@ -271,10 +283,13 @@ impl Daemon {
             return Ok(());
         }
         let passes = matches!(wish.request, Request::FullPass | Request::Verify { .. });
+        let pulled = matches!(wish.request, Request::Pull(_));
         self.engine.handle(Event::Asked(wish.request), now)?;
         // Whoever wished may have gone already; so below.
         drop(wish.news.send(News::Taken));
-        if passes {
+        if pulled {
+            pulls.begin(&self.engine, wish.news, now);
+        } else if passes {
             // What the later one means may have been looked at already: the pass begins anew, for all who wait.
             let mut listeners = asked.take().map(|asked| asked.listeners).unwrap_or_default();
             listeners.push(wish.news);

@@ -121,6 +121,11 @@ fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result
                 false => wait(commands::sync::run(&load()?, &variable, screen, out)),
             }
         }
+        Command::Pull { paths, json } => {
+            let screen = commands::sync::Screen { bars, terminal, quiet };
+            let asked = commands::pull::Asked { paths: paths.clone(), json: *json };
+            wait(commands::pull::run(&load()?, &asked, &variable, screen, out))
+        }
         Command::Verify { deep } => {
             let screen = commands::sync::Screen { bars, terminal, quiet };
             wait(commands::verify::run(&load()?, &variable, screen, *deep, out))

@@ -1,6 +1,8 @@
 //! The daemon's ear: a socket in the state directory that takes one line of JSON. The answer is one line, `ok` or a
 //! refusal; to a sync it is a line of JSON for each step of the pass, the last of which says how it ended.
 
+mod steps;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::task::{Context as TaskContext, Poll};
@@ -12,13 +14,12 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 
+pub use steps::{PullStep, Step};
+
 use super::permits::Loan;
-use crate::daemon::{News, Pass, PassState, Wish};
-use crate::engine::{StorageSummary, Summary};
+use crate::daemon::{News, PassState, PullState, Wish};
 use crate::mirror::lock::Lock;
-use crate::model::{
-    Attention, Code, ContentHash, Found, MirrorPath, Put, Request, Search, Timestamp, WorkspaceId, read_json,
-};
+use crate::model::{ContentHash, Found, MirrorPath, Put, Request, Search, WorkspaceId, read_json};
 
 const FILE: &str = "control";
 /// Longer requests are not ours.
@@ -37,6 +38,9 @@ pub enum Ask {
     FullPass,
     /// Look at everything once; answered with [`Step`]s until it has ended.
     Sync,
+    /// Look now at what is at these places, or at the lists and all that is late when empty; answered with [`PullStep`]s
+    /// until it has ended.
+    Pull(Vec<String>),
     /// Put a text into a file; answered when that is done.
     Put {
         /// The file, from the root.
@@ -79,107 +83,6 @@ pub enum Ask {
         /// How many results at most.
         limit: u8,
     },
-}
-
-/// How far a pass of the daemon is, as a line of its answer.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Step {
-    mirrored: usize,
-    held: usize,
-    listed: usize,
-    looked: usize,
-    requests_last_minute: usize,
-    left_ms: i64,
-    conflicts: usize,
-    /// Path, reason, action and code.
-    attention: Vec<(String, String, String, String)>,
-    sent: u64,
-    received: u64,
-    stored: Stored,
-    paused: Option<i64>,
-    ended: Option<String>,
-}
-
-/// Personal storage in a [`Step`].
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct Stored {
-    files: usize,
-    bytes: u64,
-    held: usize,
-    listed: usize,
-    listed_bytes: u64,
-    arriving: u64,
-    folders_left: usize,
-    checked: usize,
-}
-
-impl Stored {
-    fn of(summary: &StorageSummary) -> Self {
-        let StorageSummary {
-            files, bytes, held, listed, listed_bytes, arriving, folders_left, checked, ..
-        } = *summary;
-        Self { files, bytes, held, listed, listed_bytes, arriving, folders_left, checked }
-    }
-
-    fn tell(&self) -> StorageSummary {
-        let Self { files, bytes, held, listed, listed_bytes, arriving, folders_left, checked } = *self;
-        let rest = StorageSummary::default();
-        StorageSummary { files, bytes, held, listed, listed_bytes, arriving, folders_left, checked, ..rest }
-    }
-}
-
-const ENDS: [(&str, PassState); 3] =
-    [("over", PassState::Over), ("stopped", PassState::Stopped), ("stuck", PassState::Stuck)];
-
-impl Step {
-    fn of(pass: &Pass, state: PassState) -> Self {
-        let summary = &pass.summary;
-        let needs = summary.attention.iter();
-        Self {
-            mirrored: summary.mirrored,
-            held: summary.held,
-            listed: summary.listed,
-            looked: summary.looked,
-            requests_last_minute: summary.requests_last_minute,
-            left_ms: summary.pass_left_ms,
-            conflicts: summary.conflicts,
-            attention: needs
-                .map(|n| (n.path.clone(), n.reason.clone(), n.action.clone(), n.code.name().to_owned()))
-                .collect(),
-            sent: pass.sent,
-            received: pass.received,
-            stored: Stored::of(&summary.storage),
-            paused: summary.paused.map(|at| at.0),
-            ended: ENDS.iter().find(|(_, end)| *end == state).map(|(name, _)| (*name).to_owned()),
-        }
-    }
-
-    /// Takes the step into a pass of one's own; how the pass stands then.
-    pub fn tell(self, pass: &mut Pass) -> PassState {
-        let end = ENDS.iter().find(|(name, _)| self.ended.as_deref() == Some(*name));
-        let state = end.map_or(PassState::UnderWay, |(_, state)| *state);
-        let needs = self.attention.into_iter();
-        pass.summary = Summary {
-            mirrored: self.mirrored,
-            held: self.held,
-            listed: self.listed,
-            looked: self.looked,
-            requests_last_minute: self.requests_last_minute,
-            pass_left_ms: self.left_ms,
-            conflicts: self.conflicts,
-            attention: needs
-                .map(|(path, reason, action, code)| Attention::new(Code::named(&code), path, reason, action))
-                .collect(),
-            pass_is_over: state == PassState::Over,
-            storage: self.stored.tell(),
-            paused: self.paused.map(Timestamp),
-            ..Summary::default()
-        };
-        (pass.sent, pass.received) = (self.sent, self.received);
-        state
-    }
 }
 
 /// The socket's file, removed when dropped.
@@ -259,6 +162,7 @@ async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) ->
     let waits = matches!(
         ask,
         Ask::Sync
+            | Ask::Pull(_)
             | Ask::Verify(_)
             | Ask::Put { .. }
             | Ask::Name { .. }
@@ -281,6 +185,13 @@ async fn answer(mut stream: UnixStream, wishes: &mpsc::UnboundedSender<Wish>) ->
             }
             News::Taken if !waits => return Ok(write.write_all(b"ok\n").await?),
             News::Taken => {}
+            News::Pull(pulled, state) => {
+                let line = serde_json::to_string(&PullStep::of(&pulled, &state))?;
+                write.write_all(format!("{line}\n").as_bytes()).await?;
+                if state != PullState::UnderWay {
+                    return Ok(());
+                }
+            }
             News::Pass(pass, state) => {
                 let line = serde_json::to_string(&Step::of(&pass, state))?;
                 write.write_all(format!("{line}\n").as_bytes()).await?;
@@ -301,9 +212,8 @@ fn read_ask(line: &str) -> Result<(Ask, Request)> {
         Ask::Pause => Request::Pause,
         Ask::Resume => Request::Resume,
         Ask::Lend(slots) => Request::Lend(*slots),
-        Ask::Approve(paths) => {
-            Request::Approve(paths.iter().map(|path| MirrorPath::new(path)).collect::<Result<_, _>>()?)
-        }
+        Ask::Approve(paths) => Request::Approve(places(paths)?),
+        Ask::Pull(paths) => Request::Pull(places(paths)?),
         Ask::Put { path, expect, text, body } => Request::Put(Box::new(Put::Text {
             path: MirrorPath::new(path)?,
             expect: expect
@@ -329,12 +239,20 @@ fn read_ask(line: &str) -> Result<(Ask, Request)> {
     Ok((ask, request))
 }
 
-/// A pass of the daemon that runs with this state, as it goes.
+fn places(paths: &[String]) -> Result<Vec<MirrorPath>> {
+    Ok(paths.iter().map(|path| MirrorPath::new(path)).collect::<Result<_, _>>()?)
+}
+
+/// What the daemon that runs with this state was asked for, as it goes: a pass, or a pull.
 #[derive(Debug)]
-pub struct Following(BufReader<UnixStream>);
+pub struct Following {
+    lines: BufReader<UnixStream>,
+    /// What makes it again.
+    again: &'static str,
+}
 
 impl Following {
-    /// Asks for a pass (`ask` is [`Ask::Sync`] or [`Ask::Verify`]); `None` when no daemon listens.
+    /// Asks for a pass (`ask` is [`Ask::Sync`] or [`Ask::Verify`]) or for a pull; `None` when no daemon listens.
     ///
     /// # Errors
     /// One sentence, when it hangs up at once.
@@ -342,21 +260,22 @@ impl Following {
         // What else refuses the connection (a stale socket, no permission) shows when the state is opened.
         let Ok(mut stream) = UnixStream::connect(state_dir.join(FILE)).await else { return Ok(None) };
         send(&mut stream, ask).await?;
-        Ok(Some(Self(BufReader::new(stream))))
+        let again = if matches!(ask, Ask::Pull(_)) { "espejo pull" } else { "espejo sync" };
+        Ok(Some(Self { lines: BufReader::new(stream), again }))
     }
 
     /// The next step, when there is one.
     ///
     /// # Errors
     /// One sentence, when the daemon ends or refuses.
-    pub async fn next(&mut self) -> Result<Step> {
+    pub async fn next<T: serde::de::DeserializeOwned>(&mut self) -> Result<T> {
         let mut line = String::new();
         // A daemon that is killed resets the connection.
-        let read = self.0.read_line(&mut line).await.unwrap_or(0);
+        let read = self.lines.read_line(&mut line).await.unwrap_or(0);
         match serde_json::from_str(&line) {
             Ok(step) => Ok(step),
             Err(_) if read == 0 || line.trim() == "the daemon is stopping" => {
-                anyhow::bail!("the running espejo ended in the middle; run espejo sync again")
+                anyhow::bail!("the running espejo ended in the middle; run {} again", self.again)
             }
             Err(_) => anyhow::bail!("the running espejo refuses: {}; is it of another version?", line.trim()),
         }
@@ -484,44 +403,5 @@ mod tests {
         let (told, ()) = tokio::join!(ask(dir.path(), &Ask::Pause), daemon);
         told.unwrap();
         server.abort();
-    }
-
-    #[test]
-    fn a_step_says_the_same_on_the_other_side() {
-        let states = [PassState::UnderWay, PassState::Over, PassState::Stopped, PassState::Stuck];
-        for state in states {
-            let mut pass = Pass::new(0, Timestamp(0));
-            pass.summary = Summary {
-                mirrored: 3,
-                held: 1,
-                listed: 5,
-                looked: 4,
-                requests_last_minute: 7,
-                pass_left_ms: 1_000,
-                conflicts: 2,
-                paused: Some(Timestamp(4)),
-                pass_is_over: state == PassState::Over,
-                attention: vec![Attention::new(Code::Refused, "a", "b\nc", "d")],
-                ..Summary::default()
-            };
-            (pass.sent, pass.received) = (8, 9);
-            pass.summary.storage = StorageSummary {
-                files: 10,
-                bytes: 11,
-                held: 17,
-                listed: 12,
-                listed_bytes: 13,
-                arriving: 14,
-                folders_left: 15,
-                checked: 16,
-                ..StorageSummary::default()
-            };
-            let line = serde_json::to_string(&Step::of(&pass, state)).unwrap();
-            assert_eq!(line.lines().count(), 1);
-            let mut told = Pass::new(0, Timestamp(0));
-            let step: Step = serde_json::from_str(&line).unwrap();
-            assert_eq!(step.tell(&mut told), state);
-            assert_eq!((told.summary, told.sent, told.received), (pass.summary, 8, 9));
-        }
     }
 }

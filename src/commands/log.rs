@@ -192,7 +192,7 @@ pub(super) fn counts(added: usize, removed: usize) -> String {
     if both.is_empty() { output::paint(output::DIM, "same words") } else { both.join(" ") }
 }
 
-fn as_json(past: &Past<'_>, act: &Act) -> Result<serde_json::Value> {
+pub(super) fn as_json(past: &Past<'_>, act: &Act) -> Result<serde_json::Value> {
     let Told { who, verb, detail } = acts::told(act);
     let words = acts::word_counts(past, act)?;
     Ok(json!({

@@ -24,6 +24,7 @@ pub mod past;
 pub mod pause;
 pub mod permits;
 pub mod progress;
+pub mod pull;
 pub mod put;
 pub mod resolve;
 pub mod restore;

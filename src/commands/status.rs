@@ -17,7 +17,9 @@ use crate::config::Config;
 use crate::daemon;
 use crate::engine::polling::{self, Noticed};
 use crate::model::{Attention, StorageMode, Timestamp, to_act_on};
-use crate::store::{BoardCounts, Conflict, ReadOnly, StatusCounts, StorageCounts, StoreError, Waiting};
+use crate::store::{
+    BoardCounts, Conflict, LateCounts, ReadOnly, StatusCounts, StorageCounts, StoreError, Waiting,
+};
 
 /// How many of the things that wait are named.
 const NAMED: usize = 5;
@@ -37,6 +39,8 @@ struct View<'a> {
     /// Whether what the service has is not yet known as a whole.
     is_first_look: bool,
     paused: Option<Timestamp>,
+    /// What has not been looked at for longer than the schedule means it to be.
+    late: Late,
     /// How soon changes made in the app are noticed, once some were.
     noticed: Option<Noticed>,
     counts: StatusCounts,
@@ -60,6 +64,7 @@ impl<'a> View<'a> {
             begun: false,
             is_first_look: false,
             paused: None,
+            late: Late::default(),
             noticed: None,
             counts: StatusCounts::default(),
             boards: BoardCounts::default(),
@@ -73,6 +78,7 @@ impl<'a> View<'a> {
             view.begun = state.meta("mirror_id")?.is_some();
             view.is_first_look = state.meta("adopting")?.as_deref() == Some("yes");
             view.paused = state.paused_since()?;
+            view.late = Late::of(&state, config, now)?;
             view.noticed = noticed(&state)?;
             view.counts = state.counts(now)?;
             view.boards = state.board_counts()?;
@@ -144,10 +150,7 @@ fn json(view: &View<'_>) -> serde_json::Value {
         "queue": counts.queue + storage.uploads,
         "waiting": view.waiting.iter().map(|item| json!({ "path": item.path, "what": item.what })).collect::<Vec<_>>(),
         "conflicts": view.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
-        "attention": view.attention.iter().map(|item| json!({
-            "path": item.path, "reason": item.reason, "action": item.action,
-            "code": item.code.name(), "level": item.level().name(),
-        })).collect::<Vec<_>>(),
+        "attention": view.attention.iter().map(attention_json).collect::<Vec<_>>(),
         "requests_last_minute": counts.requests_last_minute,
         "pace": {
             "requests_per_minute": config.requests_per_minute,
@@ -158,6 +161,13 @@ fn json(view: &View<'_>) -> serde_json::Value {
         "freshness": {
             "oldest_check_seconds": age_seconds(counts.oldest_look, *now),
             "median_check_seconds": age_seconds(counts.median_look, *now),
+            "late": {
+                "pages": view.late.counts.pages,
+                "canvases": view.late.counts.canvases,
+                "folders": view.late.counts.folders,
+                "oldest_check_seconds": age_seconds(view.late.counts.oldest, *now),
+                "after_seconds": view.late.after_ms / 1_000,
+            },
             "noticed_within_seconds": view.noticed.map(|noticed| noticed.seconds),
             "search_helps": view.noticed.map(|noticed| noticed.search_helps),
         },
@@ -179,6 +189,14 @@ fn storage_json(config: &Config, storage: &StorageCounts) -> serde_json::Value {
     })
 }
 
+/// What concerns the user, for programs.
+pub fn attention_json(item: &Attention) -> serde_json::Value {
+    json!({
+        "path": item.path, "reason": item.reason, "action": item.action,
+        "code": item.code.name(), "level": item.level().name(),
+    })
+}
+
 fn conflict_json(conflict: &Conflict) -> serde_json::Value {
     json!({
         "path": conflict.page_path.as_str(),
@@ -186,6 +204,40 @@ fn conflict_json(conflict: &Conflict) -> serde_json::Value {
         "made_at": rfc3339(conflict.made_at),
         "summary": conflict.summary,
     })
+}
+
+/// What has not been looked at for longer than the schedule means it to be: `espejo pull` looks at it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Late {
+    counts: LateCounts,
+    /// The longest that a look may be ago, in milliseconds.
+    after_ms: i64,
+}
+
+impl Late {
+    fn of(state: &ReadOnly, config: &Config, now: Timestamp) -> Result<Self, StoreError> {
+        let targets = i64::try_from(state.polled_count()?).unwrap_or(i64::MAX);
+        let after_ms = polling::late_after_ms(targets, config.requests_per_minute);
+        Ok(Self { counts: state.late(now.plus_ms(-after_ms))?, after_ms })
+    }
+
+    /// In words; `None` when nothing is late.
+    fn words(&self, now: Timestamp) -> Option<String> {
+        let LateCounts { pages, canvases, folders, oldest } = self.counts;
+        let some = |number: u64, one, many| (number > 0).then(|| output::count(number, one, many));
+        let parts = [
+            some(pages, "page", "pages"),
+            some(canvases, "canvas", "canvases"),
+            some(folders, "folder of the storage", "folders of the storage"),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let ago = output::ago(now.since_ms(oldest?));
+        let within = output::duration(self.after_ms);
+        Some(format!(
+            "{}: the oldest look was {ago}, where one within {within} is meant; espejo pull looks now",
+            parts.join(", ")
+        ))
+    }
 }
 
 /// How soon changes made in the app are noticed, as the daemon has measured it.

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use indicatif::MultiProgress;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::control::{Ask, Following};
+use super::control::{Ask, Following, Step};
 use super::progress::Progress;
 use super::{output, pause, session};
 use crate::cli::Exit;
@@ -90,7 +90,7 @@ async fn follow(config: &Config, mut following: Following, mut progress: Progres
     let clock = daemon::real_clock();
     let mut pass = Pass::new(config.pages.delete_grace_ms, clock());
     let steps = async {
-        while following.next().await?.tell(&mut pass) == PassState::UnderWay {
+        while following.next::<Step>().await?.tell(&mut pass) == PassState::UnderWay {
             let now = clock();
             if progress.is_due(now) {
                 progress.show(&pass.summary, now);

@@ -124,6 +124,18 @@ impl Engine {
         self.lists.workspaces_rest_until
     }
 
+    /// Whether the list of workspaces may be asked for now, and has not been since the tick `since`.
+    pub(super) fn workspaces_are_wanted(&self, since: u64) -> bool {
+        self.lists.workspaces_looked <= since
+            && self.lists.workspaces_rest_until <= self.now
+            && !self.is_under_way(&Purpose::ListWorkspaces)
+    }
+
+    /// When the last list of workspaces was asked for, as a tick.
+    pub(super) fn workspaces_looked(&self) -> u64 {
+        self.lists.workspaces_looked
+    }
+
     /// When the list of workspaces may be asked for next.
     fn workspaces_due(&self) -> Timestamp {
         self.lists.workspaces_due.max(self.lists.workspaces_rest_until)

@@ -22,6 +22,7 @@ mod differences;
 mod disk;
 mod durable;
 mod flight;
+mod happened;
 mod hints;
 mod history;
 mod identities;
@@ -36,6 +37,7 @@ mod pause;
 mod place;
 mod poll;
 pub mod polling;
+mod pull;
 mod push;
 mod refused;
 mod removals;
@@ -60,8 +62,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use crate::plan::place::PAGES;
 pub use attention::Summary;
 pub use boards::WHITEBOARDS;
+pub use happened::{Happening, Way};
 pub use history::in_own_words;
 pub use lend::LENT_MS;
+pub use pull::{Checked, Pulled};
 pub use storage::StorageSummary;
 pub use text::allowed_in;
 
@@ -70,7 +74,7 @@ use crate::model::{
     BodyJson, ContentHash, Effect, EffectId, Event, Intent, MirrorPath, Outcome, PageId, Request, Sent,
     Settings, Timestamp, WorkspaceId, folder_of, planted,
 };
-use crate::store::{ActKind, Store, StoreError, Writing};
+use crate::store::{Store, StoreError, Writing};
 use flight::{Flight, Purpose};
 use trees::Trees;
 
@@ -141,6 +145,7 @@ pub struct Engine {
     asked: asked::Asked,
     opened: opened::Opened,
     searching: searching::Searching,
+    pulling: pull::Pulling,
     watched: watched::Watched,
     keeping: history::Keeping,
     /// Personal storage, a state machine of its own.
@@ -204,44 +209,6 @@ struct Reading {
     text: ContentHash,
     /// Not as values: thousands of edits can wait at once.
     content: BodyJson,
-}
-
-/// One line for a person: something changed on one side because of the other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Happening {
-    /// Which way.
-    pub way: Way,
-    /// The file.
-    pub path: String,
-    /// What, in a few words.
-    pub what: String,
-}
-
-/// Whether this is the place of a whiteboard, a slide or a presentation.
-fn is_canvas_or_deck(path: &MirrorPath) -> bool {
-    path.as_str().ends_with(".canvas") || path.as_str().starts_with("Presentations/")
-}
-
-/// Which way a change went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// From the folder to the service.
-    Up,
-    /// From the service to the folder.
-    Down,
-    /// Neither: something was put back or kept beside.
-    Aside,
-}
-
-impl Way {
-    /// Where it went, for the log; nowhere for what was put back or kept beside.
-    fn goal(self) -> Option<&'static str> {
-        match self {
-            Self::Up => Some("service"),
-            Self::Down => Some("folder"),
-            Self::Aside => None,
-        }
-    }
 }
 
 impl Engine {
@@ -327,6 +294,7 @@ impl Engine {
             asked: asked::Asked::default(),
             opened: opened::Opened::default(),
             searching: searching::Searching::default(),
+            pulling: pull::Pulling::default(),
             watched,
             keeping,
             storage: stored,
@@ -371,6 +339,7 @@ impl Engine {
             Event::Asked(Request::FullPass) => self.begin_full_pass(false)?,
             Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep)?,
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
+            Event::Asked(Request::Pull(places)) => self.pull(&places),
             Event::Asked(Request::Put(put)) => self.put(*put),
             Event::Asked(Request::Pause) => self.pause(true)?,
             Event::Asked(Request::Resume) => self.pause(false)?,
@@ -472,11 +441,6 @@ impl Engine {
         self.store
     }
 
-    /// What happened since the last call, for a person.
-    pub fn take_happenings(&mut self) -> Vec<Happening> {
-        std::mem::take(&mut self.happened)
-    }
-
     /// Ends a full pass that is over; polling goes on.
     pub fn end_pass(&mut self) {
         self.full_pass = None;
@@ -515,20 +479,6 @@ impl Engine {
             },
             Outcome::Download(_) => Ok(()),
         }
-    }
-
-    fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
-        let what = what.into();
-        tracing::info!(path = %path, to = way.goal(), "{what}");
-        let noted = match way {
-            Way::Up => Some(ActKind::Elsewhere),
-            Way::Down => Some(ActKind::Came),
-            Way::Aside => None,
-        };
-        if let Some(kind) = noted.filter(|_| is_canvas_or_deck(path)) {
-            self.store.note_elsewhere(kind, path, &what, self.now);
-        }
-        self.happened.push(Happening { way, path: path.to_string(), what });
     }
 
     fn moment(&mut self, page: &PageId) -> &mut Moment {

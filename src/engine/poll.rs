@@ -112,6 +112,12 @@ pub(super) fn old_enough_ms(targets: i64) -> i64 {
     (1_500 * targets).clamp(20_000, OLD_ENOUGH_MS)
 }
 
+/// The longest that a look may be ago where one leaves every `every_ms`: one slot of four is the oldest look's, as soon as that
+/// is old enough.
+pub(super) fn longest_ms(targets: i64, every_ms: i64) -> i64 {
+    old_enough_ms(targets).saturating_add(every_ms.saturating_mul(4).saturating_mul(targets.max(0)))
+}
+
 /// Before this moment a target in this state is not worth a look, unless the schedule is eager; [`next`] says whether it is
 /// then: how many others there are changes with what is under way.
 pub(super) fn due(poll: &PollState) -> Timestamp {
@@ -245,6 +251,7 @@ mod tests {
             let turns = forecast(&polls, 1_200, true, NOW);
             let worst = turns.iter().map(|at| at.map_or(i64::MAX, |at| at.since_ms(NOW))).max();
             assert!(worst <= Some(4 * 100 * 1_200), "{hot} hot: {worst:?}");
+            assert!(worst <= Some(longest_ms(100, 1_200)), "what is called late is later than that");
         }
     }
 

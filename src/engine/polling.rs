@@ -5,3 +5,13 @@ pub use super::pace::{Class, Pace, SLOWED_MS};
 pub use super::poll::{changed, forecast, fresh, neighbours, next, rests, score, stirred, unchanged};
 pub use super::watch::{Belief, Common, Mark, Noticed, Turn, Watch, noticed};
 pub use super::watched::{BELIEF, DELAYS};
+
+use crate::model::Timestamp;
+
+/// What was looked at longer ago than this is late, in milliseconds: the schedule means `targets` to be looked at more often,
+/// with this limit and nothing else to do.
+#[must_use]
+pub fn late_after_ms(targets: i64, requests_per_minute: u32) -> i64 {
+    let pace = Pace::new(requests_per_minute, Vec::new(), Timestamp::default());
+    super::poll::longest_ms(targets, pace.background_every_ms())
+}

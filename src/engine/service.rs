@@ -30,7 +30,7 @@ pub(super) struct Health {
     pub(super) down: Option<String>,
     /// Failures in a row of anything but the watch's searches.
     pub(super) failures: u32,
-    quiet_until: Timestamp,
+    pub(super) quiet_until: Timestamp,
     /// When each workspace that forbade a write is tried again.
     forbidden: BTreeMap<WorkspaceId, Timestamp>,
     pub(super) wants: Wants,
@@ -83,6 +83,9 @@ impl Engine {
         if self.edits_wait() || self.board_edits_wait() {
             // The little that is left belongs to a person's edit.
             return Ok(None);
+        }
+        if let Some(choice) = self.next_pulled() {
+            return Ok(Some(choice));
         }
         if let Some(list) = self.next_list().or_else(|| self.next_board_list()) {
             return Ok(Some(list));
@@ -240,7 +243,8 @@ impl Engine {
             // What is due now and could not leave waits with the others.
             wanted.map_or(looks, |wanted| wanted.min(looks.max(now.plus_ms(100))))
         };
-        let at = at.min(self.next_board_due(now));
+        let pulled = self.pulling.is_any().then(|| self.pace.earliest(Class::Asked, 1, false, now));
+        let at = at.min(self.next_board_due(now)).min(pulled.map_or(far, |at| at.max(now.plus_ms(100))));
         at.max(self.service.quiet_until.min(far)).max(self.pace.blocked_until()).min(forbidden)
     }
 
@@ -322,6 +326,7 @@ impl Engine {
                     let wait = self.backoff(self.service.failures);
                     self.service.quiet_until = self.now.plus_ms(wait);
                     self.service.down = Some(error.to_string());
+                    self.pulling.fail(&error.to_string());
                 }
             }
             _ => self.pace.accepted(),

@@ -169,6 +169,9 @@ pub enum Request {
     FullPass,
     /// Go on with what a guard held: these paths, or everything when empty.
     Approve(Vec<MirrorPath>),
+    /// Look at what is at these places now, or at the lists and at all that is late when empty; how far it is comes with
+    /// `Engine::pulled`.
+    Pull(Vec<MirrorPath>),
     /// Change one file; the answer comes with `Engine::take_told`.
     Put(Box<Put>),
     /// Ask and send nothing until [`Request::Resume`].

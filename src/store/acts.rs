@@ -161,6 +161,15 @@ impl Store {
         Ok(self.acts("kind <> ?1 ORDER BY a.number DESC LIMIT 1", params![number_of(ActKind::Came)])?.pop())
     }
 
+    /// The number of the newest act; 0 without any.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn newest_act(&self) -> Result<i64, StoreError> {
+        let sql = "SELECT coalesce(max(number), 0) FROM history_acts";
+        Ok(self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    }
+
     /// Every act that is remembered with a number above this one, newest first.
     ///
     /// # Errors

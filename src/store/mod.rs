@@ -39,7 +39,7 @@ pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
 pub use checkpoint::Checkpoint;
 pub use history::{HistorySize, Side, Version};
 pub use missing::LastSight;
-pub use polls::{Polled, PolledRow};
+pub use polls::{LateCounts, Polled, PolledRow};
 pub use queue::{Conflict, LogEntry, Writing};
 pub use rows::{Loaded, blocks_of};
 pub use searchable::{Searchable, Wording};

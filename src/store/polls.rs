@@ -18,6 +18,19 @@ pub enum Polled<'a> {
     Folder(&'a FolderId),
 }
 
+/// How many targets were looked at before a moment and not since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LateCounts {
+    /// Pages.
+    pub pages: u64,
+    /// Whiteboards and slides.
+    pub canvases: u64,
+    /// Folders of the storage.
+    pub folders: u64,
+    /// The oldest look of these.
+    pub oldest: Option<Timestamp>,
+}
+
 /// One target of the schedule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolledRow {
@@ -79,13 +92,13 @@ impl Store {
 }
 
 const ALL: &str = "
-    SELECT p.id, p.remote_body NOT NULL AS is_read, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
+    SELECT 0 AS kind, p.id, p.remote_body NOT NULL AS is_read, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
     FROM pages p JOIN workspaces w ON w.id = p.workspace AND w.present WHERE p.remote_presence IN (0, 2)
     UNION ALL
-    SELECT own, remote NOT NULL, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
+    SELECT 1, own, remote NOT NULL, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
     FROM board_canvases WHERE presence = 0
     UNION ALL
-    SELECT id, poll_last > 0, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
+    SELECT 2, id, poll_last > 0, poll_last, poll_life, poll_changes, poll_changes_at, poll_gap
     FROM storage_folders WHERE listed";
 
 impl ReadOnly {
@@ -101,6 +114,40 @@ impl ReadOnly {
             all.push(PolledRow { id: row.get("id")?, is_read: row.get("is_read")?, poll: poll_of(row)? });
         }
         Ok(all)
+    }
+
+    /// How many targets have been read at least once.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn polled_count(&self) -> Result<u64, StoreError> {
+        let sql = format!("SELECT count(*) FROM ({ALL}) WHERE is_read");
+        let count: i64 = self.store().db.prepare_cached(&sql)?.query_row([], |row| row.get(0))?;
+        Ok(count.unsigned_abs())
+    }
+
+    /// What has been read, and was last looked at before this moment.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read.
+    pub fn late(&self, before: Timestamp) -> Result<LateCounts, StoreError> {
+        let sql = format!(
+            "SELECT kind, count(*), min(poll_last) FROM ({ALL}) WHERE is_read AND poll_last < ?1 GROUP BY kind"
+        );
+        let mut query = self.store().db.prepare_cached(&sql)?;
+        let mut rows = query.query([before.0])?;
+        let mut late = LateCounts::default();
+        while let Some(row) = rows.next()? {
+            let count = row.get::<_, i64>(1)?.unsigned_abs();
+            match row.get(0)? {
+                0 => late.pages = count,
+                1 => late.canvases = count,
+                _ => late.folders = count,
+            }
+            let oldest = Timestamp(row.get(2)?);
+            late.oldest = Some(late.oldest.map_or(oldest, |other| other.min(oldest)));
+        }
+        Ok(late)
     }
 }
 

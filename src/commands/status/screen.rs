@@ -60,6 +60,9 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
             },
         );
     }
+    if let Some(late) = view.late.words(view.now) {
+        page.row("late", &late);
+    }
     if let Some(noticed) = view.noticed {
         page.row("noticed", &super::noticed_words(noticed));
     }

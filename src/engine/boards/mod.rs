@@ -14,6 +14,7 @@ mod looks;
 mod needs;
 mod origins;
 mod place;
+mod pulled;
 mod push;
 mod refused;
 mod remove;

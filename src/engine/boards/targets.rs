@@ -77,13 +77,13 @@ impl Engine {
         all.min_by_key(|(due, _)| *due).map(|(_, effect)| effect)
     }
 
-    fn is_list_under_way(&self, effect: &BoardEffect) -> bool {
+    pub(super) fn is_list_under_way(&self, effect: &BoardEffect) -> bool {
         self.flights.values().any(|flight| {
             matches!(&flight.purpose, super::super::Purpose::Board(purpose) if **purpose == Purpose::List(effect.clone()))
         })
     }
 
-    fn all_lists(&self) -> Vec<(Timestamp, BoardEffect)> {
+    pub(super) fn all_lists(&self) -> Vec<(Timestamp, BoardEffect)> {
         let (on, lists) = (self.settings.boards, &self.boards.lists);
         let mut all = Vec::new();
         if on.whiteboards {
@@ -184,11 +184,11 @@ impl Engine {
         })
     }
 
-    fn polled_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
+    pub(super) fn polled_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
         self.boards.canvases.values().filter(|node| self.is_polled_canvas(node))
     }
 
-    fn is_polled_canvas(&self, node: &CanvasNode) -> bool {
+    pub(super) fn is_polled_canvas(&self, node: &CanvasNode) -> bool {
         node.presence == Presence::Listed && self.is_canvas_live(node)
     }
 

@@ -18,6 +18,7 @@ mod folder;
 mod guards;
 mod local;
 mod names;
+mod pulled;
 mod refused;
 mod removals;
 mod report;
@@ -31,6 +32,7 @@ mod wants;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use desk::Desk;
+pub(super) use pulled::is_in;
 pub use report::StorageSummary;
 pub(super) use task::Task;
 use task::{Fetched, effect};

@@ -38,6 +38,16 @@ impl Walk {
     fn may_be(&self) -> Timestamp {
         self.due.max(self.rests_until)
     }
+
+    /// A person asks: what failed a moment ago is tried again.
+    pub(super) fn hurry(&mut self) {
+        self.rests_until = Timestamp::default();
+    }
+}
+
+/// Whether a folder's list fails again and again: that is told, and no command waits for it.
+pub(super) fn told_of(walk: &Walk) -> bool {
+    walk.failures >= TOLD_AFTER && walk.trouble.is_some()
 }
 
 impl Storage {
@@ -141,10 +151,8 @@ impl Storage {
             .iter()
             .filter(|(folder, walk)| {
                 let known = self.pass.is_none() && folder.is_some() && walk.poll.last.0 > 0;
-                // What fails again and again is told, and no command waits for it.
-                let is_told = walk.failures >= TOLD_AFTER && walk.trouble.is_some();
                 self.is_listed(folder.as_ref())
-                    && !is_told
+                    && !told_of(walk)
                     && (walk.wanted.is_some() || walk.looked <= since && !known)
             })
             .count()

@@ -21,6 +21,7 @@ mod long;
 mod machines;
 mod passes;
 mod past;
+mod pulled;
 mod putting_back;
 mod refusals;
 mod refused;

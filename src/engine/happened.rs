@@ -1,0 +1,66 @@
+//! What happened, a line for a person each: something changed on one side because of the other.
+
+use super::Engine;
+use crate::model::MirrorPath;
+use crate::store::ActKind;
+
+/// One line for a person: something changed on one side because of the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Happening {
+    /// Which way.
+    pub way: Way,
+    /// The file.
+    pub path: String,
+    /// What, in a few words.
+    pub what: String,
+}
+
+/// Whether this is the place of a whiteboard, a slide or a presentation.
+fn is_canvas_or_deck(path: &MirrorPath) -> bool {
+    path.as_str().ends_with(".canvas") || path.as_str().starts_with("Presentations/")
+}
+
+/// Which way a change went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// From the folder to the service.
+    Up,
+    /// From the service to the folder.
+    Down,
+    /// Neither: something was put back or kept beside.
+    Aside,
+}
+
+impl Way {
+    /// Where it went, for the log; nowhere for what was put back or kept beside.
+    pub(super) fn goal(self) -> Option<&'static str> {
+        match self {
+            Self::Up => Some("service"),
+            Self::Down => Some("folder"),
+            Self::Aside => None,
+        }
+    }
+}
+
+impl Engine {
+    /// What happened since the last call, for a person.
+    pub fn take_happenings(&mut self) -> Vec<Happening> {
+        let happened = std::mem::take(&mut self.happened);
+        self.pulling.hear(&happened);
+        happened
+    }
+
+    pub(super) fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
+        let what = what.into();
+        tracing::info!(path = %path, to = way.goal(), "{what}");
+        let noted = match way {
+            Way::Up => Some(ActKind::Elsewhere),
+            Way::Down => Some(ActKind::Came),
+            Way::Aside => None,
+        };
+        if let Some(kind) = noted.filter(|_| is_canvas_or_deck(path)) {
+            self.store.note_elsewhere(kind, path, &what, self.now);
+        }
+        self.happened.push(Happening { way, path: path.to_string(), what });
+    }
+}

@@ -1,0 +1,385 @@
+//! Looks that a person asked for now. They leave before the background's, within the limit and after any edit, and change
+//! nothing about what is done with what they show.
+
+use std::collections::BTreeSet;
+
+use super::flight::Purpose;
+use super::pace::Class;
+use super::{Engine, Happening, Way, polling};
+use crate::model::{
+    BoardEffect, CanvasId, Effect, FileId, FolderId, Hold, MirrorPath, Node, PageId, Presence, WorkspaceId,
+};
+
+/// All that is being pulled.
+#[derive(Debug, Default)]
+pub(super) struct Pulling {
+    all: Vec<Pull>,
+    last: u64,
+}
+
+/// What one request of a person's names, until they have been told what came.
+#[derive(Debug, Clone, Default)]
+struct Pull {
+    number: u64,
+    /// A look counts when it was issued after this tick.
+    since: u64,
+    pages: BTreeSet<PageId>,
+    canvases: BTreeSet<CanvasId>,
+    folders: BTreeSet<Option<FolderId>>,
+    /// Folders of the storage whose new folders are looked at too.
+    open_folders: BTreeSet<Option<FolderId>>,
+    workspaces: bool,
+    page_lists: BTreeSet<WorkspaceId>,
+    /// Workspaces of which every new page is looked at too. In the others, those beneath `pages` are.
+    whole: BTreeSet<WorkspaceId>,
+    board_lists: Vec<BoardEffect>,
+    /// Stored files that waited for their bytes already: nobody asked for them.
+    behind: BTreeSet<FileId>,
+    /// Stored files that came meanwhile, and what became of each.
+    stored: Vec<(String, String)>,
+    late: usize,
+    unknown: Option<MirrorPath>,
+    failed: Option<String>,
+}
+
+/// How much has been looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Checked {
+    /// Pages.
+    pub pages: usize,
+    /// Whiteboards and slides.
+    pub canvases: usize,
+    /// Folders of the storage.
+    pub folders: usize,
+    /// Lists of workspaces, pages, whiteboards, presentations and slides.
+    pub lists: usize,
+}
+
+impl Checked {
+    /// All of it.
+    #[must_use]
+    pub fn all(&self) -> usize {
+        self.pages + self.canvases + self.folders + self.lists
+    }
+}
+
+/// How far a pull is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pulled {
+    /// What has been looked at.
+    pub checked: Checked,
+    /// Looks that are still to be made.
+    pub left: usize,
+    /// How much was late when it began, of what it looks at.
+    pub late: usize,
+    /// Stored files that came or went, and what became of each.
+    pub stored: Vec<(String, String)>,
+    /// A place at which nothing of the service is.
+    pub unknown: Option<MirrorPath>,
+    /// Why nothing more is asked for, if so.
+    pub failed: Option<String>,
+    /// Whether all was looked at, and the folder follows it.
+    pub is_over: bool,
+}
+
+impl Pulling {
+    pub(super) fn is_any(&self) -> bool {
+        !self.all.is_empty()
+    }
+
+    pub(super) fn hear(&mut self, happened: &[Happening]) {
+        for pull in &mut self.all {
+            let stored =
+                happened.iter().filter(|one| one.way == Way::Down && super::storage::is_in(&one.path));
+            pull.stored.extend(stored.map(|one| (one.path.clone(), one.what.clone())));
+        }
+    }
+
+    /// The service cannot be reached: nobody need wait for it.
+    pub(super) fn fail(&mut self, why: &str) {
+        for pull in &mut self.all {
+            pull.failed.get_or_insert_with(|| why.to_owned());
+        }
+    }
+}
+
+impl Engine {
+    /// A person asks for a look now at what is at these places; without any, for the lists and all that is late.
+    pub(super) fn pull(&mut self, places: &[MirrorPath]) {
+        self.pulling.last += 1;
+        let mut pull = Pull { number: self.pulling.last, since: self.tick, ..Pull::default() };
+        if places.is_empty() {
+            self.name_late(&mut pull);
+        }
+        for place in places {
+            if !self.name_place(&mut pull, place) {
+                pull.unknown.get_or_insert_with(|| place.clone());
+            }
+        }
+        if pull.unknown.is_none() {
+            self.storage.walk_now(&pull.folders, self.now, self.tick);
+            if self.service.down.is_some() {
+                // Whoever asks may know that it is back.
+                self.service.quiet_until = self.now;
+            }
+        }
+        self.pulling.all.push(pull);
+    }
+
+    /// The number of the pull that was asked for last.
+    #[must_use]
+    pub fn last_pull(&self) -> u64 {
+        self.pulling.last
+    }
+
+    /// How far a pull is; `None` when it has been ended.
+    #[must_use]
+    pub fn pulled(&self, number: u64) -> Option<Pulled> {
+        self.pulling.all.iter().find(|pull| pull.number == number).map(|pull| self.progress(pull))
+    }
+
+    /// Who asked for a pull has been told, or waits no more.
+    pub fn end_pull(&mut self, number: u64) {
+        self.pulling.all.retain(|pull| pull.number != number);
+    }
+
+    fn name_late(&self, pull: &mut Pull) {
+        pull.workspaces = true;
+        let count = self.polled().count() + self.canvas_targets().count() + self.storage.listed().count();
+        let after_ms =
+            polling::late_after_ms(i64::try_from(count).unwrap_or(0), self.settings.requests_per_minute);
+        let is_late = |last| self.now.since_ms(last) > after_ms;
+        let pages = self.polled().filter(|node| node.remote.body.is_some() && is_late(node.poll.last));
+        pull.pages = pages.map(|node| node.id.clone()).collect();
+        let canvases = self.canvas_targets().filter(|(_, poll)| poll.last.0 > 0 && is_late(poll.last));
+        pull.canvases = canvases.map(|(id, _)| id.clone()).collect();
+        let folders = self.storage.listed().filter(|(_, last)| is_late(*last));
+        pull.folders = folders.map(|(folder, _)| folder.clone()).collect();
+        pull.late = pull.pages.len() + pull.canvases.len() + pull.folders.len();
+        if self.storage.is_on() {
+            // The list of the root is one like the others.
+            pull.folders.insert(None);
+        }
+        pull.open_folders.clone_from(&pull.folders);
+        pull.behind = self.storage.behind();
+    }
+
+    /// Whether anything is at `place`, or at the file that is drawn there.
+    fn name_place(&self, pull: &mut Pull, place: &MirrorPath) -> bool {
+        let beside = |ending: &str| {
+            let stem = place.name().rsplit_once('.').map_or(place.name(), |(stem, _)| stem);
+            place.parent().and_then(|up| up.join(&format!("{stem}{ending}")).ok())
+        };
+        let drawn = place.name().ends_with(".svg") || place.name().ends_with(".canvas");
+        let others = [beside(".canvas"), beside(".md")].into_iter().flatten().filter(|_| drawn);
+        std::iter::once(place.clone()).chain(others).any(|place| self.name_exactly(pull, &place))
+    }
+
+    fn name_exactly(&self, pull: &mut Pull, place: &MirrorPath) -> bool {
+        let before = (pull.pages.len(), pull.canvases.len(), pull.folders.len());
+        let lists = (pull.page_lists.len(), pull.board_lists.len());
+        let of = |node: &Node| {
+            let base = node.base.as_ref().map(|base| &base.path);
+            node.file.as_ref().or(base).is_some_and(|path| {
+                // A page may be named without its ending, as its folder is.
+                path.is_within(place) || path.as_str().strip_suffix(".md") == Some(place.as_str())
+            })
+        };
+        pull.pages.extend(self.polled().filter(|node| of(node)).map(|node| node.id.clone()));
+        let is_file = self.trees.files.contains_key(place);
+        for space in self.trees.workspaces.values().filter(|space| self.is_live(&space.seen.id)) {
+            let Some(pages) = self.trees.layout().pages_root(&space.seen.id) else { continue };
+            if pages.is_within(place) {
+                pull.whole.insert(space.seen.id.clone());
+                pull.page_lists.insert(space.seen.id.clone());
+            } else if place.is_within(&pages) && !is_file && pull.pages.len() > before.0 {
+                pull.page_lists.insert(space.seen.id.clone());
+            }
+        }
+        let (canvases, board_lists) = self.canvases_beneath(place);
+        pull.canvases.extend(canvases);
+        pull.board_lists.extend(board_lists);
+        let (folders, is_open) = self.storage.folders_at(place);
+        if is_open {
+            pull.open_folders.extend(folders.iter().cloned());
+        }
+        pull.folders.extend(folders);
+        before != (pull.pages.len(), pull.canvases.len(), pull.folders.len())
+            || lists != (pull.page_lists.len(), pull.board_lists.len())
+    }
+
+    /// The next look that a person waits for.
+    pub(super) fn next_pulled(&mut self) -> Option<(Effect, Purpose)> {
+        if !self.pulling.is_any() || !self.pace.allows(Class::Asked, 1, false, self.now) {
+            return None;
+        }
+        let mut all = std::mem::take(&mut self.pulling.all);
+        let next = all.iter_mut().filter(|pull| pull.failed.is_none()).find_map(|pull| {
+            self.name_new(pull);
+            self.next_of(pull)
+        });
+        self.pulling.all = all;
+        next
+    }
+
+    fn next_of(&mut self, pull: &Pull) -> Option<(Effect, Purpose)> {
+        if pull.workspaces && self.workspaces_are_wanted(pull.since) {
+            return Some((Effect::ListWorkspaces, Purpose::ListWorkspaces));
+        }
+        if let Some(space) = pull.page_lists.iter().find(|space| self.page_list_is_wanted(space, pull.since))
+            && let Some(list) = self.list_for_edit(space)
+        {
+            return Some(list);
+        }
+        if let Some(list) = self.next_board_list_of(&pull.board_lists, pull.since) {
+            return Some(list);
+        }
+        let page = pull.pages.iter().find(|page| {
+            self.is_second_look(page) || self.page_is_wanted(page, pull.since) && !self.is_put_off(page)
+        });
+        if let Some(page) = page.filter(|page| !self.is_busy(page)).cloned() {
+            if self.is_second_look(&page) {
+                // The list has told meanwhile: there is nothing to wait for.
+                self.put_off(&page, self.now);
+            }
+            let purpose = Purpose::Look { page: page.clone(), class: Class::Asked, reserve: 0 };
+            return Some((Effect::FetchPage(page), purpose));
+        }
+        if let Some(canvas) =
+            pull.canvases.iter().find(|canvas| self.canvas_may_be_pulled(canvas, pull.since))
+        {
+            return Some(Self::canvas_look(canvas, Class::Asked));
+        }
+        if pull.folders.is_empty() { None } else { self.next_storage_look() }
+    }
+
+    /// What the lists brought belongs to it as well.
+    fn name_new(&self, pull: &mut Pull) {
+        if pull.workspaces {
+            let there = self.trees.workspaces.values().filter(|space| space.present);
+            pull.page_lists.extend(there.map(|space| space.seen.id.clone()));
+            pull.whole.clone_from(&pull.page_lists);
+            let lists = self.board_lists_but_slides();
+            let new: Vec<BoardEffect> =
+                lists.into_iter().filter(|list| !pull.board_lists.contains(list)).collect();
+            pull.board_lists.extend(new);
+        }
+        let is_beneath = |node: &Node| {
+            let mut at = node.remote.parent.as_ref();
+            // As deep as no page is: a circle has an end.
+            for _ in 0..100 {
+                match at {
+                    Some(parent) if pull.pages.contains(parent) => return true,
+                    Some(parent) => {
+                        at = self.trees.pages.get(parent).and_then(|node| node.remote.parent.as_ref());
+                    }
+                    None => return false,
+                }
+            }
+            false
+        };
+        let has_unseen = |space: &&WorkspaceId| {
+            let share = self.trees.tally.of(space);
+            share.shown != share.looked
+        };
+        let spaces: Vec<&WorkspaceId> = pull.page_lists.iter().filter(has_unseen).collect();
+        if !spaces.is_empty() {
+            let new = self.polled().filter(|node| {
+                node.remote.body.is_none()
+                    && spaces.contains(&&node.workspace)
+                    && (pull.whole.contains(&node.workspace) || is_beneath(node))
+            });
+            let new: Vec<PageId> = new.map(|node| node.id.clone()).collect();
+            pull.pages.extend(new);
+        }
+        let (canvases, lists) = self.new_canvases_of(&pull.board_lists);
+        pull.canvases.extend(canvases);
+        pull.board_lists.extend(lists);
+        let new = self.storage.new_folders_in(&pull.open_folders);
+        pull.open_folders.extend(new.iter().cloned());
+        pull.folders.extend(new);
+    }
+
+    fn page_list_is_wanted(&self, space: &WorkspaceId, since: u64) -> bool {
+        self.trees.workspaces.get(space).is_some_and(|node| node.present) && self.list_looked(space) <= since
+    }
+
+    /// Whether a page that a look did not find, and the next list lacks, is to be looked at once more.
+    fn is_second_look(&self, page: &PageId) -> bool {
+        let moment = self.moments.get(page);
+        self.trees.pages.get(page).is_some_and(|node| {
+            node.remote.presence == Presence::Unlisted
+                && moment.is_some_and(|moment| moment.looked <= self.list_looked(&node.workspace))
+        })
+    }
+
+    fn page_is_wanted(&self, page: &PageId, since: u64) -> bool {
+        let is_polled = self.trees.pages.get(page).is_some_and(|node| self.is_polled(node));
+        is_polled && self.moments.get(page).is_none_or(|moment| moment.looked <= since)
+    }
+
+    /// Whether the folder follows what the last look at a page showed, or cannot.
+    fn page_rests(&self, page: &PageId) -> bool {
+        let Some(node) = self.trees.pages.get(page) else { return true };
+        if self.is_busy(page) {
+            return false;
+        }
+        let waits = self.held.contains_key(page) || self.is_unreadable(page);
+        let is_wanted = self.service.wants.pressing().contains_key(page) || self.active.contains(page);
+        let moment = self.moments.get(page);
+        // Not found by itself, and the list has not been asked since.
+        let in_doubt = node.remote.presence == Presence::Listed
+            && !matches!(node.hold(), Some(Hold::Look(_)))
+            && moment.is_some_and(|moment| {
+                moment.looked > moment.seen && moment.looked >= self.list_looked(&node.workspace)
+            });
+        waits || !is_wanted && !in_doubt
+    }
+
+    fn progress(&self, pull: &Pull) -> Pulled {
+        let mut pull = pull.clone();
+        // An answer that came since may have brought more.
+        self.name_new(&mut pull);
+        let since = pull.since;
+        let left_of_lists = usize::from(pull.workspaces && self.workspaces_looked() <= since)
+            + pull.page_lists.iter().filter(|space| self.page_list_is_wanted(space, since)).count()
+            + self.board_lists_left(&pull.board_lists, since);
+        let left = Checked {
+            pages: pull.pages.iter().filter(|page| self.page_is_wanted(page, since)).count(),
+            canvases: pull.canvases.iter().filter(|canvas| self.canvas_is_wanted(canvas, since)).count(),
+            folders: pull.folders.iter().filter(|folder| self.storage.is_wanted(folder, since)).count(),
+            lists: left_of_lists,
+        };
+        let lists = usize::from(pull.workspaces) + pull.page_lists.len() + pull.board_lists.len();
+        let stopped = match (&self.service.stopped, &self.root.state, self.service.paused) {
+            (_, _, Some(_)) => Some("espejo is paused; espejo resume goes on".to_owned()),
+            (Some(why), _, _) => Some(format!("nothing is asked: {why}")),
+            (None, Some(Err(why)), _) => Some(format!("nothing is written on either side: {why}")),
+            _ => None,
+        };
+        let failed = pull.failed.or(stopped);
+        let is_over = failed.is_none()
+            && pull.unknown.is_none()
+            && left.all() == 0
+            && !self.telling.is_under_way()
+            && self.rounds.is_over()
+            && !self.all_woken
+            && pull.pages.iter().all(|page| self.page_rests(page))
+            && pull.canvases.iter().all(|canvas| self.canvas_follows(canvas))
+            && self.storage.follows(&pull.folders, &pull.behind);
+        Pulled {
+            checked: Checked {
+                pages: pull.pages.len() - left.pages,
+                canvases: pull.canvases.len() - left.canvases,
+                folders: pull.folders.len() - left.folders,
+                lists: lists - left.lists,
+            },
+            left: left.all(),
+            late: pull.late,
+            stored: pull.stored,
+            unknown: pull.unknown,
+            failed,
+            is_over,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What of personal storage a person wants listed now, and how far that is.
+
+use std::collections::BTreeSet;
+
+use super::walk::told_of;
+use super::{FOLDER, Rests, Storage};
+use crate::model::{FileId, FolderId, MirrorPath, Timestamp};
+
+/// Whether a path is in the storage's folder.
+pub(in crate::engine) fn is_in(path: &str) -> bool {
+    path.strip_prefix(FOLDER).is_some_and(|rest| rest.starts_with('/'))
+}
+
+impl Storage {
+    /// The folders that are listed, and when each was last.
+    pub(in crate::engine) fn listed(&self) -> impl Iterator<Item = (&Option<FolderId>, Timestamp)> {
+        let on = self.is_on();
+        let all = self
+            .walks
+            .iter()
+            .filter(move |(folder, walk)| on && self.is_listed(folder.as_ref()) && walk.poll.last.0 > 0);
+        all.map(|(folder, walk)| (folder, walk.poll.last))
+    }
+
+    /// The folders whose lists tell of what is at a place, and whether new folders in them are meant too: not where the
+    /// place is a file.
+    pub(in crate::engine) fn folders_at(&self, place: &MirrorPath) -> (BTreeSet<Option<FolderId>>, bool) {
+        let mut found = BTreeSet::new();
+        if !self.is_on() {
+            return (found, false);
+        }
+        let is_root = MirrorPath::new(FOLDER).is_ok_and(|root| root.is_within(place));
+        if is_root {
+            found.insert(None);
+        }
+        let beneath = self.folders.values().filter(|node| {
+            node.listed && (is_root || node.at.as_ref().is_some_and(|at| at.is_within(place)))
+        });
+        found.extend(beneath.map(|node| Some(node.remote.id.clone())));
+        if !found.is_empty() {
+            return (found, true);
+        }
+        let file =
+            self.files.values().find(|node| node.base.as_ref().is_some_and(|base| base.path == *place));
+        found.extend(file.map(|node| node.remote.folder.clone()));
+        (found, false)
+    }
+
+    /// Folders in these that were never listed.
+    pub(in crate::engine) fn new_folders_in(
+        &self,
+        folders: &BTreeSet<Option<FolderId>>,
+    ) -> Vec<Option<FolderId>> {
+        if folders.is_empty() {
+            return Vec::new();
+        }
+        let new = self
+            .folders
+            .values()
+            .filter(|node| node.listed && node.poll.last.0 == 0 && folders.contains(&node.remote.parent));
+        new.map(|node| Some(node.remote.id.clone())).filter(|folder| !folders.contains(folder)).collect()
+    }
+
+    /// Has these folders listed now, by lists that are asked for after `tick`.
+    pub(in crate::engine) fn walk_now(
+        &mut self,
+        folders: &BTreeSet<Option<FolderId>>,
+        now: Timestamp,
+        tick: u64,
+    ) {
+        for folder in folders {
+            if let Some(walk) = self.walks.get_mut(folder) {
+                walk.hurry();
+            }
+            self.walk_by(folder.as_ref(), now, tick);
+        }
+    }
+
+    /// Whether a folder is to be listed by a list that is asked for after the tick `since`.
+    pub(in crate::engine) fn is_wanted(&self, folder: &Option<FolderId>, since: u64) -> bool {
+        self.is_listed(folder.as_ref())
+            && self.walks.get(folder).is_some_and(|walk| walk.looked <= since && !told_of(walk))
+    }
+
+    /// Files whose bytes are still to come.
+    pub(in crate::engine) fn behind(&self) -> BTreeSet<FileId> {
+        self.wants.fetches().cloned().collect()
+    }
+
+    /// Whether the files of these folders, but for `others`, are as the last list showed them, or cannot be.
+    pub(in crate::engine) fn follows(
+        &self,
+        folders: &BTreeSet<Option<FolderId>>,
+        others: &BTreeSet<FileId>,
+    ) -> bool {
+        let may_read = |until: Timestamp| Rests::over(self.rests.reading.as_ref(), until);
+        self.files
+            .values()
+            .filter(|node| folders.contains(&node.remote.folder) && !others.contains(&node.remote.id))
+            .all(|node| {
+                let id = &node.remote.id;
+                let is_asked = !self.wants.trashes().any(|other| other == id) && self.wants.contains(id);
+                let waits = self.rests.disk.is_some() || !may_read(Timestamp::default());
+                self.is_troubled(node) || !self.is_unsettled(id) && (!is_asked || waits)
+            })
+    }
+}
