@@ -209,10 +209,23 @@ pub enum Command {
     /// Go on with what a guard holds back
     ///
     /// A guard holds what looks like an accident: many deletions at once, a side that is suddenly empty. `espejo status`
-    /// names what is held and why.
+    /// names what is held and why. Where it says that a line of a file is taken for formatting, naming the file sends what the
+    /// file says.
     #[command(after_help = "Examples:\n  espejo approve ~/Workspace/Acme/Pages/Old\n  espejo approve")]
     Approve {
         /// Only these files and folders; without any, everything that is held
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        paths: Vec<PathBuf>,
+    },
+    /// Put away notes, and settle a line that was taken for formatting with the service's version
+    ///
+    /// A note of what happened (put back, came back, overwritten …) goes for good; by itself it goes after a day. Where `espejo
+    /// status` says that a line of a file is taken for formatting, naming the file takes the service's version into it, and what
+    /// the file held is kept in its history; `espejo approve FILE` sends the file's version instead. What needs you is not put
+    /// away.
+    #[command(after_help = "Examples:\n  espejo dismiss\n  espejo dismiss ~/Workspace/Acme/Pages/Roadmap.md")]
+    Dismiss {
+        /// Only these files and folders; without any, all notes of what happened
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
     },
@@ -507,6 +520,7 @@ impl Command {
             | Self::Resume
             | Self::Service { .. }
             | Self::Approve { .. }
+            | Self::Dismiss { .. }
             | Self::Pull { .. }
             | Self::Resolve { .. }
             | Self::Restore { .. }

@@ -7,12 +7,12 @@ use anyhow::{Result, bail};
 
 use super::control::{self, Ask};
 use super::past::base_path;
-use super::{run, session};
+use super::{dismiss, run, session};
 use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::place_in;
 use crate::model::{
-    Attention, CanvasNode, DeckNode, Event, MirrorPath, Node, Presence, Request, Seen, folder_of,
+    Attention, CanvasNode, Code, DeckNode, Event, Level, MirrorPath, Node, Presence, Request, Seen, folder_of,
 };
 use crate::store::{Loaded, LoadedBoards, ReadOnly, StoredStorage};
 
@@ -21,16 +21,7 @@ use crate::store::{Loaded, LoadedBoards, ReadOnly, StoredStorage};
 /// # Errors
 /// One sentence, when a path is not in the mirror, nothing is held at it, or the state cannot be used.
 pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Result<Exit> {
-    let mut places: Vec<MirrorPath> = Vec::new();
-    for path in paths {
-        match place_in(&config.root, path) {
-            Some(place) => places.push(place),
-            None => bail!("{} is not in the mirror {}", path.display(), config.root.display()),
-        }
-    }
-    if places.iter().any(MirrorPath::is_root) {
-        places.clear();
-    }
+    let mut places = places_of(config, paths)?;
     let Some(mut state) = ReadOnly::open(&config.state_dir)? else {
         bail!("there is no mirror yet: run espejo sync or espejo run first");
     };
@@ -41,6 +32,15 @@ pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Res
             Some(meant) => *place = meant,
             None => bail!("nothing is held at {place}; espejo status shows what is"),
         }
+    }
+    // What was taken for formatting goes by a way of its own: no guard holds it.
+    let differing: Vec<MirrorPath> = places.iter().filter(|place| held.differs(place)).cloned().collect();
+    for place in &differing {
+        dismiss::send_at_its_word(config, place, out).await?;
+    }
+    places.retain(|place| !differing.contains(place) || held.is_held_too(place));
+    if !differing.is_empty() && places.is_empty() {
+        return Ok(Exit::Done);
     }
     let done = match (places.is_empty(), held.is_any(), held.attention.is_empty()) {
         (false, ..) | (_, true, _) => "approved",
@@ -60,6 +60,24 @@ pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Res
     engine.handle(Event::Asked(Request::Approve(places)), clock())?;
     writeln!(out, "{done}; the next espejo sync or espejo run goes on with it")?;
     Ok(Exit::Done)
+}
+
+/// What was typed, as places in the mirror; none where the mirror itself is among them.
+///
+/// # Errors
+/// One sentence, when one is not in the mirror.
+pub(super) fn places_of(config: &Config, paths: &[PathBuf]) -> Result<Vec<MirrorPath>> {
+    let mut places: Vec<MirrorPath> = Vec::new();
+    for path in paths {
+        match place_in(&config.root, path) {
+            Some(place) => places.push(place),
+            None => bail!("{} is not in the mirror {}", path.display(), config.root.display()),
+        }
+    }
+    if places.iter().any(MirrorPath::is_root) {
+        places.clear();
+    }
+    Ok(places)
 }
 
 /// What an approval would let through.
@@ -85,6 +103,20 @@ impl Held {
     fn meant(&self, typed: &MirrorPath) -> Option<MirrorPath> {
         let page = typed.parent().and_then(|up| up.join(&format!("{}.md", typed.name())).ok());
         [Some(typed.clone()), page].into_iter().flatten().find(|place| self.is_at(place))
+    }
+
+    fn told_of(&self, place: &MirrorPath) -> impl Iterator<Item = &Attention> {
+        self.attention.iter().filter(move |need| need.path == place.as_str())
+    }
+
+    /// Whether lines of this very file were taken for formatting.
+    fn differs(&self, place: &MirrorPath) -> bool {
+        self.told_of(place).any(|need| need.code == Code::Difference)
+    }
+
+    /// Whether anything but notes is told of this very file.
+    fn is_held_too(&self, place: &MirrorPath) -> bool {
+        self.places.contains(place) || self.told_of(place).any(|need| need.level() != Level::Note)
     }
 
     fn is_at(&self, place: &MirrorPath) -> bool {

@@ -34,6 +34,8 @@ const ACCEPT_WAIT_MAX: Duration = Duration::from_secs(1);
 pub enum Ask {
     /// Let through what guards hold: these places, or everything when empty.
     Approve(Vec<String>),
+    /// Put away notes of events: at these places, or everywhere when empty.
+    Dismiss(Vec<String>),
     /// Look at everything once; answered when it is taken in.
     FullPass,
     /// Look at everything once; answered with [`Step`]s until it has ended.
@@ -213,6 +215,7 @@ fn read_ask(line: &str) -> Result<(Ask, Request)> {
         Ask::Resume => Request::Resume,
         Ask::Lend(slots) => Request::Lend(*slots),
         Ask::Approve(paths) => Request::Approve(places(paths)?),
+        Ask::Dismiss(paths) => Request::Dismiss(places(paths)?),
         Ask::Pull(paths) => Request::Pull(places(paths)?),
         Ask::Put { path, expect, text, body } => Request::Put(Box::new(Put::Text {
             path: MirrorPath::new(path)?,

@@ -10,6 +10,7 @@ pub mod convert;
 pub mod demo;
 pub mod desktop;
 pub mod diff;
+pub mod dismiss;
 pub mod doctor;
 pub mod dry_run;
 pub mod export;

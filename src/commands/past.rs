@@ -40,7 +40,7 @@ impl Present {
     /// The Markdown, without the front matter.
     #[must_use]
     pub fn body(&self) -> &str {
-        front_matter::split(&self.text).map_or(&self.text, |split| split.body)
+        body_of(&self.text)
     }
 
     /// The front matter, as it stands.
@@ -235,8 +235,33 @@ impl<'a> Past<'a> {
     ///
     /// # Errors
     /// When the state cannot be read.
-    pub fn parsed(&self, node: Option<&Node>, text: &str, mut known: Blocks) -> Result<Blocks> {
-        let body = front_matter::split(text).map_or(text, |split| split.body);
+    pub fn parsed(&self, node: Option<&Node>, text: &str, known: Blocks) -> Result<Blocks> {
+        let (known, allowed) = self.terms(node, text, known)?;
+        Ok(markdown::parse_taking(body_of(text), known, &allowed, &mut new_id))
+    }
+
+    /// As [`Past::parsed`], with the text taken at its word: nothing in it is a formatter's work.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn at_its_word(&self, node: &Node, text: &str, known: Blocks) -> Result<Blocks> {
+        let (known, allowed) = self.terms(Some(node), text, known)?;
+        Ok(markdown::parse_literally(body_of(text), &known, &allowed, &mut new_id))
+    }
+
+    /// The file's text with the page's word where the file was taken for formatting. `known` are the page's blocks.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn settled(&self, node: &Node, text: &str, known: &Blocks) -> Result<String> {
+        let allowed = allowed_in(self.store(), &node.workspace, &self.config.pages.blocks)?;
+        let body = body_of(text);
+        Ok(text[..text.len() - body.len()].to_owned() + &markdown::settled(body, known, &allowed))
+    }
+
+    /// What a text is read with: the blocks that are known, with those that stand in it as one line each, and what may be in it.
+    fn terms(&self, node: Option<&Node>, text: &str, mut known: Blocks) -> Result<(Blocks, Allowed)> {
+        let body = body_of(text);
         let allowed = match node {
             Some(node) => allowed_in(self.store(), &node.workspace, &self.config.pages.blocks)?,
             None => Allowed::named(&self.config.pages.blocks),
@@ -251,7 +276,7 @@ impl<'a> Past<'a> {
             }
             markdown::add_stand_ins(&mut known, shown);
         }
-        Ok(markdown::parse_taking(body, known, &allowed, &mut new_id))
+        Ok((known, allowed))
     }
 
     /// A body that the state has.
@@ -363,6 +388,11 @@ impl<'a> Past<'a> {
         let title = base.front_title.as_deref().or(said_title(&base.path, &base.title));
         Ok(front_matter::set(&text, Some(node.id.as_str()), title, base.icon.as_deref()).ok())
     }
+}
+
+/// A page's text without its front matter.
+fn body_of(text: &str) -> &str {
+    front_matter::split(text).map_or(text, |split| split.body)
 }
 
 /// Where a page's file is, or was when both sides last agreed.

@@ -90,6 +90,9 @@ impl Engine {
         let hash = ContentHash::of(text.as_bytes());
         let write = match (result, expect) {
             (Ok(look), _) if look.bytes == text.as_bytes() => {
+                if let Some(blocks) = body {
+                    self.take_at_its_word(&look, &blocks)?;
+                }
                 self.tell_asked(Ok(()));
                 return Ok(());
             }
@@ -137,6 +140,7 @@ impl Engine {
             // Canvases have no history of versions: what was deleted of them is kept by itself.
             _ if is_canvas(put.path()) => {}
             Put::Text { path, text, .. } => {
+                self.end_differences(path)?;
                 let texts = (self.asked.before, Some(ContentHash::of(text.as_bytes())));
                 let page = self.page_of(path);
                 let more = Detail { texts, ..Detail::default() };

@@ -70,6 +70,11 @@ impl Board {
     pub(super) fn stir(&mut self) {
         self.stirred = true;
     }
+
+    /// A person has put this away: that is no end that the log tells of.
+    pub(super) fn forget(&mut self, is_over: &dyn Fn(&Attention) -> bool) {
+        self.shown.retain(|item| !is_over(item));
+    }
 }
 
 /// How many pages there are: those of [`Summary`], and those that are listed and were never looked at.
@@ -395,9 +400,10 @@ impl Engine {
 
     /// A person has seen what was told of these paths, or of all.
     pub(super) fn approve_notices(&mut self, named: &dyn Fn(&MirrorPath) -> bool) -> Result<(), StoreError> {
-        for notice in self.store.notices()? {
+        // A difference lasts until one side has the other's version.
+        for notice in self.store.notices()?.into_iter().filter(|notice| notice.code != Code::Difference) {
             if MirrorPath::new(&notice.path).map_or(named(&MirrorPath::root()), |path| named(&path)) {
-                self.store.drop_notices_at(&notice.path)?;
+                self.store.drop_notice(&notice)?;
             }
         }
         Ok(())

@@ -20,6 +20,7 @@ mod conflicts;
 mod create;
 mod differences;
 mod disk;
+mod dismissed;
 mod durable;
 mod flight;
 mod happened;
@@ -339,6 +340,7 @@ impl Engine {
             Event::Asked(Request::FullPass) => self.begin_full_pass(false)?,
             Event::Asked(Request::Verify { deep }) => self.begin_full_pass(deep)?,
             Event::Asked(Request::Approve(paths)) => self.approve(&paths)?,
+            Event::Asked(Request::Dismiss(places)) => self.dismiss(&places)?,
             Event::Asked(Request::Pull(places)) => self.pull(&places),
             Event::Asked(Request::Put(put)) => self.put(*put),
             Event::Asked(Request::Pause) => self.pause(true)?,

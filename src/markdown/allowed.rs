@@ -206,12 +206,24 @@ pub(super) struct Known<'a> {
     allowed: &'a Allowed,
     base: &'a [Value],
     both: OnceCell<Allowed>,
+    /// Whether nothing in the text is taken for a formatter's work.
+    literally: bool,
 }
 
 impl<'a> Known<'a> {
     /// What is allowed, and what `base` shows.
     pub(super) fn new(allowed: &'a Allowed, base: &'a [Value]) -> Self {
-        Self { allowed, base, both: OnceCell::new() }
+        Self { allowed, base, both: OnceCell::new(), literally: false }
+    }
+
+    /// The same for a text that is taken at its word.
+    pub(super) fn literally(allowed: &'a Allowed, base: &'a [Value]) -> Self {
+        Self { literally: true, ..Self::new(allowed, base) }
+    }
+
+    /// Whether the text is taken at its word.
+    pub(super) fn is_literal(&self) -> bool {
+        self.literally
     }
 
     /// Both of it.

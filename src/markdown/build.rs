@@ -259,8 +259,8 @@ impl<'a, 'n, 'i> Builder<'a, 'n, 'i> {
         // No formatter joins white space in code.
         let is_code = matches!(old.kind, Kind::Code(_))
             || ["```", "~~~"].iter().any(|fence| old.inline.text.starts_with(fence));
-        if old.kind == node.kind && no_longer && !is_code && collapsed(&old.inline) == collapsed(&node.inline)
-        {
+        let is_joined = || collapsed(&old.inline) == collapsed(&node.inline);
+        if !self.allowed.is_literal() && old.kind == node.kind && no_longer && !is_code && is_joined() {
             // A formatter shows in more than one line.
             return !self.is_one_line();
         }

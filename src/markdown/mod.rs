@@ -36,7 +36,7 @@ use allowed::Known;
 
 pub use allowed::Allowed;
 pub use links::{PageLink, PageTarget, page_links};
-pub use told::{Difference, Told, told};
+pub use told::{Difference, Told, settled, told};
 pub use unclosed::Unclosed;
 
 /// Draws an id for a new block: a UUID, version 4, as text.
@@ -136,6 +136,12 @@ fn lowered_alone(json: &[u8], is_block: impl Fn(&Value) -> bool) -> Option<lower
 #[must_use]
 pub fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
     parse::parse(text, base, allowed, new_id)
+}
+
+/// As [`parse`], with the text taken at its word: what a formatter alone may have done to it is an edit as well.
+#[must_use]
+pub fn parse_literally(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut NewId<'_>) -> Vec<Value> {
+    parse::parse_literally(text, base, allowed, new_id)
 }
 
 /// As [`parse`], with the base given away: what the text leaves as it was is moved, which takes half the time.

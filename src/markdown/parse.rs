@@ -20,7 +20,27 @@ pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut 
     if is_written(&lowered, text, &Known::new(allowed, base)) {
         return base.to_vec();
     }
-    let (built, lowered) = built(text, lowered, base, allowed, new_id);
+    copied(text, lowered, base, &Known::new(allowed, base), new_id)
+}
+
+/// See [`super::parse_literally`].
+pub(super) fn parse_literally(
+    text: &str,
+    base: &[Value],
+    allowed: &Allowed,
+    new_id: &mut NewId<'_>,
+) -> Vec<Value> {
+    copied(text, lower(base), base, &Known::literally(allowed, base), new_id)
+}
+
+fn copied(
+    text: &str,
+    lowered: Lowered<'_>,
+    base: &[Value],
+    known: &Known<'_>,
+    new_id: &mut NewId<'_>,
+) -> Vec<Value> {
+    let (built, lowered) = built(text, lowered, known, new_id);
     let mut blocks = built.copied(&lowered.values);
     lowered.columns(base).settle(&mut blocks);
     blocks
@@ -28,8 +48,17 @@ pub(super) fn parse(text: &str, base: &[Value], allowed: &Allowed, new_id: &mut 
 
 /// Whether reading `text` beside `blocks` gives exactly those.
 pub(super) fn stands_for(text: &str, blocks: &[Value]) -> bool {
+    stands(text, blocks, &Known::new(&Allowed::documented(), blocks))
+}
+
+/// The same with the text taken at its word.
+pub(super) fn stands_literally_for(text: &str, blocks: &[Value]) -> bool {
+    stands(text, blocks, &Known::literally(&Allowed::documented(), blocks))
+}
+
+fn stands(text: &str, blocks: &[Value], known: &Known<'_>) -> bool {
     let lowered = lower(blocks);
-    if is_written(&lowered, text, &Known::new(&Allowed::documented(), blocks)) {
+    if is_written(&lowered, text, known) {
         return true;
     }
     let mut ids = 0u64;
@@ -37,7 +66,7 @@ pub(super) fn stands_for(text: &str, blocks: &[Value]) -> bool {
         ids += 1;
         format!("new block {ids}")
     };
-    let (built, lowered) = built(text, lowered, blocks, &Allowed::documented(), &mut id);
+    let (built, lowered) = built(text, lowered, known, &mut id);
     built.is_base(lowered.nodes.iter().map(|node| node.index)) || {
         let mut said = built.copied(&lowered.values);
         lowered.columns(blocks).settle(&mut said);
@@ -56,7 +85,7 @@ pub(super) fn parse_taking(
     if is_written(&lowered, text, &Known::new(allowed, &base)) {
         return base;
     }
-    let (built, lowered) = built(text, lowered, &base, allowed, new_id);
+    let (built, lowered) = built(text, lowered, &Known::new(allowed, &base), new_id);
     let columns = lowered.columns(&base);
     let mut blocks = built.taken(base);
     columns.settle(&mut blocks);
@@ -78,13 +107,11 @@ fn is_written(base: &Lowered, text: &str, terms: &Known<'_>) -> bool {
 fn built<'a>(
     text: &str,
     lowered: Lowered<'a>,
-    base: &'a [Value],
-    allowed: &Allowed,
+    known: &Known<'_>,
     new_id: &mut NewId<'_>,
 ) -> (Built, Lowered<'a>) {
-    let known = Known::new(allowed, base);
-    let (nodes, lowered) = matched(text, lowered, &known);
-    let built = Builder::new(text, &lowered, &known, new_id).page(&nodes);
+    let (nodes, lowered) = matched(text, lowered, known);
+    let built = Builder::new(text, &lowered, known, new_id).page(&nodes);
     (built, lowered)
 }
 
@@ -112,7 +139,7 @@ pub(super) fn matched_with_hidden<'a>(
         census = Census::of(&nodes);
     }
     let held = Census::of(&lowered.nodes);
-    if held.toggles && !census.toggles {
+    if held.toggles && !census.toggles && !allowed.is_literal() {
         each(&mut lowered.nodes, &mut |node| {
             if node.kind == Kind::Toggle {
                 node.kind = Kind::Bullet;
@@ -131,7 +158,7 @@ pub(super) fn matched_with_hidden<'a>(
     let count = number(&mut nodes);
     let mut new = Vec::with_capacity(count);
     flatten(&nodes, 0, &mut new);
-    let blanks_are_gone = held.blanks && !census.blanks;
+    let blanks_are_gone = held.blanks && !census.blanks && !allowed.is_literal();
     if blanks_are_gone {
         // An empty paragraph that holds others is not one of those that come back between their neighbours.
         let holds = |flat: &&mut Flat<'_>| flat.node.inline.is_empty() && !flat.node.children.is_empty();

@@ -10,7 +10,8 @@ use super::allowed::{Allowed, Known};
 use super::build::collapsed;
 use super::links::is_page;
 use super::lower::lower;
-use super::parse::matched_with_hidden;
+use super::parse::{matched_with_hidden, parse_literally, stands_literally_for};
+use super::patch::patch_until;
 use super::plain::{CODE, Inline, Kind, Node, What};
 use super::read::OPTIONS;
 use super::shapes::is_local;
@@ -56,7 +57,9 @@ impl Difference {
     #[must_use]
     pub fn mend(&self) -> &'static str {
         match self {
-            Self::Toggle | Self::Blank | Self::Space => "make the change in the app, or bring the line back",
+            Self::Toggle | Self::Blank | Self::Space => {
+                "espejo approve with this file sends it as it stands; espejo dismiss takes the service's line into it"
+            }
             Self::Number(..) => "nothing has to be done; the app counts from its own number",
             Self::Code => "nothing has to be done; the app shows it as code",
             Self::Picture(_) => "insert it in the app, or put it into Storage and use its address",
@@ -125,6 +128,23 @@ pub fn told(text: &str, blocks: &[Value]) -> Vec<Told> {
     }
     found.sort_by_key(|told| told.line);
     found
+}
+
+/// The text with what its page says where it was taken for a formatter's work; every other line stays as it is, where that can
+/// be. `blocks` are what the text stands for.
+#[must_use]
+pub fn settled(text: &str, blocks: &[Value], allowed: &Allowed) -> String {
+    // Blocks that are new at its word have no part in the result.
+    let mut ids = 0u64;
+    let mut id = || {
+        ids += 1;
+        format!("at its word {ids}")
+    };
+    let said = parse_literally(text, blocks, allowed, &mut id);
+    let terms = Known::new(allowed, blocks);
+    patch_until(text, &said, blocks, Some(&terms), |text| {
+        stands_literally_for(text, blocks) && !told(text, blocks).iter().any(|told| told.what.lasts())
+    })
 }
 
 /// Whether a text could hide a difference at all; most have nothing of the kind and are not read for it.

@@ -137,6 +137,21 @@ impl Code {
         matches!(self, Self::TokenRefused | Self::FolderUnusable)
     }
 
+    /// Whether it tells of something that happened, which `espejo dismiss` puts away for good.
+    #[must_use]
+    pub fn is_event(self) -> bool {
+        matches!(
+            self,
+            Self::PutBack
+                | Self::CameBack
+                | Self::Overwritten
+                | Self::OnlyHere
+                | Self::Damaged
+                | Self::StateOlder
+                | Self::Earlier
+        )
+    }
+
     /// Whether `espejo approve` releases something.
     #[must_use]
     pub fn is_released_by_approval(self) -> bool {
@@ -207,6 +222,7 @@ mod tests {
             assert_eq!(told.matches(&row).count(), 1, "{row}");
         }
         assert_eq!(told.matches("\n| `").count(), Code::ALL.len(), "a code that there is not");
+        assert!(Code::ALL.iter().filter(|code| code.is_event()).all(|code| code.level() == Level::Note));
         assert!(Code::ALL.iter().filter(|code| code.stops_all()).all(|code| code.level() == Level::Act));
     }
 }

@@ -169,6 +169,8 @@ pub enum Request {
     FullPass,
     /// Go on with what a guard held: these paths, or everything when empty.
     Approve(Vec<MirrorPath>),
+    /// Put away what is told of events at these places and beneath them, or everywhere when empty.
+    Dismiss(Vec<MirrorPath>),
     /// Look at what is at these places now, or at the lists and at all that is late when empty; how far it is comes with
     /// `Engine::pulled`.
     Pull(Vec<MirrorPath>),

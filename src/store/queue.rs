@@ -379,6 +379,16 @@ impl Store {
         Ok(())
     }
 
+    /// Drops one thing that was told.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn drop_notice(&mut self, notice: &Attention) -> Result<(), StoreError> {
+        let sql = "DELETE FROM notices WHERE path = ?1 AND reason = ?2";
+        self.turn()?.prepare_cached(sql)?.execute([&notice.path, &notice.reason])?;
+        Ok(())
+    }
+
     /// Drops what was told of a path until it is over, which is dated after `now`; what ages stays.
     ///
     /// # Errors

@@ -23,7 +23,21 @@ use splice::{Grain, Page, Splice};
 
 /// See [`super::patch`].
 pub(super) fn patch(text: &str, old: &[Value], new: &[Value], terms: Option<&Known<'_>>) -> String {
-    if old == new || stands_for(text, new) {
+    if old == new {
+        return text.to_owned();
+    }
+    patch_until(text, old, new, terms, |result| stands_for(result, new))
+}
+
+/// As [`patch`], with a word of its own on which result is right.
+pub(super) fn patch_until(
+    text: &str,
+    old: &[Value],
+    new: &[Value],
+    terms: Option<&Known<'_>>,
+    is_right: impl Fn(&str) -> bool,
+) -> String {
+    if is_right(text) {
         return text.to_owned();
     }
     if let Some(layout) = Layout::of(text, old) {
@@ -35,7 +49,7 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value], terms: Option<&Kno
             id: &|index| named(index, &id, values.len(), &names),
             is: &|index, was| values.get(index).is_some_and(|value| *value == was),
         };
-        if let Some(result) = spliced(&layout, &page, terms, |result| stands_for(result, new)) {
+        if let Some(result) = spliced(&layout, &page, terms, &is_right) {
             return result;
         }
         return kept(&layout, as_before(text, &written(&mut lower(new), terms, &mut |_, _| {})));

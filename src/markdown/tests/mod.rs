@@ -21,6 +21,7 @@ mod people;
 mod scale;
 mod styles;
 mod tables;
+mod told;
 mod typed;
 
 use serde_json::{Value, json};

@@ -9,6 +9,7 @@ mod boards;
 mod both;
 mod deep;
 mod desktop;
+mod dismissed;
 mod down;
 mod edits;
 mod export;

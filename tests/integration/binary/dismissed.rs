@@ -1,0 +1,159 @@
+//! `dismiss`, and `approve` of what was taken for formatting: beside a daemon and without one.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::bench::{Bench, append, paragraph, save};
+
+fn item(kind: &str, id: &str, text: &str) -> Value {
+    let mut block = paragraph(id, text);
+    block["type"] = json!(kind);
+    block
+}
+
+fn bench() -> Bench {
+    Bench::with("", |world, space| {
+        for title in ["Sent", "Taken", "Counted"] {
+            let list = vec![
+                paragraph("p", "Before"),
+                item(if title == "Counted" { "numberedListItem" } else { "toggleListItem" }, "t", "fold"),
+                paragraph("q", "After __it__"),
+            ];
+            world.app_create(space, None, title, list);
+        }
+        let folder = world.app_create(space, None, "Folder", vec![]);
+        world.app_create(space, Some(&folder), "Inner", vec![paragraph("a", "words")]);
+        world.app_create(space, None, "Moved", vec![paragraph("a", "words")]);
+    })
+}
+
+/// What is told, as codes and paths in `Equipo/Pages`.
+fn told(bench: &Bench) -> Vec<String> {
+    let status = bench.status();
+    let text = |item: &Value, key: &str| item[key].as_str().unwrap_or_default().to_owned();
+    let line = |item: &Value| {
+        format!("{} {}", text(item, "code"), text(item, "path").trim_start_matches("Equipo/Pages/"))
+    };
+    let mut all: Vec<String> = status["attention"].as_array().unwrap().iter().map(line).collect();
+    all.sort();
+    all
+}
+
+fn kinds(bench: &Bench, title: &str) -> Vec<String> {
+    bench.content(title).iter().map(|block| block["type"].as_str().unwrap().to_owned()).collect()
+}
+
+/// What both kinds of run do. `goes_on` lets what was decided happen where no daemon runs.
+fn check(bench: &Bench, goes_on: &dyn Fn()) {
+    let path = |name: &str| bench.page(name).display().to_string();
+    let run = |code: i32, words: &[&str]| {
+        let told = bench.tell(words);
+        assert_eq!(told.code, code, "{words:?}: {told:?}\n{}", bench.seen());
+        told.out + &told.err
+    };
+    assert_eq!(run(0, &["dismiss"]), "there is no note to put away\n");
+    for name in ["Sent.md", "Taken.md", "Counted.md"] {
+        // A comment, which only the file has, stays.
+        let text = bench.text(name).replace("+ fold", "- fold").replace("1. fold", "4. fold");
+        save(&bench.page(name), &text.replace("Before\n", "Before <!-- mine -->\n"));
+    }
+    fs::rename(bench.page("Moved.md"), bench.page("Folder/Moved.md")).unwrap();
+    goes_on();
+    let all =
+        ["difference Counted.md", "difference Sent.md", "difference Taken.md", "put-back Folder/Moved.md"];
+    let all = all.map(|line| line.replace("put-back Folder/", "put-back "));
+    bench.until("it is told", || told(bench) == all);
+    // What happened goes; what differs stays until its file is named.
+    let said = run(0, &["dismiss"]);
+    assert!(said.starts_with("1 note put away\n3 lines that were taken for formatting stay: "), "{said}");
+    assert_eq!(told(bench), all[..3]);
+    bench.forget_requests();
+    // The service's version.
+    let before = bench.text("Taken.md");
+    let said = run(0, &["dismiss", &path("Taken.md")]);
+    assert!(said.contains("says what the service has\n  what it held before is kept"), "{said}");
+    assert_eq!(bench.text("Taken.md"), before.replace("- fold", "+ fold"));
+    assert_eq!(told(bench), ["difference Counted.md", "difference Sent.md"]);
+    goes_on();
+    assert_eq!(told(bench), ["difference Counted.md", "difference Sent.md"]);
+    assert_eq!(bench.writes(), Vec::<String>::new(), "the page is as it was");
+    // The file's version; the page's name will do.
+    let said = run(0, &["approve", path("Sent.md").trim_end_matches(".md")]);
+    assert!(said.contains("Sent.md is sent as it stands"), "{said}");
+    goes_on();
+    bench.until("it is sent", || kinds(bench, "Sent") == ["paragraph", "bulletListItem", "paragraph"]);
+    bench.until("it is told no more", || told(bench) == ["difference Counted.md"]);
+    assert_eq!(bench.content("Sent")[1]["id"], "t", "it is the same block");
+    assert!(
+        bench.text("Sent.md").contains("- fold") && bench.text("Sent.md").contains("Before <!-- mine -->")
+    );
+    // What cannot be sent; then it is settled as well.
+    let said = run(1, &["approve", &path("Counted.md")]);
+    assert!(said.contains("can be sent") && said.contains("espejo dismiss "), "{said}");
+    run(0, &["dismiss", &path("Counted.md")]);
+    assert!(bench.text("Counted.md").contains("\n1. fold"), "{}", bench.text("Counted.md"));
+    goes_on();
+    assert_eq!(told(bench), Vec::<String>::new());
+    // What was taken away can be had back.
+    let said = run(0, &["undo", &path("Taken.md")]);
+    assert!(bench.text("Taken.md").contains("- fold"), "{said}");
+    goes_on();
+    bench.until("it differs again", || told(bench) == ["difference Taken.md"]);
+    // A folder names no file in it, and what is not sent yet is not settled.
+    let said = run(1, &["dismiss", &bench.root().join("Equipo").display().to_string()]);
+    assert!(said.contains("name the file itself"), "{said}");
+    // What needs the user, or nobody.
+    save(&bench.page("Folder/Inner.md"), "");
+    goes_on();
+    bench.until("it is told", || told(bench).contains(&"not-sent Folder/Inner.md".to_owned()));
+    let said = run(1, &["dismiss", &path("Folder/Inner.md")]);
+    assert!(said.contains("its page is not; that is not put away: repair the file"), "{said}");
+    let said = run(1, &["dismiss", &path("Folder.md")]);
+    assert!(said.contains("nothing is told of Equipo/Pages/Folder.md; espejo status"), "{said}");
+    assert!(run(1, &["dismiss", "/etc"]).contains("is not in the mirror"));
+    // A conflict has a command of its own.
+    let id = bench.id("Moved");
+    bench.world().app_edit(&id, vec![paragraph("a", "theirs")]);
+    save(&bench.page("Moved.md"), &bench.text("Moved.md").replace("words", "mine"));
+    goes_on();
+    bench.until("it collides", || bench.status()["conflicts"].as_array().is_some_and(|all| !all.is_empty()));
+    let said = run(1, &["dismiss", &path("Moved.md")]);
+    assert!(said.contains("that is not put away: espejo conflicts shows it; espejo resolve"), "{said}");
+}
+
+#[test]
+fn notes_are_put_away_and_differences_settled_without_a_daemon() {
+    let bench = bench();
+    let told = bench.tell(&["dismiss"]);
+    assert!(told.code == 1 && told.err.contains("there is no mirror yet"), "{told:?}");
+    bench.sync();
+    check(&bench, &|| {
+        let told = bench.tell(&["sync"]);
+        assert!(matches!(told.code, 0 | 3), "{told:?}\n{}", bench.seen());
+    });
+}
+
+#[test]
+fn notes_are_put_away_and_differences_settled_beside_a_daemon() {
+    let bench = bench();
+    let daemon = bench.run_in_step();
+    check(&bench, &|| bench.look_again());
+    assert_eq!(daemon.stop().code(), Some(0));
+}
+
+#[test]
+fn an_edit_that_is_not_sent_is_not_lost_to_a_difference() {
+    let bench = bench();
+    bench.sync();
+    save(&bench.page("Taken.md"), &bench.text("Taken.md").replace("+ fold", "- fold"));
+    bench.sync();
+    append(&bench.page("Taken.md"), "\nmine\n");
+    let path = bench.page("Taken.md").display().to_string();
+    for command in ["dismiss", "approve"] {
+        let told = bench.tell(&[command, &path]);
+        assert_eq!(told.code, 1, "{told:?}");
+        assert!(told.err.contains("has an edit that is not sent yet"), "{told:?}");
+    }
+    assert!(bench.text("Taken.md").contains("- fold") && bench.text("Taken.md").contains("mine"));
+}
