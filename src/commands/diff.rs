@@ -49,7 +49,9 @@ pub fn run(
 
 /// Every edit that the service does not have, at a place or anywhere.
 fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &mut Page<'_>) -> Result<()> {
-    let wanted = |path: &MirrorPath| place.is_none_or(|place| is_of(place, path));
+    let rules = super::ignored::rules(config);
+    let wanted =
+        |path: &MirrorPath| place.is_none_or(|place| is_of(place, path)) && !rules.ignores(path, false);
     let mut nodes: Vec<&Node> = past.loaded.pages.values().filter(|node| node.base.is_some()).collect();
     nodes.sort_by_key(|node| base_path(node));
     let (says_more, stamps) = (past.says_more()?, crate::mirror::Stamps::open(&config.root));

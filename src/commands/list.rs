@@ -137,7 +137,8 @@ fn beside_the_pages(
     });
     // Nobody listens any more where the pages could not be read.
     drop(tell.send(Arc::clone(&outlooks)));
-    let mut stored = if config.storage.enabled { stored::rows(&state.storage()?) } else { Vec::new() };
+    let mut stored =
+        if config.storage.enabled { stored::rows(&state.storage()?, &state.apart()?) } else { Vec::new() };
     stored.iter_mut().for_each(|row| row.foretold(&outlooks));
     Ok(stored)
 }

@@ -16,6 +16,7 @@ pub mod dry_run;
 pub mod export;
 pub mod files;
 pub mod history;
+pub mod ignored;
 pub mod init;
 pub mod list;
 pub mod log;

@@ -116,6 +116,20 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
         }
         None => None,
     };
+    if let Some(why) = ignored(config, &place) {
+        if as_json {
+            let (kind, id) = (row.as_ref().map(|row| row.kind), row.as_ref().and_then(|row| row.id.as_ref()));
+            let checked = row.as_ref().and_then(|row| row.checked_at).map(rfc3339);
+            let value = json!({
+                "path": place.as_str(), "kind": kind, "id": id, "checked_at": checked, "next_check_at": null,
+                "reason": "ignored", "why": why,
+            });
+            output::json(out, &value)?;
+        } else {
+            writeln!(out, "{}: {why}", crate::logging::escape(place.as_str()))?;
+        }
+        return Ok(Exit::Done);
+    }
     let (Some(row), Some(state)) = (row, &mut state) else {
         bail!("{}", not_mirrored(config, &place, state.as_ref())?);
     };
@@ -148,6 +162,13 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
         noticed.map_or_else(String::new, |noticed| format!("; {}", super::status::noticed_words(noticed)));
     writeln!(out, "{}: {checked}{next}: {why}{noticed}", crate::logging::escape(place.as_str()))?;
     Ok(Exit::Done)
+}
+
+/// Which pattern keeps what is at `place` out of the mirror, if one does.
+fn ignored(config: &Config, place: &MirrorPath) -> Option<String> {
+    let is_folder = config.root.join(place.as_str()).is_dir();
+    let pattern = super::ignored::rules(config).pattern_for(place, is_folder)?;
+    Some(format!("it is ignored by {}: nothing of it is sent, fetched or deleted", pattern.sentence()))
 }
 
 /// One sentence: why nothing of what is at `place` is at the service, and what changes that.

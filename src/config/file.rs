@@ -5,11 +5,11 @@ use reqwest::Url;
 use super::error::ConfigError;
 use super::reader::{Document, Keys, Located};
 use super::{Notify, Presentations, Storage, Whiteboards};
-use crate::model::{Deletes, Moves, PageSettings, Settings, StorageMode};
+use crate::model::{Deletes, IgnoreRules, Moves, PageSettings, Settings, StorageMode};
 
 /// Every key there is.
 pub(super) const KEYS: Keys = &[
-    ("", &["base_url", "root", "state_dir", "token_file", "workspaces"]),
+    ("", &["base_url", "root", "state_dir", "token_file", "workspaces", "ignore"]),
     ("limits", &["requests_per_minute"]),
     (
         "pages",
@@ -37,6 +37,7 @@ pub(super) struct FileConfig {
     pub(super) state_dir: Option<Located<String>>,
     pub(super) token_file: Option<Located<String>>,
     pub(super) workspaces: Vec<String>,
+    pub(super) ignore: Vec<String>,
     pub(super) requests_per_minute: u32,
     pub(super) pages: PageSettings,
     pub(super) whiteboards: Whiteboards,
@@ -66,6 +67,10 @@ impl FileConfig {
             state_dir: top.text("state_dir")?,
             token_file: top.text("token_file")?,
             workspaces: top.words("workspaces")?,
+            ignore: top.words_that("ignore", &|pattern| {
+                IgnoreRules::check(pattern)
+                    .map_err(|why| format!("the pattern {pattern:?} in ignore cannot be read: {why}"))
+            })?,
             requests_per_minute: document.section("limits").number(
                 "requests_per_minute",
                 "requests",

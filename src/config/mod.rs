@@ -35,6 +35,8 @@ pub struct Config {
     pub token_file: Option<PathBuf>,
     /// Slugs, ids or names of the workspaces to mirror; empty for all.
     pub workspaces: Vec<String>,
+    /// Patterns of what is never synced, in gitignore's syntax, each of which can be read.
+    pub ignore: Vec<String>,
     /// Most requests in any 60 seconds.
     pub requests_per_minute: u32,
     /// `[pages]`.
@@ -99,7 +101,7 @@ impl Config {
     /// A config with these places and every default.
     #[must_use]
     pub fn new(base_url: String, root: PathBuf, state_dir: PathBuf) -> Self {
-        let model::Settings { workspaces, requests_per_minute, pages, boards, .. } =
+        let model::Settings { workspaces, ignore, requests_per_minute, pages, boards, .. } =
             model::Settings::default();
         Self {
             base_url,
@@ -107,6 +109,7 @@ impl Config {
             state_dir,
             token_file: None,
             workspaces,
+            ignore,
             requests_per_minute,
             pages,
             whiteboards: Whiteboards { enabled: boards.whiteboards },
@@ -200,6 +203,7 @@ impl Config {
     pub fn settings(&self) -> model::Settings {
         model::Settings {
             workspaces: self.workspaces.clone(),
+            ignore: self.ignore.clone(),
             requests_per_minute: self.requests_per_minute,
             pages: self.pages.clone(),
             boards: model::BoardSettings {
@@ -232,6 +236,7 @@ impl Config {
         let mut config = Self::new(file.base_url, whole.root, whole.state_dir);
         config.token_file = whole.token_file;
         config.workspaces = file.workspaces;
+        config.ignore = file.ignore;
         config.requests_per_minute = file.requests_per_minute;
         config.pages = file.pages;
         config.whiteboards = file.whiteboards;

@@ -139,6 +139,15 @@ impl<'a> Section<'a> {
 
     /// A list of texts, none of them empty.
     pub(super) fn words(&self, key: &str) -> Result<Vec<String>, ConfigError> {
+        self.words_that(key, &|_| Ok(()))
+    }
+
+    /// A list of texts, none of them empty, each of which `check` takes; or it says what is wrong.
+    pub(super) fn words_that(
+        &self,
+        key: &str,
+        check: &dyn Fn(&str) -> Result<(), String>,
+    ) -> Result<Vec<String>, ConfigError> {
         let must = r#"a list of texts, as in ["one", "two"]"#;
         let found = self.read(key, must, |value| {
             let array = value.as_array()?;
@@ -147,6 +156,9 @@ impl<'a> Section<'a> {
         let Some(Located { line, value }) = found else { return Ok(Vec::new()) };
         if value.iter().any(|word| word.trim().is_empty()) {
             return Err(self.refuse(line, key, must, Some("a list with an empty text")));
+        }
+        for word in &value {
+            check(word).map_err(|what| ConfigError::at(self.document.file, line, what))?;
         }
         Ok(value)
     }

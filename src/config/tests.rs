@@ -63,6 +63,7 @@ root = "/srv/mirror/"
 state_dir = "/var/lib/espejo"
 token_file = "~/token"
 workspaces = ["one", "two"]
+ignore = ["drafts/", "*.psd"]
 limits.requests_per_minute = 30
 [pages]
 settle_ms = 1_000
@@ -93,6 +94,7 @@ command = ["mail", "-s", "espejo", "ana"]
         state_dir: "/var/lib/espejo".into(),
         token_file: Some("/home/ana/token".into()),
         workspaces: vec!["one".into(), "two".into()],
+        ignore: vec!["drafts/".into(), "*.psd".into()],
         requests_per_minute: 30,
         pages: PageSettings {
             settle_ms: 1_000,

@@ -114,7 +114,10 @@ impl Engine {
                 self.active.remove(page);
                 return Ok(None);
             };
-            let decision = if self.is_live(&node.workspace) { self.decide(&node) } else { Decision::Wait };
+            // What came of a write that was sent is asked for all the same.
+            let is_ignored = self.is_page_ignored(&node) && !self.sent.contains_key(page);
+            let rests = is_ignored || !self.is_live(&node.workspace);
+            let decision = if rests { Decision::Wait } else { self.decide(&node) };
             tracing::trace!(page = %page, ?decision, "decided");
             self.service.wants.remove(page);
             if !matches!(decision, Decision::Push { .. } | Decision::Recreate) {
@@ -127,10 +130,13 @@ impl Engine {
                         self.end_refusal(&node)?;
                         self.end_approval(&node)?;
                     }
+                    if is_ignored {
+                        self.held.remove(page);
+                    }
                     if node.missing_since.is_some() && node.base.is_some() {
-                        if self.is_away(&node.workspace) && self.grace_is_over(&node) {
+                        if is_ignored || self.is_away(&node.workspace) && self.grace_is_over(&node) {
                             // Whoever removes what is left of a workspace that is away, or not chosen any more, deletes nothing
-                            // in it: it comes back with its workspace.
+                            // in it: it comes back with its workspace. So does what is ignored when it is not any more.
                             self.bring_back(page)?;
                         } else {
                             let is_hidden = self.hides_page(&node).is_some();

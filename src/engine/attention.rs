@@ -182,6 +182,7 @@ impl Engine {
             return Ok(());
         }
         self.attention.fresh = Some(self.now);
+        self.note_apart()?;
         self.attention.stirred = false;
         self.store.drop_old_notices(self.now.plus_ms(-NOTICE_MS))?;
         let list = self.needs()?;
@@ -223,6 +224,7 @@ impl Engine {
         needs.0.retain(|notice| self.is_where_it_was(&notice.path));
         self.needs_of_service(&mut needs);
         self.needs_of_barrier(&mut needs);
+        self.needs_of_ignoring(&mut needs);
         self.needs_of_workspaces(&mut needs);
         self.needs_of_pages(&mut needs);
         self.board_needs(&mut needs);
@@ -297,8 +299,9 @@ impl Engine {
                 "bring the files back, or run espejo approve",
             );
         }
+        let ignoring = &self.trees.ignoring;
         for file in self.trees.tally.problems.iter().filter_map(|path| self.trees.files.get(path)) {
-            if let Some(problem) = &file.problem {
+            if let Some(problem) = file.problem.as_ref().filter(|_| !ignoring.ignores_file(&file.path)) {
                 needs.tell_unsent(&file.path, problem, "page");
             }
         }
@@ -323,7 +326,7 @@ impl Engine {
                 "run espejo approve to make new pages of them",
             );
         }
-        for node in self.trees.told_of() {
+        for node in self.trees.told_of().filter(|node| !ignoring.pages.contains(&node.id)) {
             let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
             let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
             if let Some(parked) = &node.parked {
@@ -416,7 +419,10 @@ impl Engine {
             && !self.trees.workspaces.is_empty()
             && self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
             && self.trees.pages.values().all(|node| {
-                node.base.is_some() || node.parked.is_some() || node.remote.presence != Presence::Listed
+                node.base.is_some()
+                    || node.parked.is_some()
+                    || node.remote.presence != Presence::Listed
+                    || self.trees.ignoring.pages.contains(&node.id)
             });
         if done {
             self.root.adopting = false;
@@ -445,14 +451,26 @@ impl Engine {
             counts.looked += share.looked;
             counts.unseen += share.unseen;
         }
+        // What is ignored is not looked at, and nothing waits for it.
+        let ignored = &self.trees.ignoring.pages;
+        for node in ignored.iter().filter_map(|id| self.trees.pages.get(id)) {
+            counts.mirrored -= usize::from(node.base.is_some());
+            if !self.is_live(&node.workspace) || !node.remote.presence.is_shown() {
+                continue;
+            }
+            let is_seen = node.remote.body.is_some();
+            counts.listed -= 1;
+            counts.looked -= usize::from(is_seen);
+            counts.unseen -= usize::from(!is_seen && node.parked.is_none());
+        }
         if self.full_pass.is_some() {
             counts.looked = counts.listed - self.pass_left();
         }
         let in_trouble = tally.problems.iter().filter_map(|path| self.trees.files.get(path)?.page.as_ref());
         let is_agreed = |id: &&PageId| self.trees.pages.get(*id).is_some_and(|node| node.base.is_some());
-        let waiting: BTreeSet<&PageId> = in_trouble.chain(self.held.keys()).filter(is_agreed).collect();
-        let others = waiting.into_iter().filter(|id| !tally.out_of_step.contains(*id)).count();
-        counts.held = tally.out_of_step.len() + others;
+        let waiting = in_trouble.chain(self.held.keys()).filter(is_agreed).chain(&tally.out_of_step);
+        let waiting: BTreeSet<&PageId> = waiting.filter(|id| !ignored.contains(*id)).collect();
+        counts.held = waiting.len();
         counts
     }
 
@@ -479,6 +497,7 @@ impl Engine {
             && lists_done
             && self.root.is_ready()
             && self.watch.is_quiet(self.now)
+            && !self.trees.ignoring.is_changing()
             && !self.creations_wait();
         let storage = self.storage.summary(now);
         let boards = self.board_progress();

@@ -72,6 +72,7 @@ impl Engine {
         let sound = file.hash.is_some() && file.problem.is_none() && !self.watch.is_unread(&file.path);
         // What cannot be looked at may be another file by now.
         let hidden = self.root.barrier.covers(&file.path);
+        let hidden = hidden || self.trees.ignoring.ignores_file(&file.path);
         if !sound || hidden || !self.is_live(&workspace) || self.read_only(&workspace).is_some() {
             return None;
         }

@@ -245,6 +245,7 @@ impl Engine {
                 self.accept_root()?;
             }
         }
+        let scan = self.under_rules(scan)?;
         self.take_in_unreadable(&scan, flight.sent_at)?;
         let page_files = self.take_in_names(&scan);
         // Less is how long the scan waited for its turn.
@@ -329,6 +330,10 @@ impl Engine {
             if known.is_none_or(|file| file.stamp.object() != entry.stamp.object()) {
                 new.insert(path.clone());
             }
+            if known.is_some() && self.trees.ignoring.ignores_file(path) {
+                // Shown as it is known, and read once it is not ignored any more.
+                continue;
+            }
             let verify = known.is_some_and(|file| file.racy && !is_racy(&file.stamp, looked_at));
             if known.is_some_and(|file| file.stamp == entry.stamp && file.hash.is_some()) && !verify {
                 self.watch.touched.remove(&entry.path);
@@ -352,7 +357,8 @@ impl Engine {
         let seen: BTreeMap<MirrorPath, Stamp> = seen.into_iter().collect();
         // What is still to be read, a scan has seen now.
         self.watch.peeks.clear();
-        self.watch.unread.retain(|path, _| seen.contains_key(path));
+        let ignoring = &self.trees.ignoring;
+        self.watch.unread.retain(|path, _| seen.contains_key(path) && !ignoring.ignores_file(path));
         self.watch.touched.retain(|path, _| seen.contains_key(path));
         self.lists.last_seen = seen;
         new

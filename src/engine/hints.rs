@@ -7,7 +7,7 @@
 use super::disk::SCAN_AT_LATEST_MS;
 use super::{Engine, storage};
 use crate::markdown::front_matter;
-use crate::model::{DiskError, FileLook, MirrorPath, PageId};
+use crate::model::{DiskError, FileLook, IGNORE_FILE, MirrorPath, PageId};
 use crate::plan::ignore;
 
 /// What a program leaves behind while it saves is no page, and a folder of such a name is rare: it is come upon this much
@@ -18,6 +18,10 @@ impl Engine {
     /// Something may have happened at this path.
     pub(super) fn hinted(&mut self, path: MirrorPath) {
         let settle_ms = self.settings.pages.settle_ms;
+        if self.trees.ignoring.ignores_file(&path) && path.as_str() != IGNORE_FILE {
+            // Where it went, if it went, is told of by another hint.
+            return;
+        }
         if is_in_storage(&path) {
             // No page and no canvas is there, and storage goes by what it finds: a download of hours must not keep
             // them waiting for a moment of rest.

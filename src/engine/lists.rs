@@ -522,7 +522,7 @@ impl Engine {
                 .trees
                 .pages
                 .values()
-                .filter(|node| self.is_live(&node.workspace) && self.is_there(&node.id))
+                .filter(|node| self.is_polled(node))
                 .all(|node| !self.pass_wants(&node.id))
             && self.board_pass_is_over()
     }

@@ -90,12 +90,15 @@ impl Engine {
     pub(super) fn polled(&self) -> impl Iterator<Item = &Node> {
         let live = self.live_workspaces();
         let in_one = move |node: &&Node| live.contains(&&node.workspace);
-        self.trees.pages.values().filter(|node| node.remote.presence.is_shown()).filter(in_one)
+        let shown = self.trees.pages.values().filter(|node| node.remote.presence.is_shown());
+        shown.filter(in_one).filter(|node| !self.trees.ignoring.pages.contains(&node.id))
     }
 
     /// Whether a page is looked at now and then.
     pub(super) fn is_polled(&self, node: &Node) -> bool {
-        node.remote.presence.is_shown() && self.is_live(&node.workspace)
+        node.remote.presence.is_shown()
+            && self.is_live(&node.workspace)
+            && !self.trees.ignoring.pages.contains(&node.id)
     }
 
     pub(super) fn pass_left(&self) -> usize {

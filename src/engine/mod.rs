@@ -28,6 +28,7 @@ mod hints;
 mod history;
 mod identities;
 mod ids;
+mod ignoring;
 mod lend;
 mod lists;
 mod looks;
@@ -163,6 +164,7 @@ macro_rules! desk {
             workspaces: &$engine.trees.workspaces,
             order: &$engine.lists.order,
             barrier: &$engine.root.barrier,
+            ignoring: &$engine.trees.ignoring,
             happened: &mut $engine.happened,
             ids: &mut $engine.ids,
             now: $engine.now,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::ignoring::Ignoring;
 use super::looks::OVERWRITE_MS;
 use super::tally::Tally;
 use super::{Engine, poll};
@@ -36,6 +37,8 @@ pub(super) struct Trees {
     pub(super) told: u64,
     /// The service's tree: children by parent.
     children: BTreeMap<(WorkspaceId, Option<PageId>), BTreeSet<PageId>>,
+    /// What the user keeps out of the mirror.
+    pub(super) ignoring: Ignoring,
     /// Whose subpages are agreed to be in a folder.
     agreed_folders: BTreeMap<MirrorPath, PageId>,
 }
@@ -90,7 +93,7 @@ impl Trees {
     }
 
     fn follow_due(&mut self, node: &Node) {
-        if node.remote.presence.is_shown() {
+        if node.remote.presence.is_shown() && !self.ignoring.pages.contains(&node.id) {
             self.due = self.due.min(poll::due(&node.poll));
         }
     }
@@ -98,7 +101,20 @@ impl Trees {
     /// Finds anew when a page may next be worth a look: those whose time it was have had one, or may not have one now.
     pub(super) fn find_due(&mut self) {
         let shown = self.pages.values().filter(|node| node.remote.presence.is_shown());
+        let shown = shown.filter(|node| !self.ignoring.pages.contains(&node.id));
         self.due = shown.map(|node| poll::due(&node.poll)).min().unwrap_or(Timestamp(i64::MAX));
+    }
+
+    /// Notes whether a page rests because it is ignored: such a one is not looked at.
+    pub(super) fn note_ignored(&mut self, id: &PageId, is_ignored: bool) {
+        let is_new = match is_ignored {
+            true => self.ignoring.pages.insert(id.clone()),
+            false => self.ignoring.pages.remove(id),
+        };
+        if is_new {
+            self.unseen = None;
+            self.find_due();
+        }
     }
 
     /// Changes the place of a page among its siblings, which no index here knows of.
@@ -345,6 +361,7 @@ impl Engine {
             self.store.keep_left_push(id, push, since)?;
         }
         self.trees.take(id);
+        self.trees.ignoring.pages.remove(id);
         self.trees.unsaved.pages.remove(id);
         self.service.wants.remove(id);
         self.store.delete_page(id)?;

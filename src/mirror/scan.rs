@@ -17,10 +17,10 @@ use rustix::io::Errno;
 
 use super::act::Steps;
 use super::root::{Place, Root};
-use super::{aside, errors, marker, sys};
+use super::{aside, errors, marker, read, sys};
 use crate::model::{
-    DiskError, Entry, EntryKind, FileObject, Hides, MirrorPath, RootState, Scan, Timestamp, Unreadable,
-    is_tool_folder,
+    DiskError, Entry, EntryKind, FileObject, Hides, IGNORE_FILE, IGNORE_FILE_MOST, IgnoreFile, MirrorPath,
+    RootState, Scan, Timestamp, Unreadable, is_tool_folder,
 };
 
 /// Walks at most this often until nothing changed during one walk.
@@ -74,7 +74,29 @@ pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, 
         unreadable: walk.unreadable,
         root_identity: root.identity,
         clock: now,
+        ignore_file: ignore_file(root),
     }
+}
+
+/// The file of patterns, read whole between two equal looks.
+fn ignore_file(root: &Root) -> IgnoreFile {
+    let Ok(path) = MirrorPath::new(IGNORE_FILE) else { return IgnoreFile::Absent };
+    for _ in 0..WALKS_MAX {
+        return match read::whole(sys::open_file_beneath(&root.dir, IGNORE_FILE), &path) {
+            Ok((bytes, ..)) if bytes.len() > IGNORE_FILE_MOST => {
+                IgnoreFile::Unreadable("it is larger than 1 MB".to_owned())
+            }
+            Ok((bytes, look, _)) => match String::from_utf8(bytes) {
+                Ok(text) => IgnoreFile::Text(text, look.stamp),
+                Err(_) => IgnoreFile::Unreadable("it is not UTF-8 text".to_owned()),
+            },
+            Err(DiskError::Missing(_)) => IgnoreFile::Absent,
+            Err(DiskError::Changed(_)) => continue,
+            Err(DiskError::NotOrdinary(_)) => IgnoreFile::Unreadable("it is no ordinary file".to_owned()),
+            Err(error) => IgnoreFile::Unreadable(error.to_string()),
+        };
+    }
+    IgnoreFile::Unreadable("it kept changing while it was read".to_owned())
 }
 
 /// The answer when the root is not to be trusted.

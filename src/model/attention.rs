@@ -78,6 +78,8 @@ codes! {
     UnknownPages = "unknown-pages", Act;
     /// Something in the folder cannot be read.
     Unreadable = "unreadable", Act;
+    /// The file of what is ignored, or a line of it, cannot be read.
+    BadPattern = "bad-pattern", Act;
     /// A stored file cannot be uploaded as it is.
     NotUploaded = "not-uploaded", Act;
     /// The service does not let stored files be read, uploaded or deleted.

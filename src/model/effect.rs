@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use super::{
     BoardEffect, BoardReply, BodyJson, ContentHash, DiskError, DownloadError, Downloaded, FileObject, Found,
-    Job, MirrorPath, Page, PageId, PageMeta, Put, Search, ServiceError, Stamp, StorageEffect, StorageEvent,
-    StorageReply, StoredReply, Timestamp, Worked, Workspace, WorkspaceId,
+    IgnoreFile, Job, MirrorPath, Page, PageId, PageMeta, Put, Search, ServiceError, Stamp, StorageEffect,
+    StorageEvent, StorageReply, StoredReply, Timestamp, Worked, Workspace, WorkspaceId,
 };
 
 /// Names one effect from its issue to its answer; never reused within a run.
@@ -262,6 +262,8 @@ pub struct Scan {
     pub root_identity: (u64, u64),
     /// What the clock said that dates files when the look began. It can be set while the engine's own time goes on.
     pub clock: Timestamp,
+    /// The file of patterns, read after everything else was looked at: it is no older than what it is about.
+    pub ignore_file: IgnoreFile,
 }
 
 /// Whether the root is there and is this mirror's.

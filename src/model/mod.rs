@@ -10,6 +10,7 @@ mod effect;
 mod failure;
 mod hash;
 mod id;
+mod ignoring;
 mod page;
 pub mod parts;
 mod path;
@@ -49,6 +50,7 @@ pub use hash::ContentHash;
 pub use id::{
     AttachmentId, BadId, BoardId, DeckId, ElementId, FileId, FolderId, PageId, SlideId, WorkspaceId,
 };
+pub use ignoring::{BadPattern, IGNORE_FILE, IGNORE_FILE_MOST, IgnoreFile, IgnoreRules, Pattern};
 pub use page::{Page, PageMeta, Workspace};
 pub use path::{BadPath, MirrorPath};
 #[cfg(feature = "planted")]

@@ -13,6 +13,8 @@ pub struct Settings {
     pub watch_from: usize,
     /// Local time's distance from UTC in seconds, for the names of conflict copies.
     pub utc_offset_seconds: i32,
+    /// Patterns of what is never synced, in gitignore's syntax.
+    pub ignore: Vec<String>,
     /// Everything about pages.
     pub pages: PageSettings,
     /// Everything about whiteboards and presentations.
@@ -101,6 +103,7 @@ impl Default for Settings {
             eager: false,
             watch_from: 30,
             utc_offset_seconds: 0,
+            ignore: Vec::new(),
             pages: PageSettings::default(),
             boards: BoardSettings::default(),
             storage: StorageSettings { mode: StorageMode::Off, workspace: None },

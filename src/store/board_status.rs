@@ -1,5 +1,6 @@
 //! The read-only view of whiteboards and presentations, for `status` and `list`.
 
+use super::apart::IGNORED;
 use super::{Grave, ItemRow, ReadOnly, StoreError};
 use crate::model::{CanvasFile, CanvasId, CanvasNode, DeckNode, MirrorPath, Presence};
 
@@ -65,6 +66,7 @@ impl ReadOnly {
     /// [`StoreError`] when it cannot be read.
     pub fn canvases(&mut self) -> Result<Vec<ItemRow>, StoreError> {
         let loaded = self.store_mut().load_boards()?;
+        let apart = self.apart()?;
         let there = |presence| presence != Presence::Gone;
         let mut rows: Vec<ItemRow> = Vec::new();
         for deck in loaded.decks.values().filter(|deck| there(deck.presence)) {
@@ -88,7 +90,7 @@ impl ReadOnly {
                 workspace: node.workspace.as_ref().map(ToString::to_string),
                 path: node.file.as_ref().or(node.missing_from.as_ref()).map(ToString::to_string),
                 title: deck.map_or_else(|| node.name.clone(), |deck: &DeckNode| deck.seen.name.clone()),
-                state: state_of(node, file),
+                state: if apart.contains(node.id.own_id()) { IGNORED } else { state_of(node, file) },
                 checked_at: Some(node.poll.last).filter(|at| at.0 > 0),
             });
         }

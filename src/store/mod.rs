@@ -5,6 +5,7 @@
 //! rests on is durable before the effect leaves.
 
 mod acts;
+mod apart;
 mod board_status;
 mod boards;
 mod checkpoint;
@@ -34,6 +35,7 @@ use rusqlite::Connection;
 use crate::model::Timestamp;
 
 pub use acts::{Act, ActKind};
+pub use apart::{APART, IGNORED};
 pub use board_status::BoardCounts;
 pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
 pub use checkpoint::Checkpoint;

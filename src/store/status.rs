@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
 
+use super::apart::{IGNORED, IS_NOT_APART};
 use super::rows::optional_hash;
 use super::{Conflict, Store, StoreError, StoredStorage};
 use crate::model::{Attention, ContentHash, Timestamp};
@@ -68,7 +69,7 @@ pub struct ItemRow {
     pub path: Option<String>,
     /// Its title or name; a slide has its presentation's.
     pub title: String,
-    /// `synced`, `changed`, `incoming`, `new`, `deleted`, `waiting` or `problem`.
+    /// `synced`, `changed`, `incoming`, `new`, `deleted`, `waiting`, `ignored` or `problem`.
     pub state: &'static str,
     /// When its body or its elements were last looked at.
     pub checked_at: Option<Timestamp>,
@@ -190,12 +191,16 @@ impl ReadOnly {
             .prepare_cached("SELECT count(*) FROM requests WHERE sent > ?1")?
             .query_row(params![now.plus_ms(-60_000).0], |row| row.get(0))?;
         Ok(StatusCounts {
-            mirrored: one("SELECT count(*) FROM pages WHERE base_body IS NOT NULL AND file IS NOT NULL")?,
-            unmirrored: one("SELECT count(*) FROM pages WHERE base_body IS NULL AND remote_presence = 0")?,
-            pending: one("SELECT count(*) FROM pages p LEFT JOIN files f ON f.path = p.file
-                  WHERE p.base_body IS NOT NULL AND f.problem IS NULL AND (f.path IS NULL OR f.hash IS NULL OR f.hash IS NOT p.base_text
+            mirrored: one(&format!(
+                "SELECT count(*) FROM pages WHERE base_body IS NOT NULL AND file IS NOT NULL AND {IS_NOT_APART}"
+            ))?,
+            unmirrored: one(&format!(
+                "SELECT count(*) FROM pages WHERE base_body IS NULL AND remote_presence = 0 AND {IS_NOT_APART}"
+            ))?,
+            pending: one(&format!("SELECT count(*) FROM pages p LEFT JOIN files f ON f.path = p.file
+                  WHERE p.base_body IS NOT NULL AND p.{IS_NOT_APART} AND f.problem IS NULL AND (f.path IS NULL OR f.hash IS NULL OR f.hash IS NOT p.base_text
                         OR p.remote_body IS NOT p.base_body OR p.remote_title <> p.base_title
-                        OR p.remote_parent IS NOT p.base_parent)")?
+                        OR p.remote_parent IS NOT p.base_parent)"))?
                 + one("SELECT count(*) FROM files WHERE page IS NULL AND problem IS NULL")?,
             queue: one("SELECT (SELECT count(*) FROM sent) + (SELECT count(*) FROM intents)")?,
             requests_last_minute: requests.unsigned_abs(),
@@ -222,7 +227,8 @@ impl ReadOnly {
         };
         let files = |filter: &str| {
             two(format!(
-                "SELECT count(*), coalesce(sum(size), 0) FROM storage_files WHERE replaced_by IS NULL AND {filter}"
+                "SELECT count(*), coalesce(sum(size), 0) FROM storage_files
+                 WHERE replaced_by IS NULL AND {filter} AND {IS_NOT_APART}"
             ))
         };
         let (here, bytes) = files(HERE)?;
@@ -254,7 +260,9 @@ impl ReadOnly {
         };
         let files: BTreeMap<String, FileRow> =
             db.prepare_cached(FILE_ROWS)?.query_and_then([], file)?.collect::<Result<_, _>>()?;
+        let apart = self.apart()?;
         let page = |row: &Row<'_>| -> Result<ItemRow, StoreError> {
+            let id: String = row.get(0)?;
             let path: Option<String> = row.get(2)?;
             let is_missing: bool = row.get(10)?;
             // Where a file is missing, another may have taken its place.
@@ -263,6 +271,7 @@ impl ReadOnly {
             let (is_elsewhere, is_stale): (bool, bool) = (row.get(8)?, row.get(9)?);
             let text = optional_hash(row, 7)?;
             let state = match file {
+                _ if apart.contains(&id) => IGNORED,
                 _ if is_parked || file.is_some_and(|file| file.has_problem) => "problem",
                 _ if is_unread => "incoming",
                 None => "deleted",
@@ -272,7 +281,7 @@ impl ReadOnly {
             };
             Ok(ItemRow {
                 kind: "page",
-                id: row.get(0)?,
+                id: Some(id),
                 workspace: row.get(1)?,
                 path,
                 title: row.get(3)?,

@@ -114,6 +114,7 @@ impl Walk {
             unreadable: std::mem::take(&mut self.unreadable),
             root_identity: (1, 2),
             clock,
+            ignore_file: folder.ignore_file(),
         })
     }
 

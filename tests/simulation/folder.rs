@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use espejo::model::{EntryKind, MirrorPath, RootState, Stamp, Timestamp};
+use espejo::model::{EntryKind, IGNORE_FILE, IgnoreFile, MirrorPath, RootState, Stamp, Timestamp};
 
 use crate::owner::is_odd;
 use crate::stored::{self, disk::Parts};
@@ -98,6 +98,15 @@ impl Folder {
     /// Somebody sets the clock that stamps files, back as well.
     pub(crate) fn step_clock(&mut self, now_ms: i64) {
         self.clock_ns = now_ms * 1_000_000;
+    }
+
+    /// The file of patterns, as a scan finds it.
+    pub(crate) fn ignore_file(&self) -> IgnoreFile {
+        let path = MirrorPath::new(IGNORE_FILE).ok();
+        let file = path.and_then(|path| self.file(&path));
+        file.map_or(IgnoreFile::Absent, |thing| {
+            IgnoreFile::Text(String::from_utf8_lossy(&thing.bytes).into_owned(), thing.stamp)
+        })
     }
 
     /// The file at `path`.

@@ -22,6 +22,7 @@ mod faults;
 mod fidelity;
 mod folder;
 mod hands;
+mod ignoring;
 mod luck;
 mod opened;
 mod owner;

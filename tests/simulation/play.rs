@@ -57,6 +57,7 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     run.pump()?;
     run.pass_until(run.now_ms + i64::from(script.scene.rest_ms))?;
     for step in &script.steps {
+        run.change_rules();
         run.steps += 1;
         run.step(step)?;
         run.tally.note(step.act, run.now_ms);
@@ -89,6 +90,7 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
 fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     run.note(format_args!("= the end: people stop, bad luck ends"));
     run.heal_all()?;
+    run.end_rules();
     // What people began they finish; a process that is down starts again.
     run.pass_until(run.now_ms + 70_000)?;
     let begun_ms = run.now_ms;

@@ -19,6 +19,7 @@ use crate::blocks;
 use crate::checks::{Checks, Failure, broken, nothing_lost};
 use crate::disk::Job;
 use crate::folder::{Folder, Traits};
+use crate::ignoring::IgnoringWorld;
 use crate::luck::Luck;
 use crate::owner::{self, OwnerWorld};
 use crate::quiet;
@@ -83,6 +84,7 @@ pub(crate) struct Run {
     pub(crate) checks: Checks,
     pub(crate) stored: StoredWorld,
     pub(crate) owner: OwnerWorld,
+    pub(crate) ignoring: IgnoringWorld,
     pub(crate) trace: Trace,
     /// How often each act and fault came by.
     pub(crate) tally: Tally,
@@ -160,6 +162,7 @@ impl Run {
             checks: Checks::default(),
             stored,
             owner: OwnerWorld::default(),
+            ignoring: IgnoringWorld::default(),
             trace: Trace::new(loud),
             tally: Tally::default(),
             steps: 0,
@@ -323,7 +326,10 @@ impl Run {
         // What an editor leaves behind while it saves is no page, and calls for nothing.
         // In the storage folder a scan has its time.
         let calls = |path: &MirrorPath| {
-            !path.components().any(is_ignored) && !path.is_within(&stored::people::root())
+            !path.components().any(is_ignored)
+                && !path.is_within(&stored::people::root())
+                // What a person ignores calls for nothing either, and rules go a while after their file has changed.
+                && self.scene.ignores == 0
         };
         if matches!(&event, Event::Hint(path) if calls(path)) {
             self.hinted = Some(now);
@@ -391,6 +397,7 @@ impl Run {
         }
         self.checks.asked(&effect)?;
         self.nothing_asked_in_a_pause(&effect)?;
+        self.nothing_ignored_is_touched(&effect)?;
         self.canvas_asked(&effect)?;
         if let Effect::CreatePage { title, .. } = &effect {
             self.checks.makes(title, &self.folder);

@@ -327,10 +327,12 @@ pub(crate) struct Scene {
     pub(crate) decks: u32,
     /// 1 when what cannot be brought back may be removed.
     pub(crate) permanent: u32,
+    /// Whether a person keeps things out of the mirror for a while.
+    pub(crate) ignores: u32,
 }
 
 impl Scene {
-    const KEYS: [&str; 17] = [
+    const KEYS: [&str; 18] = [
         "seed",
         "pages",
         "budget",
@@ -348,9 +350,10 @@ impl Scene {
         "boards",
         "decks",
         "permanent",
+        "ignores",
     ];
 
-    fn values(&self) -> [u64; 17] {
+    fn values(&self) -> [u64; 18] {
         [
             self.seed,
             u64::from(self.pages),
@@ -369,6 +372,7 @@ impl Scene {
             u64::from(self.boards),
             u64::from(self.decks),
             u64::from(self.permanent),
+            u64::from(self.ignores),
         ]
     }
 
@@ -402,6 +406,7 @@ impl Scene {
             boards: 0,
             decks: 0,
             permanent: 0,
+            ignores: u32::from(seed % 8 == 3),
         }
     }
 }
@@ -498,7 +503,7 @@ impl FromStr for Script {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let head = lines.next().ok_or("an empty script")?;
-        let mut values = [None; 17];
+        let mut values = [None; 18];
         // Older scripts do not say them.
         values[11..].fill(Some(0));
         for pair in head.split_whitespace() {
@@ -532,6 +537,7 @@ impl FromStr for Script {
             boards: small("boards")?,
             decks: small("decks")?,
             permanent: small("permanent")?,
+            ignores: small("ignores")?,
         };
         Ok(Self { scene, steps: lines.map(str::parse).collect::<Result<_, _>>()? })
     }

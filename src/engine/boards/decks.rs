@@ -68,7 +68,8 @@ impl Engine {
             let mirrored = self.slides_of(&id).any(|node| node.base.is_some());
             let files = self.slides_of(&id).any(|node| node.file.is_some());
             let is_moved = self.boards.moved_folders.contains_key(&id);
-            let is_there = self.boards.there.contains_key(&folder) || is_moved || hidden(&folder);
+            let is_hidden = hidden(&folder) || self.trees.ignoring.ignores(&folder, true);
+            let is_there = self.boards.there.contains_key(&folder) || is_moved || is_hidden;
             let (now, tick) = (self.now, self.tick);
             if is_there || !mirrored || files {
                 self.edit_deck(&id, |deck| deck.missing_since = None)?;
@@ -259,6 +260,9 @@ impl Engine {
             else {
                 continue;
             };
+            if self.trees.ignoring.ignores(&folder, true) {
+                continue;
+            }
             if node.presence == Presence::Gone {
                 if self.boards.canvases.keys().any(|canvas| canvas.deck() == Some(&id))
                     || self.boards.drawn.keys().any(|path| path.is_within(&folder))
@@ -288,6 +292,9 @@ impl Engine {
             }
             let stays = naming::still_says(folder.name(), &node.seen.name);
             let to = if stays { None } else { self.renamed_deck_folder(&node) };
+            if to.as_ref().is_some_and(|to| self.trees.ignoring.ignores(to, true)) {
+                continue;
+            }
             match to.filter(|_| self.boards.there.contains_key(&folder)) {
                 Some(to) => {
                     let purpose = Purpose::RenameFolder {

@@ -16,6 +16,11 @@ use crate::plan::barrier::Absent;
 use crate::store::StoreError;
 
 impl Engine {
+    /// The files that are canvases', and those that are to be.
+    pub(in super::super) fn canvas_files(&self) -> impl Iterator<Item = &CanvasFile> {
+        self.boards.files.values()
+    }
+
     /// Takes in what a scan found in our areas.
     pub(in super::super) fn boards_scanned(&mut self, scan: &Scan) -> Result<(), StoreError> {
         if !self.boards_are_on() {
@@ -167,6 +172,11 @@ impl Engine {
         looked_at: Timestamp,
     ) -> Result<(), StoreError> {
         let known = self.boards.files.get(path).cloned();
+        if known.is_some() && self.trees.ignoring.ignores_file(path) {
+            // Shown as it is known.
+            self.boards.unread.remove(path);
+            return Ok(());
+        }
         if let Some(file) = &known
             && file.stamp == stamp
             // What could not be read has none, and is tried again.

@@ -38,7 +38,9 @@ impl Engine {
             return Ok(None);
         }
         let wanted = self.drawings();
-        let unwanted = self.boards.drawn.iter().find(|(path, _)| !wanted.contains_key(*path));
+        let is_ignored = |path: &MirrorPath| self.trees.ignoring.ignores_file(path);
+        let mut drawn = self.boards.drawn.iter();
+        let unwanted = drawn.find(|(path, _)| !wanted.contains_key(*path) && !is_ignored(path));
         if let Some((path, drawn)) = unwanted.map(|(path, drawn)| (path.clone(), *drawn)) {
             let effect = Effect::TrashFile { path: path.clone(), expect: drawn.hash };
             return Ok(Some(on_disk(effect, Purpose::TrashDrawn { path })));
@@ -133,6 +135,7 @@ impl Engine {
                 }
             }
         }
+        all.retain(|path, _| !self.trees.ignoring.ignores_file(path));
         all
     }
 
@@ -340,5 +343,10 @@ impl Engine {
         if !self.boards.dashboards.is_empty() {
             self.boards.draw_due = true;
         }
+    }
+
+    /// Other files may be drawn than until now.
+    pub(in super::super) fn all_drawings_are_due(&mut self) {
+        self.boards.draw_due = true;
     }
 }

@@ -509,6 +509,7 @@ impl Engine {
     /// Whether a canvas's part of the service is mirrored and has been listed.
     fn is_canvas_live(&self, node: &CanvasNode) -> bool {
         match (&node.id, &node.workspace) {
+            _ if self.trees.ignoring.canvases.contains(&node.id) => false,
             (CanvasId::Board(_), Some(workspace)) => {
                 self.settings.boards.whiteboards
                     && self.is_live(workspace)

@@ -5,7 +5,7 @@ use super::super::attention::{Needs, code_of};
 use super::super::retry::{FAILS, FAILS_MEND};
 use super::targets::List;
 use super::{Area, Held, Want};
-use crate::model::{Code, MirrorPath, Presence};
+use crate::model::{CanvasNode, Code, MirrorPath, Presence};
 use crate::store::StoreError;
 
 /// How far canvases are.
@@ -61,7 +61,8 @@ impl Engine {
                 );
             }
         }
-        for file in self.boards.files.values() {
+        let ignoring = &self.trees.ignoring;
+        for file in self.boards.files.values().filter(|file| !ignoring.ignores_file(&file.path)) {
             if let Some(problem) = &file.problem {
                 needs.tell_unsent(&file.path, problem, "canvas");
             }
@@ -144,6 +145,7 @@ impl Engine {
             && self.boards.canvases.values().all(|node| {
                 node.base.is_some()
                     || node.presence != Presence::Listed
+                    || self.trees.ignoring.canvases.contains(&node.id)
                     || self.boards.moments.get(&node.id).is_some_and(|moment| moment.unreadable.is_some())
             });
         if done {
@@ -206,6 +208,7 @@ impl Engine {
             let nodes = self.boards.canvases.values();
             nodes.filter(|node| node.presence == Presence::Listed && self.is_canvas_live(node))
         };
+        let is_apart = |node: &CanvasNode| self.trees.ignoring.canvases.contains(&node.id);
         let listed = live().count();
         let left = self.canvases_left();
         let is_held = |id| {
@@ -222,7 +225,12 @@ impl Engine {
         Progress {
             listed,
             looked: listed - left.min(listed),
-            mirrored: self.boards.canvases.values().filter(|node| node.base.is_some()).count(),
+            mirrored: self
+                .boards
+                .canvases
+                .values()
+                .filter(|node| node.base.is_some() && !is_apart(node))
+                .count(),
             pending: pending + active,
             settled: pending + active + unseen + looks == 0
                 // What could not be written a moment ago is written when it can be.

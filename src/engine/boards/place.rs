@@ -78,7 +78,8 @@ impl Engine {
         }
         match spot {
             (PRESENTATIONS, name, None) if is_folder && self.settings.boards.presentations => {
-                (!ignore::is_ignored_folder(name)).then_some(Spot::DeckFolder)
+                (!ignore::is_ignored_folder(name) && !self.trees.ignoring.ignores(path, true))
+                    .then_some(Spot::DeckFolder)
             }
             (PRESENTATIONS, folder, Some(name)) if !is_folder && self.settings.boards.presentations => {
                 let ours = !ignore::is_ignored_folder(folder) && is_canvas_name(name);
@@ -93,7 +94,7 @@ impl Engine {
     }
 
     /// Where a canvas's file belongs by what the service says; `None` while that cannot be said.
-    pub(super) fn canvas_place(&self, node: &CanvasNode) -> Option<MirrorPath> {
+    pub(in super::super) fn canvas_place(&self, node: &CanvasNode) -> Option<MirrorPath> {
         match &node.id {
             CanvasId::Board(_) => {
                 let folder = self.boards_root(node.workspace.as_ref()?)?;

@@ -168,6 +168,17 @@ impl Engine {
         })
     }
 
+    /// The file of a canvas went while it was ignored: it is written anew.
+    pub(in super::super) fn canvas_file_let_go(
+        &mut self,
+        canvas: &CanvasId,
+        path: &MirrorPath,
+    ) -> Result<(), StoreError> {
+        self.forget_canvas_file(path)?;
+        self.edit_canvas(canvas, |node| node.file = None)?;
+        self.canvas_returns(canvas, None)
+    }
+
     /// The next request for a canvas whose file was deleted: a look, then the removal.
     pub(super) fn remove_canvas(&mut self, canvas: &CanvasId) -> Result<Choice, StoreError> {
         let class = self.write_class(canvas);

@@ -33,6 +33,16 @@ impl Engine {
         if self.boards.wants.get(canvas) != Some(&Want::Look) {
             self.boards.wants.remove(canvas);
         }
+        if self.is_canvas_ignored(&node) {
+            self.boards.wants.remove(canvas);
+            self.moment_of(canvas).held = None;
+            if node.file.is_none() && node.base.is_some() {
+                // It comes back when it is not ignored any more.
+                self.canvas_returns(canvas, None)?;
+                self.boards.active.remove(canvas);
+            }
+            return Ok(None);
+        }
         if !self.is_canvas_live(&node) {
             return Ok(None);
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::engine::ids::Ids;
+use crate::engine::ignoring::Ignoring;
 use crate::engine::{Happening, Way};
 use crate::model::{Attention, Code, MirrorPath, Settings, Stamp, Timestamp, WorkspaceId, WorkspaceNode};
 use crate::plan::barrier::Barrier;
@@ -19,6 +20,8 @@ pub(in crate::engine) struct Desk<'a> {
     pub(in crate::engine) order: &'a [WorkspaceId],
     /// What of the folder could not be looked at.
     pub(in crate::engine) barrier: &'a Barrier,
+    /// What the user keeps out of the mirror.
+    pub(in crate::engine) ignoring: &'a Ignoring,
     pub(in crate::engine) happened: &'a mut Vec<Happening>,
     pub(in crate::engine) ids: &'a mut Ids,
     pub(in crate::engine) now: Timestamp,

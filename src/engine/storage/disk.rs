@@ -62,6 +62,9 @@ impl Storage {
 
     fn act_on_folder(&mut self, desk: &mut Desk<'_>, id: &FolderId) -> Result<Choice, StoreError> {
         let Some(node) = self.folders.get(id).cloned() else { return Ok(None) };
+        if node.at.as_ref().is_some_and(|at| desk.ignoring.ignores(at, true)) {
+            return Ok(None);
+        }
         if !node.listed {
             let empty = !self.files.values().any(|file| file.remote.folder.as_ref() == Some(id))
                 && !self.folders.values().any(|inner| inner.remote.parent.as_ref() == Some(id));
@@ -80,6 +83,9 @@ impl Storage {
             return Ok(Some((Effect::RemoveFolder(path), task)));
         }
         let Some(wanted) = self.wanted_folder(&node) else { return Ok(None) };
+        if desk.ignoring.ignores(&wanted, true) {
+            return Ok(None);
+        }
         let make = || {
             let task = Task::MakeFolder { folder: Some(id.clone()), path: wanted.clone() };
             Some((effect(StorageEffect::MakeFolder(wanted.clone())), task))
@@ -148,6 +154,11 @@ impl Storage {
             self.choose_names(desk, node.remote.folder.as_ref())?;
             node = self.files.get(id).cloned().unwrap_or(node);
         }
+        if self.stays_apart(desk, &node) {
+            self.wants.remove(id);
+            self.active.remove(id);
+            return Ok(None);
+        }
         if self.finds_it_moved(desk, &node)? {
             node = self.files.get(id).cloned().unwrap_or(node);
         }
@@ -184,13 +195,7 @@ impl Storage {
                 self.wake_in(node.remote.folder.as_ref());
                 Ok(None)
             }
-            Decision::LetGo => {
-                self.edit_file(desk, id, |node| node.base = None)?;
-                let moment = self.moment(id);
-                moment.local = Local::Unknown;
-                moment.damaged = false;
-                Ok(None)
-            }
+            Decision::LetGo => self.let_go(desk, id).map(|()| None),
             Decision::Place => {
                 let choice = self.place(&node);
                 self.note_placing(desk, choice.as_ref())?;

@@ -9,6 +9,7 @@
 //! complete look and an agreed base do not call for.
 
 mod again;
+mod apart;
 mod decide;
 mod desk;
 mod disk;
@@ -74,6 +75,8 @@ pub(super) struct Storage {
     active: BTreeSet<FileId>,
     /// Files with which nothing is done on disk before a time: few, while thousands may be active.
     act_at: BTreeMap<FileId, Timestamp>,
+    /// Files that stay where they are, by their last decision.
+    apart: BTreeSet<FileId>,
     /// Some folder may not be where it should be.
     folders_active: bool,
     sight: local::Sight,
@@ -195,6 +198,7 @@ impl Storage {
             stirring: BTreeSet::new(),
             active: BTreeSet::new(),
             act_at: BTreeMap::new(),
+            apart: BTreeSet::new(),
             folders_active: true,
             sight: local::Sight::default(),
             candidates: BTreeMap::new(),
@@ -513,7 +517,7 @@ impl Storage {
         self.folders_active = true;
     }
 
-    fn wake_all(&mut self) {
+    pub(super) fn wake_all(&mut self) {
         self.active.extend(self.files.keys().cloned());
         self.folders_active = true;
     }
@@ -576,6 +580,7 @@ impl Storage {
         self.act_at.remove(id);
         self.active.remove(id);
         self.wants.remove(id);
+        self.apart.remove(id);
         self.guards_are_old = true;
         if !self.trashed.contains_key(id) {
             // Its replacement is gone without our doing: what it had replaced is a file like any other again.

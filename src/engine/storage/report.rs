@@ -51,6 +51,9 @@ impl Storage {
         let deep = self.pass.filter(|pass| pass.deep).map(|pass| pass.since);
         for node in self.files.values() {
             let moment = self.moments.get(&node.remote.id);
+            if self.apart.contains(&node.remote.id) {
+                continue;
+            }
             if node.seen == Seen::Listed && node.replaced_by.is_none() {
                 summary.listed += 1;
                 summary.listed_bytes += node.remote.size;
@@ -94,7 +97,8 @@ impl Storage {
             && self.files.values().any(|node| {
                 let moment = self.moments.get(&node.remote.id);
                 let since = self.pass.map_or(0, |pass| pass.since);
-                moment.is_some_and(|moment| moment.local == Local::Same && moment.checked <= since)
+                !self.apart.contains(&node.remote.id)
+                    && moment.is_some_and(|moment| moment.local == Local::Same && moment.checked <= since)
             });
         let suspects = self
             .stirring()
@@ -265,7 +269,8 @@ impl Storage {
                 );
             }
         }
-        for (id, moment) in self.stirring().filter(|(_, moment)| moment.is_told_of()) {
+        let told = self.stirring().filter(|(id, moment)| moment.is_told_of() && !self.apart.contains(*id));
+        for (id, moment) in told {
             if let Some(node) = self.files.get(id) {
                 self.need_of(node, moment, next, needs);
             }

@@ -11,6 +11,7 @@ use super::*;
 use crate::engine::Happening;
 use crate::engine::attention::Needs;
 use crate::engine::ids::Ids;
+use crate::engine::ignoring::Ignoring;
 use crate::model::{
     Attention, ContentHash, Entry, EntryKind, RootState, Scan, Stamp, StorageFile, StorageFolder,
     StorageListing, StorageReply, StoredFile, StoredReply,
@@ -84,6 +85,7 @@ struct Play {
     /// The disk of the storage folder.
     device: u64,
     barrier: Barrier,
+    ignoring: Ignoring,
 }
 
 impl Play {
@@ -110,9 +112,9 @@ impl Play {
         let mut store = Store::in_memory().unwrap();
         let storage = Storage::open(&mut store, &settings, NOW).unwrap();
         let ids = Ids::new([7; 32]);
-        let (happened, barrier) = (Vec::new(), Barrier::default());
+        let (happened, barrier, ignoring) = (Vec::new(), Barrier::default(), Ignoring::default());
         let mut play =
-            Self { storage, store, settings, happened, ids, tick: 1, now: NOW, device: 1, barrier };
+            Self { storage, store, settings, happened, ids, tick: 1, now: NOW, device: 1, barrier, ignoring };
         for (id, stamp) in [("a", stamp), ("b", AS_AGREED)] {
             let remote = shown(id, "one");
             let base = StoredFile {
@@ -149,6 +151,7 @@ impl Play {
             workspaces: &BTreeMap::new(),
             order: &[],
             barrier: &self.barrier,
+            ignoring: &self.ignoring,
             happened: &mut self.happened,
             ids: &mut self.ids,
             now: self.now,

@@ -15,6 +15,7 @@ mod edits;
 mod export;
 mod folders_back;
 mod guards;
+mod ignored;
 mod kills;
 mod lasting;
 mod logged;

@@ -1,0 +1,301 @@
+//! What the user keeps out of the mirror: which rules are in force, and what each part of the engine is shown of the folder
+//! under them. What the patterns mean is [`crate::model::IgnoreRules`]'.
+//!
+//! A file that was mirrored and is ignored now is shown as it was known, whatever stands there; a new one is shown as
+//! something that is not ours, and stays in the way of other names. So nothing that is ignored is read, sent, or missed.
+//! Rules that come are in force at once, those that go only once the file of patterns has rested for the grace time: an
+//! editor empties a file, or renames it away, in the middle of a save.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Engine;
+use super::attention::Needs;
+use crate::model::{
+    CanvasId, CanvasNode, Code, Entry, EntryKind, FileId, FileObject, FolderId, IGNORE_FILE, IgnoreFile,
+    IgnoreRules, LocalFile, MirrorPath, Node, PageId, Scan, Stamp, Timestamp,
+};
+use crate::store::{APART, Store, StoreError};
+
+/// Where the rules in force outlive the process, as JSON.
+const KEY: &str = "ignoring";
+
+/// The rules in force.
+#[derive(Debug, Default)]
+pub(super) struct Ignoring {
+    /// Of the file as it is.
+    rules: IgnoreRules,
+    /// Of the file as it was, and since when it is not so any more: in force as well for the grace time, and while the file
+    /// has a line that is no pattern.
+    former: Vec<(IgnoreRules, Timestamp)>,
+    /// Why the file, or a line of it, counts for nothing, and the mend.
+    trouble: Option<(String, &'static str)>,
+    /// A look of this run has been taken in.
+    is_begun: bool,
+    /// What rests because of the rules was written down like this.
+    written: String,
+    /// Pages that rest because of the rules, by their last decision.
+    pub(super) pages: BTreeSet<PageId>,
+    /// Whiteboards and slides of which that is so.
+    pub(super) canvases: BTreeSet<CanvasId>,
+}
+
+/// What is mirrored at a path.
+enum Mirrored {
+    Page(PageId),
+    Canvas(CanvasId),
+    Stored(FileId),
+}
+
+impl Ignoring {
+    /// Whether what is at `path` is ignored.
+    pub(super) fn ignores(&self, path: &MirrorPath, is_folder: bool) -> bool {
+        self.all().any(|rules| rules.ignores(path, is_folder))
+    }
+
+    /// Whether a file at `path` is ignored.
+    pub(super) fn ignores_file(&self, path: &MirrorPath) -> bool {
+        self.ignores(path, false)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all().all(IgnoreRules::is_empty)
+    }
+
+    /// Whether the rules are about to change, and only time is waited for.
+    pub(super) fn is_changing(&self) -> bool {
+        !self.former.is_empty() && self.trouble.is_none()
+    }
+
+    /// All rules in force.
+    fn all(&self) -> impl Iterator<Item = &IgnoreRules> {
+        [&self.rules].into_iter().chain(self.former.iter().map(|(rules, _)| rules))
+    }
+
+    /// Takes up what an earlier run had in force. Returns whether there was one.
+    fn open(&mut self, store: &Store, now: Timestamp) -> Result<bool, StoreError> {
+        let text = store.meta(KEY)?.unwrap_or_default();
+        let known: Option<(Vec<String>, Vec<String>)> = serde_json::from_str(&text).unwrap_or_default();
+        let Some((config, texts)) = known else { return Ok(false) };
+        let mut rules = texts.iter().map(|text| IgnoreRules::new(&config, text));
+        self.rules = rules.next().unwrap_or_default();
+        self.former = rules.map(|rules| (rules, now)).collect();
+        Ok(true)
+    }
+
+    /// Takes in the file of patterns as a look at `now` found it. Returns when the rules may change by time alone.
+    /// `is_first`: no run has looked at it before.
+    fn take(
+        &mut self,
+        config: &[String],
+        file: &IgnoreFile,
+        (clock, now, grace_ms): (Timestamp, Timestamp, i64),
+        is_first: bool,
+    ) -> Option<Timestamp> {
+        self.trouble = None;
+        let was = self.rules.sources().1.to_owned();
+        let (text, stamp) = match file {
+            IgnoreFile::Absent => ("", None),
+            IgnoreFile::Text(text, stamp) => (text.as_str(), Some(stamp)),
+            IgnoreFile::Unreadable(why) => {
+                let reason = format!("it cannot be read: {why}; the rules from before stay in force");
+                self.trouble = Some((reason, "make it a text file that can be read"));
+                (was.as_str(), None)
+            }
+        };
+        for (rules, _) in self.former.iter_mut().filter(|(rules, _)| rules.sources().0 != config) {
+            *rules = IgnoreRules::new(config, rules.sources().1);
+        }
+        if self.rules.sources() != (config, text) {
+            if was != text && !is_first {
+                self.former.push((IgnoreRules::new(config, &was), now));
+            }
+            self.rules = IgnoreRules::new(config, text);
+        }
+        self.former.retain(|(rules, _)| rules.sources().1 != text);
+        if let Some(bad) = self.rules.bad().first().filter(|_| self.trouble.is_none()) {
+            let others = match self.rules.bad().len() - 1 {
+                0 => String::new(),
+                1 => ", and one other line is none either".to_owned(),
+                more => format!(", and {more} other lines are none either"),
+            };
+            let reason = format!(
+                "line {} is no pattern: {}{others}; the other lines count, and the rules from before stay in force",
+                bad.line, bad.why
+            );
+            self.trouble = Some((reason, "mend the line"));
+        }
+        // What was changed long before this run began is no save in the middle.
+        let has_rested = stamp.is_some_and(|stamp| !self.is_begun && stamp.rested_ms(clock) >= grace_ms);
+        self.is_begun = true;
+        let is_good = self.trouble.is_none();
+        if is_good {
+            self.former.retain(|(_, gone)| !has_rested && now.since_ms(*gone) < grace_ms);
+        } else {
+            self.former.iter_mut().for_each(|(_, gone)| *gone = now);
+        }
+        let ends = self.former.iter().map(|(_, gone)| gone.plus_ms(grace_ms));
+        ends.min().filter(|_| is_good)
+    }
+
+    /// As the next run has to know it.
+    fn as_json(&self) -> String {
+        let texts: Vec<&str> = self.all().map(|rules| rules.sources().1).collect();
+        serde_json::json!((self.rules.sources().0, texts)).to_string()
+    }
+}
+
+impl Engine {
+    /// Takes in the rules of a scan, and shows the scan as it is under them.
+    pub(super) fn under_rules(&mut self, scan: Scan) -> Result<Scan, StoreError> {
+        let ignoring = &mut self.trees.ignoring;
+        let is_first = !ignoring.is_begun && !ignoring.open(&self.store, self.now)?;
+        let (known, before) = (ignoring.as_json(), ignoring.all().cloned().collect::<Vec<_>>());
+        let times = (scan.clock, self.now, self.settings.pages.delete_grace_ms);
+        if let Some(end) = ignoring.take(&self.settings.ignore, &scan.ignore_file, times, is_first) {
+            self.watch.scan_by(end);
+        }
+        let text = ignoring.as_json();
+        if text != known || is_first {
+            self.store.set_meta(KEY, &text)?;
+            if !is_first {
+                tracing::info!("what is ignored has changed");
+            }
+            let was_ignored = |path: &MirrorPath| before.iter().any(|rules| rules.ignores(path, false));
+            self.let_go_unseen(&scan, &was_ignored)?;
+            self.wake_all();
+            self.wake_boards();
+            self.storage.wake_all();
+            self.all_drawings_are_due();
+        }
+        Ok(self.veiled(scan))
+    }
+
+    /// Writes down what rests because the user wants it so, for those who only read the state.
+    pub(super) fn note_apart(&mut self) -> Result<(), StoreError> {
+        let ignoring = &self.trees.ignoring;
+        let pages = ignoring.pages.iter().map(PageId::as_str);
+        let canvases = ignoring.canvases.iter().map(CanvasId::own_id);
+        let stored = self.storage.apart().map(FileId::as_str);
+        let folders = self.storage.ignored_folders(ignoring).map(FolderId::as_str);
+        let all: BTreeSet<&str> = pages.chain(canvases).chain(stored).chain(folders).collect();
+        let text = serde_json::json!(all).to_string();
+        if ignoring.written != text {
+            self.store.set_meta(APART, &text)?;
+            self.trees.ignoring.written = text;
+        }
+        Ok(())
+    }
+
+    /// What went while it was ignored was not deleted for it: it comes back.
+    fn let_go_unseen(
+        &mut self,
+        scan: &Scan,
+        was_ignored: &dyn Fn(&MirrorPath) -> bool,
+    ) -> Result<(), StoreError> {
+        let is_there = |path: &MirrorPath| {
+            scan.entries.binary_search_by(|entry| entry.path.cmp(path)).is_ok() || scan.covers(path)
+        };
+        let ignoring = &self.trees.ignoring;
+        let gone = self
+            .mirrored()
+            .filter(|(path, ..)| was_ignored(path) && !ignoring.ignores_file(path) && !is_there(path));
+        let gone: Vec<(MirrorPath, Stamp, Mirrored)> = gone.collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        // One that has another name now is the same file all the same.
+        let objects: BTreeSet<FileObject> = scan.entries.iter().map(|entry| entry.stamp.object()).collect();
+        for (path, _, item) in gone.into_iter().filter(|(_, stamp, _)| !objects.contains(&stamp.object())) {
+            match item {
+                Mirrored::Page(page) => {
+                    self.forget_file(&path)?;
+                    self.edit_page(&page, |node| node.file = None)?;
+                    self.bring_back(&page)?;
+                }
+                Mirrored::Canvas(canvas) => self.canvas_file_let_go(&canvas, &path)?,
+                Mirrored::Stored(file) => self.storage.let_go(&mut super::desk!(self), &file)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Every file that is mirrored: where it is known to be, and what it is known by.
+    fn mirrored(&self) -> impl Iterator<Item = (MirrorPath, Stamp, Mirrored)> {
+        let pages = self.trees.files.values();
+        let pages = pages.filter_map(|file: &LocalFile| {
+            Some((file.path.clone(), file.stamp, Mirrored::Page(file.page.clone()?)))
+        });
+        let canvases = self
+            .canvas_files()
+            .filter_map(|file| Some((file.path.clone(), file.stamp, Mirrored::Canvas(file.canvas.clone()?))));
+        let stored = self
+            .storage
+            .agreed()
+            .map(|(id, base)| (base.path.clone(), base.stamp, Mirrored::Stored(id.clone())));
+        pages.chain(canvases).chain(stored)
+    }
+
+    /// The scan as each part of the engine is shown it.
+    fn veiled(&self, mut scan: Scan) -> Scan {
+        let ignoring = &self.trees.ignoring;
+        if ignoring.is_empty() {
+            return scan;
+        }
+        let known = self.mirrored().map(|(path, stamp, _)| (path, stamp));
+        let asked = self.intents.values().filter_map(|intent| Some((intent.path.clone(), intent.stamp?)));
+        let known: BTreeMap<MirrorPath, Stamp> =
+            known.chain(asked).filter(|(path, _)| ignoring.ignores_file(path)).collect();
+        let is_ignored = |entry: &Entry| ignoring.ignores(&entry.path, entry.kind == EntryKind::Folder);
+        let (ignored, mut entries): (Vec<Entry>, Vec<Entry>) = scan.entries.into_iter().partition(is_ignored);
+        let there: BTreeSet<&MirrorPath> = ignored.iter().map(|entry| &entry.path).collect();
+        let outside: BTreeSet<FileObject> = entries.iter().map(|entry| entry.stamp.object()).collect();
+        // One that was moved out of what is ignored is seen where it is now.
+        let moved_out =
+            |path: &MirrorPath, stamp: &Stamp| !there.contains(path) && outside.contains(&stamp.object());
+        let stay = known.iter().filter(|(path, stamp)| !moved_out(path, stamp));
+        let stay =
+            stay.map(|(path, stamp)| Entry { path: path.clone(), kind: EntryKind::File, stamp: *stamp });
+        let stay: Vec<Entry> = stay.collect();
+        for entry in ignored.into_iter().filter(|entry| !known.contains_key(&entry.path)) {
+            let kind = if entry.kind == EntryKind::Folder { EntryKind::Folder } else { EntryKind::Other };
+            entries.push(Entry { kind, ..entry });
+        }
+        entries.extend(stay);
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        scan.entries = entries;
+        scan.unreadable.retain(|item| !ignoring.ignores(&item.path, true));
+        scan
+    }
+
+    /// Whether a canvas rests because it is ignored where its file is or where that belongs; notes it.
+    pub(super) fn is_canvas_ignored(&mut self, node: &CanvasNode) -> bool {
+        let ignoring = &self.trees.ignoring;
+        let here = node.file.as_ref().or(node.missing_from.as_ref());
+        let is_ignored = !ignoring.is_empty()
+            && (here.is_some_and(|path| ignoring.ignores_file(path))
+                || self.canvas_place(node).is_some_and(|path| ignoring.ignores_file(&path)));
+        match is_ignored {
+            true => drop(self.trees.ignoring.canvases.insert(node.id.clone())),
+            false => drop(self.trees.ignoring.canvases.remove(&node.id)),
+        }
+        is_ignored
+    }
+
+    /// Whether a page rests because it is ignored where its file is or where that belongs; notes it.
+    pub(super) fn is_page_ignored(&mut self, node: &Node) -> bool {
+        let ignoring = &self.trees.ignoring;
+        let here = || node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
+        let is_ignored = !ignoring.is_empty()
+            && (here().is_some_and(|path| ignoring.ignores_file(path))
+                || self.trees.layout().belongs(node).is_some_and(|path| ignoring.ignores_file(&path)));
+        self.trees.note_ignored(&node.id, is_ignored);
+        is_ignored
+    }
+
+    /// Tells what is wrong with the file of patterns.
+    pub(super) fn needs_of_ignoring(&self, needs: &mut Needs) {
+        if let Some((reason, mend)) = &self.trees.ignoring.trouble {
+            needs.tell(Code::BadPattern, IGNORE_FILE, reason, mend);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Stored files that stay as they are on either side, because the user keeps their place out of the mirror.
+
+use super::names::storage_root;
+use super::{Desk, Storage, local::Local};
+use crate::engine::ignoring::Ignoring;
+use crate::model::{FileId, FileNode, FolderId, MirrorPath, Seen, StoredFile};
+use crate::store::StoreError;
+
+/// Folders deeper than this are in each other.
+const DEPTH_MAX: usize = 200;
+
+impl Storage {
+    /// Everything that both sides have agreed on.
+    pub(in crate::engine) fn agreed(&self) -> impl Iterator<Item = (&FileId, &StoredFile)> {
+        self.files.values().filter_map(|node| Some((&node.remote.id, node.base.as_ref()?)))
+    }
+
+    /// What stays as it is.
+    pub(in crate::engine) fn apart(&self) -> impl Iterator<Item = &FileId> {
+        self.apart.iter()
+    }
+
+    /// Folders that are ignored.
+    pub(in crate::engine) fn ignored_folders(&self, ignoring: &Ignoring) -> impl Iterator<Item = &FolderId> {
+        let is_any = !ignoring.is_empty();
+        self.folders.keys().filter(move |id| {
+            let place = if is_any { self.folder_would_be(Some(id)) } else { None };
+            place.is_some_and(|place| ignoring.ignores(&place, true))
+        })
+    }
+
+    /// What was agreed is no longer here: it is fetched anew.
+    pub(in crate::engine) fn let_go(&mut self, desk: &mut Desk<'_>, id: &FileId) -> Result<(), StoreError> {
+        self.edit_file(desk, id, |node| node.base = None)?;
+        let moment = self.moment(id);
+        moment.local = Local::Unknown;
+        moment.damaged = false;
+        Ok(())
+    }
+
+    /// Whether nothing is done about a file, on disk or at the service; notes it.
+    pub(super) fn stays_apart(&mut self, desk: &Desk<'_>, node: &FileNode) -> bool {
+        let is_nothing = node.base.is_none() && node.seen != Seen::Listed;
+        let is_apart = !is_nothing && !desk.ignoring.is_empty() && self.is_ignored(desk, node);
+        match is_apart {
+            true => drop(self.apart.insert(node.remote.id.clone())),
+            false => drop(self.apart.remove(&node.remote.id)),
+        }
+        is_apart
+    }
+
+    /// Whether a file is ignored where it is, or where it belongs.
+    fn is_ignored(&self, desk: &Desk<'_>, node: &FileNode) -> bool {
+        let is_ignored = |path: &MirrorPath| desk.ignoring.ignores_file(path);
+        let belongs = || {
+            let folder = self.folder_would_be(node.remote.folder.as_ref())?;
+            folder.join(node.stem.as_deref().unwrap_or(&node.remote.filename)).ok()
+        };
+        node.base.as_ref().is_some_and(|base| is_ignored(&base.path))
+            || belongs().is_some_and(|path| is_ignored(&path))
+    }
+
+    /// Where a folder is, or would be were it not ignored.
+    fn folder_would_be(&self, folder: Option<&FolderId>) -> Option<MirrorPath> {
+        let mut names = Vec::new();
+        let mut at = folder;
+        let mut path = storage_root();
+        while let Some(node) = at.and_then(|id| self.folders.get(id)).filter(|_| names.len() < DEPTH_MAX) {
+            if let Some(here) = &node.at {
+                path = here.clone();
+                break;
+            }
+            names.push(node.stem.as_deref().unwrap_or(&node.remote.name));
+            at = node.remote.parent.as_ref();
+        }
+        names.into_iter().rev().try_fold(path, |path, name| path.join(name).ok())
+    }
+}

@@ -1,0 +1,71 @@
+//! In some scenes a person keeps things out of the mirror for a while and then does not any more. What is done meanwhile, on
+//! either side, has to come together in the end as if nothing had been ignored, and nothing may be lost by it.
+
+use espejo::model::{Effect, IGNORE_FILE, IgnoreRules, MirrorPath, StorageEffect};
+
+use crate::checks::{Failure, broken};
+use crate::run::Run;
+
+/// What the file says, one after the other: whole parts of the mirror, so that no name leads from one into another.
+const RULES: [&str; 6] = [
+    "/*/Pages/\n",
+    "",
+    "/Storage/\n*.svg\n",
+    "*.md\n/*/Whiteboards/\n",
+    "# nothing\n",
+    "/Presentations/\n*.canvas\n",
+];
+/// So many steps of a script are taken under the same rules.
+const STEPS: usize = 9;
+/// Rules that are so old have been seen by every process, whatever was lost or under way; in milliseconds.
+const SEEN_MS: i64 = 700_000;
+
+/// What a person keeps out of the mirror.
+#[derive(Debug, Default)]
+pub(crate) struct IgnoringWorld {
+    rules: IgnoreRules,
+    since_ms: i64,
+}
+
+impl Run {
+    /// Before each step.
+    pub(crate) fn change_rules(&mut self) {
+        if self.scene.ignores == 1 && self.steps.is_multiple_of(STEPS) {
+            self.write_rules(RULES[self.steps / STEPS % RULES.len()]);
+        }
+    }
+
+    /// Nothing is ignored any more.
+    pub(crate) fn end_rules(&mut self) {
+        if self.scene.ignores == 1 {
+            self.write_rules("");
+        }
+    }
+
+    fn write_rules(&mut self, text: &str) {
+        let Ok(path) = MirrorPath::new(IGNORE_FILE) else { return };
+        if self.folder.write(&path, text.as_bytes()) {
+            self.note(format_args!("@ ignores {:?}", text));
+            self.ignoring = IgnoringWorld { rules: IgnoreRules::new(&[], text), since_ms: self.now_ms };
+            self.spread_hints();
+        }
+    }
+
+    /// No act touches what has been ignored for long.
+    pub(crate) fn nothing_ignored_is_touched(&self, effect: &Effect) -> Result<(), Failure> {
+        if self.now_ms - self.ignoring.since_ms < SEEN_MS {
+            return Ok(());
+        }
+        let paths: Vec<&MirrorPath> = match effect {
+            Effect::WriteFile { path, .. } | Effect::TrashFile { path, .. } => vec![path],
+            Effect::Rename { from, to } => vec![from, to],
+            Effect::Storage(StorageEffect::Place { to, .. }) => vec![to],
+            Effect::Storage(StorageEffect::Discard { path, .. }) => vec![path],
+            _ => Vec::new(),
+        };
+        match paths.into_iter().find(|path| self.ignoring.rules.ignores(path, false)) {
+            Some(path) => broken("ignored", format!("{path} is ignored, and is touched: {effect:?}")),
+            None => Ok(()),
+        }
+    }
+}
