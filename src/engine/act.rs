@@ -85,7 +85,7 @@ impl Engine {
             }
             left -= 1;
             after = Some(page.clone());
-            if self.is_busy(&page) || self.moments.get(&page).is_some_and(|m| m.retry_at > self.now) {
+            if self.is_busy(&page) || self.moments.get(&page).is_some_and(|m| m.failing.waits(self.now)) {
                 continue;
             }
             if let Some(choice) = self.settle_page(&page)? {

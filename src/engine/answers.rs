@@ -3,6 +3,7 @@
 use super::Engine;
 use super::flight::{Flight, Purpose};
 use super::refused::Held;
+use super::retry;
 use crate::model::{DiskError, DiskReply, MirrorPath};
 use crate::store::StoreError;
 
@@ -20,7 +21,7 @@ impl Engine {
                 let moment = self.moment(&page);
                 moment.acted = tick;
                 if result.is_ok() {
-                    moment.failures = 0;
+                    moment.failing.count = 0;
                     self.held.remove(&page);
                 }
             }
@@ -102,15 +103,14 @@ impl Engine {
         self.disk_failed(&MirrorPath::root(), error);
         let failures = {
             let moment = self.moment(&page);
-            moment.failures += 1;
-            moment.failures
+            moment.failing.count += 1;
+            moment.failing.count
         };
-        let base_ms = match error {
-            DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_) => 50,
-            _ => 2_000,
+        let schedule = match error {
+            DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_) => retry::CHANGED,
+            _ => retry::DISK,
         };
-        let wait = (base_ms << failures.min(8)).min(300_000);
-        self.put_off(&page, self.now.plus_ms(wait));
+        self.put_off(&page, self.now.plus_ms(schedule.wait_ms(failures)));
         if matches!(
             error,
             DiskError::Denied(..) | DiskError::Full(..) | DiskError::NotOrdinary(_) | DiskError::Io(..)

@@ -16,8 +16,6 @@ use crate::store::{StoreError, blocks_of};
 pub(super) const OVERWRITE_MS: i64 = 600_000;
 /// A look that shows it while the page's file is being written counts later.
 const PUT_BACK_WAITS_MS: i64 = 5_000;
-/// A page that fails this often in a row while the service is there is told of.
-const TOLD_AFTER: u32 = 3;
 
 impl Engine {
     /// The next look at a page that has not been seen yet, or not in this pass.
@@ -151,7 +149,7 @@ impl Engine {
                 tracing::debug!(page = %page, ?class, %error, "a page cannot be read");
                 self.refuse_look(page, class_of_look(&error), error.to_string())
             }
-            Err(error) if self.moment(page).failures >= TOLD_AFTER && self.service.down.is_none() => {
+            Err(error) if self.moment(page).failing.is_told() && self.service.down.is_none() => {
                 // The look counts as done: it failed too often for a command to wait for another.
                 self.note_look(flight, page);
                 self.refuse_look(page, class_of_look(&error), error.to_string())
@@ -168,9 +166,9 @@ impl Engine {
         let now = self.now;
         {
             let moment = self.moment(&node.id);
-            moment.failures = 0;
+            moment.failing.count = 0;
             // A look that succeeds says nothing of writes that fail.
-            moment.retry_at = moment.writes.until;
+            moment.failing.until = moment.writes.until;
         }
         self.board_saw_page(&node.id, seen.nevera.take())?;
         let hash = seen.json.hash();

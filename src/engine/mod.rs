@@ -196,8 +196,7 @@ struct Moment {
     /// What its file stands for; of most files that is what was agreed on, and nothing is held here.
     reading: Option<Box<Reading>>,
     /// Failures in a row, and until when it waits.
-    failures: u32,
-    retry_at: Timestamp,
+    failing: retry::Failing,
     /// Writes whose outcome is not known, or that are known not to have been carried out.
     writes: retry::Failing,
     /// A slot is reserved for its PATCH.
@@ -426,7 +425,7 @@ impl Engine {
         let request = self.may_ask_more().then(|| self.next_request_due(now));
         let waits = self.retries_until > now;
         let moments = waits.then_some(&self.moments).into_iter().flat_map(BTreeMap::values);
-        let retries = moments.map(|moment| moment.retry_at).filter(|at| *at > now);
+        let retries = moments.map(|moment| moment.failing.until).filter(|at| *at > now);
         let (scan, read) = self.watch.next_due(now);
         let all = [scan, self.next_purge(), self.storage.next_due(now)].into_iter();
         let some =
@@ -492,7 +491,7 @@ impl Engine {
     /// Nothing is done for this page before `until`.
     fn put_off(&mut self, page: &PageId, until: Timestamp) {
         self.retries_until = self.retries_until.max(until);
-        self.moment(page).retry_at = until;
+        self.moment(page).failing.until = until;
     }
 
     fn wake(&mut self, page: &PageId) {

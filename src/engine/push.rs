@@ -269,7 +269,7 @@ impl Engine {
                     node.poll.last = now;
                 })?;
                 self.watch_pushed(page);
-                self.moment(page).failures = 0;
+                self.moment(page).failing.count = 0;
                 self.is_taken(page);
                 self.held.remove(page);
                 self.sent_is_in(page, &sent)

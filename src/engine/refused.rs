@@ -6,14 +6,15 @@ use super::flight::Purpose;
 use super::pace::Class;
 use super::place::wall_time;
 use crate::model::{
-    ContentHash, Effect, Hold, Node, PageId, Parked, Refusal, RefusalClass, ServiceError, Timestamp,
-    WorkspaceId,
+    ContentHash, Effect, Hold, Node, PageId, Parked, Refusal, RefusalClass, Schedule, ServiceError,
+    Timestamp, WorkspaceId,
 };
 use crate::store::StoreError;
 
 /// After a refusal the list of workspaces, which tells of frozen ones and of roles, is asked for this much later, and
-/// while something is refused again, each wait twice the one before.
-const WORKSPACES_MS: (i64, i64, i64) = (1_000, 10_000, 300_000);
+/// while something is refused again, by this schedule.
+const WORKSPACES_AFTER_MS: i64 = 1_000;
+const WORKSPACES: Schedule = Schedule::new(10_000, 300_000);
 
 /// Why a page waits although there is something to do. Most of it is told by what it hangs on, not with the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +148,7 @@ impl Engine {
         let pages: Vec<PageId> = meant.map(|node| node.id.clone()).collect();
         for page in pages {
             let moment = self.moment(&page);
-            (moment.undeletable, moment.retry_at) = (0, moment.retry_at.min(now));
+            (moment.undeletable, moment.failing.until) = (0, moment.failing.until.min(now));
             self.edit_page(&page, |node| {
                 if let Some(refusal) = node.parked.as_mut().and_then(|parked| parked.hold.refusal_mut()) {
                     refusal.try_at(now);
@@ -161,7 +162,7 @@ impl Engine {
             let moment = self.moment(&page);
             if moment.writes.count > 0 {
                 moment.writes.until = moment.writes.until.min(now);
-                moment.retry_at = moment.retry_at.min(now);
+                moment.failing.until = moment.failing.until.min(now);
                 self.hold(&page, None);
                 self.wake(&page);
             }
@@ -185,7 +186,7 @@ impl Engine {
     /// Whether nothing is done for this page yet: a wake-up for it comes by itself.
     pub(super) fn is_put_off(&self, page: &PageId) -> bool {
         self.retries_until > self.now
-            && self.moments.get(page).is_some_and(|moment| moment.retry_at > self.now)
+            && self.moments.get(page).is_some_and(|moment| moment.failing.until > self.now)
     }
 
     /// The next look at a page that could not be read.
@@ -212,7 +213,7 @@ impl Engine {
     /// The list of workspaces tells whether one is frozen, and when that is over.
     pub(super) fn ask_for_workspaces_soon(&mut self) {
         self.lists.workspaces_asked = 0;
-        let soon = self.now.plus_ms(WORKSPACES_MS.0);
+        let soon = self.now.plus_ms(WORKSPACES_AFTER_MS);
         self.lists.workspaces_due = self.lists.workspaces_due.min(soon);
     }
 
@@ -228,10 +229,8 @@ impl Engine {
             self.lists.workspaces_asked = 0;
             return None;
         }
-        let (_, first, longest) = WORKSPACES_MS;
-        let wait = (first << self.lists.workspaces_asked.min(16)).min(longest);
         self.lists.workspaces_asked += 1;
-        Some(wait)
+        Some(WORKSPACES.wait_ms(self.lists.workspaces_asked))
     }
 
     /// What ends a refusal, as a person is told.

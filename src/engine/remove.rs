@@ -101,7 +101,7 @@ impl Engine {
             let oldest = self.now.plus_ms(-(LOOK_MS + LOOK_EACH_MS * parts));
             let now = self.now;
             let moment = self.moment(id);
-            let retry_at = moment.retry_at;
+            let retry_at = moment.failing.until;
             if moment.seen <= moment.missed || moment.seen <= moment.acted || moment.seen_at < oldest {
                 let waits = self.is_busy(id) || retry_at > now;
                 return Ok(if waits { None } else { self.ask_for(id, Class::Edit, 0) });

@@ -1,14 +1,27 @@
 //! Acts that fail each time: spaced further and further, and told of after the third.
 
 use super::Engine;
-use crate::model::Timestamp;
+use super::ids::Ids;
+use crate::model::{Schedule, Timestamp};
 
 /// What a person is told of an act that fails each time.
 pub(super) const FAILS: &str = "the service fails each time it is sent; it is tried again";
 /// What is to be done about it.
 pub(super) const FAILS_MEND: &str = "nothing to do: it is tried again by itself";
 /// So many failures in a row are told.
-const TOLD_AFTER: u32 = 3;
+pub(super) const TOLD_AFTER: u32 = 3;
+/// After a request failed.
+const SERVICE: Schedule = Schedule::new(1_000, 300_000);
+/// After an act on disk met another state than it expected.
+pub(super) const CHANGED: Schedule = Schedule::new(100, 12_800);
+/// After the disk failed. Nothing says when there is room again: after that a user waits no longer than this.
+pub(super) const DISK: Schedule = Schedule::new(4_000, 30_000);
+
+/// The wait after so many failures of a request, in milliseconds, with up to a quarter of jitter.
+pub(super) fn jittered(failures: u32, ids: &mut Ids) -> i64 {
+    let wait = SERVICE.wait_ms(failures);
+    wait + i64::try_from(ids.below(wait.unsigned_abs() / 4 + 1)).unwrap_or(0)
+}
 
 /// Failures in a row of one act, or of all writes to one item. Looks that succeed in between end nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Which request goes next, and what a failed one means for all the others.
 
+use super::retry;
 use std::collections::BTreeMap;
 
 use super::flight::{Flight, Purpose};
@@ -12,7 +13,6 @@ use crate::store::StoreError;
 
 /// With a bad token, only one question is asked, this often.
 const PROBE_EVERY_MS: i64 = 300_000;
-const BACKOFF_MAX_MS: i64 = 300_000;
 /// After a 403, an area is tried again this much later.
 const FORBIDDEN_RETRY_MS: i64 = 600_000;
 
@@ -175,7 +175,7 @@ impl Engine {
     /// Whether what a page wants is what it was decided to want. One that has been woken since may call for something else
     /// by now.
     fn is_at_its_word(&self, page: &PageId) -> bool {
-        let waits = self.moments.get(page).is_some_and(|moment| moment.retry_at > self.now);
+        let waits = self.moments.get(page).is_some_and(|moment| moment.failing.until > self.now);
         !waits && !self.is_busy(page) && !self.active.contains(page)
     }
 
@@ -215,7 +215,7 @@ impl Engine {
             matches!(decision, Decision::Push { .. })
                 && !self.is_busy(page)
                 && !self.held.contains_key(page)
-                && self.moments.get(page).is_none_or(|m| m.retry_at <= self.now)
+                && self.moments.get(page).is_none_or(|m| !m.failing.waits(self.now))
         })
     }
 
@@ -334,8 +334,8 @@ impl Engine {
         if let Some(page) = flight.purpose.page().cloned() {
             let failures = {
                 let moment = self.moment(&page);
-                moment.failures += 1;
-                moment.failures
+                moment.failing.count += 1;
+                moment.failing.count
             };
             if matches!(error.next(), Next::TryLater | Next::LookAgain) {
                 let wait = self.backoff(failures);
@@ -350,8 +350,7 @@ impl Engine {
         if planted("no-back-off") {
             return 0;
         }
-        let base = (1_000_i64 << failures.saturating_sub(1).min(9)).min(BACKOFF_MAX_MS);
-        base + i64::try_from(self.ids.below(base.unsigned_abs() / 4 + 1)).unwrap_or(0)
+        retry::jittered(failures, &mut self.ids)
     }
 
     /// 403 on a write: the workspace is read-only for us until it is tried again.

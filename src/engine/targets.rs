@@ -99,7 +99,7 @@ impl Engine {
         let ready = self.ready.iter().filter_map(|(_, purpose)| purpose.page());
         let waits = self.retries_until > self.now;
         let moments = waits.then_some(&self.moments).into_iter().flatten();
-        let put_off = moments.filter(|(_, moment)| moment.retry_at > self.now);
+        let put_off = moments.filter(|(_, moment)| moment.failing.until > self.now);
         let away: BTreeSet<&PageId> = busy.chain(ready).chain(put_off.map(|(id, _)| id)).collect();
         let pages = with_pages.then(|| self.polled()).into_iter().flatten();
         pages
@@ -111,7 +111,7 @@ impl Engine {
 
     /// Whether a look at this page is not under way already, nor put off after one that failed.
     pub(super) fn may_be_looked_at(&self, page: &PageId) -> bool {
-        !self.is_busy(page) && self.moments.get(page).is_none_or(|moment| moment.retry_at <= self.now)
+        !self.is_busy(page) && self.moments.get(page).is_none_or(|moment| moment.failing.until <= self.now)
     }
 
     /// When the background may have something to ask for.

@@ -4,7 +4,7 @@
 //! again at a stated time, by every full pass, and after a restart. Guards, conflicts and files that cannot be read are no
 //! refusals: a person or a change ends them.
 
-use super::{ServiceError, Timestamp};
+use super::{Schedule, ServiceError, Timestamp};
 
 /// What a refusal is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,12 +31,11 @@ impl RefusalClass {
         }
     }
 
-    /// The wait after the first refusal, and the longest; each is twice the one before.
-    const fn waits_ms(self) -> (i64, i64) {
+    const fn schedule(self) -> Schedule {
         match self {
-            Self::Transient => (8 * SECOND, 5 * MINUTE),
-            Self::Place => (10 * SECOND, 5 * MINUTE),
-            Self::Content => (MINUTE, 60 * MINUTE),
+            Self::Transient => Schedule::new(8 * SECOND, 5 * MINUTE),
+            Self::Place => Schedule::new(10 * SECOND, 5 * MINUTE),
+            Self::Content => Schedule::new(MINUTE, 60 * MINUTE),
         }
     }
 
@@ -82,14 +81,12 @@ impl Refusal {
     pub fn new(class: RefusalClass, said: String, before: Option<&Self>, now: Timestamp) -> Self {
         let before = before.filter(|before| before.class == class);
         let tries = before.map_or(0, |before| before.tries).saturating_add(1);
-        let (first, longest) = class.waits_ms();
-        let wait = (first << (tries - 1).min(16)).min(longest);
         Self {
             class,
             said,
             since: before.map_or(now, |before| before.since),
             tries,
-            retry_at: now.plus_ms(wait),
+            retry_at: now.plus_ms(class.schedule().wait_ms(tries)),
         }
     }
 

@@ -51,6 +51,11 @@ impl Run {
         }
     }
 
+    /// Whether a file is ignored.
+    pub(crate) fn is_ignored(&self, path: &MirrorPath) -> bool {
+        self.ignoring.rules.ignores(path, false)
+    }
+
     /// No act touches what has been ignored for long.
     pub(crate) fn nothing_ignored_is_touched(&self, effect: &Effect) -> Result<(), Failure> {
         if self.now_ms - self.ignoring.since_ms < SEEN_MS {

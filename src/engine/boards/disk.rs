@@ -1,6 +1,7 @@
 //! Canvas files as scans and reads show them, and which of them is which canvas's. A file is known by the object that
 //! it is (device, inode, birth) wherever it goes, and by its place where a program has put a new object there.
 
+use crate::engine::retry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Engine, PAGES, disk, storage};
@@ -343,7 +344,7 @@ impl Engine {
             let moment = self.moment_of(&canvas);
             moment.acted = moment.acted.max(if matches!(purpose, Purpose::Write { .. }) { 0 } else { tick });
             if ok {
-                moment.failures = 0;
+                moment.failing.count = 0;
                 moment.held = None;
             }
         }
@@ -401,11 +402,10 @@ impl Engine {
         };
         let now = self.now;
         let moment = self.moment_of(&canvas);
-        moment.failures += 1;
+        moment.failing.count += 1;
         let quick = matches!(error, DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_));
-        // Nobody says when there is room again: who made some waits no longer than this.
-        let (base_ms, most_ms): (i64, _) = if quick { (50, 12_800) } else { (2_000, 30_000) };
-        moment.retry_at = now.plus_ms((base_ms << moment.failures.min(8)).min(most_ms));
+        let schedule = if quick { retry::CHANGED } else { retry::DISK };
+        moment.failing.until = now.plus_ms(schedule.wait_ms(moment.failing.count));
         if !quick {
             moment.held = Some(Held::Disk(error.to_string()));
         }

@@ -1,6 +1,7 @@
 //! Answers to lists and to looks at canvases. A list that lacks something is a reason to look again; only a second one
 //! that lacks it too says that it is gone, and never an empty one by itself.
 
+use crate::engine::retry::TOLD_AFTER;
 use std::collections::BTreeSet;
 
 use super::super::{Engine, poll};
@@ -18,8 +19,6 @@ use crate::store::StoreError;
 pub(super) const FORBIDDEN_RETRY_MS: i64 = 600_000;
 /// A second look at what was missing in a list comes this soon.
 const SECOND_LOOK_MS: i64 = 2_000;
-/// A canvas that fails this often in a row while the service is there is told of.
-const TOLD_AFTER: u32 = 3;
 
 /// What came empty although it held something.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -413,19 +412,19 @@ impl Engine {
                     self.boards.lists.slides_due.insert(deck, now);
                 }
                 let moment = self.moment_of(canvas);
-                moment.retry_at = moment.retry_at.max(now.plus_ms(30_000));
+                moment.failing.until = moment.failing.until.max(now.plus_ms(30_000));
                 self.edit_canvas(canvas, |node| node.poll.last = now)
             }
             Err(error) if error.next() == Next::Park => {
-                let failures = self.moment_of(canvas).failures;
+                let failures = self.moment_of(canvas).failing.count;
                 let wait = self.backoff(failures + TOLD_AFTER);
                 let moment = self.moment_of(canvas);
                 moment.looked = flight.tick;
-                moment.retry_at = now.plus_ms(wait);
+                moment.failing.until = now.plus_ms(wait);
                 moment.unreadable = Some(error.to_string());
                 self.edit_canvas(canvas, |node| node.poll.last = now)
             }
-            Err(error) if self.moment_of(canvas).failures >= TOLD_AFTER && self.service.down.is_none() => {
+            Err(error) if self.moment_of(canvas).failing.is_told() && self.service.down.is_none() => {
                 // The look counts as done: it failed too often for a command to wait for another.
                 self.moment_of(canvas).looked = flight.tick;
                 self.moment_of(canvas).unreadable = Some(error.to_string());

@@ -143,8 +143,7 @@ struct Moment {
     /// What nodes of the file with this content are copies of.
     origins: Option<(ContentHash, Origins)>,
     /// Failures in a row of whatever is done for it, and until when nothing is.
-    failures: u32,
-    retry_at: Timestamp,
+    failing: Failing,
     /// Writes that fail, though looks succeed in between.
     writes: Writes,
     /// The file content whose conflict copy has been made.
@@ -160,7 +159,7 @@ struct Moment {
 impl Moment {
     /// A request ended well. A look says nothing of writes that fail.
     fn succeeded(&mut self, written: Option<&str>) {
-        self.failures = 0;
+        self.failing.count = 0;
         if let Some(about) = written {
             self.writes.succeeded(about);
         }
@@ -496,7 +495,7 @@ impl Engine {
     }
 
     fn waits_for_time(&self, canvas: &CanvasId) -> bool {
-        self.boards.moments.get(canvas).is_some_and(|moment| moment.retry_at > self.now)
+        self.boards.moments.get(canvas).is_some_and(|moment| moment.failing.waits(self.now))
     }
 
     fn area_of(&self, node: &CanvasNode) -> Area {

@@ -107,7 +107,7 @@ impl Engine {
             let wait = LOOK_AFTER_MS[usize::from(intent.lost.unwrap_or(0) > 0)];
             let due = intent.asked_at.plus_ms(wait);
             if self.now < due {
-                self.moment_of(canvas).retry_at = due;
+                self.moment_of(canvas).failing.until = due;
                 return Ok(None);
             }
             return Ok(self.look_at_canvas(canvas, class));

@@ -260,12 +260,13 @@ impl Engine {
             Want::Push => moment.writes.all_until(),
             Want::Remove => moment.writes.until(""),
         };
-        moment.retry_at.max(writes)
+        moment.failing.until.max(writes)
     }
 
     /// When something on disk may be due next.
     pub(in super::super) fn next_board_disk_due(&self) -> Option<Timestamp> {
-        let waiting = self.boards.moments.values().map(|moment| moment.retry_at).filter(|at| *at > self.now);
+        let waiting =
+            self.boards.moments.values().map(|moment| moment.failing.until).filter(|at| *at > self.now);
         let folders =
             self.boards.new_folders.values().map(|at| at.plus_ms(self.settings.pages.delete_grace_ms));
         let unmade = self.boards.unmade.values().map(|unmade| unmade.failing.until);

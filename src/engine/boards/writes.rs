@@ -73,13 +73,12 @@ impl Engine {
             self.moment_of(canvas).writes.failing.insert(about, failing);
             return;
         }
-        let moment = self.moment_of(canvas);
-        moment.failures += 1;
-        let failures = moment.failures;
-        if matches!(error.next(), Next::TryLater | Next::LookAgain) {
-            let wait = self.backoff(failures);
-            self.moment_of(canvas).retry_at = self.now.plus_ms(wait);
+        let mut failing = self.moment_of(canvas).failing;
+        match error.next() {
+            Next::TryLater | Next::LookAgain => failing = self.failed_again(failing),
+            _ => failing.count += 1,
         }
+        self.moment_of(canvas).failing = failing;
     }
 
     /// Who asks when a write is sent: one that is only tried again leaves room for the edits of others.

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{MirrorPath, Timestamp};
+use crate::model::{MirrorPath, Schedule, Timestamp};
 
 /// Uploads of one file in a row that wait for nothing: a person may save twice.
 const AT_ONCE: u32 = 2;
-/// How long the next one waits; each after it twice as long as the one before.
+/// How long the next one waits, and each after it.
+const SENT_AGAIN: Schedule = Schedule::new(FIRST_MS, 300_000);
 const FIRST_MS: i64 = 30_000;
-const MOST_MS: i64 = 300_000;
 
 /// Uploads in a row, by file: how many, and when the last of them was.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Again {
 }
 
 fn rest_ms(row: u32) -> i64 {
-    row.checked_sub(AT_ONCE).map_or(0, |more| (FIRST_MS << more.min(8)).min(MOST_MS))
+    row.checked_sub(AT_ONCE).map_or(0, |more| SENT_AGAIN.wait_ms(more + 1))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What storage is lent of the engine for one turn: the store, the time, and a place to say what happened.
 
+use crate::engine::retry::{self, Failing};
 use std::collections::BTreeMap;
 
 use crate::engine::ids::Ids;
@@ -8,8 +9,6 @@ use crate::engine::{Happening, Way};
 use crate::model::{Attention, Code, MirrorPath, Settings, Stamp, Timestamp, WorkspaceId, WorkspaceNode};
 use crate::plan::barrier::Barrier;
 use crate::store::{ActKind, Store, StoreError};
-
-const BACKOFF_MAX_MS: i64 = 300_000;
 
 /// What storage is lent for one turn.
 pub(in crate::engine) struct Desk<'a> {
@@ -57,10 +56,14 @@ impl Desk<'_> {
         by_its_time.max(self.now.since_ms(found_at))
     }
 
+    /// One failure more in a row; it waits as if `more` others had come before.
+    pub(super) fn fails(&mut self, failing: &mut Failing, more: u32) {
+        failing.count += 1;
+        failing.until = self.later(failing.count + more);
+    }
+
     /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.
     pub(super) fn later(&mut self, failures: u32) -> Timestamp {
-        let base = (1_000_i64 << failures.saturating_sub(1).min(9)).min(BACKOFF_MAX_MS);
-        let jitter = i64::try_from(self.ids.below(base.unsigned_abs() / 4 + 1)).unwrap_or(0);
-        self.now.plus_ms(base + jitter)
+        self.now.plus_ms(retry::jittered(failures, self.ids))
     }
 }

@@ -1,5 +1,6 @@
 //! Acts in the folder: folders made, moved and removed, files placed, moved, kept beside and taken away.
 
+use crate::engine::retry::Failing;
 use std::ops::Bound;
 
 use super::decide::{Decision, Here, View, decide};
@@ -21,7 +22,7 @@ type Choice = Option<(Effect, Task)>;
 impl Storage {
     /// The folder that is not where it should be, if any; those above go first.
     pub(super) fn next_act_on_folders(&mut self, desk: &mut Desk<'_>) -> Result<Choice, StoreError> {
-        if !self.folders_active || self.sight.at.0 == 0 || self.folders_retry_at > desk.now {
+        if !self.folders_active || self.sight.at.0 == 0 || self.folders_failing.waits(desk.now) {
             return Ok(None);
         }
         if !self.root_made {
@@ -55,7 +56,7 @@ impl Storage {
             }
         }
         self.folders_active = false;
-        self.folders_failed = 0;
+        self.folders_failing = Failing::default();
         self.folders_trouble = None;
         Ok(None)
     }
@@ -334,7 +335,7 @@ impl Storage {
         match task.file().cloned() {
             Some(file) => self.gets_on(&file),
             None => {
-                self.folders_failed = 0;
+                self.folders_failing = Failing::default();
                 self.folders_trouble = None;
             }
         }
@@ -414,7 +415,7 @@ impl Storage {
     /// What was said of a file that did not get on is over once it does: it would count as nobody's work for ever.
     pub(super) fn gets_on(&mut self, file: &FileId) {
         let moment = self.moment(file);
-        moment.failures = 0;
+        moment.failing.count = 0;
         moment.trouble = None;
     }
 
@@ -503,24 +504,26 @@ impl Storage {
         match task.file().cloned() {
             Some(file) => {
                 let moment = self.moment(&file);
-                moment.failures += 1;
+                moment.failing.count += 1;
                 let quick =
                     matches!(error, DiskError::Exists(_) | DiskError::Changed(_) | DiskError::Missing(_));
-                let act_at = if quick && moment.failures < 4 {
+                let act_at = if quick && !moment.failing.is_told() {
                     desk.now.plus_ms(100)
                 } else {
-                    desk.later(moment.failures)
+                    desk.later(moment.failing.count)
                 };
-                if !quick || moment.failures >= 4 {
+                if !quick || moment.failing.is_told() {
                     moment.trouble = Some(error.to_string());
                 }
                 self.act_at.insert(file, act_at);
             }
             None => {
-                self.folders_failed += 1;
-                self.folders_retry_at =
-                    if self.folders_failed < 4 { desk.now } else { desk.later(self.folders_failed) };
-                self.folders_trouble = (self.folders_failed >= 4).then(|| error.to_string());
+                let failing = &mut self.folders_failing;
+                desk.fails(failing, 0);
+                if !failing.is_told() {
+                    failing.until = desk.now;
+                }
+                self.folders_trouble = failing.is_told().then(|| error.to_string());
             }
         }
         Ok(())

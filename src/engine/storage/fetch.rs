@@ -2,6 +2,7 @@
 //! own patience.
 
 use super::{Desk, Fetched, Rests, Storage, Task, effect};
+use crate::engine::retry::TOLD_AFTER;
 use crate::model::{
     AttachmentId, DiskError, DownloadError, Downloaded, Effect, FileId, Part, Seen, ServiceError,
     ServiceReply, StorageEffect, StorageReply, Timestamp, planted,
@@ -16,8 +17,6 @@ const LINK_MARGIN_MS: i64 = 15_000;
 const SECOND_LOOK_MS: i64 = 5_000;
 /// What is shown by itself and not listed is looked at again this much later.
 const HIDDEN_RETRY_MS: i64 = 600_000;
-/// Failures in a row before a person is told.
-const PATIENCE: u32 = 4;
 /// Links in a row that may not be followed before a person is told: time does not mend them.
 const BAD_LINKS: u32 = 2;
 
@@ -34,7 +33,7 @@ impl Storage {
         }
         let linked = self.stirring().find(|(id, moment)| {
             moment.is_linked(desk.now)
-                && moment.retry_at <= desk.now
+                && moment.failing.until <= desk.now
                 && !self.is_unsettled(id)
                 && self.wants.wants_fetch(id)
         });
@@ -66,7 +65,7 @@ impl Storage {
         let id = self.wants.fetches().find(|id| {
             let moment = self.moments.get(*id);
             let linked = moment.is_some_and(|moment| moment.is_linked(desk.now));
-            let waits = moment.is_some_and(|moment| moment.retry_at > desk.now);
+            let waits = moment.is_some_and(|moment| moment.failing.until > desk.now);
             !linked && !waits && !self.is_unsettled(id)
         });
         id.map(|id| (effect(StorageEffect::AskLink(id.clone())), Task::Link(id.clone())))
@@ -77,7 +76,7 @@ impl Storage {
         let id = self.wants.confirmations().find_map(|id| {
             let moment = self.moments.get(id);
             let due = moment.is_none_or(|moment| {
-                moment.retry_at <= desk.now && moment.missed_at.plus_ms(SECOND_LOOK_MS) <= desk.now
+                moment.failing.until <= desk.now && moment.missed_at.plus_ms(SECOND_LOOK_MS) <= desk.now
             });
             let folder = self.files.get(id).and_then(|node| node.remote.folder.as_ref());
             let folder_is_gone = folder.filter(|id| self.folders.get(*id).is_none_or(|node| !node.listed));
@@ -114,13 +113,13 @@ impl Storage {
                         self.walk_by(home.as_ref(), now, desk.tick);
                     }
                     // Lists and single looks that contradict each other are not asked without end.
-                    self.moment(id).retry_at = now.plus_ms(HIDDEN_RETRY_MS);
+                    self.moment(id).failing.until = now.plus_ms(HIDDEN_RETRY_MS);
                     self.moment(id).hidden = true;
                 }
                 let moment = self.moment(id);
                 moment.link = Some(Box::new((link, now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000)))));
                 if node.seen == Seen::Listed {
-                    moment.retry_at = Timestamp::default();
+                    moment.failing.until = Timestamp::default();
                 }
                 Ok(())
             }
@@ -128,9 +127,8 @@ impl Storage {
                 // In its list and not there by itself: without stored content, perhaps. Only out of its list is it gone.
                 if node.seen == Seen::Listed {
                     let moment = self.moment(id);
-                    moment.failures += 1;
                     moment.trouble = Some("the service lists it, but has no content for it".to_owned());
-                    moment.retry_at = desk.later(moment.failures + 5);
+                    desk.fails(&mut moment.failing, 5);
                     self.walk_by(node.remote.folder.as_ref(), now, desk.tick);
                     return Ok(());
                 }
@@ -141,9 +139,8 @@ impl Storage {
             }
             other => {
                 let moment = self.moment(id);
-                moment.failures += 1;
-                moment.retry_at = desk.later(moment.failures);
-                if moment.failures >= PATIENCE
+                desk.fails(&mut moment.failing, 0);
+                if moment.failing.is_told()
                     && let Err(error) = other
                 {
                     moment.trouble = Some(format!("no link for it: {error}"));
@@ -173,7 +170,7 @@ impl Storage {
             Ok(Downloaded { hash }) => {
                 moment.fetched = Some(Box::new(Fetched { attachment: attachment.clone(), size, hash }));
                 moment.link = None;
-                moment.failures = 0;
+                moment.failing.count = 0;
                 moment.refused_links = 0;
                 moment.trouble = None;
                 moment.got = size;
@@ -182,40 +179,40 @@ impl Storage {
             Err(DownloadError::Refused(_)) => {
                 moment.link = None;
                 moment.refused_links += 1;
-                if moment.refused_links >= PATIENCE {
-                    moment.failures += 1;
-                    moment.retry_at = desk.later(moment.failures + 3);
+                if moment.refused_links > TOLD_AFTER {
+                    desk.fails(&mut moment.failing, 3);
                 }
             }
             Err(DownloadError::WrongSize { .. }) => {
                 moment.link = None;
                 moment.got = 0;
-                moment.failures += 1;
-                moment.retry_at = desk.later(moment.failures + 2);
+                desk.fails(&mut moment.failing, 2);
                 self.walk_by(remote.folder.as_ref(), desk.now, desk.tick);
             }
             Err(DownloadError::BadLink(_)) => {
                 moment.link = None;
-                moment.failures += 1;
-                moment.retry_at = desk.later(moment.failures + 3);
+                desk.fails(&mut moment.failing, 3);
             }
             Err(DownloadError::Broken { got, .. }) => {
                 // What came is kept: as long as something does, it goes on soon.
                 let came = got > moment.got_before;
                 (moment.got, moment.got_before) = (got, got);
-                moment.failures = if came { 1 } else { moment.failures + 1 };
-                moment.retry_at =
-                    if planted("download-retried-at-once") { desk.now } else { desk.later(moment.failures) };
+                if came {
+                    moment.failing.count = 0;
+                }
+                desk.fails(&mut moment.failing, 0);
+                if planted("download-retried-at-once") {
+                    moment.failing.until = desk.now;
+                }
             }
             Err(DownloadError::Disk(_)) => {
-                moment.failures += 1;
-                moment.retry_at = desk.later(moment.failures);
+                desk.fails(&mut moment.failing, 0);
             }
         }
         let moment = self.moment(id);
-        let patience = if matches!(result, Err(DownloadError::BadLink(_))) { BAD_LINKS } else { PATIENCE };
+        let is_bad_link = matches!(result, Err(DownloadError::BadLink(_)));
         if let Err(error) = result
-            && moment.failures >= patience
+            && (moment.failing.is_told() || is_bad_link && moment.failing.count >= BAD_LINKS)
         {
             moment.trouble = Some(format!("it cannot be downloaded: {error}"));
         }

@@ -96,7 +96,7 @@ impl Moment {
     /// Whether something may come of it without an event about its file, or a person is told of it.
     pub(super) fn stirs(&self, now: Timestamp) -> bool {
         self.link.is_some()
-            || self.retry_at > now
+            || self.failing.waits(now)
             || matches!(self.local, Local::Suspect(_))
             || self.is_told_of()
     }
@@ -189,7 +189,7 @@ impl Storage {
                     moment.went_to = None;
                 }
                 if matches!(now, Local::Missing(_) | Local::Changed(_) | Local::Suspect(_)) {
-                    moment.retry_at = Timestamp::default();
+                    moment.failing.until = Timestamp::default();
                 }
                 self.active.insert(id.clone());
             }
@@ -472,7 +472,7 @@ impl Storage {
                 _ => false,
             };
             let due = due && !self.apart.contains(id);
-            let node = self.files.get(id).filter(|_| due && moment.retry_at <= desk.now)?;
+            let node = self.files.get(id).filter(|_| due && moment.failing.until <= desk.now)?;
             (!self.is_busy(id) && node.base.is_some()).then_some(node)
         };
         let node = match deep {
@@ -503,18 +503,18 @@ impl Storage {
             Ok(DiskReply::Storage(StoredReply::Hashed(stamp, hash))) => (stamp, hash),
             Ok(_) => return Ok(()),
             Err(DiskError::Changed(_) | DiskError::Missing(_)) => {
-                moment.retry_at = later;
+                moment.failing.until = later;
                 return Ok(());
             }
             Err(error) => {
-                moment.retry_at = desk.now.plus_ms(60_000);
+                moment.failing.until = desk.now.plus_ms(60_000);
                 moment.checked = tick;
                 moment.trouble = Some(format!("it cannot be read: {error}"));
                 return Ok(());
             }
         };
         moment.checked = tick;
-        moment.failures = 0;
+        moment.failing.count = 0;
         moment.trouble = None;
         if hash == base.hash {
             moment.local = Local::Same;

@@ -30,6 +30,7 @@ mod tests;
 mod walk;
 mod wants;
 
+use super::retry::Failing;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use desk::Desk;
@@ -102,8 +103,7 @@ pub(super) struct Storage {
     made: BTreeSet<MirrorPath>,
     /// When a list first lacked a folder, as a tick.
     folders_missed: BTreeMap<FolderId, u64>,
-    folders_failed: u32,
-    folders_retry_at: Timestamp,
+    folders_failing: Failing,
     folders_trouble: Option<String>,
     /// A scan may show what an act stumbled over.
     wants_scan: bool,
@@ -126,8 +126,7 @@ struct Moment {
     met_at: Timestamp,
     /// When a list first lacked it.
     missed_at: Timestamp,
-    failures: u32,
-    retry_at: Timestamp,
+    failing: Failing,
     /// Why it does not get on, once that has been so for a while.
     trouble: Option<String>,
     /// Boxed, as what follows: few of the files have one at a time.
@@ -217,8 +216,7 @@ impl Storage {
             root_made: false,
             made: BTreeSet::new(),
             folders_missed: BTreeMap::new(),
-            folders_failed: 0,
-            folders_retry_at: Timestamp::default(),
+            folders_failing: Failing::default(),
             folders_trouble: None,
             wants_scan: false,
             ready: None,
@@ -476,10 +474,10 @@ impl Storage {
         self.rests = Rests::default();
         for candidate in self.candidates.values_mut() {
             candidate.refused = None;
-            candidate.retry_at = desk.now;
+            candidate.failing.until = desk.now;
         }
         for moment in self.moments.values_mut() {
-            moment.retry_at = desk.now;
+            moment.failing.until = desk.now;
             moment.hidden = false;
         }
         self.act_at.clear();

@@ -45,7 +45,7 @@ impl Storage {
         let refused = self.moments.iter_mut().filter(|(_, moment)| is_pass && moment.refused.is_some());
         for (file, moment) in refused {
             moment.refused = None;
-            moment.retry_at = moment.retry_at.min(now);
+            moment.failing.until = moment.failing.until.min(now);
             self.active.insert(file.clone());
         }
     }

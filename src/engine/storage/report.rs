@@ -143,18 +143,18 @@ impl Storage {
         let walks = self.walk_times();
         let acts = self.act_at.iter().filter(|(id, _)| self.active.contains(*id)).map(|(_, at)| *at);
         let retries = self.stirring().filter(|(id, _)| self.wants.contains(id));
-        let retries = retries.map(|(_, moment)| moment.retry_at);
+        let retries = retries.map(|(_, moment)| moment.failing.until);
         let candidates = self
             .candidates
             .iter()
             .filter(|(_, candidate)| self.mode == StorageMode::TwoWay && candidate.refused.is_none());
         let candidates = candidates.map(|(path, candidate)| {
             let rested = Timestamp(candidate.stamp.modified_ns / 1_000_000).plus_ms(2_000);
-            candidate.retry_at.max(self.again.due(path)).max(rested)
+            candidate.failing.until.max(self.again.due(path)).max(rested)
         });
         let suspects = self.stirring().filter_map(|(_, moment)| match moment.local {
             Local::Suspect(stamp) => {
-                Some(Timestamp(stamp.modified_ns / 1_000_000).plus_ms(1_000).max(moment.retry_at))
+                Some(Timestamp(stamp.modified_ns / 1_000_000).plus_ms(1_000).max(moment.failing.until))
             }
             _ => None,
         });
@@ -177,7 +177,7 @@ impl Storage {
                     .wants
                     .fetches()
                     .chain(self.wants.confirmations())
-                    .any(|id| self.moments.get(id).is_none_or(|moment| moment.retry_at <= now)))
+                    .any(|id| self.moments.get(id).is_none_or(|moment| moment.failing.until <= now)))
     }
 
     /// Tells each thing that needs a person: its place, why, and what mends it.

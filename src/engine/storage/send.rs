@@ -10,6 +10,7 @@ use super::names::storage_root;
 use super::removals::Gone;
 use super::{Desk, Rests, Storage, Task, effect};
 use crate::engine::Way;
+use crate::engine::retry::Failing;
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, MirrorPath, Refusal, RefusalClass, Seen,
     ServiceError, ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile,
@@ -28,8 +29,7 @@ pub(super) struct Candidate {
     pub(super) refused: Option<(String, &'static str)>,
     /// The service's own refusal, which stays until it is tried again.
     pub(super) by_service: Option<Refusal>,
-    pub(super) retry_at: Timestamp,
-    failures: u32,
+    pub(super) failing: Failing,
     /// When a scan first showed it with this stamp.
     found_at: Timestamp,
 }
@@ -44,8 +44,7 @@ pub(super) struct Ready {
 
 impl Candidate {
     pub(super) fn new(stamp: Stamp, replaces: Option<FileId>, found_at: Timestamp) -> Self {
-        let retry_at = Timestamp::default();
-        Self { stamp, replaces, refused: None, by_service: None, retry_at, failures: 0, found_at }
+        Self { stamp, replaces, refused: None, by_service: None, failing: Failing::default(), found_at }
     }
 }
 
@@ -110,7 +109,7 @@ impl Storage {
             .iter()
             .filter_map(|(path, candidate)| {
                 let due = candidate.refused.is_none()
-                    && candidate.retry_at <= desk.now
+                    && candidate.failing.until <= desk.now
                     && self.again.due(path) <= desk.now
                     && desk.rested_ms(&candidate.stamp, candidate.found_at)
                         >= Self::quiet_ms(desk, &candidate.stamp)
@@ -179,7 +178,7 @@ impl Storage {
             _ => {
                 self.wants_scan = true;
                 if let Some(candidate) = self.candidates.get_mut(path) {
-                    candidate.retry_at = desk.now.plus_ms(2_000);
+                    candidate.failing.until = desk.now.plus_ms(2_000);
                 }
             }
         }
@@ -262,7 +261,7 @@ impl Storage {
         self.uploads.remove(path);
         desk.store.delete_upload(path)?;
         if let Some(candidate) = self.candidates.get_mut(path) {
-            candidate.failures += 1;
+            desk.fails(&mut candidate.failing, 1);
             match &error {
                 ServiceError::Rejected { message, .. } => {
                     let why = format!("the service refuses it: {message}");
@@ -271,8 +270,8 @@ impl Storage {
                     candidate.refused = Some((why, "mend that, or change the file"));
                     candidate.by_service = Some(refusal);
                 }
-                _ if planted("upload-retried-at-once") => candidate.retry_at = desk.now,
-                _ => candidate.retry_at = desk.later(candidate.failures + 1),
+                _ if planted("upload-retried-at-once") => candidate.failing.until = desk.now,
+                _ => {}
             }
         }
         if matches!(error, ServiceError::NotFound(_)) {
@@ -290,7 +289,7 @@ impl Storage {
         self.uploads.remove(&upload.path);
         desk.store.delete_upload(&upload.path)?;
         if let Some(candidate) = self.candidates.get_mut(&upload.path) {
-            candidate.failures += 1;
+            candidate.failing.count += 1;
             candidate.refused = Some((
                 format!("the service made a file of {size} bytes of its {}", upload.size),
                 "look at that file in the app; this one is sent again when it changes, or when it is approved",
@@ -419,18 +418,17 @@ impl Storage {
         if !Rests::over(self.rests.trashing.as_ref(), desk.now) {
             return Ok(None);
         }
-        let ready: Vec<FileId> = self
-            .wants
-            .trashes()
-            .filter(|id| {
-                let due = self
-                    .moments
-                    .get(*id)
-                    .is_none_or(|moment| moment.retry_at <= desk.now && !moment.rests_refused(desk.now));
-                due && !self.is_unsettled(id)
-            })
-            .cloned()
-            .collect();
+        let ready: Vec<FileId> =
+            self.wants
+                .trashes()
+                .filter(|id| {
+                    let due = self.moments.get(*id).is_none_or(|moment| {
+                        moment.failing.until <= desk.now && !moment.rests_refused(desk.now)
+                    });
+                    due && !self.is_unsettled(id)
+                })
+                .cloned()
+                .collect();
         let id = ready.into_iter().find(|id| {
             let folder = self.files.get(id).and_then(|node| node.remote.folder.clone());
             self.is_walked(desk, folder.as_ref())
@@ -488,14 +486,13 @@ impl Storage {
                     self.walk_by(node.remote.folder.as_ref(), desk.now, desk.tick);
                 }
                 let moment = self.moment(id);
-                moment.failures += 1;
-                moment.retry_at = desk.later(moment.failures);
+                desk.fails(&mut moment.failing, 0);
                 let is_rejected = matches!(error, ServiceError::Rejected { .. });
                 if is_rejected {
                     let refusal = Refusal::new(RefusalClass::of(&error), error.to_string(), None, desk.now);
                     moment.refused = Some(Box::new(Refusal { retry_at: Refusal::NEVER, ..refusal }));
                 }
-                if is_rejected || moment.failures >= 3 {
+                if is_rejected || moment.failing.is_told() {
                     moment.trouble = Some(format!("it cannot be moved to the service's trash: {error}"));
                 }
                 Ok(())

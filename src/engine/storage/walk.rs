@@ -2,6 +2,7 @@
 
 use super::super::poll;
 use super::{Desk, LOOKS_AT_ONCE, Rests, Storage, Task, effect};
+use crate::engine::retry::Failing;
 use crate::model::{
     Effect, FileId, FileNode, FolderId, FolderNode, PollState, Seen, ServiceError, ServiceReply,
     StorageEffect, StorageFile, StorageFolder, StorageListing, StorageReply, Timestamp, planted,
@@ -10,8 +11,6 @@ use crate::store::StoreError;
 
 /// A list older than this is too old to upload on.
 const FRESH_MS: i64 = 5_000;
-/// A list that fails this often in a row is told of, and no pass waits for it.
-const TOLD_AFTER: u32 = 3;
 
 /// What is known of a folder's lists in this run.
 #[derive(Debug, Clone, Default)]
@@ -22,9 +21,8 @@ pub(super) struct Walk {
     pub(super) looked: u64,
     /// How it stands in the schedule that all targets share.
     pub(super) poll: PollState,
-    failures: u32,
     /// After a failure it is not asked for sooner, whatever waits for it.
-    rests_until: Timestamp,
+    failing: Failing,
     /// When the last list ended, well or not.
     ended: Timestamp,
     /// Something waits for a list that is asked for after this tick, whether it has been listed in this pass or not.
@@ -36,18 +34,18 @@ pub(super) struct Walk {
 impl Walk {
     /// When it may be asked for: what waits for it does not hurry what failed.
     fn may_be(&self) -> Timestamp {
-        self.due.max(self.rests_until)
+        self.due.max(self.failing.until)
     }
 
     /// A person asks: what failed a moment ago is tried again.
     pub(super) fn hurry(&mut self) {
-        self.rests_until = Timestamp::default();
+        self.failing.until = Timestamp::default();
     }
 }
 
 /// Whether a folder's list fails again and again: that is told, and no command waits for it.
 pub(super) fn told_of(walk: &Walk) -> bool {
-    walk.failures >= TOLD_AFTER && walk.trouble.is_some()
+    walk.failing.is_told() && walk.trouble.is_some()
 }
 
 impl Storage {
@@ -178,10 +176,10 @@ impl Storage {
     /// Has everything listed now, whatever failed a moment ago, and asks again for what is in no list and shown by itself.
     pub(super) fn walk_all_now(&mut self, now: Timestamp) {
         for walk in self.walks.values_mut() {
-            (walk.due, walk.rests_until) = (now, Timestamp::default());
+            (walk.due, walk.failing.until) = (now, Timestamp::default());
         }
         for moment in self.moments.values_mut().filter(|moment| moment.hidden) {
-            moment.retry_at = now;
+            moment.failing.until = now;
         }
     }
 
@@ -203,11 +201,10 @@ impl Storage {
             Ok(ServiceReply::Storage(StorageReply::Listing(listing))) => listing,
             other => {
                 let walk = self.walks.entry(folder).or_default();
-                walk.failures += 1;
                 walk.ended = desk.now;
-                walk.rests_until = desk.later(walk.failures + 3);
-                walk.due = walk.rests_until;
-                let is_told = walk.failures >= TOLD_AFTER;
+                desk.fails(&mut walk.failing, 3);
+                walk.due = walk.failing.until;
+                let is_told = walk.failing.is_told();
                 let told = other.err().filter(|error| is_told || error.next() == crate::model::Next::Park);
                 if let Some(error) = told {
                     walk.trouble = Some(error.to_string());
@@ -218,8 +215,7 @@ impl Storage {
         let changed = self.take_in(desk, folder.as_ref(), tick, &listing)?;
         let passed_over = self.pass.is_some_and(|pass| tick <= pass.since);
         let walk = self.walks.entry(folder.clone()).or_default();
-        walk.failures = 0;
-        walk.rests_until = Timestamp::default();
+        walk.failing = Failing::default();
         walk.ended = desk.now;
         let too_old = walk.wanted.is_some_and(|since| tick <= since);
         if !too_old {
@@ -358,7 +354,7 @@ impl Storage {
         if let Some(moment) = self.moments.get_mut(&seen.id) {
             moment.hidden = false;
             if back {
-                moment.retry_at = Timestamp::default();
+                moment.failing.until = Timestamp::default();
             }
         }
         if left != seen.folder {
@@ -386,8 +382,8 @@ impl Storage {
             moment.link = None;
             moment.fetched = None;
             moment.got = 0;
-            moment.failures = 0;
-            moment.retry_at = Timestamp::default();
+            moment.failing.count = 0;
+            moment.failing.until = Timestamp::default();
             moment.trouble = None;
         }
         self.edit_file(desk, &seen.id, |node| {

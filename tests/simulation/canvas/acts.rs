@@ -220,6 +220,19 @@ impl Run {
         else {
             return;
         };
+        let is_anew = match deed {
+            Deed::Replace(..) => true,
+            Deed::Rename(from, _) => from.name().ends_with(".tmp"),
+            _ => false,
+        };
+        if is_anew && self.is_ignored(path) {
+            // What went while it was ignored comes back, and what has come is new.
+            let words: Vec<Word> = self.folder.file(path).map_or_else(Vec::new, |file| file.words.clone());
+            words.into_iter().for_each(|word| self.ledger.copy(word));
+            let name = naming::title_of(path.name().trim_end_matches(".canvas"));
+            self.checks.canvas.allow_board("saved anew while it was ignored", name);
+            self.checks.canvas.slides_placed += 1;
+        }
         if self.checks.canvas.renamed.contains(path) && !self.is_known_canvas(path) {
             self.checks.canvas.renamed.remove(path);
             let name = naming::title_of(path.name().trim_end_matches(".canvas"));
