@@ -327,6 +327,11 @@ fn a_stored_file_that_espejo_renamed_in_the_moment_of_a_kill_is_no_new_one() {
 }
 
 #[test]
+fn a_stored_file_that_moves_on_before_its_old_name_is_trashed_stands_once() {
+    keeps("a_stored_file_that_moves_on_before_its_old_name_is_trashed_stands_once");
+}
+
+#[test]
 fn a_stored_file_whose_place_is_taken_stays_until_it_is_there_under_its_new_name() {
     keeps("a_stored_file_whose_place_is_taken_stays_until_it_is_there_under_its_new_name");
 }

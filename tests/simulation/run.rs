@@ -530,6 +530,9 @@ impl Run {
             self.note(format_args!("  {fate} ({})", id.0));
             self.mark_changed();
             self.stored.changed = true;
+            if done {
+                self.canvas_acted(Some(&job));
+            }
         }
         self.disk.clear();
         self.folder.touched.clear();

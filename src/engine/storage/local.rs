@@ -10,8 +10,8 @@ use super::send::Candidate;
 use super::{Desk, Moment, Storage, Task, effect};
 use crate::engine::disk::{RACY_MS, is_racy};
 use crate::model::{
-    Code, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, LocalOnly, MirrorPath,
-    Scan, Seen, Stamp, StorageEffect, StorageMode, StoredReply, Timestamp, Unreadable, planted,
+    Code, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, FileObject, LocalOnly,
+    MirrorPath, Scan, Seen, Stamp, StorageEffect, StorageMode, StoredReply, Timestamp, Unreadable, planted,
 };
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::filenames;
@@ -221,8 +221,13 @@ impl Storage {
         let again = self.moments.iter().filter(|(_, moment)| moment.local.is_missing()).map(|(id, _)| id);
         let ids: BTreeSet<FileId> = missing.chain(again).cloned().collect();
         let object = |id: &FileId| Some(self.files.get(id)?.base.as_ref()?.stamp.object());
-        let objects: BTreeMap<(u64, u64, i64), FileId> =
-            ids.into_iter().filter_map(|id| Some((object(&id)?, id))).collect();
+        // One object may be two of them: uploaded under its new name, it has moved on before the old one was trashed.
+        let mut objects: BTreeMap<FileObject, Vec<FileId>> = BTreeMap::new();
+        for id in ids {
+            if let Some(object) = object(&id) {
+                objects.entry(object).or_default().push(id);
+            }
+        }
         if objects.is_empty() {
             return;
         }
@@ -233,9 +238,11 @@ impl Storage {
         // object. Seldom asked for: it looks through all files.
         let owners = LazyCell::new(|| self.owners());
         let gone_to =
-            found.filter(|(_, path)| !owners.contains_key(path)).map(|(id, path)| (id, path.clone()));
-        for (id, path) in gone_to.collect::<Vec<_>>() {
-            self.moment(&id).went_to = Some(Box::new(path));
+            found.filter(|(_, path)| !owners.contains_key(path)).map(|(ids, path)| (ids, path.clone()));
+        for (ids, path) in gone_to.collect::<Vec<_>>() {
+            for id in ids {
+                self.moment(&id).went_to = Some(Box::new(path.clone()));
+            }
         }
     }
 

@@ -506,9 +506,14 @@ impl Storage {
         let went_to = self.moments.get(&node.remote.id)?.went_to.as_deref();
         let went_to = went_to.filter(|path| **path != base.path && self.sight.files.contains_key(*path));
         let Some(path) = went_to else { return self.like_elsewhere(node, base) };
+        // Uploaded as another one from where it was before it moved on: that one has gone there as well.
+        let moved_on = |other: &FileId| {
+            let moment = self.moments.get(other).filter(|_| *other != node.remote.id);
+            moment.is_some_and(|moment| moment.went_to.as_deref() == Some(path))
+        };
         let there = self.files.values().any(|other| {
-            other.base.as_ref().is_some_and(|theirs| theirs.path == *path)
-                && self.is_seen_there(&other.remote.id)
+            let theirs = other.base.as_ref().filter(|base| base.path == *path || moved_on(&other.remote.id));
+            theirs.is_some() && self.is_seen_there(&other.remote.id)
         });
         (!there).then(|| path.clone())
     }
