@@ -130,6 +130,7 @@ impl Run {
             storage: espejo::model::StorageSettings {
                 mode: espejo::model::StorageMode::Off,
                 workspace: None,
+                max_download: None,
             },
             ..settings
         };

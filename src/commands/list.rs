@@ -16,7 +16,7 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
 use crate::model::{MirrorPath, Timestamp};
-use crate::store::{ItemRow, ReadOnly, StoreError};
+use crate::store::{IGNORED, ItemRow, ReadOnly, StoreError};
 
 /// The columns of the state, of when it was looked at, and of when it will be, each with what parts it from the next.
 const CELLS: [usize; 3] = [12, 13, 11];
@@ -75,8 +75,13 @@ pub fn run(config: &Config, path: Option<&Path>, as_json: bool, out: &mut dyn Wr
         }
         // Where nothing is told there is no state, or joining says why.
         let outlooks = told.recv().unwrap_or_default();
-        let next_check =
-            |row: &ItemRow| row.id.as_ref().and_then(|id| outlooks.get(id)).and_then(|outlook| outlook.next);
+        let next_check = |row: &ItemRow| {
+            row.id
+                .as_ref()
+                .filter(|_| row.state != IGNORED)
+                .and_then(|id| outlooks.get(id))
+                .and_then(|outlook| outlook.next)
+        };
         let columns = output::terminal_columns();
         // Written while the rest is still being read.
         for row in rows.iter().filter(|_| !as_json) {

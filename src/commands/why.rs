@@ -16,8 +16,8 @@ use crate::cli::Exit;
 use crate::config::Config;
 use crate::daemon::{self, place_in};
 use crate::engine::polling;
-use crate::model::{MirrorPath, PollState, Timestamp};
-use crate::store::{ItemRow, PolledRow, ReadOnly, StoreError};
+use crate::model::{FileNode, MirrorPath, PollState, Timestamp};
+use crate::store::{ItemRow, PolledRow, ReadOnly, StoreError, TOO_LARGE};
 use unmirrored::Kind;
 
 /// A page counts as being worked at, or beside such a one, this long after the last sign of life.
@@ -116,13 +116,18 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
         }
         None => None,
     };
-    if let Some(why) = ignored(config, &place) {
+    let kept = match (ignored(config, &place), &mut state) {
+        (Some(why), _) => Some(("ignored", why)),
+        (None, Some(state)) => too_large(config, state, &place)?.map(|why| ("too-large", why)),
+        (None, None) => None,
+    };
+    if let Some((reason, why)) = kept {
         if as_json {
             let (kind, id) = (row.as_ref().map(|row| row.kind), row.as_ref().and_then(|row| row.id.as_ref()));
             let checked = row.as_ref().and_then(|row| row.checked_at).map(rfc3339);
             let value = json!({
                 "path": place.as_str(), "kind": kind, "id": id, "checked_at": checked, "next_check_at": null,
-                "reason": "ignored", "why": why,
+                "reason": reason, "why": why,
             });
             output::json(out, &value)?;
         } else {
@@ -139,6 +144,7 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
     let running = run::is_running(&config.state_dir);
     let next = outlook.and_then(|outlook| outlook.next).filter(|_| running);
     let (reason, why) = words(&row, outlook.as_ref(), running, now);
+    let why = why + down_only(state, &place)?;
     if as_json {
         let value = json!({
             "path": place.as_str(),
@@ -171,6 +177,37 @@ fn ignored(config: &Config, place: &MirrorPath) -> Option<String> {
     Some(format!("it is ignored by {}: nothing of it is sent, fetched or deleted", pattern.sentence()))
 }
 
+/// Why a stored file that belongs at `place` is not fetched, if it is not for its size.
+fn too_large(
+    config: &Config,
+    state: &mut ReadOnly,
+    place: &MirrorPath,
+) -> Result<Option<String>, StoreError> {
+    let apart = state.apart()?;
+    let stored = state.storage()?;
+    let is_it = |node: &&FileNode| {
+        let folder = node.remote.folder.as_ref().and_then(|id| stored.folders.get(id)?.at.clone());
+        let folder =
+            folder.or_else(|| MirrorPath::new("Storage").ok().filter(|_| node.remote.folder.is_none()));
+        let name = node.stem.as_deref().unwrap_or(&node.remote.filename);
+        apart.get(node.remote.id.as_str()) == Some(&TOO_LARGE)
+            && folder.and_then(|folder| folder.join(name).ok()).as_ref() == Some(place)
+    };
+    Ok(stored.files.values().find(is_it).map(|node| {
+        format!(
+            "it is not fetched: it has {}, larger than max_download_mb = {}; a larger one in [storage] fetches it",
+            output::bytes(node.remote.size),
+            config.storage.max_download_mb
+        )
+    }))
+}
+
+/// What the config keeps here of a workspace that is mirrored down only; an empty text for anything else.
+fn down_only(state: &ReadOnly, place: &MirrorPath) -> Result<&'static str, StoreError> {
+    let is_in = state.down_only()?.iter().any(|folder| place.components().next() == Some(folder));
+    Ok(if is_in { "; what is changed here stays here, by mode = \"down\" in the config" } else { "" })
+}
+
 /// One sentence: why nothing of what is at `place` is at the service, and what changes that.
 fn not_mirrored(config: &Config, place: &MirrorPath, state: Option<&ReadOnly>) -> Result<String> {
     let shown = crate::logging::escape(place.as_str());
@@ -189,6 +226,11 @@ fn not_mirrored(config: &Config, place: &MirrorPath, state: Option<&ReadOnly>) -
         if let Some(need) = state.attention()?.into_iter().find(|need| need.path == place.as_str()) {
             return Ok(format!("{shown} is not mirrored: {}; {}", need.reason, need.action));
         }
+    }
+    if let Some(state) = state
+        && !down_only(state, place)?.is_empty()
+    {
+        return Ok(format!("{shown} stays here: the config has mode = \"down\" for its workspace"));
     }
     let why = unmirrored::cause(place, kind, config.settings().storage.mode);
     Ok(format!("{shown} is not mirrored: {why}"))

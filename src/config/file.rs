@@ -1,11 +1,13 @@
 //! The keys of the config file, their types and ranges (contract section 5). Paths are still as written.
 
+use std::collections::BTreeMap;
+
 use reqwest::Url;
 
 use super::error::ConfigError;
 use super::reader::{Document, Keys, Located};
 use super::{Notify, Presentations, Storage, Whiteboards};
-use crate::model::{Deletes, IgnoreRules, Moves, PageSettings, Settings, StorageMode};
+use crate::model::{Deletes, IgnoreRules, Moves, PageSettings, Settings, StorageMode, WorkspaceMode};
 
 /// Every key there is.
 pub(super) const KEYS: Keys = &[
@@ -26,9 +28,12 @@ pub(super) const KEYS: Keys = &[
     ),
     ("whiteboards", &["enabled"]),
     ("presentations", &["enabled", "allow_permanent_deletes"]),
-    ("storage", &["enabled", "mode", "workspace"]),
+    ("storage", &["enabled", "mode", "workspace", "max_download_mb"]),
     ("notify", &["desktop", "command"]),
 ];
+
+/// Tables of which there may be several, `[[workspace]]`, and their keys.
+const TABLES: Keys = &[("workspace", &["slug", "mode"])];
 
 /// A config file's contents, typed; paths as written.
 pub(super) struct FileConfig {
@@ -37,6 +42,7 @@ pub(super) struct FileConfig {
     pub(super) state_dir: Option<Located<String>>,
     pub(super) token_file: Option<Located<String>>,
     pub(super) workspaces: Vec<String>,
+    pub(super) modes: BTreeMap<String, WorkspaceMode>,
     pub(super) ignore: Vec<String>,
     pub(super) requests_per_minute: u32,
     pub(super) pages: PageSettings,
@@ -48,7 +54,7 @@ pub(super) struct FileConfig {
 
 impl FileConfig {
     pub(super) fn parse(text: &str, name: &str) -> Result<Self, ConfigError> {
-        let document = Document::parse(text, name, KEYS)?;
+        let document = Document::parse(text, name, KEYS, TABLES)?;
         let top = document.section("");
         let defaults = Settings::default();
 
@@ -67,6 +73,7 @@ impl FileConfig {
             state_dir: top.text("state_dir")?,
             token_file: top.text("token_file")?,
             workspaces: top.words("workspaces")?,
+            modes: read_modes(&document)?,
             ignore: top.words_that("ignore", &|pattern| {
                 IgnoreRules::check(pattern)
                     .map_err(|why| format!("the pattern {pattern:?} in ignore cannot be read: {why}"))
@@ -94,6 +101,12 @@ impl FileConfig {
                     StorageMode::Backup,
                 )?,
                 workspace: document.section("storage").text("workspace")?.map(|name| name.value),
+                max_download_mb: document.section("storage").number(
+                    "max_download_mb",
+                    "megabytes",
+                    0..=10_000_000,
+                    0,
+                )?,
             },
             notify: Notify {
                 desktop: document.section("notify").flag("desktop", false)?,
@@ -101,6 +114,22 @@ impl FileConfig {
             },
         })
     }
+}
+
+fn read_modes(document: &Document<'_>) -> Result<BTreeMap<String, WorkspaceMode>, ConfigError> {
+    let mut modes = BTreeMap::new();
+    for table in document.tables("workspace") {
+        let slug = table.text("slug")?.filter(|slug| !slug.value.trim().is_empty());
+        let slug = slug
+            .ok_or_else(|| table.lacks(r#"[[workspace]] needs the workspace's slug, as in slug = "acme""#))?;
+        let choices = [("two-way", WorkspaceMode::TwoWay), ("down", WorkspaceMode::Down)];
+        let mode = table.choice("mode", choices, WorkspaceMode::TwoWay)?;
+        if modes.insert(slug.value.clone(), mode).is_some() {
+            return Err(table
+                .lacks(&format!("there are two [[workspace]] with slug = {:?}; one is enough", slug.value)));
+        }
+    }
+    Ok(modes)
 }
 
 fn read_pages(document: &Document<'_>, defaults: PageSettings) -> Result<PageSettings, ConfigError> {

@@ -10,6 +10,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use error::ConfigError;
@@ -17,7 +18,7 @@ use file::FileConfig;
 use places::Places;
 pub use places::{is_of_the_system, real};
 
-use crate::model::{self, PageSettings, StorageMode, StorageSettings};
+use crate::model::{self, PageSettings, StorageMode, StorageSettings, WorkspaceMode};
 
 /// The most requests in a minute that the service allows (API document, "Limits").
 const SERVICE_REQUESTS_PER_MINUTE: u32 = 60;
@@ -35,6 +36,8 @@ pub struct Config {
     pub token_file: Option<PathBuf>,
     /// Slugs, ids or names of the workspaces to mirror; empty for all.
     pub workspaces: Vec<String>,
+    /// Which way workspaces go, by slug; those of `workspaces` that are not named go both ways.
+    pub modes: BTreeMap<String, WorkspaceMode>,
     /// Patterns of what is never synced, in gitignore's syntax, each of which can be read.
     pub ignore: Vec<String>,
     /// Most requests in any 60 seconds.
@@ -78,6 +81,8 @@ pub struct Storage {
     pub mode: StorageMode,
     /// Slug, id or name of the workspace that uploads count for; without it, the first that is not frozen.
     pub workspace: Option<String>,
+    /// Larger files are not fetched, in millions of bytes; 0 for no bound.
+    pub max_download_mb: u32,
 }
 
 /// `[notify]`.
@@ -101,7 +106,7 @@ impl Config {
     /// A config with these places and every default.
     #[must_use]
     pub fn new(base_url: String, root: PathBuf, state_dir: PathBuf) -> Self {
-        let model::Settings { workspaces, ignore, requests_per_minute, pages, boards, .. } =
+        let model::Settings { workspaces, modes, ignore, requests_per_minute, pages, boards, .. } =
             model::Settings::default();
         Self {
             base_url,
@@ -109,6 +114,7 @@ impl Config {
             state_dir,
             token_file: None,
             workspaces,
+            modes,
             ignore,
             requests_per_minute,
             pages,
@@ -117,7 +123,12 @@ impl Config {
                 enabled: boards.presentations,
                 allow_permanent_deletes: boards.permanent_deletes,
             },
-            storage: Storage { enabled: true, mode: StorageMode::Backup, workspace: None },
+            storage: Storage {
+                enabled: true,
+                mode: StorageMode::Backup,
+                workspace: None,
+                max_download_mb: 0,
+            },
             notify: Notify::default(),
             warnings: Vec::new(),
         }
@@ -202,7 +213,8 @@ impl Config {
     #[must_use]
     pub fn settings(&self) -> model::Settings {
         model::Settings {
-            workspaces: self.workspaces.clone(),
+            workspaces: self.chosen(),
+            modes: self.modes.clone(),
             ignore: self.ignore.clone(),
             requests_per_minute: self.requests_per_minute,
             pages: self.pages.clone(),
@@ -215,9 +227,20 @@ impl Config {
             storage: StorageSettings {
                 mode: if self.storage.enabled { self.storage.mode } else { StorageMode::Off },
                 workspace: self.storage.workspace.clone(),
+                max_download: Some(u64::from(self.storage.max_download_mb) * 1_000_000)
+                    .filter(|most| *most > 0),
             },
             ..model::Settings::default()
         }
+    }
+
+    /// The workspaces to mirror: none for all. One that has a `[[workspace]]` need not stand in the list as well.
+    fn chosen(&self) -> Vec<String> {
+        let mut all = self.workspaces.clone();
+        let more = self.modes.keys().filter(|slug| !all.is_empty() && !all.contains(slug));
+        let more: Vec<String> = more.cloned().collect();
+        all.extend(more);
+        all
     }
 
     /// Whether the service is on this machine, as the emulator is.
@@ -236,6 +259,7 @@ impl Config {
         let mut config = Self::new(file.base_url, whole.root, whole.state_dir);
         config.token_file = whole.token_file;
         config.workspaces = file.workspaces;
+        config.modes = file.modes;
         config.ignore = file.ignore;
         config.requests_per_minute = file.requests_per_minute;
         config.pages = file.pages;

@@ -27,7 +27,8 @@ pub(super) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn parse(text: &'a str, file: &'a str, keys: Keys) -> Result<Self, ConfigError> {
+    /// `tables` names those of which there may be several, with their keys.
+    pub(super) fn parse(text: &'a str, file: &'a str, keys: Keys, tables: Keys) -> Result<Self, ConfigError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let top = DeTable::parse(text).map_err(|cause| {
             let line = cause.span().map_or(1, |span| line_of(text, &span));
@@ -35,7 +36,7 @@ impl<'a> Document<'a> {
             ConfigError::at(file, line, format!("this is not TOML: {what}"))
         })?;
         let document = Self { text, file, top: top.into_inner() };
-        document.refuse_unknown(keys)?;
+        document.refuse_unknown(keys, tables)?;
         Ok(document)
     }
 
@@ -46,11 +47,24 @@ impl<'a> Document<'a> {
         } else {
             find(&self.top, name).and_then(|value| value.get_ref().as_table())
         };
-        Section { document: self, name, table }
+        Section { document: self, name, table, line: 1 }
+    }
+
+    /// Each table under `[[name]]`.
+    pub(super) fn tables(&self, name: &'static str) -> Vec<Section<'_>> {
+        let array = find(&self.top, name).and_then(|value| value.get_ref().as_array());
+        let tables = array.into_iter().flat_map(|array| array.iter());
+        let section = |table: &'_ Spanned<DeValue<'a>>| line_of(self.text, &table.span());
+        tables
+            .filter_map(|value| {
+                let table = value.get_ref().as_table()?;
+                Some(Section { document: self, name, table: Some(table), line: section(value) })
+            })
+            .collect()
     }
 
     /// Refuses the first line, in reading order, with a key or section that does not exist.
-    fn refuse_unknown(&self, keys: Keys) -> Result<(), ConfigError> {
+    fn refuse_unknown(&self, keys: Keys, tables: Keys) -> Result<(), ConfigError> {
         let mut wrong: Vec<(usize, String)> = Vec::new();
         let mut check = |section: &str, key: &Spanned<std::borrow::Cow<'_, str>>| {
             if !keys_of(keys, section).contains(&key.get_ref().as_ref()) {
@@ -61,6 +75,19 @@ impl<'a> Document<'a> {
         for (key, value) in &self.top {
             let name = key.get_ref().as_ref();
             match value.get_ref() {
+                DeValue::Array(array) if is_section(tables, name) && array.iter().all(is_table) => {
+                    let inside = array.iter().filter_map(|table| table.get_ref().as_table());
+                    for inner in inside.flat_map(|table| table.keys()) {
+                        if !keys_of(tables, name).contains(&inner.get_ref().as_ref()) {
+                            let what = unknown_key(tables, "workspace", inner.get_ref());
+                            sections.push((inner.span().start, what));
+                        }
+                    }
+                }
+                DeValue::Table(_) if is_section(tables, name) => {
+                    let what = format!("there may be several of {name}: write [[{name}]], with two brackets");
+                    sections.push((key.span().start, what));
+                }
                 DeValue::Table(table) if is_section(keys, name) => {
                     for inner in table.keys() {
                         check(name, inner);
@@ -89,6 +116,8 @@ pub(super) struct Section<'a> {
     document: &'a Document<'a>,
     name: &'static str,
     table: Option<&'a DeTable<'a>>,
+    /// Where it begins, of one that there may be several of.
+    line: usize,
 }
 
 impl<'a> Section<'a> {
@@ -163,6 +192,11 @@ impl<'a> Section<'a> {
         Ok(value)
     }
 
+    /// The refusal of a table as a whole.
+    pub(super) fn lacks(&self, what: &str) -> ConfigError {
+        ConfigError::at(self.document.file, self.line, what)
+    }
+
     fn read<T>(
         &self,
         key: &str,
@@ -186,6 +220,10 @@ impl<'a> Section<'a> {
 
 fn find<'t, 'a>(table: &'t DeTable<'a>, key: &str) -> Option<&'t Spanned<DeValue<'a>>> {
     table.iter().find(|(name, _)| name.get_ref().as_ref() == key).map(|(_, value)| value)
+}
+
+fn is_table(value: &Spanned<DeValue<'_>>) -> bool {
+    value.get_ref().as_table().is_some()
 }
 
 fn line_of(text: &str, span: &Range<usize>) -> usize {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::file::KEYS;
 use super::*;
-use crate::model::{Deletes, Moves};
+use crate::model::{Deletes, Moves, WorkspaceMode};
 
 const EXAMPLE: &str = include_str!("../../config.example.toml");
 const HEAD: &str = "base_url = \"https://example.com/api/v1\"\nroot = \"~/Workspace\"\n";
@@ -51,7 +51,7 @@ fn every_default_is_the_models() {
     );
     assert_eq!(config, expected);
     // The engine by itself leaves storage alone.
-    let storage = model::StorageSettings { mode: StorageMode::Backup, workspace: None };
+    let storage = model::StorageSettings { mode: StorageMode::Backup, workspace: None, max_download: None };
     assert_eq!(config.settings(), model::Settings { storage, ..model::Settings::default() });
 }
 
@@ -83,9 +83,15 @@ allow_permanent_deletes = true
 enabled = false
 mode = "two-way"
 workspace = "equipo"
+max_download_mb = 100
 [notify]
 desktop = true
 command = ["mail", "-s", "espejo", "ana"]
+[[workspace]]
+slug = "one"
+mode = "down"
+[[workspace]]
+slug = "three"
 "#;
     let config = parse(text).unwrap();
     let expected = Config {
@@ -95,6 +101,7 @@ command = ["mail", "-s", "espejo", "ana"]
         token_file: Some("/home/ana/token".into()),
         workspaces: vec!["one".into(), "two".into()],
         ignore: vec!["drafts/".into(), "*.psd".into()],
+        modes: [("one".to_owned(), WorkspaceMode::Down), ("three".to_owned(), WorkspaceMode::TwoWay)].into(),
         requests_per_minute: 30,
         pages: PageSettings {
             settle_ms: 1_000,
@@ -108,7 +115,12 @@ command = ["mail", "-s", "espejo", "ana"]
         },
         whiteboards: Whiteboards { enabled: false },
         presentations: Presentations { enabled: false, allow_permanent_deletes: true },
-        storage: Storage { enabled: false, mode: StorageMode::TwoWay, workspace: Some("equipo".into()) },
+        storage: Storage {
+            enabled: false,
+            mode: StorageMode::TwoWay,
+            workspace: Some("equipo".into()),
+            max_download_mb: 100,
+        },
         notify: Notify {
             desktop: true,
             command: ["mail", "-s", "espejo", "ana"].map(str::to_owned).to_vec(),
@@ -116,6 +128,39 @@ command = ["mail", "-s", "espejo", "ana"]
         warnings: Vec::new(),
     };
     assert_eq!(config, expected);
+}
+
+#[test]
+fn a_workspace_of_a_table_is_mirrored_and_tables_that_say_nothing_are_refused() {
+    let chosen = |text: &str| parse(&format!("{HEAD}{text}")).unwrap().settings().workspaces;
+    assert_eq!(chosen("[[workspace]]\nslug = \"a\"\n"), Vec::<String>::new(), "all are");
+    assert_eq!(chosen("workspaces = [\"b\"]\n[[workspace]]\nslug = \"a\"\n"), ["b", "a"]);
+    check_refused_below_head(&[
+        (
+            "[[workspace]]\nmode = \"down\"\n",
+            r#"config.toml line 3: [[workspace]] needs the workspace's slug, as in slug = "acme""#,
+        ),
+        (
+            "[[workspace]]\nslug = \"a\"\nmode = \"up\"\n",
+            r#"config.toml line 5: mode in [workspace] must be "two-way" or "down", not "up""#,
+        ),
+        (
+            "[[workspace]]\nslug = \"a\"\nmod = \"down\"\n",
+            r#"config.toml line 5: there is no key "mod" in [workspace]; did you mean "mode"?"#,
+        ),
+        (
+            "[workspace]\nslug = \"a\"\n",
+            "config.toml line 3: there may be several of workspace: write [[workspace]], with two brackets",
+        ),
+        (
+            "[[workspace]]\nslug = \"a\"\n[[workspace]]\nslug = \"a\"\n",
+            r#"config.toml line 5: there are two [[workspace]] with slug = "a"; one is enough"#,
+        ),
+        (
+            "ignore = [\"a[\"]\n",
+            "config.toml line 3: the pattern \"a[\" in ignore cannot be read: unclosed character class; missing ']'",
+        ),
+    ]);
 }
 
 #[test]
@@ -143,7 +188,7 @@ fn unknown_keys_are_refused_with_line_and_nearest_key() {
         ),
         (
             "[storage]\nxyzzy = 3\n",
-            r#"config.toml line 4: there is no key "xyzzy" in [storage]; there are enabled, mode, workspace"#,
+            r#"config.toml line 4: there is no key "xyzzy" in [storage]; there are enabled, mode, workspace, max_download_mb"#,
         ),
         ("[page]\n", "config.toml line 3: there is no section [page]; did you mean [pages]?"),
         (

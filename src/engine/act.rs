@@ -244,6 +244,7 @@ impl Engine {
             front_is_stale,
             rests: self.rests(node),
             grace_is_over: self.grace_is_over(node) && self.watch.is_quiet(self.now),
+            sends: self.sends(node),
             deletes: self.settings.pages.deletes,
             moves: self.moves_of(node),
         })

@@ -258,6 +258,19 @@ impl Engine {
     }
 
     fn needs_of_workspaces(&self, needs: &mut Needs) {
+        let named = self.settings.workspaces.iter().chain(self.settings.modes.keys());
+        let is_unknown = |name: &&String| {
+            let mut known = self.trees.workspaces.values().map(|node| &node.seen);
+            !known.any(|seen| [&seen.slug, &seen.name].contains(name) || seen.id.as_str() == name.as_str())
+        };
+        for name in named.filter(is_unknown).filter(|_| self.lists.workspaces_looked > 0) {
+            needs.tell(
+                Code::UnknownWorkspace,
+                name,
+                &format!("the config names the workspace {name:?}, which the service does not list"),
+                "correct its name in the config, or ask for access",
+            );
+        }
         for workspace in self.trees.workspaces.values() {
             let (id, name) = (&workspace.seen.id, workspace.seen.name.as_str());
             if !workspace.present && !self.is_chosen(&workspace.seen) {
@@ -272,7 +285,16 @@ impl Engine {
                 );
                 continue;
             }
-            if let Some(why) = self.read_only(id) {
+            if self.is_down(id) {
+                if self.stays_here(id) {
+                    needs.tell(
+                        Code::StaysHere,
+                        &workspace.folder,
+                        "what was changed here stays here: the config has mode = \"down\" for this workspace",
+                        "nothing to do; espejo diff shows what differs, and mode = \"two-way\" sends it",
+                    );
+                }
+            } else if let Some(why) = self.read_only(id) {
                 let (code, action) = match self.edits_wait_in(id) {
                     true => (Code::ReadOnly, "edits wait here until it can be written to again"),
                     false => (Code::Frozen, "nothing to do: no edit waits"),
@@ -469,7 +491,11 @@ impl Engine {
         let in_trouble = tally.problems.iter().filter_map(|path| self.trees.files.get(path)?.page.as_ref());
         let is_agreed = |id: &&PageId| self.trees.pages.get(*id).is_some_and(|node| node.base.is_some());
         let waiting = in_trouble.chain(self.held.keys()).filter(is_agreed).chain(&tally.out_of_step);
-        let waiting: BTreeSet<&PageId> = waiting.filter(|id| !ignored.contains(*id)).collect();
+        // What stays here by the user's wish is not held.
+        let is_down =
+            |id: &PageId| self.trees.pages.get(id).is_some_and(|node| self.is_down(&node.workspace));
+        let waiting: BTreeSet<&PageId> =
+            waiting.filter(|id| !ignored.contains(*id) && !is_down(id)).collect();
         counts.held = waiting.len();
         counts
     }

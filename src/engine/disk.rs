@@ -8,7 +8,7 @@ use super::{Engine, barrier};
 use crate::markdown::front_matter::{self, BadFrontMatter};
 use crate::model::{
     ContentHash, DiskError, DiskReply, Effect, Entry, EntryKind, FileLook, Hides, LocalFile, MirrorPath,
-    Node, PageId, Problem, RootState, Scan, Stamp, Timestamp, Unreadable,
+    PageId, Problem, RootState, Scan, Stamp, Timestamp, Unreadable,
 };
 use crate::plan::barrier::Barrier;
 use crate::plan::identity::KnownFile;
@@ -285,9 +285,9 @@ impl Engine {
     /// Another root in which nothing is missing is as good as the one before; otherwise it stays in doubt, also in the
     /// next run.
     pub(super) fn settle_root(&mut self) -> Result<(), StoreError> {
-        let is_missing = |node: &Node| node.base.is_some() && node.file.is_none();
         let may_settle = self.root.changed && self.watch.is_quiet(self.now);
-        if may_settle && !self.trees.pages.values().any(is_missing) && !self.is_board_missing() {
+        let is_whole = || !self.is_page_missing() && !self.is_board_missing();
+        if may_settle && is_whole() {
             self.accept_root()?;
         }
         Ok(())

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::beside::Question;
 use super::pace::Class;
 use super::storage::Task;
-use crate::model::{ANSWER_MAX_MS, ContentHash, Effect, MirrorPath, PageId, Timestamp, WorkspaceId};
+use crate::model::{
+    ANSWER_MAX_MS, BodyJson, ContentHash, Effect, MirrorPath, PageId, Timestamp, WorkspaceId,
+};
 
 /// An effect under way.
 #[derive(Debug)]
@@ -127,6 +129,8 @@ pub(super) struct Written {
     pub(super) claims: Option<PageId>,
     /// Whether the file is new.
     pub(super) new: bool,
+    /// What it says, where edits that may not be sent are in it beyond `body`.
+    pub(super) own: Option<BodyJson>,
 }
 
 impl Purpose {

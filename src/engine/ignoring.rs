@@ -14,7 +14,7 @@ use crate::model::{
     CanvasId, CanvasNode, Code, Entry, EntryKind, FileId, FileObject, FolderId, IGNORE_FILE, IgnoreFile,
     IgnoreRules, LocalFile, MirrorPath, Node, PageId, Scan, Stamp, Timestamp,
 };
-use crate::store::{APART, Store, StoreError};
+use crate::store::{APART, DOWN, IGNORED, Store, StoreError};
 
 /// Where the rules in force outlive the process, as JSON.
 const KEY: &str = "ignoring";
@@ -33,6 +33,8 @@ pub(super) struct Ignoring {
     is_begun: bool,
     /// What rests because of the rules was written down like this.
     written: String,
+    /// Which workspaces go down only was written down like this.
+    down: String,
     /// Pages that rest because of the rules, by their last decision.
     pub(super) pages: BTreeSet<PageId>,
     /// Whiteboards and slides of which that is so.
@@ -175,13 +177,22 @@ impl Engine {
         let ignoring = &self.trees.ignoring;
         let pages = ignoring.pages.iter().map(PageId::as_str);
         let canvases = ignoring.canvases.iter().map(CanvasId::own_id);
-        let stored = self.storage.apart().map(FileId::as_str);
         let folders = self.storage.ignored_folders(ignoring).map(FolderId::as_str);
-        let all: BTreeSet<&str> = pages.chain(canvases).chain(stored).chain(folders).collect();
+        let all = pages.chain(canvases).chain(folders).map(|id| (id, IGNORED));
+        let stored = self.storage.apart().map(|(id, apart)| (id.as_str(), apart.word()));
+        let all: BTreeMap<&str, &str> = all.chain(stored).collect();
         let text = serde_json::json!(all).to_string();
         if ignoring.written != text {
             self.store.set_meta(APART, &text)?;
             self.trees.ignoring.written = text;
+        }
+        let down = self.trees.workspaces.iter().filter(|(id, _)| self.is_down(id));
+        let (ids, folders): (Vec<&str>, Vec<&str>) =
+            down.map(|(id, node)| (id.as_str(), node.folder.as_str())).unzip();
+        let text = serde_json::json!({ "ids": ids, "folders": folders }).to_string();
+        if self.trees.ignoring.down != text {
+            self.store.set_meta(DOWN, &text)?;
+            self.trees.ignoring.down = text;
         }
         Ok(())
     }

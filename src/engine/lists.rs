@@ -30,7 +30,7 @@ pub(super) struct Lists {
     pub(super) workspaces_due: Timestamp,
     /// How often the list of workspaces was asked for since something was refused that may hang on it.
     pub(super) workspaces_asked: u32,
-    workspaces_looked: u64,
+    pub(super) workspaces_looked: u64,
     /// Workspaces in the service's order.
     pub(super) order: Vec<WorkspaceId>,
     pages_due: BTreeMap<WorkspaceId, Timestamp>,

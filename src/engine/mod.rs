@@ -21,6 +21,7 @@ mod create;
 mod differences;
 mod disk;
 mod dismissed;
+mod downward;
 mod durable;
 mod flight;
 mod happened;

@@ -220,7 +220,7 @@ impl Engine {
     /// How long the list of workspaces is not asked for while something hangs on what it says of a place.
     pub(super) fn workspaces_wait_ms(&mut self) -> Option<i64> {
         let is_refused = |node: &Node| matches!(node.hold(), Some(Hold::Edit(_)));
-        let waits = self.trees.workspaces.keys().any(|id| self.read_only(id).is_some())
+        let waits = self.trees.workspaces.keys().any(|id| self.forbidden(id).is_some())
             || !self.refusals.is_empty()
             || self.boards_are_refused()
             || self.storage.is_refused()

@@ -208,9 +208,19 @@ impl Engine {
         end.is_some_and(|end| end <= self.now && end <= self.watch.scanned)
     }
 
+    /// Whether the file of a mirrored page is missing, where that means something.
+    pub(super) fn is_page_missing(&self) -> bool {
+        let mut pages = self.trees.pages.values();
+        pages.any(|node| node.base.is_some() && node.file.is_none() && !self.is_down(&node.workspace))
+    }
+
     /// Why deletions in the folder are not carried to the service now, if so.
     pub(super) fn local_deletions_held(&self) -> Option<Guard> {
-        let count = self.trees.tally.gone_here;
+        // What goes where nothing is sent from is no deletion.
+        let spaces = self.trees.workspaces.keys().filter(|id| !self.is_down(id));
+        let shares = spaces.map(|id| self.trees.tally.of(id));
+        let (count, mirrored) =
+            shares.fold((0, 0), |(gone, all), share| (gone + share.gone, all + share.mirrored));
         if count > 0 && self.root.changed {
             return Some(Guard::OtherFolder(Some(count)));
         }
@@ -219,8 +229,7 @@ impl Engine {
             page.is_some_and(is_gone_here)
         };
         let recent = self.removals.count(self.now, still_counts);
-        let (mirrored, most) = (self.trees.tally.mirrored(), self.settings.pages.max_deletes);
-        guard::mass_deletion(Kind::Page, count, recent, mirrored, most)
+        guard::mass_deletion(Kind::Page, count, recent, mirrored, self.settings.pages.max_deletes)
     }
 
     /// Why pages that left a workspace's list stay on disk, if so.

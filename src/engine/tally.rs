@@ -8,8 +8,6 @@ use crate::model::{LocalFile, MirrorPath, Node, PageId, Presence, WorkspaceId};
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Tally {
-    /// Pages whose file is gone from the disk, which nobody has approved.
-    pub(super) gone_here: usize,
     /// Pages that a person is told of: parked, or hidden while their file is here.
     pub(super) told_of: BTreeSet<PageId>,
     /// Pages that have been agreed on and are not in step, by what is known of the page alone.
@@ -26,7 +24,9 @@ pub(super) struct Tally {
 pub(super) struct Share {
     /// Pages that have been agreed on.
     pub(super) mirrored: usize,
-    /// Of these, pages that left the service's list, whose removal nobody has approved.
+    /// Pages whose file is gone from the disk, which nobody has approved.
+    pub(super) gone: usize,
+    /// Of those agreed on, pages that left the service's list, whose removal nobody has approved.
     pub(super) left: usize,
     /// Pages that the service shows.
     pub(super) shown: usize,
@@ -50,7 +50,6 @@ impl Tally {
     }
 
     pub(super) fn add(&mut self, node: &Node) {
-        self.gone_here += usize::from(is_gone_here(node));
         if is_told_of(node) {
             self.told_of.insert(node.id.clone());
         }
@@ -63,7 +62,6 @@ impl Tally {
 
     /// Takes back what [`Tally::add`] counted of the same node.
     pub(super) fn remove(&mut self, node: &Node) {
-        self.gone_here -= usize::from(is_gone_here(node));
         self.told_of.remove(&node.id);
         self.out_of_step.remove(&node.id);
         let Some(all) = self.workspaces.get_mut(&node.workspace) else { return };
@@ -95,6 +93,7 @@ impl Share {
     fn with(self, other: Self, change: fn(usize, usize) -> usize) -> Self {
         Self {
             mirrored: change(self.mirrored, other.mirrored),
+            gone: change(self.gone, other.gone),
             left: change(self.left, other.left),
             shown: change(self.shown, other.shown),
             looked: change(self.looked, other.looked),
@@ -108,6 +107,7 @@ impl Share {
         let is_seen = node.remote.body.is_some();
         Self {
             mirrored: usize::from(is_mirrored),
+            gone: usize::from(is_gone_here(node)),
             left: usize::from(is_mirrored && !is_shown && !node.approved),
             shown: usize::from(is_shown),
             looked: usize::from(is_shown && is_seen),

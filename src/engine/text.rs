@@ -48,15 +48,17 @@ impl Engine {
                 && (stands
                     || base.text != Some(text_hash) && self.rests_on(&writing, base.body, split.body)?)
             {
+                // Where nothing may be sent, it may have been merged into a person's edits.
+                let is_read = !self.sends(&node);
                 base.body = writing.body;
-                base.text = Some(writing.text);
+                base.text = Some(writing.text).filter(|_| !is_read);
                 base.icon = writing.icon;
                 if stands {
                     base.front_title = file.front_title.clone();
                 }
                 node.base = Some(base.clone());
                 self.edit_page(page, |node| node.base = Some(base))?;
-                if stands {
+                if stands && !is_read {
                     return Ok(());
                 }
             }
@@ -295,6 +297,7 @@ impl Engine {
             front_title,
             claims: Some(node.id.clone()),
             new: true,
+            own: None,
         };
         let purpose = Purpose::Write { page: node.id.clone(), path: path.clone(), written };
         let stands = path.parent().is_some_and(|folder| self.trees.folders.contains(&folder));
@@ -309,6 +312,10 @@ impl Engine {
             return Ok(None);
         };
         let hash = ContentHash::of(&look.bytes);
+        if file.path == look.path && file.hash == Some(hash) && base.text != Some(hash) && !self.sends(&node)
+        {
+            return self.merge_down(&node, (&base, &file), look);
+        }
         if file.path != look.path || base.text != Some(hash) && !planted("splice-over-edit") {
             // The user saved in between: that is an edit first.
             self.take_in_file(look)?;
@@ -346,28 +353,10 @@ impl Engine {
                 }
             }
         }
-        let path = self.trees.layout().belongs(&node).unwrap_or_else(|| file.path.clone());
-        let front_title = place::wanted_front_title(&file, &path, &node.remote.title);
-        // An icon that a person wrote stays until the app has another: it was told that it cannot be sent.
         let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
-        let icon = own_icon.filter(|own| base.icon == node.remote.icon && base.icon.as_ref() != Some(own));
-        let icon = icon.or(node.remote.icon.as_ref());
-        let stamped =
-            file.claims.is_some() || front_title.is_some() || icon.is_some() || split.front.is_some();
-        if stamped {
-            match front_matter::set(
-                &out,
-                Some(page.as_str()),
-                front_title.as_deref(),
-                icon.map(String::as_str),
-            ) {
-                Ok(text) => out = text,
-                Err(error) => {
-                    self.park(page, Hold::Unwritable(error.to_string()))?;
-                    return Ok(None);
-                }
-            }
-        }
+        let front = (own_icon, split.front.is_some());
+        let Some(fronted) = self.fronted(&node, (&base, &file), front, out)? else { return Ok(None) };
+        let out = fronted.text;
         if from != to
             && let Ok(split) = front_matter::split(&out)
         {
@@ -377,9 +366,10 @@ impl Engine {
             text: ContentHash::of(out.as_bytes()),
             body,
             icon: node.remote.icon.clone(),
-            front_title,
-            claims: stamped.then(|| page.clone()),
+            front_title: fronted.front_title,
+            claims: fronted.claims,
             new: false,
+            own: None,
         };
         if written.text == hash {
             self.written(page, &look.path, written, look.stamp)?;
@@ -435,7 +425,8 @@ impl Engine {
         stamp: Stamp,
     ) -> Result<(), StoreError> {
         self.end_writing(page)?;
-        self.written_was(page, path, &what)?;
+        let says = what.own.as_ref().map_or(what.body, BodyJson::hash);
+        self.written_was(page, path, &Written { body: says, ..what.clone() })?;
         let Some(node) = self.trees.pages.get(page) else {
             self.watch.scan_by(self.now);
             return Ok(());
@@ -469,7 +460,8 @@ impl Engine {
             match &mut node.base {
                 Some(base) => {
                     base.body = what.body;
-                    base.text = Some(what.text);
+                    // What it says beyond that is no agreement.
+                    base.text = what.own.is_none().then_some(what.text);
                     base.icon.clone_from(&what.icon);
                     // The title just written may wait for the rename that goes with it.
                     base.front_title.clone_from(&what.front_title);
@@ -489,6 +481,9 @@ impl Engine {
                 }
             }
         })?;
+        if let Some(content) = what.own {
+            self.moment(page).reading = Some(Box::new(Reading { text: what.text, content }));
+        }
         if differs {
             self.say(Way::Down, path, words);
         }

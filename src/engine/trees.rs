@@ -38,7 +38,7 @@ pub(super) struct Trees {
     /// The service's tree: children by parent.
     children: BTreeMap<(WorkspaceId, Option<PageId>), BTreeSet<PageId>>,
     /// What the user keeps out of the mirror.
-    pub(super) ignoring: Ignoring,
+    pub(super) ignoring: Box<Ignoring>,
     /// Whose subpages are agreed to be in a folder.
     agreed_folders: BTreeMap<MirrorPath, PageId>,
 }
@@ -512,6 +512,15 @@ impl Engine {
 
     /// Why nothing may be written to the service's side of a workspace, if so.
     pub(super) fn read_only(&self, workspace: &WorkspaceId) -> Option<String> {
+        let node = self.trees.workspaces.get(workspace)?;
+        if self.is_down(workspace) {
+            return Some(format!("{} is mirrored down only", node.seen.name));
+        }
+        self.forbidden(workspace)
+    }
+
+    /// Why the service lets nothing be written to a workspace, if so.
+    pub(super) fn forbidden(&self, workspace: &WorkspaceId) -> Option<String> {
         let node = self.trees.workspaces.get(workspace)?;
         if node.seen.frozen {
             return Some(format!("the workspace {} is frozen", node.seen.name));

@@ -60,6 +60,8 @@ codes! {
     RemovalsHeld = "removals-held", Act;
     /// The service no longer lists a workspace.
     WorkspaceGone = "workspace-gone", Act;
+    /// The config names a workspace that the service does not list.
+    UnknownWorkspace = "unknown-workspace", Act;
     /// A file cannot be sent as it is.
     NotSent = "not-sent", Act;
     /// The service refused what was sent.
@@ -104,6 +106,10 @@ codes! {
     ReadOnly = "read-only", Waiting;
     /// A file cannot be written now.
     NotWritten = "not-written", Waiting;
+    /// Stored files are larger than what the config lets be fetched.
+    NotFetched = "not-fetched", Note;
+    /// What is done here in a workspace that is mirrored down only stays here.
+    StaysHere = "stays-here", Note;
     /// A place may not be written to, and nothing waits there.
     Frozen = "frozen", Note;
     /// A move or a renaming was undone: the API cannot make it.

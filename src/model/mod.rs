@@ -63,7 +63,9 @@ pub use refusal::{Refusal, RefusalClass};
 pub use rest::Rest;
 pub use schedule::Schedule;
 pub use search::{Found, HITS_MAX, Hit, Search};
-pub use settings::{BoardSettings, Deletes, Moves, PageSettings, Settings, StorageMode, StorageSettings};
+pub use settings::{
+    BoardSettings, Deletes, Moves, PageSettings, Settings, StorageMode, StorageSettings, WorkspaceMode,
+};
 pub use stamp::{FileObject, Stamp};
 pub use storage::{
     DownloadError, Downloaded, FileNode, FolderNode, Link, LocalOnly, Part, Seen, StorageEffect,

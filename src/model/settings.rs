@@ -1,10 +1,14 @@
 //! What the user chose, checked. The config file's own shape lives in `config`; the engine sees only this.
 
+use std::collections::BTreeMap;
+
 /// Settings of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Slugs, ids or names of the workspaces to mirror; empty for all.
     pub workspaces: Vec<String>,
+    /// Workspaces by slug, id or name, and which way each goes; those that are not named go both ways.
+    pub modes: BTreeMap<String, WorkspaceMode>,
     /// Most requests in any 60 seconds.
     pub requests_per_minute: u32,
     /// Whether polling spends its whole share also where little is to be gained.
@@ -23,6 +27,15 @@ pub struct Settings {
     pub storage: StorageSettings,
 }
 
+/// Which way a workspace goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkspaceMode {
+    /// Down and up.
+    TwoWay,
+    /// What the service has comes down; what is done here stays here.
+    Down,
+}
+
 /// Settings of personal storage (contract section 5, `[storage]`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StorageSettings {
@@ -30,6 +43,8 @@ pub struct StorageSettings {
     pub mode: StorageMode,
     /// Slug, id or name of the workspace that uploads count for; `None` for the first that is not frozen.
     pub workspace: Option<String>,
+    /// Larger files are not fetched, in bytes; `None` for no bound.
+    pub max_download: Option<u64>,
 }
 
 /// Which way storage files go.
@@ -99,6 +114,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             workspaces: Vec::new(),
+            modes: BTreeMap::new(),
             requests_per_minute: 60,
             eager: false,
             watch_from: 30,
@@ -106,7 +122,7 @@ impl Default for Settings {
             ignore: Vec::new(),
             pages: PageSettings::default(),
             boards: BoardSettings::default(),
-            storage: StorageSettings { mode: StorageMode::Off, workspace: None },
+            storage: StorageSettings { mode: StorageMode::Off, workspace: None, max_download: None },
         }
     }
 }

@@ -39,6 +39,8 @@ pub struct View<'a> {
     pub grace_is_over: bool,
     /// Whether the file has been where it is for the whole grace time.
     pub rests: bool,
+    /// Whether what the file says may be sent.
+    pub sends: bool,
     /// What a deleted file means.
     pub deletes: Deletes,
     /// What a moved file means.
@@ -250,12 +252,17 @@ fn both_there(view: &View<'_>, file: &LocalFile) -> Decision {
     // A title that changed on both sides is the service's: the file is renamed once more.
     let retitled =
         view.local_title != base.title && view.local_title != remote.title && remote.title == base.title;
+    let news = remote.body.is_some_and(|body| body != base.body);
+    if (content || retitled) && !view.sends && news {
+        // What waits here does not keep out what comes: that is merged into the file.
+        return Decision::Splice;
+    }
     if content || retitled {
         return Decision::Push { title: retitled.then(|| view.local_title.to_owned()) };
     }
 
     // Content, downwards.
-    if remote.body.is_some_and(|body| body != base.body) || remote.icon != base.icon {
+    if news || remote.icon != base.icon {
         return Decision::Splice;
     }
     // A page that is made anew elsewhere takes everything along: both sides have to agree first.

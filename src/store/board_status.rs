@@ -1,6 +1,5 @@
 //! The read-only view of whiteboards and presentations, for `status` and `list`.
 
-use super::apart::IGNORED;
 use super::{Grave, ItemRow, ReadOnly, StoreError};
 use crate::model::{CanvasFile, CanvasId, CanvasNode, DeckNode, MirrorPath, Presence};
 
@@ -26,6 +25,11 @@ impl ReadOnly {
     /// [`StoreError`] when it cannot be read.
     pub fn board_counts(&mut self) -> Result<BoardCounts, StoreError> {
         let mut counts = BoardCounts::default();
+        let down = self.down_only()?;
+        let is_sent = |row: &ItemRow| {
+            let top = row.path.as_deref().and_then(|path| path.split('/').next());
+            !down.iter().any(|folder| Some(folder.as_str()) == top)
+        };
         for row in self.canvases()? {
             let mirrored = matches!(row.state, "synced" | "changed" | "deleted" | "problem");
             match row.kind {
@@ -36,7 +40,7 @@ impl ReadOnly {
             }
             match row.state {
                 "incoming" if row.kind != "presentation" => counts.unmirrored += 1,
-                "changed" | "deleted" | "new" => counts.pending += 1,
+                "changed" | "deleted" | "new" if is_sent(&row) => counts.pending += 1,
                 _ => {}
             }
         }
@@ -90,7 +94,7 @@ impl ReadOnly {
                 workspace: node.workspace.as_ref().map(ToString::to_string),
                 path: node.file.as_ref().or(node.missing_from.as_ref()).map(ToString::to_string),
                 title: deck.map_or_else(|| node.name.clone(), |deck: &DeckNode| deck.seen.name.clone()),
-                state: if apart.contains(node.id.own_id()) { IGNORED } else { state_of(node, file) },
+                state: apart.get(node.id.own_id()).copied().unwrap_or_else(|| state_of(node, file)),
                 checked_at: Some(node.poll.last).filter(|at| at.0 > 0),
             });
         }

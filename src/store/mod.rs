@@ -35,7 +35,7 @@ use rusqlite::Connection;
 use crate::model::Timestamp;
 
 pub use acts::{Act, ActKind};
-pub use apart::{APART, IGNORED};
+pub use apart::{APART, DOWN, IGNORED, TOO_LARGE};
 pub use board_status::BoardCounts;
 pub use boards::{CanvasWriting, Drawn, Grave, LoadedBoards};
 pub use checkpoint::Checkpoint;

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
 
-use super::apart::{IGNORED, IS_NOT_APART};
+use super::apart::{IS_NOT_APART, IS_SENT_FROM};
 use super::rows::optional_hash;
+use super::waiting::is_pending;
 use super::{Conflict, Store, StoreError, StoredStorage};
 use crate::model::{Attention, ContentHash, Timestamp};
 
@@ -69,7 +70,7 @@ pub struct ItemRow {
     pub path: Option<String>,
     /// Its title or name; a slide has its presentation's.
     pub title: String,
-    /// `synced`, `changed`, `incoming`, `new`, `deleted`, `waiting`, `ignored` or `problem`.
+    /// `synced`, `changed`, `incoming`, `new`, `deleted`, `waiting`, `ignored`, `too large` or `problem`.
     pub state: &'static str,
     /// When its body or its elements were last looked at.
     pub checked_at: Option<Timestamp>,
@@ -197,11 +198,12 @@ impl ReadOnly {
             unmirrored: one(&format!(
                 "SELECT count(*) FROM pages WHERE base_body IS NULL AND remote_presence = 0 AND {IS_NOT_APART}"
             ))?,
-            pending: one(&format!("SELECT count(*) FROM pages p LEFT JOIN files f ON f.path = p.file
-                  WHERE p.base_body IS NOT NULL AND p.{IS_NOT_APART} AND f.problem IS NULL AND (f.path IS NULL OR f.hash IS NULL OR f.hash IS NOT p.base_text
-                        OR p.remote_body IS NOT p.base_body OR p.remote_title <> p.base_title
-                        OR p.remote_parent IS NOT p.base_parent)"))?
-                + one("SELECT count(*) FROM files WHERE page IS NULL AND problem IS NULL")?,
+            pending: one(&format!(
+                "SELECT count(*) FROM pages p LEFT JOIN files f ON f.path = p.file WHERE {}",
+                is_pending()
+            ))? + one(&format!(
+                "SELECT count(*) FROM files f WHERE page IS NULL AND problem IS NULL AND {IS_SENT_FROM}"
+            ))?,
             queue: one("SELECT (SELECT count(*) FROM sent) + (SELECT count(*) FROM intents)")?,
             requests_last_minute: requests.unsigned_abs(),
             oldest_look: looks.first().copied().map(Timestamp),
@@ -271,7 +273,7 @@ impl ReadOnly {
             let (is_elsewhere, is_stale): (bool, bool) = (row.get(8)?, row.get(9)?);
             let text = optional_hash(row, 7)?;
             let state = match file {
-                _ if apart.contains(&id) => IGNORED,
+                _ if apart.contains_key(&id) => apart[&id],
                 _ if is_parked || file.is_some_and(|file| file.has_problem) => "problem",
                 _ if is_unread => "incoming",
                 None => "deleted",

@@ -548,7 +548,7 @@ impl Run {
         self.note(format_args!("! the process starts"));
         let settings = Settings {
             boards: self.scene.board_settings(),
-            storage: StorageSettings { mode: stored::mode(&self.scene), workspace: None },
+            storage: StorageSettings { mode: stored::mode(&self.scene), workspace: None, max_download: None },
             requests_per_minute: self.scene.budget,
             // In some scenes the search is watched although there are few pages.
             watch_from: if self.scene.seed.is_multiple_of(4) { 2 } else { 30 },

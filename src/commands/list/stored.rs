@@ -1,13 +1,13 @@
 //! The stored files and folders of `espejo list`, with their sizes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::{Item, rfc3339, write_line};
 use crate::commands::output;
 use crate::commands::why::Outlook;
 use crate::model::{FileNode, FolderNode, MirrorPath, Seen, Timestamp};
-use crate::store::{IGNORED, StoredStorage};
+use crate::store::StoredStorage;
 
 /// One line.
 pub(super) struct Row {
@@ -24,12 +24,12 @@ pub(super) struct Row {
 }
 
 /// Every folder and file, by path.
-pub(super) fn rows(stored: &StoredStorage, apart: &BTreeSet<String>) -> Vec<Row> {
+pub(super) fn rows(stored: &StoredStorage, apart: &BTreeMap<String, &'static str>) -> Vec<Row> {
     let files = stored.files.values().filter(|node| node.replaced_by.is_none());
     let all = stored.folders.values().map(of_folder).chain(files.map(|node| of_file(stored, node)));
     let mut rows: Vec<Row> = all.collect();
-    for row in rows.iter_mut().filter(|row| row.id.as_ref().is_some_and(|id| apart.contains(id))) {
-        row.state = IGNORED;
+    for row in &mut rows {
+        row.state = row.id.as_ref().and_then(|id| apart.get(id)).copied().unwrap_or(row.state);
     }
     rows.extend(stored.local_only.values().map(|item| {
         let sent = stored.uploads.contains_key(&item.path);

@@ -3,9 +3,10 @@
 use super::super::Engine;
 use super::super::attention::{Needs, code_of};
 use super::super::retry::{FAILS, FAILS_MEND};
+use super::place::Spot;
 use super::targets::List;
-use super::{Area, Held, Want};
-use crate::model::{CanvasNode, Code, MirrorPath, Presence};
+use super::{Area, Held, Moment, Want};
+use crate::model::{CanvasFile, CanvasNode, Code, MirrorPath, Presence, WorkspaceId};
 use crate::store::StoreError;
 
 /// How far canvases are.
@@ -117,6 +118,18 @@ impl Engine {
                 needs.tell(Code::NoPicture, path.as_str(), why, "rename the file");
             }
         }
+    }
+
+    /// Whether something was done to whiteboards of a workspace that may not be written to.
+    pub(in super::super) fn canvases_stay_here(&self, workspace: &WorkspaceId) -> bool {
+        let is_its = |node: &CanvasNode| node.workspace.as_ref() == Some(workspace);
+        let is_held = |moment: &Moment| moment.held == Some(Held::AreaClosed);
+        let mut held = self.boards.moments.iter().filter(|(_, moment)| is_held(moment));
+        let is_new = |file: &CanvasFile| {
+            file.canvas.is_none() && self.spot_of(&file.path, false) == Some(Spot::Board(workspace.clone()))
+        };
+        held.any(|(id, _)| self.boards.canvases.get(id).is_some_and(is_its))
+            || self.boards.files.values().any(is_new)
     }
 
     /// Where what a list names is in the mirror.

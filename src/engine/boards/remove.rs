@@ -95,8 +95,7 @@ impl Engine {
         if self.keeping.folder_is_old.is_some() {
             return Some(Guard::OlderFolder);
         }
-        let is_missing = |node: &crate::model::Node| node.base.is_some() && node.file.is_none();
-        let lacks = || self.is_board_missing() || self.trees.pages.values().any(is_missing);
+        let lacks = || self.is_board_missing() || self.is_page_missing();
         (self.root.changed && lacks()).then_some(Guard::OtherFolder(None))
     }
 
@@ -106,7 +105,10 @@ impl Engine {
         self.boards_are_on()
             && nodes.any(|node| {
                 let was_there = node.base.is_some() && node.file.is_none();
-                was_there && node.presence == Presence::Listed && self.is_canvas_live(node)
+                was_there
+                    && node.workspace.as_ref().is_none_or(|space| !self.is_down(space))
+                    && node.presence == Presence::Listed
+                    && self.is_canvas_live(node)
             })
     }
 
@@ -122,6 +124,7 @@ impl Engine {
             self.boards.canvases.values().filter(|node| {
                 node.base.is_some()
                     && node.presence == Presence::Listed
+                    && node.workspace.as_ref().is_none_or(|space| !self.is_down(space))
                     // Slides that are gone with their presentation's folder are counted as one with it.
                     && node.id.deck().is_none_or(|deck| !self.is_deck_missing(deck))
             })

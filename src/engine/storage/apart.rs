@@ -1,10 +1,31 @@
-//! Stored files that stay as they are on either side, because the user keeps their place out of the mirror.
+//! Stored files that stay as they are on either side, because the user keeps their place out of the mirror, or files of
+//! their size.
 
 use super::names::storage_root;
 use super::{Desk, Storage, local::Local};
+use crate::engine::attention::Needs;
 use crate::engine::ignoring::Ignoring;
-use crate::model::{FileId, FileNode, FolderId, MirrorPath, Seen, StoredFile};
-use crate::store::StoreError;
+use crate::model::{Code, FileId, FileNode, FolderId, MirrorPath, Seen, StoredFile};
+use crate::store::{IGNORED, StoreError, TOO_LARGE};
+
+/// Why a file stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum Apart {
+    /// It is ignored.
+    Ignored,
+    /// It is larger than what is fetched, in bytes.
+    TooLarge(u64),
+}
+
+impl Apart {
+    /// As `list` shows it.
+    pub(in crate::engine) fn word(self) -> &'static str {
+        match self {
+            Self::Ignored => IGNORED,
+            Self::TooLarge(_) => TOO_LARGE,
+        }
+    }
+}
 
 /// Folders deeper than this are in each other.
 const DEPTH_MAX: usize = 200;
@@ -15,9 +36,31 @@ impl Storage {
         self.files.values().filter_map(|node| Some((&node.remote.id, node.base.as_ref()?)))
     }
 
-    /// What stays as it is.
-    pub(in crate::engine) fn apart(&self) -> impl Iterator<Item = &FileId> {
+    /// What stays as it is, and why.
+    pub(in crate::engine) fn apart(&self) -> impl Iterator<Item = (&FileId, &Apart)> {
         self.apart.iter()
+    }
+
+    /// Tells that files are not fetched.
+    pub(super) fn needs_of_large(&self, needs: &mut Needs) {
+        let large = self.apart.iter().filter_map(|(id, apart)| match apart {
+            Apart::TooLarge(most) => Some((self.files.get(id)?.remote.size, *most)),
+            Apart::Ignored => None,
+        });
+        let large: Vec<(u64, u64)> = large.collect();
+        let Some((_, most)) = large.first() else { return };
+        let files = if large.len() == 1 { "1 stored file is" } else { "some stored files are" };
+        let bytes: u64 = large.iter().map(|(size, _)| size).sum();
+        needs.tell(
+            Code::NotFetched,
+            super::FOLDER,
+            &format!(
+                "{files} not fetched, of {:.1} MB in all: larger than max_download_mb = {}",
+                bytes as f64 / 1_000_000.0,
+                most / 1_000_000
+            ),
+            "nothing to do; espejo list shows them as too large, and a larger max_download_mb in [storage] fetches them",
+        );
     }
 
     /// Folders that are ignored.
@@ -41,12 +84,14 @@ impl Storage {
     /// Whether nothing is done about a file, on disk or at the service; notes it.
     pub(super) fn stays_apart(&mut self, desk: &Desk<'_>, node: &FileNode) -> bool {
         let is_nothing = node.base.is_none() && node.seen != Seen::Listed;
-        let is_apart = !is_nothing && !desk.ignoring.is_empty() && self.is_ignored(desk, node);
-        match is_apart {
-            true => drop(self.apart.insert(node.remote.id.clone())),
-            false => drop(self.apart.remove(&node.remote.id)),
+        let is_ignored = !is_nothing && !desk.ignoring.is_empty() && self.is_ignored(desk, node);
+        let large = desk.settings.storage.max_download.filter(|most| is_too_large(node, *most));
+        let apart = if is_ignored { Some(Apart::Ignored) } else { large.map(Apart::TooLarge) };
+        match apart {
+            Some(apart) => drop(self.apart.insert(node.remote.id.clone(), apart)),
+            None => drop(self.apart.remove(&node.remote.id)),
         }
-        is_apart
+        apart.is_some()
     }
 
     /// Whether a file is ignored where it is, or where it belongs.
@@ -75,4 +120,12 @@ impl Storage {
         }
         names.into_iter().rev().try_fold(path, |path, name| path.join(name).ok())
     }
+}
+
+/// Whether a file would have to be fetched, and is larger than what is.
+fn is_too_large(node: &FileNode, most: u64) -> bool {
+    let is_here = node.base.as_ref().is_some_and(|base| {
+        base.attachment == node.remote.attachment && base.size == node.remote.size && base.is_seen()
+    });
+    node.seen == Seen::Listed && node.remote.size > most && !is_here && node.replaced_by.is_none()
 }

@@ -478,7 +478,7 @@ impl Storage {
                 Local::Same => deep.is_some_and(|since| moment.checked <= since) && !moment.damaged,
                 _ => false,
             };
-            let due = due && !self.apart.contains(id);
+            let due = due && !self.apart.contains_key(id);
             let node = self.files.get(id).filter(|_| due && moment.failing.until <= desk.now)?;
             (!self.is_busy(id) && node.base.is_some()).then_some(node)
         };

@@ -77,7 +77,7 @@ pub(super) struct Storage {
     /// Files with which nothing is done on disk before a time: few, while thousands may be active.
     act_at: BTreeMap<FileId, Timestamp>,
     /// Files that stay where they are, by their last decision.
-    apart: BTreeSet<FileId>,
+    apart: BTreeMap<FileId, apart::Apart>,
     /// Some folder may not be where it should be.
     folders_active: bool,
     sight: local::Sight,
@@ -197,7 +197,7 @@ impl Storage {
             stirring: BTreeSet::new(),
             active: BTreeSet::new(),
             act_at: BTreeMap::new(),
-            apart: BTreeSet::new(),
+            apart: BTreeMap::new(),
             folders_active: true,
             sight: local::Sight::default(),
             candidates: BTreeMap::new(),

@@ -51,7 +51,7 @@ impl Storage {
         let deep = self.pass.filter(|pass| pass.deep).map(|pass| pass.since);
         for node in self.files.values() {
             let moment = self.moments.get(&node.remote.id);
-            if self.apart.contains(&node.remote.id) {
+            if self.apart.contains_key(&node.remote.id) {
                 continue;
             }
             if node.seen == Seen::Listed && node.replaced_by.is_none() {
@@ -97,7 +97,7 @@ impl Storage {
             && self.files.values().any(|node| {
                 let moment = self.moments.get(&node.remote.id);
                 let since = self.pass.map_or(0, |pass| pass.since);
-                !self.apart.contains(&node.remote.id)
+                !self.apart.contains_key(&node.remote.id)
                     && moment.is_some_and(|moment| moment.local == Local::Same && moment.checked <= since)
             });
         let suspects = self
@@ -205,6 +205,7 @@ impl Storage {
                 );
             }
         }
+        self.needs_of_large(needs);
         if let Some((until, why)) = &self.rests.disk
             && *until > now
         {
@@ -269,7 +270,8 @@ impl Storage {
                 );
             }
         }
-        let told = self.stirring().filter(|(id, moment)| moment.is_told_of() && !self.apart.contains(*id));
+        let told =
+            self.stirring().filter(|(id, moment)| moment.is_told_of() && !self.apart.contains_key(*id));
         for (id, moment) in told {
             if let Some(node) = self.files.get(id) {
                 self.need_of(node, moment, next, needs);

@@ -38,6 +38,7 @@ impl Mirror {
             front_is_stale,
             rests: moment.and_then(|moment| moment.moved_at).is_some_and(is_over),
             grace_is_over: self.grace_is_over(node),
+            sends: true,
             deletes: self.deletes,
             moves: self.moves,
         })

@@ -34,9 +34,17 @@ fn settle(bench: &Bench, name: &str) {
     });
 }
 
+/// The same with a process that ends.
+#[track_caller]
+pub(super) fn settle_at(bench: &Bench, name: &str) {
+    save(&bench.page(&format!("{name}.md")), "sent\n");
+    bench.tell(&["sync"]);
+    assert!(bench.titled(name).is_some(), "{}", bench.seen());
+}
+
 /// Starts the daemon and waits until nothing is left to do.
 #[track_caller]
-fn run(bench: &Bench) -> Daemon {
+pub(super) fn run(bench: &Bench) -> Daemon {
     let daemon = bench.run();
     bench.until("it is in step", || {
         bench.status()["state"] == "running"

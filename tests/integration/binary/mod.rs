@@ -11,6 +11,7 @@ mod deep;
 mod desktop;
 mod dismissed;
 mod down;
+mod down_only;
 mod edits;
 mod export;
 mod folders_back;

@@ -1,0 +1,129 @@
+//! What comes down while nothing may go up: a workspace that the user has mirrored down only, one that is frozen, one that
+//! the service does not let be written to. What a person writes there stays in the file, and what the app writes is merged
+//! into it; what collides is kept in a conflict copy, as always.
+
+use super::Engine;
+use super::flight::{Purpose, Written};
+use crate::markdown::{self, front_matter};
+use crate::model::{
+    Agreed, BodyJson, ContentHash, Effect, Expect, FileLook, Hold, LocalFile, Node, PageId, WorkspaceId,
+    WorkspaceMode, semantically_equal,
+};
+use crate::plan::{merge, place};
+use crate::store::{StoreError, Writing, blocks_of};
+
+/// A file's text with the front matter that its page calls for.
+pub(super) struct Fronted {
+    pub(super) text: String,
+    pub(super) front_title: Option<String>,
+    pub(super) claims: Option<PageId>,
+}
+
+impl Engine {
+    /// Whether the user has a workspace mirrored down only.
+    pub(super) fn is_down(&self, workspace: &WorkspaceId) -> bool {
+        let seen = self.trees.workspaces.get(workspace).map(|node| &node.seen);
+        seen.is_some_and(|seen| {
+            let names = [seen.slug.as_str(), seen.name.as_str(), seen.id.as_str()];
+            let modes = names.iter().filter_map(|name| self.settings.modes.get(*name));
+            modes.into_iter().any(|mode| *mode == WorkspaceMode::Down)
+        })
+    }
+
+    /// Whether what is done in a page's file may be sent.
+    pub(super) fn sends(&self, node: &Node) -> bool {
+        self.read_only(&node.workspace).is_none()
+    }
+
+    /// Whether something was done in a workspace that stays here: an edit, a new file, a new name, a deletion.
+    pub(super) fn stays_here(&self, workspace: &WorkspaceId) -> bool {
+        let is_its = |id: &PageId| self.trees.pages.get(id).is_some_and(|node| node.workspace == *workspace);
+        let is_new = || {
+            let new = self.trees.unbound.iter();
+            new.filter_map(|path| self.trees.layout().workspace_at(path)).any(|at| at == *workspace)
+        };
+        self.held.keys().any(is_its) || is_new() || self.canvases_stay_here(workspace)
+    }
+
+    /// Merges what the service has into a file with edits that may not be sent. They stay in the file.
+    pub(super) fn merge_down(
+        &mut self,
+        node: &Node,
+        (base, file): (&Agreed, &LocalFile),
+        look: &FileLook,
+    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
+        let page = &node.id;
+        let hash = ContentHash::of(&look.bytes);
+        let says = self.meaning(page, file).map(|reading| reading.content.clone());
+        let (Some(says), Some(remote)) = (says, node.remote.body) else { return Ok(None) };
+        let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
+        let Ok(split) = front_matter::split(text) else { return Ok(None) };
+        let (agreed, theirs) = (self.store.named_body(base.body)?, self.store.named_body(remote)?);
+        let ours = blocks_of(&says)?;
+        let merged = merge::merge(&agreed, &theirs, &ours);
+        if let Some(first) = merged.collisions.first()
+            && self.moment(page).copied != Some(hash)
+            && !self.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
+        {
+            self.keep_present(&look.path, &look.bytes)?;
+            return Ok(self.copy_of(page, &look.path, look, merge::collision_summary(first)));
+        }
+        let own = (!semantically_equal(&merged.blocks, &theirs)).then(|| BodyJson::of(&merged.blocks));
+        if let Some(own) = &own {
+            self.store.keep_body_json(own)?;
+        }
+        let to = if own.is_some() { &merged.blocks } else { &theirs };
+        let out = text[..split.body_start].to_owned()
+            + &markdown::patch_for(split.body, &ours, to, &self.allowed_in(node)?);
+        let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
+        let front = (own_icon, split.front.is_some());
+        let Some(fronted) = self.fronted(node, (base, file), front, out)? else { return Ok(None) };
+        let written = Written {
+            text: ContentHash::of(fronted.text.as_bytes()),
+            body: remote,
+            icon: node.remote.icon.clone(),
+            front_title: fronted.front_title,
+            claims: fronted.claims,
+            new: false,
+            own,
+        };
+        if written.text == hash {
+            self.written(page, &look.path, written, look.stamp)?;
+            return Ok(None);
+        }
+        let writing =
+            Writing { page: page.clone(), text: written.text, body: remote, icon: written.icon.clone() };
+        self.keep_replaced(&look.bytes)?;
+        self.store.save_writing(&writing)?;
+        self.writing.insert(page.clone(), writing);
+        let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
+        let (path, expect) = (look.path.clone(), Expect::Content(hash));
+        Ok(Some((Effect::WriteFile { path, bytes: fronted.text.into_bytes(), expect }, purpose)))
+    }
+
+    /// Gives a file's text the front matter that its page calls for; `None` when that cannot be written. `front`: the icon
+    /// in what the file has, and whether it has any.
+    pub(super) fn fronted(
+        &mut self,
+        node: &Node,
+        (base, file): (&Agreed, &LocalFile),
+        (own_icon, has_front): (Option<&String>, bool),
+        text: String,
+    ) -> Result<Option<Fronted>, StoreError> {
+        let path = self.trees.layout().belongs(node).unwrap_or_else(|| file.path.clone());
+        let front_title = place::wanted_front_title(file, &path, &node.remote.title);
+        // An icon that a person wrote stays until the app has another: it was told that it cannot be sent.
+        let icon = own_icon.filter(|own| base.icon == node.remote.icon && base.icon.as_ref() != Some(own));
+        let icon = icon.or(node.remote.icon.as_ref()).map(String::as_str);
+        if file.claims.is_none() && front_title.is_none() && icon.is_none() && !has_front {
+            return Ok(Some(Fronted { text, front_title, claims: None }));
+        }
+        match front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) {
+            Ok(text) => Ok(Some(Fronted { text, front_title, claims: Some(node.id.clone()) })),
+            Err(error) => {
+                self.park(&node.id, Hold::Unwritable(error.to_string()))?;
+                Ok(None)
+            }
+        }
+    }
+}
