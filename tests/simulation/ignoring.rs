@@ -1,7 +1,11 @@
 //! In some scenes a person keeps things out of the mirror for a while and then does not any more. What is done meanwhile, on
 //! either side, has to come together in the end as if nothing had been ignored, and nothing may be lost by it.
 
-use espejo::model::{Effect, IGNORE_FILE, IgnoreRules, MirrorPath, StorageEffect};
+use std::collections::BTreeMap;
+
+use espejo::model::{
+    BoardEffect, Effect, IGNORE_FILE, IgnoreRules, MirrorPath, StorageEffect, WorkspaceMode,
+};
 
 use crate::checks::{Failure, broken};
 use crate::run::Run;
@@ -44,6 +48,8 @@ impl Run {
 
     fn write_rules(&mut self, text: &str) {
         let Ok(path) = MirrorPath::new(IGNORE_FILE) else { return };
+        // What is saved anew under another name while it is ignored is another file, and what it was comes back.
+        self.checks.canvas.lose_track();
         if self.folder.write(&path, text.as_bytes()) {
             self.note(format_args!("@ ignores {:?}", text));
             self.ignoring = IgnoringWorld { rules: IgnoreRules::new(&[], text), since_ms: self.now_ms };
@@ -54,6 +60,33 @@ impl Run {
     /// Whether a file is ignored.
     pub(crate) fn is_ignored(&self, path: &MirrorPath) -> bool {
         self.ignoring.rules.ignores(path, false)
+    }
+
+    /// The workspace goes both ways from now on: the process is started anew, with another config.
+    pub(crate) fn end_down(&mut self) {
+        if std::mem::take(&mut self.goes_down) {
+            self.die();
+        }
+    }
+
+    /// Which way the workspace goes.
+    pub(crate) fn modes(&self) -> BTreeMap<String, WorkspaceMode> {
+        let down = self.goes_down.then(|| (self.service.workspace.to_string(), WorkspaceMode::Down));
+        down.into_iter().collect()
+    }
+
+    /// Nothing that is done in a workspace that goes down only is sent.
+    pub(crate) fn nothing_goes_up(&self, effect: &Effect) -> Result<(), Failure> {
+        let is_sent =
+            matches!(effect, Effect::CreatePage { .. } | Effect::UpdatePage { .. } | Effect::TrashPage(_))
+                || matches!(
+                    effect,
+                    Effect::Board(BoardEffect::CreateBoard { .. } | BoardEffect::TrashBoard(_))
+                );
+        match is_sent && self.goes_down {
+            true => broken("down", format!("it goes down only, and something is sent: {effect:?}")),
+            false => Ok(()),
+        }
     }
 
     /// No act touches what has been ignored for long.

@@ -93,6 +93,7 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     run.note(format_args!("= the end: people stop, bad luck ends"));
     run.heal_all()?;
     run.end_rules();
+    run.end_down();
     // What people began they finish; a process that is down starts again.
     run.pass_until(run.now_ms + 70_000)?;
     let begun_ms = run.now_ms;

@@ -85,6 +85,8 @@ pub(crate) struct Run {
     pub(crate) stored: StoredWorld,
     pub(crate) owner: OwnerWorld,
     pub(crate) ignoring: IgnoringWorld,
+    /// The workspace goes down only.
+    pub(crate) goes_down: bool,
     pub(crate) trace: Trace,
     /// How often each act and fault came by.
     pub(crate) tally: Tally,
@@ -163,6 +165,7 @@ impl Run {
             stored,
             owner: OwnerWorld::default(),
             ignoring: IgnoringWorld::default(),
+            goes_down: scene.down == 1,
             trace: Trace::new(loud),
             tally: Tally::default(),
             steps: 0,
@@ -398,6 +401,7 @@ impl Run {
         self.checks.asked(&effect)?;
         self.nothing_asked_in_a_pause(&effect)?;
         self.nothing_ignored_is_touched(&effect)?;
+        self.nothing_goes_up(&effect)?;
         self.canvas_asked(&effect)?;
         if let Effect::CreatePage { title, .. } = &effect {
             self.checks.makes(title, &self.folder);
@@ -549,6 +553,7 @@ impl Run {
         let settings = Settings {
             boards: self.scene.board_settings(),
             storage: StorageSettings { mode: stored::mode(&self.scene), workspace: None, max_download: None },
+            modes: self.modes(),
             requests_per_minute: self.scene.budget,
             // In some scenes the search is watched although there are few pages.
             watch_from: if self.scene.seed.is_multiple_of(4) { 2 } else { 30 },

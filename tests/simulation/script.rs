@@ -329,10 +329,12 @@ pub(crate) struct Scene {
     pub(crate) permanent: u32,
     /// Whether a person keeps things out of the mirror for a while.
     pub(crate) ignores: u32,
+    /// Whether the workspace goes down only until the end.
+    pub(crate) down: u32,
 }
 
 impl Scene {
-    const KEYS: [&str; 18] = [
+    const KEYS: [&str; 19] = [
         "seed",
         "pages",
         "budget",
@@ -351,9 +353,10 @@ impl Scene {
         "decks",
         "permanent",
         "ignores",
+        "down",
     ];
 
-    fn values(&self) -> [u64; 18] {
+    fn values(&self) -> [u64; 19] {
         [
             self.seed,
             u64::from(self.pages),
@@ -373,6 +376,7 @@ impl Scene {
             u64::from(self.decks),
             u64::from(self.permanent),
             u64::from(self.ignores),
+            u64::from(self.down),
         ]
     }
 
@@ -407,6 +411,7 @@ impl Scene {
             decks: 0,
             permanent: 0,
             ignores: u32::from(seed % 8 == 3),
+            down: u32::from(seed % 8 == 6),
         }
     }
 }
@@ -503,7 +508,7 @@ impl FromStr for Script {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let head = lines.next().ok_or("an empty script")?;
-        let mut values = [None; 18];
+        let mut values = [None; 19];
         // Older scripts do not say them.
         values[11..].fill(Some(0));
         for pair in head.split_whitespace() {
@@ -538,6 +543,7 @@ impl FromStr for Script {
             decks: small("decks")?,
             permanent: small("permanent")?,
             ignores: small("ignores")?,
+            down: small("down")?,
         };
         Ok(Self { scene, steps: lines.map(str::parse).collect::<Result<_, _>>()? })
     }

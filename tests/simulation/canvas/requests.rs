@@ -312,8 +312,7 @@ impl Run {
         let Some(made) = self.service.world.elements_of(canvas).last().cloned() else { return Ok(()) };
         self.checks.canvas.made_ms.insert(id_of(&made).to_owned(), self.now_ms);
         let words = words_of(&made);
-        // What is saved under another name while it is ignored is a copy, and what it was comes back.
-        if self.checks.canvas.is_lost_track || self.scene.ignores == 1 {
+        if self.checks.canvas.is_lost_track {
             return Ok(());
         }
         for other in self.service.canvases() {
