@@ -161,7 +161,8 @@ pub(super) fn matched_with_hidden<'a>(
     let blanks_are_gone = held.blanks && !census.blanks && !allowed.is_literal();
     if blanks_are_gone {
         // An empty paragraph that holds others is not one of those that come back between their neighbours.
-        let holds = |flat: &&mut Flat<'_>| flat.node.inline.is_empty() && !flat.node.children.is_empty();
+        let is_empty = |node: &Node| node.kind == Kind::Paragraph && node.inline.is_empty();
+        let holds = |flat: &&mut Flat<'_>| is_empty(flat.node) && !flat.node.children.is_empty();
         old.iter_mut().chain(&mut new).filter(holds).for_each(|flat| flat.hash = !flat.hash);
     }
     let found = align(&old, &new);

@@ -55,7 +55,8 @@ fn wrong(blocks: &[Value], wild: bool) -> Option<String> {
     }
     let again = render(&alone).text;
     let twice = parse(&again, &[], &allowed, &mut ids());
-    if !same_pages(&alone, &twice) {
+    // What a stand-in for a block of another page leaves behind may be an empty paragraph at the end, which is not written.
+    if !same_pages(without_end(&alone), without_end(&twice)) {
         return Some(format!("unstable without a base\n{again}\n{}\n{}", json!(alone), json!(twice)));
     }
     None
