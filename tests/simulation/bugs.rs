@@ -61,6 +61,10 @@ const CANVAS_BUGS: &[(&str, &str)] = &[
     ("canvas-no-grace", "a canvas whose file is missing is deleted at once"),
     ("canvas-delete-beats-edit", "a deleted file takes its canvas along although it was changed in the app"),
     ("spoilt-file-read-as-empty", "a canvas file that cannot be read counts as one without nodes"),
+];
+
+/// Those of stored files.
+const STORED_BUGS: &[(&str, &str)] = &[
     ("upload-not-noted", "an upload leaves before it is noted in the store"),
     ("upload-retried-at-once", "an upload that failed is tried again at once"),
     ("download-retried-at-once", "a download that broke off goes on at once"),
@@ -93,6 +97,7 @@ fn every_planted_bug_is_caught() {
     let mut missed = Vec::new();
     let kinds = number("ESPEJO_KINDS").unwrap_or(3);
     let all = BUGS.iter().map(|bug| (bug, kinds)).chain(CANVAS_BUGS.iter().map(|bug| (bug, 2)));
+    let all = all.chain(STORED_BUGS.iter().map(|bug| (bug, 3)));
     for ((bug, what), kinds) in all.filter(|((bug, _), _)| only.as_ref().is_none_or(|only| only == bug)) {
         let (next, caught) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
         std::thread::scope(|scope| {
