@@ -1,7 +1,7 @@
 //! What a person puts away: notes of what happened, and lines of a file that were taken for formatting.
 
 use super::Engine;
-use crate::model::{Attention, Blocks, Body, Code, ContentHash, FileLook, MirrorPath};
+use crate::model::{Attention, Blocks, Body, Code, ContentHash, FileLook, MirrorPath, PageId};
 use crate::store::StoreError;
 
 impl Engine {
@@ -31,10 +31,28 @@ impl Engine {
         Ok(())
     }
 
-    /// What was told of a file as it was is over: of what it says now it is told when that is read.
+    /// What was told of a file as it was is over: of what it says now it is told when that is read, the same bytes included.
     pub(super) fn end_differences(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
+        let is_one = |item: &Attention| item.code == Code::Difference && item.path == path.as_str();
+        if !self.store.notices()?.iter().any(is_one) {
+            return Ok(());
+        }
         self.store.drop_lasting_notices(path.as_str(), self.now)?;
-        self.untell(&|item| item.code == Code::Difference && item.path == path.as_str())
+        self.untell(&is_one)?;
+        let page = self.trees.files.get(path).and_then(|file| file.page.clone());
+        page.map_or(Ok(()), |page| self.read_anew(&page))
+    }
+
+    /// Whatever a page's file holds is read as if its bytes had never been agreed on.
+    fn read_anew(&mut self, page: &PageId) -> Result<(), StoreError> {
+        self.edit_page(page, |node| {
+            if let Some(base) = &mut node.base {
+                base.text = None;
+            }
+        })?;
+        self.moment(page).reading = None;
+        self.wake(page);
+        Ok(())
     }
 
     /// A person says what a file that stays as it is stands for.
@@ -46,15 +64,8 @@ impl Engine {
         let Some(page) = self.trees.files.get(&look.path).and_then(|file| file.page.clone()) else {
             return Ok(());
         };
-        self.edit_page(&page, |node| {
-            if let Some(base) = node.base.as_mut().filter(|base| base.text == Some(hash)) {
-                // What was agreed on is not what these bytes say.
-                base.text = None;
-            }
-        })?;
-        self.moment(&page).reading = None;
-        self.interpret(&page, look)?;
-        self.wake(&page);
-        Ok(())
+        // What was agreed on is not what these bytes say.
+        self.read_anew(&page)?;
+        self.interpret(&page, look)
     }
 }

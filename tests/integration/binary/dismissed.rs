@@ -75,6 +75,11 @@ fn check(bench: &Bench, goes_on: &dyn Fn()) {
     assert!(said.contains("says what the service has\n  what it held before is kept"), "{said}");
     assert_eq!(bench.text("Taken.md"), before.replace("- fold", "+ fold"));
     assert_eq!(told(bench), ["difference Counted.md", "difference Sent.md"]);
+    // The same bytes at once again, before anybody has read what was put into the file.
+    save(&bench.page("Taken.md"), &before);
+    goes_on();
+    bench.until("it is told again", || told(bench).len() == 3);
+    run(0, &["dismiss", &path("Taken.md")]);
     goes_on();
     assert_eq!(told(bench), ["difference Counted.md", "difference Sent.md"]);
     assert_eq!(bench.writes(), Vec::<String>::new(), "the page is as it was");
