@@ -358,12 +358,12 @@ pub enum Command {
     },
     /// Find words in everything mirrored, offline; with --remote ask the service
     ///
-    /// Whole words by their Spanish stems (reuniones finds reunión), accents as you type them; "two words" in a row, OR
-    /// between words, -word to leave out. Titles come first, then texts. Put the query in single quotes, as in 'plan
+    /// Words by their Spanish stems (reuniones finds reunión), with or without accents; "two words" in a row, OR between
+    /// words, -word to leave out. Titles come first, then texts, then what only begins so: road finds roadmap. Put the query in single quotes, as in 'plan
     /// -obra', or after --. What espejo has not sent yet is found as well. Nothing found is no failure: the exit code is 0.
     /// In a pause, --remote is refused.
     #[command(
-        after_help = "Examples:\n  espejo search roadmap\n  espejo search '\"plan de obra\" OR presupuesto' --kind page --limit 5\n  espejo search --json -- -borrador reunión\n  espejo search --remote roadmap"
+        after_help = "Examples:\n  espejo search roadmap\n  espejo search '\"plan de obra\" OR presupuesto' --kind page --limit 5\n  espejo search --json -- -borrador reunión\n  espejo search -l roadmap | xargs -d '\\n' wc -w\n  espejo search --remote roadmap"
     )]
     Search {
         /// What to look for
@@ -378,6 +378,9 @@ pub enum Command {
         /// Only this kind; may be repeated
         #[arg(long, value_name = "KIND")]
         kind: Vec<Kind>,
+        /// Print the paths of the files alone, one a line
+        #[arg(short = 'l', long, conflicts_with = "json")]
+        files: bool,
         /// Print one JSON value and nothing else
         #[arg(long)]
         json: bool,

@@ -130,13 +130,14 @@ fn obey(cli: &Cli, bars: &MultiProgress, out: &mut (dyn Write + Send)) -> Result
             let screen = commands::sync::Screen { bars, terminal, quiet };
             wait(commands::verify::run(&load()?, &variable, screen, *deep, out))
         }
-        Command::Search { words, remote, limit, kind, json } => {
+        Command::Search { words, remote, limit, kind, files, json } => {
             let asked = commands::search::Asked {
                 words: words.clone(),
                 remote: *remote,
                 limit: usize::from(*limit),
                 kinds: kind.iter().map(|kind| kind.name().to_owned()).collect(),
                 json: *json,
+                files: *files,
             };
             let terminal = std::io::stdout().is_terminal();
             let mut aside = std::io::stderr();

@@ -74,6 +74,7 @@ fn lines_mean_what_they_say() {
         (
             "search plan obra --kind page --kind slide --limit 5 --json",
             Command::Search {
+                files: false,
                 words: vec!["plan".to_owned(), "obra".to_owned()],
                 remote: false,
                 limit: 5,
@@ -84,6 +85,7 @@ fn lines_mean_what_they_say() {
         (
             "search --remote -- -plan",
             Command::Search {
+                files: false,
                 words: vec!["-plan".to_owned()],
                 remote: true,
                 limit: 20,

@@ -32,6 +32,8 @@ pub struct Asked {
     pub kinds: Vec<String>,
     /// Whether one JSON value is printed and nothing else.
     pub json: bool,
+    /// Whether the paths of files are printed and nothing else.
+    pub files: bool,
 }
 
 /// One result, from either side.
@@ -84,6 +86,8 @@ pub async fn run(
     };
     if asked.json {
         show::json(&results, out)?;
+    } else if asked.files {
+        show::files(&results, &config.root, out)?;
     } else {
         show::people(&results, asked, terminal, out)?;
     }

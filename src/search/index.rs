@@ -17,17 +17,14 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::query::{Query, Term};
-use super::rank::rank;
-use super::words::{Stems, Wanted, lower, plain, words};
+use super::query::Query;
+use super::words::{Stems, lower, plain, words};
 
 /// "espf": told apart from any other SQLite file.
 const APPLICATION_ID: i64 = 0x6573_7066;
 /// Counts up whenever what is stored, or what a stem is, changes: an index of another version is built anew.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 const FILE: &str = "search.sqlite3";
-/// Of the texts that match, the best by a first, rough order are ranked exactly.
-const RANKED_MAX: usize = 64;
 /// What is longer than this many bytes is indexed so far: no page's words are looked for beyond a million letters.
 const TEXT_MAX: usize = 1 << 20;
 
@@ -43,8 +40,8 @@ const SCHEMA: &str = "
     CREATE VIRTUAL TABLE stems USING fts5(
         title, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
     );
-    -- For words as they are typed without accents: the other stems that they may stand for.
-    CREATE TABLE accents (bare TEXT, stem TEXT, PRIMARY KEY (bare, stem)) WITHOUT ROWID;
+    -- Every word without its accents, with its stem: for words that are typed without them, or only begun.
+    CREATE TABLE vocabulary (word TEXT, stem TEXT, PRIMARY KEY (word, stem)) WITHOUT ROWID;
     -- `as of`: what the sources were as of that it was brought up to date with last.
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 ";
@@ -91,7 +88,8 @@ pub struct Match {
     pub workspace: Option<String>,
     /// Its text.
     pub text: String,
-    /// Higher is better: from 3 for a title that is the query, from 2 for one that holds it, from 1 for its text.
+    /// Higher is better: from 3 for a title that is the query, from 2 for one that holds it, from 1 for its text. Below 1 what
+    /// has only words that begin so.
     pub rank: f64,
 }
 
@@ -104,6 +102,16 @@ pub struct Found {
     pub more: bool,
     /// How many pages have no place in the mirror yet, and no text.
     pub to_come: u64,
+    /// The query with its words taken for beginnings, where that was asked as well.
+    pub(super) begun: Option<Query>,
+}
+
+impl Found {
+    /// The query by which something was found, for its snippet: `asked` is what was looked for.
+    #[must_use]
+    pub fn query_of<'q>(&'q self, found: &Match, asked: &'q Query) -> &'q Query {
+        self.begun.as_ref().filter(|_| found.rank < 1.0).unwrap_or(asked)
+    }
 }
 
 /// A source that is not in the index as it is.
@@ -117,7 +125,7 @@ struct Difference<'s> {
 /// The index, opened.
 #[derive(Debug)]
 pub struct Index {
-    db: Connection,
+    pub(super) db: Connection,
     path: PathBuf,
     /// The marks as they were when it was opened, for the first comparison.
     marks: Option<Marks>,
@@ -199,7 +207,7 @@ impl Index {
             // Once more: another search may have brought it up to date meanwhile.
             let (changed, gone) = self.differences(sources, None)?;
             let stems = Stems::new();
-            let mut accents = BTreeMap::new();
+            let mut vocabulary = BTreeMap::new();
             let mut has_all = true;
             for id in &gone {
                 delete(&turn, *id)?;
@@ -215,11 +223,11 @@ impl Index {
                 }
                 // A mark that is nobody's: the text is asked for again the next time.
                 let mark = if text.is_none() { 0 } else { *mark };
-                insert(&turn, source, (*keyed, mark), &text.unwrap_or_default(), &stems, &mut accents)?;
+                insert(&turn, source, (*keyed, mark), &text.unwrap_or_default(), &stems, &mut vocabulary)?;
             }
-            let mut note = turn.prepare("INSERT OR IGNORE INTO accents VALUES (?1, ?2)")?;
-            for (bare, stem) in accents.keys() {
-                note.execute([bare, stem])?;
+            let mut note = turn.prepare("INSERT OR IGNORE INTO vocabulary VALUES (?1, ?2)")?;
+            for (word, stem) in &vocabulary {
+                note.execute([&plain(word), stem])?;
             }
             drop(note);
             note_as_of(&turn, if has_all { as_of } else { "" })?;
@@ -282,96 +290,6 @@ impl Index {
         ask().map_err(|error| IndexError(self.path.clone(), error))
     }
 
-    fn find(&self, query: &Query, kinds: &[String], limit: usize) -> rusqlite::Result<Found> {
-        let mut query = query.clone();
-        let mut other = self.db.prepare_cached("SELECT stem FROM accents WHERE bare = ?1")?;
-        for term in query.terms_mut().filter(|term| term.words.len() == 1) {
-            let stems: Vec<String> =
-                other.query_map([plain(&term.words[0])], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            stems.into_iter().for_each(|stem| term.may_be(stem));
-        }
-        let is_wanted = |kind: &String| kinds.is_empty() || kinds.contains(kind);
-        let most = RANKED_MAX.max(limit.saturating_mul(2));
-        let mut ids = Vec::new();
-        let expression = expression(&query);
-        if !expression.is_empty() {
-            // Where every kind is wanted, none is looked up for the thousands that are not shown; and where all have the
-            // words, none is the better for them.
-            let mut found = self.db.prepare_cached(match (kinds.is_empty(), query.says_nothing()) {
-                (true, true) => "SELECT rowid, '' FROM stems WHERE stems MATCH ?1",
-                (true, false) => {
-                    "SELECT rowid, '' FROM stems WHERE stems MATCH ?1 AND rank MATCH 'bm25(8.0, 1.0)' ORDER BY rank"
-                }
-                (false, true) => {
-                    "SELECT d.id, d.kind FROM stems JOIN documents d ON d.id = stems.rowid WHERE stems MATCH ?1"
-                }
-                (false, false) => {
-                    "SELECT d.id, d.kind FROM stems JOIN documents d ON d.id = stems.rowid
-                     WHERE stems MATCH ?1 ORDER BY bm25(stems, 8.0, 1.0)"
-                }
-            })?;
-            let mut rows = found.query([expression])?;
-            while let Some(row) = rows.next()? {
-                if is_wanted(&row.get(1)?) {
-                    ids.push(row.get::<_, i64>(0)?);
-                }
-                if ids.len() >= most {
-                    break;
-                }
-            }
-        }
-        let mut titled = self.db.prepare_cached(
-            "SELECT id, kind FROM documents WHERE instr(plain, ?1) > 0 ORDER BY length(plain) LIMIT ?2",
-        )?;
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let mut rows = titled.query(params![query.whole, most])?;
-        while let Some(row) = rows.next()? {
-            if is_wanted(&row.get(1)?) {
-                ids.push(row.get(0)?);
-            }
-        }
-        ids.sort_unstable();
-        ids.dedup();
-        let mut wanted = Wanted::new(query.stems());
-        let mut matches =
-            ids.into_iter().map(|id| self.ranked(id, &query, &mut wanted)).collect::<Result<Vec<_>, _>>()?;
-        matches.sort_by(|a, b| {
-            b.rank.total_cmp(&a.rank).then_with(|| (&a.title, &a.path).cmp(&(&b.title, &b.path)))
-        });
-        let more = matches.len() > limit;
-        matches.truncate(limit);
-        let mut to_come = self.db.prepare_cached(
-            "SELECT count(*) FROM documents INDEXED BY to_come WHERE kind = 'page' AND path IS NULL",
-        )?;
-        let to_come = to_come.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs();
-        Ok(Found { matches, more, to_come })
-    }
-
-    fn ranked<'q>(&self, id: i64, query: &'q Query, wanted: &mut Wanted<'q>) -> rusqlite::Result<Match> {
-        let text = self
-            .db
-            .prepare_cached("SELECT packed FROM texts WHERE id = ?1")?
-            .query_row([id], |row| row.get::<_, Vec<u8>>(0))
-            .optional()?
-            .map(|packed| unpack(&packed))
-            .unwrap_or_default();
-        let mut row = self
-            .db
-            .prepare_cached("SELECT kind, own, title, path, workspace FROM documents WHERE id = ?1")?;
-        row.query_row([id], |row| {
-            let titles: String = row.get(2)?;
-            Ok(Match {
-                kind: row.get(0)?,
-                id: row.get(1)?,
-                title: titles.lines().next().unwrap_or_default().to_owned(),
-                path: row.get(3)?,
-                workspace: row.get(4)?,
-                rank: rank(query, &titles, &text, wanted),
-                text,
-            })
-        })
-    }
-
     /// How many bytes the index takes.
     #[must_use]
     pub fn size(&self) -> u64 {
@@ -388,18 +306,6 @@ fn marks(db: &Connection) -> rusqlite::Result<Marks> {
         db.prepare_cached("SELECT keyed, id, mark FROM documents INDEXED BY marks ORDER BY keyed")?;
     let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     rows.collect()
-}
-
-/// The query as FTS5 takes it. Every stem is quoted, so that nothing typed is an operator there.
-fn expression(query: &Query) -> String {
-    let way = |way: &Vec<String>| format!("\"{}\"", way.join(" "));
-    let term = |term: &Term| format!("({})", term.ways.iter().map(way).collect::<Vec<_>>().join(" OR "));
-    let choices = query.choices.iter().map(|choice| {
-        let wanted = choice.wanted.iter().map(term).collect::<Vec<_>>().join(" AND ");
-        let excluded: String = choice.excluded.iter().map(|one| format!(" NOT {}", term(one))).collect();
-        format!("(({wanted}){excluded})")
-    });
-    choices.collect::<Vec<_>>().join(" OR ")
 }
 
 fn note_as_of(db: &Connection, as_of: &str) -> rusqlite::Result<()> {
@@ -435,7 +341,7 @@ fn insert(
     (keyed, mark): (i64, i64),
     text: &str,
     stems: &Stems,
-    accents: &mut BTreeMap<(String, String), ()>,
+    vocabulary: &mut BTreeMap<String, String>,
 ) -> rusqlite::Result<()> {
     let end = (0..=text.len().min(TEXT_MAX)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let text = &text[..end];
@@ -462,11 +368,15 @@ fn insert(
         let mut all = String::with_capacity(text.len());
         for at in words(text) {
             let word = lower(&text[at]);
-            let stem = stems.stem(&word);
-            if stems.bare_stem(&word, &stem).is_some() {
-                accents.insert((plain(&word), stem.clone()), ());
-            }
-            all.push_str(&stem);
+            // Of the forms of words that texts are full of each is stemmed once.
+            let stem = match vocabulary.get(&word) {
+                Some(stem) => stem,
+                None => {
+                    let stem = stems.stem(&word);
+                    vocabulary.entry(word).or_insert(stem)
+                }
+            };
+            all.push_str(stem);
             all.push(' ');
         }
         all
@@ -489,7 +399,7 @@ fn pack(text: &str) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-fn unpack(packed: &[u8]) -> String {
+pub(super) fn unpack(packed: &[u8]) -> String {
     let mut text = Vec::new();
     // What is damaged has no snippet.
     drop(DeflateDecoder::new(packed).take(2 * TEXT_MAX as u64).read_to_end(&mut text));

@@ -50,7 +50,8 @@ fn words_phrases_choices_and_titles_are_found() {
         ("año", &["Notas"]),
         ("Meeting", &["Roadmap"]),
         ("roadm", &["Roadmap"]),
-        ("camio", &[]),
+        ("camio", &["Reunión"]),
+        ("organizac", &[]),
         ("equipo -camión", &["Notas"]),
         ("equipo -\"de obra\"", &["Reunión"]),
         ("\"equipo de obra\"", &["Notas"]),
@@ -74,6 +75,52 @@ fn words_phrases_choices_and_titles_are_found() {
     }
     let long = "ñ".repeat(10_000);
     assert_eq!(titles(&index, &long), Vec::<String>::new());
+}
+
+#[test]
+fn words_that_are_only_begun_are_found_after_those_that_are_there() {
+    let mut index = Index::in_memory().unwrap();
+    let mut pages = vec![
+        page("Begun in its title: roadmap", ""),
+        page("Begun in its text", "the roadmap of the year"),
+        page("There", "a road to the sea"),
+        page("Road", ""),
+        page("Stems", "la organización, de las reuniones"),
+        page("Both", "el plan de la obra"),
+        page("Half", "el plano del obrador"),
+    ];
+    fill(&mut index, &pages);
+    for (query, expected) in [
+        // A title that holds it is the service's own rule.
+        ("road", &["Road", "Begun in its title: roadmap", "There", "Begun in its text"][..]),
+        ("roadma", &["Begun in its title: roadmap", "Begun in its text"]),
+        ("reunio", &["Stems"]),
+        ("reunió", &["Stems"]),
+        // The stem is shorter than what is typed.
+        ("organizac", &["Stems"]),
+        ("plan obra", &["Both", "Half"]),
+        ("pla obr", &["Half", "Both"]),
+        // Rows of words, what is left out, and what begins too much, are as they were.
+        ("\"pla de\"", &[]),
+        ("road -roadm", &["Road", "There", "Begun in its title: roadmap", "Begun in its text"]),
+        ("ro", &["Begun in its title: roadmap", "Road"]),
+        ("de la", &["Both", "Stems"]),
+    ] {
+        let found = titles(&index, query);
+        assert_eq!(found, expected, "{query:?}");
+    }
+    let query = Query::new("roadma").unwrap();
+    let found = index.search(&query, &[], 20).unwrap();
+    let text = found.matches.iter().find(|found| found.title == "Begun in its text").unwrap();
+    assert!(text.rank < 1.0 && found.matches[0].rank >= 2.0, "{found:?}");
+    let pieces = crate::search::snippet(&text.text, found.query_of(text, &query));
+    assert!(pieces.iter().any(|piece| piece.hit && piece.text == "roadmap"), "{pieces:?}");
+    // Where there is enough of what is asked for, nothing else is looked for.
+    pages.extend((0..3).map(|n| page(&format!("Road {n}"), "")));
+    fill(&mut index, &pages);
+    let query = Query::new("road").unwrap();
+    let found = index.search(&query, &[], 4).unwrap();
+    assert!(found.more && found.matches.iter().all(|found| found.rank >= 2.0), "{found:?}");
 }
 
 #[test]

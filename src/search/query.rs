@@ -115,6 +115,11 @@ impl Query {
         self.choices.iter().flat_map(|choice| &choice.wanted).any(|term| term.words.len() > 1)
     }
 
+    /// Every term that is wanted.
+    pub(super) fn wanted_mut(&mut self) -> impl Iterator<Item = &mut Term> {
+        self.choices.iter_mut().flat_map(|choice| &mut choice.wanted)
+    }
+
     /// Every word that stands by itself, to learn of other stems that it may have.
     pub(super) fn terms_mut(&mut self) -> impl Iterator<Item = &mut Term> {
         self.choices.iter_mut().flat_map(|choice| choice.wanted.iter_mut().chain(&mut choice.excluded))

@@ -73,18 +73,18 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
             }
         }
     };
-    let shown = |found: Match| {
-        let name = found.workspace.as_ref().and_then(|id| names.get(id)).cloned();
+    let shown = |one: &Match| {
+        let name = one.workspace.as_ref().and_then(|id| names.get(id)).cloned();
         Shown {
-            title: title_of(&found),
-            kind: found.kind,
-            id: found.id,
+            title: title_of(one),
+            kind: one.kind.clone(),
+            id: one.id.clone(),
             workspace_name: name,
-            workspace: found.workspace,
+            workspace: one.workspace.clone(),
             parent: None,
-            snippet: snippet(&found.text, query),
-            path: found.path,
-            rank: found.rank,
+            snippet: snippet(&one.text, found.query_of(one, query)),
+            path: one.path.clone(),
+            rank: one.rank,
         }
     };
     let mut notes = Vec::new();
@@ -92,7 +92,7 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
         let pages = output::count(found.to_come, "page is", "pages are");
         notes.push(format!("{pages} not mirrored yet and found by title only"));
     }
-    Ok(Results { shown: found.matches.into_iter().map(shown).collect(), more: found.more, notes })
+    Ok(Results { shown: found.matches.iter().map(shown).collect(), more: found.more, notes })
 }
 
 /// Brings the index up to date with the state of a daemon that runs.

@@ -1,6 +1,7 @@
 //! How results look, for people and for programs.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
@@ -25,6 +26,7 @@ pub(super) fn json(results: &Results, out: &mut dyn Write) -> Result<()> {
             "title": shown.title,
             "path": shown.path,
             "snippet": Some(snippet).filter(|text| !text.is_empty()),
+            "marks": marks(&shown.snippet),
             "rank": shown.rank,
             "workspace": shown.workspace_name,
             "workspace_id": shown.workspace,
@@ -33,6 +35,28 @@ pub(super) fn json(results: &Results, out: &mut dyn Write) -> Result<()> {
     };
     let all: Vec<_> = results.shown.iter().map(one).collect();
     output::json(out, &all)
+}
+
+/// Where the words that were searched for stand in a snippet: beginning and end, in characters.
+fn marks(snippet: &[Piece]) -> Vec<[usize; 2]> {
+    let mut at = 0;
+    let mut all = Vec::new();
+    for piece in snippet {
+        let end = at + piece.text.chars().count();
+        if piece.hit {
+            all.push([at, end]);
+        }
+        at = end;
+    }
+    all
+}
+
+/// The files alone, one a line, for other programs: what has none is left out.
+pub(super) fn files(results: &Results, root: &Path, out: &mut dyn Write) -> io::Result<()> {
+    for path in results.shown.iter().filter_map(|shown| shown.path.as_ref()) {
+        writeln!(out, "{}", root.join(path).display())?;
+    }
+    Ok(())
 }
 
 pub(super) fn people(
@@ -156,6 +180,15 @@ mod tests {
                 .collect();
             assert_eq!(lines, expected);
         }
+    }
+
+    #[test]
+    fn marks_are_counted_in_characters() {
+        let pieces =
+            [piece("año: ", false), piece("reunión", true), piece(" · ", false), piece("Plan", true)];
+        let text: Vec<char> = pieces.iter().flat_map(|piece| piece.text.chars()).collect();
+        let marked = marks(&pieces).into_iter().map(|[from, to]| text[from..to].iter().collect::<String>());
+        assert_eq!(marked.collect::<Vec<_>>(), ["reunión", "Plan"]);
     }
 
     fn shown(kind: &str, path: Option<&str>, title: &str) -> Shown {

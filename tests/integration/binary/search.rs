@@ -59,6 +59,16 @@ fn what_is_mirrored_is_found_offline_as_it_is_in_the_files() {
         )
     );
     assert!(hit["rank"].as_f64().unwrap() > 1.0 && hit["id"] == bench.id("Roadmap").as_str(), "{hit}");
+    // As one types: what begins so comes after what is there, and its words are marked.
+    assert_eq!(bench.titles(&["camio"]), ["Reunión"]);
+    let hit = &bench.found(&["nex"])[0];
+    assert!(hit["rank"].as_f64().unwrap() < 1.0, "{hit}");
+    assert_eq!((&hit["snippet"], &hit["marks"]), (&json!("What we plan to do next"), &json!([[19, 23]])));
+    let told = bench.tell(&["search", "-l", "reunion"]);
+    let files: Vec<String> =
+        ["Reunión.md", "Notas.md"].map(|name| format!("{}\n", bench.page(name).display())).to_vec();
+    assert_eq!((told.code, told.out), (0, files.concat()));
+    assert_eq!(bench.tell(&["search", "-l", "xilofonista"]).out, "");
     // An edit that nobody has seen yet, then a rename that has not been sent, a file in nobody's list, a deletion.
     append(&bench.page("Notas.md"), "\nTambién compramos bicicletas.\n");
     assert_eq!(bench.titles(&["bicicleta"]), ["Notas"]);
