@@ -250,7 +250,10 @@ impl Engine {
     /// What mends a page that waits.
     pub(super) fn mend_of(&self, hold: &Hold) -> String {
         match hold {
-            Hold::WentBack | Hold::Unloadable(_) | Hold::Unwritable(_) => {
+            Hold::WentBack => {
+                "espejo restore brings the newer text back; espejo approve takes this one".to_owned()
+            }
+            Hold::Unloadable(_) | Hold::Unwritable(_) => {
                 "edit the file or the page; either is tried again".to_owned()
             }
             Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Look(refusal) => {

@@ -7,6 +7,7 @@ mod app;
 mod bench;
 mod boards;
 mod both;
+mod codes;
 mod deep;
 mod desktop;
 mod dismissed;

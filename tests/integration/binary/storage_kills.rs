@@ -165,7 +165,7 @@ fn a_damaged_or_missing_file_is_found_by_verify_and_comes_back() {
     bad[50_000] ^= 1;
     std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bad).unwrap();
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(base.modified().unwrap()).unwrap();
-    take_for_unchanged(&bench);
+    take_for_unchanged(&bench, "a.bin");
     std::fs::remove_file(stored(&bench, "b.bin")).unwrap();
     let told = bench.tell(&["verify", "--deep"]);
     assert!(matches!(told.code, 0 | 3), "{told:?}");
@@ -176,10 +176,11 @@ fn a_damaged_or_missing_file_is_found_by_verify_and_comes_back() {
 
 /// Makes the state believe that the file's present stamp is the one it wrote down: a change of bytes on the disk itself
 /// leaves no other trace.
-fn take_for_unchanged(bench: &Bench) {
+pub(super) fn take_for_unchanged(bench: &Bench, name: &str) {
     use std::os::unix::fs::MetadataExt;
-    let meta = std::fs::metadata(stored(bench, "a.bin")).unwrap();
+    let meta = std::fs::metadata(stored(bench, name)).unwrap();
     let changed = meta.ctime() * 1_000_000_000 + meta.ctime_nsec();
     let db = rusqlite::Connection::open(bench.state().join("espejo.sqlite3")).unwrap();
-    db.execute("UPDATE storage_files SET changed = ?1 WHERE filename = 'a.bin'", [changed]).unwrap();
+    let sql = "UPDATE storage_files SET changed = ?1 WHERE filename = ?2";
+    assert_eq!(db.execute(sql, rusqlite::params![changed, name]).unwrap(), 1);
 }
