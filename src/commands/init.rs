@@ -1,6 +1,7 @@
 //! `espejo init`: asks what it needs to know, tries it at once, and writes config and token. Nothing is written before
 //! the last question is answered.
 
+mod changes;
 mod survey;
 mod talk;
 mod text;
@@ -163,10 +164,19 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
     let config = storage(said, there.is_some(), config, &mut text, &place, &around, &talk)?;
 
     // What it costs, and the last word.
-    let client = Asker::client(&base_url, token.secret())?;
-    let mirrored: Vec<Space> = chosen.into_iter().cloned().collect();
-    let cost = asker.cost(&client, &mirrored, &config).await?;
-    talk.say(&format!("The first mirror: {}.", cost.words(config.requests_per_minute)))?;
+    let pages = changes::mirrored(&config.state_dir)?;
+    match (&before, pages) {
+        (Some(before), Some(pages)) => {
+            let new_token = !matches!(token, Token::Kept(_));
+            talk.say(&changes::sentence(pages, before, &config, new_token))?;
+        }
+        _ => {
+            let client = Asker::client(&base_url, token.secret())?;
+            let mirrored: Vec<Space> = chosen.into_iter().cloned().collect();
+            let cost = asker.cost(&client, &mirrored, &config).await?;
+            talk.say(&format!("The first mirror: {}.", cost.words(config.requests_per_minute)))?;
+        }
+    }
     let installs = installs(said, there.is_some(), &talk)?;
     if asks && !talk::yes(&format!("Write {}?", place.display()), true)? {
         talk.end("Nothing was written.")?;

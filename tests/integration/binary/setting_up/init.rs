@@ -88,6 +88,27 @@ fn run_again_it_changes_what_was_said_and_nothing_else() {
 }
 
 #[test]
+fn of_a_mirror_that_is_there_it_is_told_what_changes() {
+    let bench = bench();
+    let (home, url) = (bench.home(), bench.base_url());
+    let said = ["--base-url", &url, "--token-stdin", "--yes", "--storage", "off", "--workspaces", "equipo"];
+    assert!(init(home, TOKEN, &said).out.contains("The first mirror: "));
+    let told = Told::of(bare(home).args(["sync", "--quiet"]).output().unwrap());
+    assert_eq!(told.code, 0, "{told:?}");
+    bench.forget_requests();
+    let told = init(home, "", &["--yes", "--storage", "two-way", "--workspaces", "all"]);
+    let said = "The mirror is there already, with 2 pages; what changes: workspaces (was equipo, now all), personal files \
+                (was left alone, now both ways).";
+    assert!(told.code == 0 && told.out.contains(said) && !told.out.contains("first mirror"), "{told:?}");
+    assert_eq!(bench.requests(), ["GET /workspaces"], "what it would cost is no question");
+    let told = init(home, "", &["--yes"]);
+    assert!(
+        told.out.contains("with 2 pages; nothing changes.") && told.out.contains("Config unchanged"),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn a_folder_with_something_in_it_is_told_of_and_nothing_of_it_is_harmed() {
     let bench = bench();
     let (home, url) = (bench.home(), bench.base_url());
