@@ -4,6 +4,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
+use espejo::emulator::{Window, World};
 use rustix::process::Signal;
 
 use super::bench::{Bench, paragraph};
@@ -53,6 +54,39 @@ fn life(bench: &Bench, socket: UnixDatagram, place: &str) {
     daemon.signal(Signal::TERM);
     until("STOPPING=1");
     assert_eq!(daemon.ended().code(), Some(0));
+}
+
+#[test]
+fn systemd_is_told_how_long_the_first_mirror_still_takes() {
+    let mut world = World::new(7);
+    world.set_limit(None, Window::SlidingLog);
+    let space = world.add_workspace("Equipo", "equipo");
+    for n in 0..150 {
+        world.app_create(&space, None, &format!("Page {n}"), vec![paragraph("a", "words")]);
+    }
+    let bench = Bench::over(world, space, 60, "");
+    let place = bench.outside("notify");
+    let socket = UnixDatagram::bind(&place).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    let daemon = bench.run_under(&[("NOTIFY_SOCKET", place.to_str().unwrap())]);
+    let mut told = String::new();
+    bench.until("the time left is told", || {
+        let mut buffer = [0; 4_096];
+        if let Ok(length) = socket.recv(&mut buffer) {
+            told.push_str(&String::from_utf8_lossy(&buffer[..length]));
+            told.push('\n');
+        }
+        told.lines().any(|line| {
+            line.starts_with("STATUS=")
+                && line.contains(" of 150 pages mirrored, ")
+                && line.contains(" left, ")
+        })
+    });
+    let line = told.lines().find(|line| line.contains(" left, ")).unwrap();
+    let left = line.split(", ").nth(1).unwrap();
+    // Some of 150 pages at 60 requests a minute.
+    assert!(left.contains("min") || left.ends_with(" s left"), "{line}");
+    assert_eq!(daemon.stop().code(), Some(0));
 }
 
 /// The units name only what the program understands, and reload and watch it.
