@@ -447,9 +447,7 @@ impl Run {
         if let Some(result) = answer {
             let done = self.disk.pop_front();
             if acts && result.is_ok() {
-                self.mark_changed();
-                self.stored.changed = true;
-                self.canvas_acted(done.as_ref().map(|(_, job)| job));
+                self.disk_acted(done.as_ref().map(|(_, job)| job));
             }
             if let Ok(DiskReply::Scan(_)) = &result {
                 self.checks.hands.scanned();
@@ -532,11 +530,7 @@ impl Run {
             let done = job.step(&mut self.folder).is_some_and(|result| result.is_ok());
             let fate = if done { "done all the same" } else { "refused" };
             self.note(format_args!("  {fate} ({})", id.0));
-            self.mark_changed();
-            self.stored.changed = true;
-            if done {
-                self.canvas_acted(Some(&job));
-            }
+            self.disk_acted(Some(&job).filter(|_| done));
         }
         self.disk.clear();
         self.folder.touched.clear();

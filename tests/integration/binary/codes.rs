@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-use espejo::emulator::{Fault, Matcher, World};
+use espejo::emulator::{Contents, Fault, Matcher, World};
 use espejo::model::{Code, Level, WorkspaceId};
 use serde_json::{Value, json};
 
@@ -140,6 +140,12 @@ fn cases() -> Vec<Case> {
                 save(&bench.page("Page 1.md"), &bench.text("Page 1.md").replace("words", "mine"));
             },
         ),
+        pass(Code::UnknownWorkspace, "correct its name in the config, or ask for access", |bench| {
+            append(&bench.outside("config.toml"), "[[workspace]]\nslug = \"nowhere\"\n");
+        }),
+        pass(Code::BadPattern, "mend the line", |bench| {
+            save(&bench.root().join(".espejoignore"), "Secret.md\n[z-a].md\n");
+        }),
         pass(Code::Unlisted, "espejo approve removes the file", |bench| {
             fail(bench, "GET", "/pages", Fault::ShortList);
         }),
@@ -238,6 +244,24 @@ fn cases() -> Vec<Case> {
                 take_for_unchanged(bench, "a.txt");
                 bench.tell(&["verify", "--deep"]);
             }),
+        ),
+        with(
+            "[storage]\nmode = \"backup\"\nmax_download_mb = 1",
+            pass(
+                Code::NotFetched,
+                "nothing to do; espejo list shows them as too large, and a larger max_download_mb in [storage] fetches them",
+                |bench| {
+                    bench.world().app_put_file(None, "large.bin", Contents::Bytes(vec![b'x'; 1_500_000]));
+                },
+            ),
+        ),
+        pass(
+            Code::StaysHere,
+            "nothing to do; espejo diff shows what differs, and mode = \"two-way\" sends it",
+            |bench| {
+                append(&bench.outside("config.toml"), "[[workspace]]\nslug = \"equipo\"\nmode = \"down\"\n");
+                append(&bench.page("Page 1.md"), "\nmine\n");
+            },
         ),
         pass(Code::StateOlder, "nothing, if you put a backup of the state back", |bench| {
             copy(&bench.state(), &bench.outside("old state"));

@@ -367,8 +367,10 @@ impl Run {
         }
     }
 
-    /// An act on the disk was done.
-    pub(crate) fn canvas_acted(&mut self, job: Option<&Job>) {
+    /// An act on the disk was done; without one, half of it may have been.
+    pub(crate) fn disk_acted(&mut self, job: Option<&Job>) {
+        self.mark_changed();
+        self.stored.changed = true;
         let Some(Job::Act(effect)) = job else { return };
         let checks = &mut self.checks.canvas;
         match effect {
