@@ -225,6 +225,9 @@ impl Run {
             Deed::Rename(from, _) => from.name().ends_with(".tmp"),
             _ => false,
         };
+        if let Some(file) = self.folder.file(path).filter(|_| is_anew) {
+            self.checks.canvas.anew.insert(file.stamp.object());
+        }
         if is_anew && self.is_ignored(path) {
             // What went while it was ignored comes back, and what has come is new.
             let words: Vec<Word> = self.folder.file(path).map_or_else(Vec::new, |file| file.words.clone());
@@ -236,13 +239,17 @@ impl Run {
         if self.checks.canvas.renamed.contains(path) && !self.is_known_canvas(path) {
             self.checks.canvas.renamed.remove(path);
             let name = naming::title_of(path.name().trim_end_matches(".canvas"));
-            self.checks.canvas.allow_board("changed and renamed without a birth", name);
+            self.checks.canvas.allow_board("changed and renamed, and known by nothing", name);
         }
     }
 
-    /// Whether a file is known wherever it is: by its birth, or as half of some canvas's nodes are in it.
+    /// Whether a file is known wherever it is: by its birth, if it is not a new file, or as half of some canvas's nodes are
+    /// in it.
     fn is_known_canvas(&self, path: &MirrorPath) -> bool {
-        let Some(file) = self.folder.file(path).filter(|_| !self.scene.has_births()) else { return true };
+        let Some(file) = self.folder.file(path) else { return true };
+        if self.scene.has_births() && !self.checks.canvas.anew.contains(&file.stamp.object()) {
+            return true;
+        }
         let nodes = nodes_of(&file.bytes).unwrap_or_default();
         self.service.canvases().iter().any(|canvas| {
             let elements = self.service.world.elements_of(canvas);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use espejo::model::{BoardEffect, CanvasId, DeckId, Effect, MirrorPath, ServiceError, SlideId};
+use espejo::model::{BoardEffect, CanvasId, DeckId, Effect, FileObject, MirrorPath, ServiceError, SlideId};
 use espejo::plan::naming;
 use serde_json::Value;
 
@@ -62,6 +62,8 @@ pub(crate) struct CanvasChecks {
     may_be_more: Vec<(&'static str, String)>,
     /// Whiteboard files that were renamed, as they stand.
     pub(super) renamed: BTreeSet<MirrorPath>,
+    /// Files that programs saved in place of others.
+    pub(super) anew: BTreeSet<FileObject>,
     /// Nobody can tell any more what was made for what.
     pub(super) is_lost_track: bool,
 }
@@ -153,8 +155,11 @@ impl CanvasChecks {
         self.boards_made += 1;
         let (placed, made) = self.boards_named.entry(name.to_owned()).or_default();
         *made += 1;
-        let is_over = *made > *placed || self.boards_made > self.boards_placed;
-        let rule = self.may_be_more.iter().position(|(_, allowed)| allowed == name).filter(|_| is_over);
+        let (is_over, are_over) = (*made > *placed, self.boards_made > self.boards_placed);
+        let all = self.may_be_more.iter();
+        // Where only the sum is too high, another one of them was.
+        let rule = all.clone().position(|(_, allowed)| allowed == name).filter(|_| is_over || are_over);
+        let rule = rule.or_else(|| (are_over && !is_over && all.len() > 0).then_some(0));
         if let Some(at) = rule {
             let (rule, _) = self.may_be_more.remove(at);
             *self.allowed.entry(rule).or_default() += 1;

@@ -342,6 +342,10 @@ impl Run {
             return format!("{line}: refused");
         }
         let placed = at_paths(self);
+        if touched.iter().any(|path| self.is_ignored(path)) {
+            // What is saved anew under another name while it is ignored is another file, and what it was comes back.
+            taken.iter().chain(&placed).for_each(|number| self.stored.bodies.copy(*number));
+        }
         for number in taken {
             self.stored.copies.handled(number);
             self.stored.checks.taken(number, placed.contains(&number), held.is_some(), self.now_ms);
