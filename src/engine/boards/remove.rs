@@ -159,6 +159,8 @@ impl Engine {
             self.say(Way::Aside, &place, "its file comes back");
         }
         self.note_canvas_writing(canvas, None)?;
+        // The file that comes shows what they have made.
+        self.end_element_intents(canvas)?;
         let moment = self.moment_of(canvas);
         moment.wanted = 0;
         moment.text = None;

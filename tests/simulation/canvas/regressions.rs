@@ -28,6 +28,11 @@ fn a_canvas_is_not_missing_while_a_new_file_cannot_be_read() {
 }
 
 #[test]
+fn a_canvas_that_comes_back_waits_for_no_request_of_before() {
+    keeps("a_canvas_that_comes_back_waits_for_no_request_of_before");
+}
+
+#[test]
 fn a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one() {
     keeps("a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one");
 }
