@@ -1,4 +1,4 @@
-//! Pulls that somebody waits for: how far each is, and whether it has ended. It only counts and compares.
+//! Pulls that a client waits for: how far each is, and whether it has ended. It only counts and compares.
 
 use tokio::sync::mpsc;
 
@@ -8,7 +8,7 @@ use crate::model::Timestamp;
 
 /// What gets no further for so long is given up: a refusal of the service lasts a minute, and may come in the middle.
 const PATIENCE_MS: i64 = 120_000;
-/// How often somebody who waits is told how far it is.
+/// How often a waiting client is told how far its pull is.
 const NEWS_EVERY_MS: i64 = 100;
 
 /// How a pull stands.
@@ -77,7 +77,7 @@ impl Pulls {
         !self.0.is_empty()
     }
 
-    /// Somebody waits for the pull that the engine was asked for last.
+    /// A client waits for the pull that the engine was asked for last.
     pub(super) fn begin(&mut self, engine: &Engine, news: mpsc::UnboundedSender<News>, now: Timestamp) {
         self.0.push(Waiting {
             number: engine.last_pull(),
@@ -87,7 +87,7 @@ impl Pulls {
         });
     }
 
-    /// Tells those who wait how far their pulls are, and lets go of what has ended or nobody waits for.
+    /// Tells waiting clients how far their pulls are, and drops the pulls that have ended or that no client waits for.
     pub(super) fn follow(&mut self, engine: &mut Engine, now: Timestamp) {
         self.0.retain_mut(|waiting| {
             if now.since_ms(waiting.told_at) < NEWS_EVERY_MS {

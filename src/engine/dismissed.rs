@@ -20,7 +20,7 @@ impl Engine {
         self.untell(&|item| gone.contains(item))
     }
 
-    /// Whoever reads the list before it is worked out anew finds nothing of this in it.
+    /// Takes items out of the stored list at once: it is read before it is worked out anew.
     fn untell(&mut self, is_over: &dyn Fn(&Attention) -> bool) -> Result<(), StoreError> {
         let before = self.store.attention()?;
         let list: Vec<Attention> = before.iter().filter(|item| !is_over(item)).cloned().collect();

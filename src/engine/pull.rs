@@ -33,7 +33,7 @@ struct Pull {
     /// Workspaces of which every new page is looked at too. In the others, those beneath `pages` are.
     whole: BTreeSet<WorkspaceId>,
     board_lists: Vec<BoardEffect>,
-    /// Stored files that waited for their bytes already: nobody asked for them.
+    /// Stored files that waited for their bytes before the pull: it does not wait for them.
     behind: BTreeSet<FileId>,
     /// Stored files that came meanwhile, and what became of each.
     stored: Vec<(String, String)>,
@@ -95,7 +95,7 @@ impl Pulling {
         }
     }
 
-    /// The service cannot be reached: nobody need wait for it.
+    /// The service cannot be reached: the pulls end.
     pub(super) fn fail(&mut self, why: &str) {
         for pull in &mut self.all {
             pull.failed.get_or_insert_with(|| why.to_owned());
@@ -119,7 +119,7 @@ impl Engine {
         if pull.unknown.is_none() {
             self.storage.walk_now(&pull.folders, self.now, self.tick);
             if self.service.down.is_some() {
-                // Whoever asks may know that it is back.
+                // The user may know that the service is back.
                 self.service.quiet_until = self.now;
             }
         }
