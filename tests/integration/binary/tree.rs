@@ -213,8 +213,10 @@ fn a_deleted_file_whose_subpages_stay_comes_back() {
     bench.until("it comes back", || bench.page("Plan.md").exists());
     bench.until_in_step();
     assert_eq!(bench.writes(), Vec::<String>::new());
-    let told = bench.attention();
-    assert!(told.contains("Plan.md") && told.contains("has come back"), "{told}");
+    bench.until("it is told", || {
+        let told = bench.attention();
+        told.contains("Plan.md") && told.contains("has come back")
+    });
     bench.rest(daemon);
 }
 
