@@ -200,8 +200,9 @@ impl Engine {
                 self.boards.suspects.insert(path.clone());
                 Ok(())
             }
-            Err(DiskError::Missing(_)) => self.save_drawn(path, None),
+            Err(DiskError::Missing(_)) if self.boards.drawn.contains_key(path) => self.save_drawn(path, None),
             Err(error) => {
+                // Where its folder is missing, a scan tells what became of that.
                 self.boards.draw_retry = self.now.plus_ms(10_000);
                 self.disk_failed(path, &error);
                 Ok(())

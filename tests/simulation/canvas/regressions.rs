@@ -123,6 +123,11 @@ fn a_slide_made_while_its_folder_is_renamed_is_made_once() {
 }
 
 #[test]
+fn a_slides_page_in_a_folder_that_is_gone_waits_for_a_scan() {
+    keeps("a_slides_page_in_a_folder_that_is_gone_waits_for_a_scan");
+}
+
+#[test]
 fn a_whiteboard_in_doubt_is_found_after_the_clock_went_back() {
     keeps("a_whiteboard_in_doubt_is_found_after_the_clock_went_back");
 }
