@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use espejo::model::{BoardEffect, CanvasId, DeckId, Effect, FileObject, MirrorPath, ServiceError, SlideId};
+use espejo::model::{
+    BoardEffect, CanvasId, ContentHash, DeckId, Effect, Expect, FileObject, MirrorPath, ServiceError, SlideId,
+};
 use espejo::plan::naming;
 use serde_json::Value;
 
@@ -294,6 +296,12 @@ impl CanvasChecks {
                     }
                     None => Ok(()),
                 }
+            }
+            // What a person has saved since is not written over: the write is refused.
+            Effect::WriteFile { path, expect: Expect::Content(hash), .. }
+                if folder.file(path).is_some_and(|file| ContentHash::of(&file.bytes) != *hash) =>
+            {
+                Ok(())
             }
             Effect::WriteFile { path, bytes, .. } if is_canvas_file(path) => {
                 let after = nodes_of(bytes).unwrap_or_default();
