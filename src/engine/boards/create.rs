@@ -393,6 +393,11 @@ impl Engine {
         let inside = |path: &&MirrorPath| path.parent().as_ref() == Some(&folder);
         let file =
             self.boards.files.values().find(|file| file.canvas.is_none() && inside(&&file.path)).cloned();
+        if file.is_none() && self.folder_moved_to(deck).is_some() {
+            // Its files are in the folder that goes back to its name.
+            self.boards.lists.slides_due.insert(deck.clone(), self.now.plus_ms(1_000));
+            return Ok(());
+        }
         if let (Some(slide), Some(file)) = (&slide, file) {
             if file.hash.is_none() || file.problem.is_some() {
                 // It is being saved, or must be mended first.
