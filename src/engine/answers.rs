@@ -106,11 +106,7 @@ impl Engine {
             moment.failing.count += 1;
             moment.failing.count
         };
-        let schedule = match error {
-            DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_) => retry::CHANGED,
-            _ => retry::DISK,
-        };
-        self.put_off(&page, self.now.plus_ms(schedule.wait_ms(failures)));
+        self.put_off(&page, self.now.plus_ms(retry::after_disk(error).wait_ms(failures)));
         if matches!(
             error,
             DiskError::Denied(..) | DiskError::Full(..) | DiskError::NotOrdinary(_) | DiskError::Io(..)

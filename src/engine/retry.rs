@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::ids::Ids;
-use crate::model::{Schedule, Timestamp};
+use crate::model::{DiskError, Schedule, Timestamp};
 
 /// What a person is told of an act that fails each time.
 pub(super) const FAILS: &str = "the service fails each time it is sent; it is tried again";
@@ -13,9 +13,19 @@ pub(super) const TOLD_AFTER: u32 = 3;
 /// After a request failed.
 const SERVICE: Schedule = Schedule::new(1_000, 300_000);
 /// After an act on disk met another state than it expected.
-pub(super) const CHANGED: Schedule = Schedule::new(100, 12_800);
+const CHANGED: Schedule = Schedule::new(100, 12_800);
 /// After the disk failed. Nothing says when there is room again: after that a user waits no longer than this.
-pub(super) const DISK: Schedule = Schedule::new(4_000, 30_000);
+const DISK: Schedule = Schedule::new(4_000, 30_000);
+
+/// Whether an act on disk only met another state than it expected.
+pub(super) fn met_another_state(error: &DiskError) -> bool {
+    matches!(error, DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_))
+}
+
+/// How long is waited after an act on disk failed so.
+pub(super) fn after_disk(error: &DiskError) -> Schedule {
+    if met_another_state(error) { CHANGED } else { DISK }
+}
 
 /// The wait after so many failures of a request, in milliseconds, with up to a quarter of jitter.
 pub(super) fn jittered(failures: u32, ids: &mut Ids) -> i64 {

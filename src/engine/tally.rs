@@ -24,9 +24,9 @@ pub(super) struct Tally {
 pub(super) struct Share {
     /// Pages that have been agreed on.
     pub(super) mirrored: usize,
-    /// Pages whose file is gone from the disk, which nobody has approved.
+    /// Pages whose file is gone from the disk, which no user has approved.
     pub(super) gone: usize,
-    /// Of those agreed on, pages that left the service's list, whose removal nobody has approved.
+    /// Of those agreed on, pages that left the service's list, whose removal no user has approved.
     pub(super) left: usize,
     /// Pages that the service shows.
     pub(super) shown: usize,

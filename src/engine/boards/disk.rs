@@ -403,10 +403,8 @@ impl Engine {
         let now = self.now;
         let moment = self.moment_of(&canvas);
         moment.failing.count += 1;
-        let quick = matches!(error, DiskError::Changed(_) | DiskError::Exists(_) | DiskError::Missing(_));
-        let schedule = if quick { retry::CHANGED } else { retry::DISK };
-        moment.failing.until = now.plus_ms(schedule.wait_ms(moment.failing.count));
-        if !quick {
+        moment.failing.until = now.plus_ms(retry::after_disk(error).wait_ms(moment.failing.count));
+        if !retry::met_another_state(error) {
             moment.held = Some(Held::Disk(error.to_string()));
         }
     }

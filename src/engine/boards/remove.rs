@@ -83,6 +83,11 @@ impl Engine {
         Ok(None)
     }
 
+    /// Whether what is done to a canvas here is sent: not in a workspace that comes down only.
+    fn goes_up(&self, node: &CanvasNode) -> bool {
+        node.workspace.as_ref().is_none_or(|space| !self.is_down(space))
+    }
+
     /// Whether what has been missing here since then is taken for deleted.
     pub(super) fn is_absence_over(&self, since: Option<Timestamp>) -> bool {
         let grace_ms = self.settings.pages.delete_grace_ms;
@@ -106,7 +111,7 @@ impl Engine {
             && nodes.any(|node| {
                 let was_there = node.base.is_some() && node.file.is_none();
                 was_there
-                    && node.workspace.as_ref().is_none_or(|space| !self.is_down(space))
+                    && self.goes_up(node)
                     && node.presence == Presence::Listed
                     && self.is_canvas_live(node)
             })
@@ -124,7 +129,7 @@ impl Engine {
             self.boards.canvases.values().filter(|node| {
                 node.base.is_some()
                     && node.presence == Presence::Listed
-                    && node.workspace.as_ref().is_none_or(|space| !self.is_down(space))
+                    && self.goes_up(node)
                     // Slides that are gone with their presentation's folder are counted as one with it.
                     && node.id.deck().is_none_or(|deck| !self.is_deck_missing(deck))
             })

@@ -1,6 +1,6 @@
 //! Acts in the folder: folders made, moved and removed, files placed, moved, kept beside and taken away.
 
-use crate::engine::retry::Failing;
+use crate::engine::retry::{self, Failing};
 use std::ops::Bound;
 
 use super::decide::{Decision, Here, View, decide};
@@ -505,8 +505,7 @@ impl Storage {
             Some(file) => {
                 let moment = self.moment(&file);
                 moment.failing.count += 1;
-                let quick =
-                    matches!(error, DiskError::Exists(_) | DiskError::Changed(_) | DiskError::Missing(_));
+                let quick = retry::met_another_state(error);
                 let act_at = if quick && !moment.failing.is_told() {
                     desk.now.plus_ms(100)
                 } else {

@@ -277,7 +277,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Takes a missing file for moved where it lies untouched at `to` and is nobody else's.
+    /// Takes a missing file for moved where it lies untouched at `to` and no other stored file has that place.
     fn takes_for_moved(
         &mut self,
         desk: &mut Desk<'_>,
