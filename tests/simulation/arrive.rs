@@ -52,9 +52,9 @@ impl Run {
                     let (before, after) = (before.unwrap_or_default(), &sent(after));
                     self.checks.replaces(id, (&before, after), asked_ms, &mut self.ledger)?;
                     let filed = self.words_of_pages();
-                    let words = all_words(&before).into_iter().chain(all_words(after));
-                    let words = words.filter(|word| filed.contains(word)).collect();
-                    self.checks.hands.pushed(id, &words, asked_ms, self.scene.recreate == 1)?;
+                    let words = all_words(&before).into_iter().chain(all_words(after)).collect();
+                    let recreates = self.scene.recreate == 1;
+                    self.checks.hands.pushed(id, (&words, &filed), asked_ms, recreates)?;
                     self.not_emptied(id, (&before, after))?;
                     let is_known = self.checks.was_seen_last(id, &before);
                     self.checks.fates.pushed(id, &before, after, self.now_ms, is_known);

@@ -90,12 +90,12 @@ impl Hands {
         }
     }
 
-    /// A PATCH of a page's content that was asked for at `asked_ms` is carried out; `words` are those before and after
-    /// that stand in a page's file.
+    /// A PATCH of a page's content that was asked for at `asked_ms` is carried out; `words` are those before and after,
+    /// `filed` those in all pages' files. A word that a person took out of the file stands in none of them.
     pub(crate) fn pushed(
         &mut self,
         id: &PageId,
-        words: &BTreeSet<Word>,
+        (words, filed): (&BTreeSet<Word>, &BTreeSet<Word>),
         asked_ms: i64,
         recreates: bool,
     ) -> Result<(), Failure> {
@@ -106,7 +106,7 @@ impl Hands {
         };
         let is_asked_for =
             words.iter().any(|word| self.touched.get(word).is_some_and(|at| *at >= last - LOOKED_BY_THEN_MS));
-        if words.is_empty() || is_asked_for || self.restored.contains(id) {
+        if words.is_disjoint(filed) || is_asked_for || self.restored.contains(id) {
             return Ok(());
         }
         broken("invented", format!("a PATCH of {id}, and nobody has touched its file since the last"))
