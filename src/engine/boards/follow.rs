@@ -155,10 +155,8 @@ impl Engine {
             if !is_same_file(was, stamp) {
                 continue;
             }
-            // It is still where it was as well: a second link to one file, and no move. Without births a number says
-            // nothing while its place is filled: a file that was saved anew gave it back.
-            let stays = |there: &Stamp| !has_birth(stamp) || there.object() == stamp.object();
-            let stays = seen.get(from).is_some_and(stays);
+            // It is still where it was as well: a second link to one file, and no move.
+            let stays = seen.get(from).is_some_and(|there| there.object() == stamp.object());
             if !stays && !moves.iter().any(|(_, to)| to == path) {
                 moves.push((from.clone(), path.clone()));
             }
