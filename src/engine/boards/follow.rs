@@ -312,6 +312,9 @@ impl Engine {
         if missing.is_empty() || self.is_canvas_asked_for(path) {
             return Ok(None);
         }
+        // A copy of a file that is there, whatever that has of the missing one: copies keep nodes that the API cannot make.
+        let is_copy = |file: &CanvasFile| file.canvas.is_some() && file.hash == Some(hash);
+        let is_copy = self.boards.files.values().any(is_copy);
         let none = Aliases::new();
         let mut found = Vec::new();
         for node in missing {
@@ -321,7 +324,7 @@ impl Engine {
             let here = canvas::named_in(text, &elements, names);
             let unsent = self.boards.moments.get(&node.id).and_then(|moment| moment.text.as_ref());
             let is_same = base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash);
-            if is_same || here > 0 && here * 2 >= elements.len() {
+            if is_same || !is_copy && here > 0 && here * 2 >= elements.len() {
                 found.push(node.id.clone());
             }
         }

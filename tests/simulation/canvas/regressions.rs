@@ -33,6 +33,11 @@ fn a_canvas_that_comes_back_waits_for_no_request_of_before() {
 }
 
 #[test]
+fn a_copy_of_a_slide_that_is_there_is_not_one_that_is_missing() {
+    keeps("a_copy_of_a_slide_that_is_there_is_not_one_that_is_missing");
+}
+
+#[test]
 fn a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one() {
     keeps("a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one");
 }
