@@ -2,6 +2,7 @@
 //! the last question is answered.
 
 mod changes;
+mod field;
 mod survey;
 mod talk;
 mod text;

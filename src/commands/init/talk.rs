@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use cliclack::{Theme, ThemeState};
 use secrecy::SecretString;
 
+use super::field::Field;
 use super::survey::Space;
 use crate::cli::StorageChoice;
 use crate::commands::terminal::Keys;
@@ -50,7 +51,7 @@ impl Talk<'_> {
 }
 
 /// How questions look: as cliclack has it, but for what is refused, which would be yellow and so vanish on a white terminal.
-struct Frame;
+pub(super) struct Frame;
 
 impl Theme for Frame {
     fn format_footer_with_message(&self, state: &ThemeState, message: &str) -> String {
@@ -77,28 +78,23 @@ fn lines(words: &str) -> String {
 pub(super) fn line(
     question: &str,
     default: Option<&str>,
-    check: impl Fn(&str) -> Result<(), String> + 'static,
+    check: impl Fn(&str) -> Result<(), String>,
 ) -> Result<String> {
-    let mut input = cliclack::input(question)
-        .validate_on_enter(move |text: &String| check(text).map_err(|why| fold(&why)));
-    if let Some(default) = default {
-        input = input.default_input(default);
-    }
-    answered(input.interact())
+    typed(&Field { question, default, is_hidden: false }, check)
 }
 
-/// A secret: nothing of it is shown, not even its length by what a quick paste would leave on the screen.
-pub(super) fn secret(
-    question: &str,
-    check: impl Fn(&str) -> Result<(), String> + 'static,
-) -> Result<SecretString> {
+/// A secret, shown as dots.
+pub(super) fn secret(question: &str, check: impl Fn(&str) -> Result<(), String>) -> Result<SecretString> {
+    let told = typed(&Field { question, default: None, is_hidden: true }, |text| check(text.trim()))?;
+    Ok(SecretString::from(told.trim()))
+}
+
+fn typed(field: &Field<'_>, check: impl Fn(&str) -> Result<(), String>) -> Result<String> {
+    // Keys that come quicker than they are read are not echoed.
     let keys = Keys::take(false).context("the terminal cannot be used")?;
-    let told = cliclack::password(question)
-        .mask('•')
-        .validate_on_enter(move |text: &String| check(text.trim()).map_err(|why| fold(&why)))
-        .interact();
+    let told = field.ask(|text| check(text).map_err(|why| fold(&why)));
     drop(keys);
-    Ok(SecretString::from(answered(told)?.trim()))
+    answered(told)
 }
 
 pub(super) fn yes(question: &str, default: bool) -> Result<bool> {

@@ -79,6 +79,52 @@ fn an_init_on_a_terminal_asks_and_asks_again_where_it_is_refused() {
 }
 
 #[test]
+fn a_line_of_init_is_edited_as_in_a_shell() {
+    let bench = bench();
+    let mut terminal = init(&bench);
+    terminal.until("The service's address");
+    // Ctrl-U, after a word before which the cursor was moved and one that Ctrl-W took.
+    terminal.type_in("garbage\x01more words\x17\x05\x15");
+    terminal.type_in(&format!("{}\r", bench.base_url()));
+    terminal.until("Your access token");
+    terminal.type_in("garbage\x15");
+    terminal.type_in("garbage \x1b[1;5Dmore garbage\x17\x17\x05\x17");
+    // The end before the beginning; and a newline as a paste may bring it.
+    let (begin, end) = TOKEN.split_at(5);
+    terminal.type_in(&format!("{end}\x01{begin}\n"));
+    terminal.until("Token accepted");
+    terminal.until("Which workspaces?");
+    terminal.type_in(ENTER);
+    terminal.until("The folder to mirror into");
+    terminal.type_in(&format!("~/{}\x15~/Short\r", "long ".repeat(40)));
+    terminal.until("Your personal files?");
+    terminal.type_in(ENTER);
+    terminal.until("Write ");
+    terminal.type_in(ENTER);
+    terminal.until("Mirror with:");
+    assert_eq!(terminal.ended(), 0, "{}", terminal.shown());
+    assert!(terminal.is_sane());
+    assert_eq!(fs::read_to_string(bench.outside("new.token")).unwrap().trim(), TOKEN);
+    let text = fs::read_to_string(bench.outside("new.toml")).unwrap();
+    assert!(text.contains("root = \"~/Short\""), "{text}");
+    assert!(!terminal.shown().contains(TOKEN) && !terminal.shown().contains("garbage \x1b"));
+}
+
+#[test]
+fn ctrl_d_in_an_empty_line_breaks_off() {
+    let bench = bench();
+    let mut terminal = init(&bench);
+    terminal.until("The service's address");
+    terminal.type_in(&format!("{}\r", bench.base_url()));
+    terminal.until("Your access token");
+    terminal.type_in("x\x15\x04");
+    terminal.until("init was broken off; nothing was written");
+    assert_eq!(terminal.ended(), 1);
+    assert!(terminal.is_sane());
+    assert!(!bench.outside("new.toml").exists() && !bench.outside("new.token").exists());
+}
+
+#[test]
 fn a_signal_in_a_question_leaves_the_terminal_as_it_was() {
     for signal in [Signal::TERM, Signal::HUP] {
         let bench = bench();
