@@ -169,7 +169,7 @@ impl Engine {
                 Decision::Adopt => self.adopt(&node)?,
                 Decision::AcceptBytes => self.accept_bytes(&node)?,
                 Decision::AgreeOnPlace => self.agree_on_place(&node)?,
-                Decision::Restore => self.restore(page)?,
+                Decision::Restore => self.restore(&node)?,
                 Decision::Forget => self.forget_page(page)?,
                 Decision::Unbind => self.let_go(&node)?,
                 Decision::Recreate => {
@@ -299,15 +299,6 @@ impl Engine {
             if let Some(base) = &mut page.base {
                 base.text = file.hash;
             }
-        })
-    }
-
-    fn restore(&mut self, page: &PageId) -> Result<(), StoreError> {
-        self.edit_page(page, |node| {
-            node.base = None;
-            node.missing_since = None;
-            node.missing_from = None;
-            node.approved = false;
         })
     }
 

@@ -137,15 +137,22 @@ impl Engine {
 
     /// Deleting `node` would take `part` along, which is still wanted: the deleted file comes back.
     fn page_wins(&mut self, node: &Node, part: &Node) -> Result<Choice, StoreError> {
-        let (why, mend) = if part.id == node.id {
-            ("its page was changed in the app meanwhile".to_owned(), DELETE_AGAIN)
-        } else {
-            let why = format!("deleting it would delete its subpage {} too", part.remote.title);
-            (why, "delete the files of its subpages, too, if you mean it")
-        };
-        self.notice_restored(node, &why, mend)?;
+        if part.id == node.id {
+            self.restore(node)?;
+            return Ok(None);
+        }
+        let why = format!("deleting it would delete its subpage {} too", part.remote.title);
+        self.notice_restored(node, &why, "delete the files of its subpages, too, if you mean it")?;
         self.bring_back(&node.id)?;
         Ok(None)
+    }
+
+    /// The deleted file comes back. Where the config wants that of each, it is no news.
+    pub(super) fn restore(&mut self, node: &Node) -> Result<(), StoreError> {
+        if plan::changed_at_the_service(node) {
+            self.notice_restored(node, "its page was changed in the app meanwhile", DELETE_AGAIN)?;
+        }
+        self.bring_back(&node.id)
     }
 
     fn notice_restored(&mut self, node: &Node, why: &str, mend: &str) -> Result<(), StoreError> {

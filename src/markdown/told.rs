@@ -142,7 +142,7 @@ pub fn settled(text: &str, blocks: &[Value], allowed: &Allowed) -> String {
     };
     let said = parse_literally(text, blocks, allowed, &mut id);
     let terms = Known::new(allowed, blocks);
-    patch_until(text, &said, blocks, Some(&terms), |text| {
+    patch_until(text, &said, blocks, Some(&terms), true, |text| {
         stands_literally_for(text, blocks) && !told(text, blocks).iter().any(|told| told.what.lasts())
     })
 }

@@ -26,15 +26,17 @@ pub(super) fn patch(text: &str, old: &[Value], new: &[Value], terms: Option<&Kno
     if old == new {
         return text.to_owned();
     }
-    patch_until(text, old, new, terms, |result| stands_for(result, new))
+    patch_until(text, old, new, terms, false, |result| stands_for(result, new))
 }
 
-/// As [`patch`], with a word of its own on which result is right.
+/// As [`patch`], with a word of its own on which result is right. With `recounts`, the items of a list whose first number
+/// changes are numbered anew.
 pub(super) fn patch_until(
     text: &str,
     old: &[Value],
     new: &[Value],
     terms: Option<&Known<'_>>,
+    recounts: bool,
     is_right: impl Fn(&str) -> bool,
 ) -> String {
     if is_right(text) {
@@ -49,7 +51,7 @@ pub(super) fn patch_until(
             id: &|index| named(index, &id, values.len(), &names),
             is: &|index, was| values.get(index).is_some_and(|value| *value == was),
         };
-        if let Some(result) = spliced(&layout, &page, terms, &is_right) {
+        if let Some(result) = spliced(&layout, &page, terms, recounts, &is_right) {
             return result;
         }
         return kept(&layout, as_before(text, &written(&mut lower(new), terms, &mut |_, _| {})));
@@ -141,7 +143,7 @@ pub(super) fn patch_alone(text: &str, old: &[Value], new: &Alone) -> Option<Stri
             id: &|index| named(index, &id, new.ids.len(), &names),
             is: &|_, _| false,
         };
-        if let Some(result) = spliced(&layout, &page, None, |result| says(result, new)) {
+        if let Some(result) = spliced(&layout, &page, None, false, |result| says(result, new)) {
             return Some(result);
         }
         return Some(kept(&layout, as_before(text, &written_alone(new)?)));
@@ -154,10 +156,11 @@ fn spliced<'a>(
     layout: &'a Layout<'a>,
     page: &'a Page<'a>,
     terms: Option<&'a Known<'a>>,
+    recounts: bool,
     is_right: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    let mut tries =
-        TRIES.into_iter().map(|(grain, mode)| Splice::new(layout, page, grain, mode, terms).run());
+    let splice = |(grain, mode)| Splice::new(layout, page, grain, mode, terms).recounting(recounts).run();
+    let mut tries = TRIES.into_iter().map(splice);
     tries.find_map(|result| {
         Some(kept(layout, unmistaken(layout.text, result))).filter(|result| is_right(result))
     })

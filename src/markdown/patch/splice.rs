@@ -63,6 +63,8 @@ pub(super) struct Splice<'a> {
     new: &'a Page<'a>,
     grain: Grain,
     mode: Mode,
+    /// A list that begins with another number goes on from that.
+    recounts: bool,
     terms: Option<&'a Known<'a>>,
     seen: Vec<Seen<'a>>,
     out: String,
@@ -77,7 +79,12 @@ impl<'a> Splice<'a> {
         mode: Mode,
         terms: Option<&'a Known<'a>>,
     ) -> Self {
-        Self { layout, new, grain, mode, terms, seen: Vec::new(), out: String::new() }
+        Self { layout, new, grain, mode, recounts: false, terms, seen: Vec::new(), out: String::new() }
+    }
+
+    /// Numbers the items behind one that gets another number anew, where they went on from it.
+    pub(super) fn recounting(self, recounts: bool) -> Self {
+        Self { recounts, ..self }
     }
 
     /// The new text.
@@ -155,7 +162,11 @@ impl<'a> Splice<'a> {
         let family_stays = was.is_some_and(|was| family(&was.kind) == family(&node.kind));
         match seen.old {
             Some(old) if family_stays => {
-                let renumbered = matches!(node.kind, Kind::Number(_)) && !self.number_stands(&seen, old);
+                let recounted = self.recounted(&seen, old);
+                let number = recounted.unwrap_or(number);
+                seen.number = number;
+                let renumbered = matches!(node.kind, Kind::Number(_))
+                    && (recounted.is_some() || !self.number_stands(&seen, old));
                 let as_toggle =
                     node.kind == Kind::Toggle && !old.marker.starts_with('+') && self.grain != Grain::Line;
                 seen.kept = same && !renumbered && !as_toggle && self.holds_apart(node, old);
@@ -227,6 +238,14 @@ impl<'a> Splice<'a> {
         runs_on
             || old.number == start.unwrap_or(1)
             || !old.list_first && start.is_none() && self.follows(seen, old)
+    }
+
+    /// The number of an item that went on from one, or repeated it, which has another number now.
+    fn recounted(&self, seen: &Seen, old: &Place) -> Option<u64> {
+        let before = self.shown(seen.before).filter(|_| self.recounts && seen.blank == 0)?;
+        let was = before.was.filter(|_| matches!(before.node.kind, Kind::Number(_)))?.number;
+        let step = old.number.checked_sub(was).filter(|step| *step <= 1)?;
+        (before.number != was).then_some(before.number + step)
     }
 
     /// The nearest sibling from this one back that is no comment.

@@ -44,7 +44,22 @@ fn what_was_taken_for_formatting_is_sent_or_put_back_where_a_person_says_so() {
         ("A\n\n\nB __c__\n", "A\n\nB __c__\n", "paragraph \"A\"\nparagraph \"B c\"", "A\n\n\nB __c__\n"),
         ("a  b\n\n- c\n", "a b\n\n* c\n", "paragraph \"a b\"\nbullet \"c\"", "a  b\n\n* c\n"),
         // It cannot be sent: the page's word is all there is.
-        ("1. a\n2. b\n", "3. a\n4. b\n", "numbered \"a\"\nnumbered \"b\"", "1. a\n4. b\n"),
+        ("1. a\n2. b\n", "3. a\n4. b\n", "numbered \"a\"\nnumbered \"b\"", "1. a\n2. b\n"),
+        // All lines of its list, in the way they count; a list that begins anew behind it is one of its own.
+        (
+            "1. a\n2. b\n3. c\n",
+            "8. a\n9. b\n10. c\n",
+            "numbered \"a\"\nnumbered \"b\"\nnumbered \"c\"",
+            "1. a\n2. b\n3. c\n",
+        ),
+        ("1. a\n2. b\n", "7) a\n7) b\n", "numbered \"a\"\nnumbered \"b\"", "1) a\n1) b\n"),
+        ("1. a\n2. b\n", "7. a\n2. b\n", "numbered \"a\"\nnumbered \"b\"", "1. a\n2. b\n"),
+        (
+            "1. a\n2. b\n   - c\n3. d\n",
+            "9. a\n10. b\n    - c\n\n    <!-- mine -->\n11. d\n",
+            "numbered \"a\"\nnumbered \"b\"\n bullet \"c\"\nnumbered \"d\"",
+            "1. a\n2. b\n   - c\n\n   <!-- mine -->\n\n3. d\n",
+        ),
     ] {
         let documented = Allowed::documented();
         let base = parse(page, &[], &documented, &mut ids());

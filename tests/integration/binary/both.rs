@@ -163,6 +163,9 @@ fn an_edit_beats_a_deletion_on_either_side() {
     assert!(fs::read_to_string(bench.root().join(copies(&bench).remove(0))).unwrap().contains("unsent"));
     assert!(!bench.page("Two.md").exists());
     assert_eq!(bench.writes(), Vec::<String>::new());
+    // It is said why the file is there again, also where nothing was asked of the service for it.
+    let why = "One.md: the file was deleted and has come back: its page was changed in the app meanwhile (delete it again";
+    assert!(bench.attention().contains(why), "{}", bench.attention());
     bench.rest(daemon);
 }
 

@@ -15,11 +15,15 @@ fn item(kind: &str, id: &str, text: &str) -> Value {
 fn bench() -> Bench {
     Bench::with("", |world, space| {
         for title in ["Sent", "Taken", "Counted"] {
-            let list = vec![
+            let counted = title == "Counted";
+            let mut list = vec![
                 paragraph("p", "Before"),
-                item(if title == "Counted" { "numberedListItem" } else { "toggleListItem" }, "t", "fold"),
+                item(if counted { "numberedListItem" } else { "toggleListItem" }, "t", "fold"),
                 paragraph("q", "After __it__"),
             ];
+            if counted {
+                list.insert(2, item("numberedListItem", "u", "unfold"));
+            }
             world.app_create(space, None, title, list);
         }
         let folder = world.app_create(space, None, "Folder", vec![]);
@@ -55,7 +59,7 @@ fn check(bench: &Bench, goes_on: &dyn Fn()) {
     assert_eq!(run(0, &["dismiss"]), "there is no note to put away\n");
     for name in ["Sent.md", "Taken.md", "Counted.md"] {
         // A comment, which only the file has, stays.
-        let text = bench.text(name).replace("+ fold", "- fold").replace("1. fold", "4. fold");
+        let text = bench.text(name).replace("+ fold", "- fold").replace("1. fold\n2. ", "4. fold\n5. ");
         save(&bench.page(name), &text.replace("Before\n", "Before <!-- mine -->\n"));
     }
     fs::rename(bench.page("Moved.md"), bench.page("Folder/Moved.md")).unwrap();
@@ -97,7 +101,7 @@ fn check(bench: &Bench, goes_on: &dyn Fn()) {
     let said = run(1, &["approve", &path("Counted.md")]);
     assert!(said.contains("can be sent") && said.contains("espejo dismiss "), "{said}");
     run(0, &["dismiss", &path("Counted.md")]);
-    assert!(bench.text("Counted.md").contains("\n1. fold"), "{}", bench.text("Counted.md"));
+    assert!(bench.text("Counted.md").contains("\n1. fold\n2. unfold\n"), "{}", bench.text("Counted.md"));
     goes_on();
     assert_eq!(told(bench), Vec::<String>::new());
     // What was taken away can be had back.
