@@ -8,6 +8,7 @@ use crate::blocks::all_words;
 use crate::checks::Failure;
 use crate::folder::Thing;
 use crate::hands::LOOKED_BY_THEN_MS;
+use crate::news::News;
 use crate::run::{Due, Run};
 use crate::script::{Act, Step};
 use crate::stored;
@@ -18,6 +19,7 @@ impl Run {
     /// Takes one step of a script.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(), Failure> {
         self.pass_until(self.now_ms + i64::from(step.wait_ms))?;
+        self.turn_to_place_of(step);
         self.copy_stored();
         self.keep_version();
         let picks = (step.a, step.b);
@@ -399,17 +401,8 @@ impl Run {
                 let words = all_words(&content);
                 let saved = self.service.save(&id, content);
                 if saved {
-                    self.checks.worked_on.insert(id.clone());
-                    if self
-                        .service
-                        .world
-                        .page(&id)
-                        .is_some_and(|page| self.checks.fates.is_old(&id, &page.content))
-                    {
-                        // A change undone by hand is taken for an old text that came back.
-                        self.checks.hands.put_back(&id);
-                    }
-                    self.checks.fates.changed_in_app(&id, &mut self.ledger);
+                    self.hear_of_save(&id);
+                    self.tell_other(News::Saved(id.clone()));
                     self.ledger.typed(&words);
                     // A page that this one is made anew from still has its words for a while.
                     let anew = self.scene.recreate == 1;
@@ -442,6 +435,7 @@ impl Run {
                 let under = parent.as_ref().map_or("the top".to_owned(), |parent| self.named(parent));
                 let done = self.service.world.app_move(&id, parent.as_ref(), 0.5);
                 self.checks.fates.joined(&id, self.now_ms);
+                self.tell_other(News::Placed(id.clone()));
                 format!("moves {} under {under}: {done}", self.named(&id))
             }
             Deed::CreateInApp(parent, title, content) => {
@@ -455,16 +449,19 @@ impl Run {
                 self.service.learn(&id);
                 self.ledger.typed(&words);
                 self.checks.fates.joined(&id, self.now_ms);
+                self.tell_other(News::Placed(id.clone()));
                 format!("creates {} [{}]", self.named(&id), crate::run::listed(&words))
             }
             Deed::TrashInApp(id) => {
                 self.service.world.app_trash(&id);
                 self.checks.fates.was_gone.extend(self.service.trashed());
+                self.tell_other(News::Gone);
                 format!("trashes {}", self.named(&id))
             }
             Deed::RestoreInApp(id) => {
                 self.service.world.app_restore(&id);
                 self.checks.fates.joined(&id, self.now_ms);
+                self.tell_other(News::Back(id.clone()));
                 // Meanwhile its file may have become a page of its own.
                 let words: Vec<Word> = self
                     .service

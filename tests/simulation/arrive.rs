@@ -39,8 +39,8 @@ impl Run {
         if let (Effect::ListPages { .. }, Ok(_)) = (effect, &answered.result) {
             self.checks.fates.listed(!answered.is_false_list, &self.service, self.now_ms);
         }
-        if answered.over_budget && !self.clock_jumped {
-            return broken("budget", format!("more than {} requests in a minute", self.scene.budget));
+        if answered.over_budget && !self.some_clock_jumped() {
+            return broken("budget", format!("more than {} requests in a minute", self.scene.limit()));
         }
         if let Effect::Storage(effect) = effect {
             self.stored_arrived(effect, answered.result.as_ref().ok(), answered.applied)?;
@@ -79,6 +79,7 @@ impl Run {
                 _ => {}
             }
             if !only_reads(effect) {
+                self.tell_of_request(effect);
                 self.note(format_args!("  carried out ({})", id.0));
                 self.mark_changed();
             }

@@ -3,6 +3,7 @@
 use espejo::model::{Event, MirrorPath, PageId, RootState, ServiceError};
 
 use crate::checks::Failure;
+use crate::news::News;
 use crate::run::{Due, Heal, Run};
 use crate::script::Fault;
 use crate::service::{Strike, Weather};
@@ -36,6 +37,7 @@ impl Run {
                     }
                     self.service.world.app_hide(id, true);
                     self.checks.disregard(id);
+                    self.tell_other(News::Hidden(id.clone(), family.clone()));
                     self.checks.fates.was_gone.extend(family);
                     self.later(while_ms, Due::Heal(Heal::Show(id.clone())));
                 }
@@ -61,6 +63,7 @@ impl Run {
                     if fault == Fault::NoMarker { RootState::NoMarker } else { RootState::Missing };
                 self.later(while_ms, Due::Heal(Heal::Root));
             }
+            Fault::Suspend if self.other.is_some() => self.switch_off(60_000 * i64::from(1 + a % 600)),
             Fault::Suspend => self.suspend(60_000 * i64::from(1 + a % 600)),
             Fault::ClockStep => {
                 // Forward or back by up to two hours; a running espejo counts on from where it was.
@@ -155,6 +158,9 @@ impl Run {
         let sealed: Vec<u64> = self.folder.sealed.iter().copied().collect();
         self.unseal(&sealed);
         self.dies_in = None;
+        if self.other.is_some() {
+            self.switch_on();
+        }
         let names: Vec<(u64, MirrorPath)> = self
             .queue
             .values()

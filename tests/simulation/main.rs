@@ -23,7 +23,9 @@ mod fidelity;
 mod folder;
 mod hands;
 mod ignoring;
+mod life;
 mod luck;
+mod news;
 mod opened;
 mod owner;
 mod pass;
@@ -40,6 +42,7 @@ mod stored;
 mod tally;
 mod text;
 mod trace;
+mod two;
 mod users;
 mod words;
 
@@ -83,6 +86,9 @@ fn drawn_with(seed: u64, steps: usize, kinds: u64) -> Script {
     }
     if number("ESPEJO_OWNER") == Some(1) {
         owner::draw(&mut script);
+    }
+    if number("ESPEJO_TWO").map_or(seed % 8 == 1, |two| two == 1) {
+        two::draw(&mut script.scene);
     }
     if let Ok(only) = std::env::var("ESPEJO_ONLY") {
         script.steps.retain(|step| only.split(',').any(|who| step.act.who() == who));

@@ -1,6 +1,5 @@
 //! A script from its first step to the peace after the last.
 
-use espejo::engine::Summary;
 use espejo::model::{Event, Request};
 
 use crate::agreement::nothing_doubled;
@@ -54,7 +53,7 @@ pub(crate) fn play(script: &Script, loud: bool) -> Result<Played, Box<Broken>> {
 fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     let puts_back = Act::StoredFault(StoredFault::OldFolder);
     run.stored.copies.are_kept = script.steps.iter().any(|step| step.act == puts_back);
-    run.pump()?;
+    run.each(Run::pump)?;
     run.pass_until(run.now_ms + i64::from(script.scene.rest_ms))?;
     for step in &script.steps {
         run.change_rules();
@@ -62,20 +61,12 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
         run.step(step)?;
         run.tally.note(step.act, run.now_ms);
     }
+    run.turn_to(0);
     let settled_s = come_to_rest(run)?;
     stay_at_rest(run)?;
-    run.nothing_lost(true)?;
-    run.no_body_lost()?;
-    run.no_body_doubled()?;
-    if script.scene.ignores == 0 && !run.recreated && !script.scene.mistakes_files() {
-        run.checks.nothing_made_twice(&run.service)?;
-        nothing_doubled(&run.folder, &run.service, &run.ledger)?;
-    }
-    if script.scene.ignores == 0 {
-        canvas::nothing_doubled(&run.folder, &run.service, &run.ledger)?;
-    }
+    run.each(|run| is_whole(run, script))?;
     let most = run.service.world.log().most_in_any_minute();
-    if most > run.scene.budget as usize && !run.clock_jumped {
+    if most > run.scene.limit() as usize && !run.some_clock_jumped() {
         return broken("budget", format!("{most} requests in a minute"));
     }
     Ok(Played {
@@ -88,39 +79,64 @@ fn whole(run: &mut Run, script: &Script) -> Result<Played, Failure> {
     })
 }
 
+/// Whether nothing is lost, and nothing doubled.
+fn is_whole(run: &mut Run, script: &Script) -> Result<(), Failure> {
+    run.nothing_lost(true)?;
+    run.no_body_lost()?;
+    run.no_body_doubled()?;
+    if script.scene.ignores == 1 {
+        return Ok(());
+    }
+    if !run.recreated && !script.scene.mistakes_files() {
+        run.checks.nothing_made_twice(&run.service)?;
+        nothing_doubled(&run.folder, &run.service, &run.ledger)?;
+    }
+    canvas::nothing_doubled(&run.folder, &run.service, &run.ledger)
+}
+
 /// Nobody does anything any more, and nothing goes wrong: both sides must come to say the same.
 fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
     run.note(format_args!("= the end: people stop, bad luck ends"));
-    run.heal_all()?;
-    run.end_rules();
-    run.end_down();
+    run.each(|run| {
+        run.heal_all()?;
+        run.end_rules();
+        run.end_down();
+        Ok(())
+    })?;
     // What people began they finish; a process that is down starts again.
     run.pass_until(run.now_ms + 70_000)?;
     let begun_ms = run.now_ms;
     let asks = run.scene.pass == 1;
     let most_ms = if asks { 3_600_000 } else { 12 * 3_600_000 };
     if asks {
-        run.ask_for_pass()?;
-        run.pump()?;
+        run.each(|run| {
+            run.ask_for_pass()?;
+            run.pump()
+        })?;
     }
     let mut approved_ms = run.now_ms;
     loop {
-        let summary = run.summary()?;
-        let is_settled = summary.as_ref().is_some_and(|summary| summary.is_settled) && !run.passing;
+        let mut is_settled = true;
+        let mut told = String::new();
+        run.each(|run| {
+            let summary = run.summary()?;
+            is_settled &= summary.as_ref().is_some_and(|summary| summary.is_settled) && !run.passing;
+            told = format!("{told}{summary:?}");
+            Ok(())
+        })?;
         // Comparing both sides takes long; before the engine rests it would be for nothing.
-        if is_settled && agreed(run, summary.as_ref()).is_ok() {
+        if is_settled && run.each(|run| agreed(run)).is_ok() {
             return Ok((run.now_ms - begun_ms) / 1_000);
         }
         if run.now_ms - begun_ms > most_ms {
-            agreed(run, summary.as_ref())?;
-            return broken(
-                "agreement",
-                format!("both sides agree, and the engine does not rest: {summary:?}"),
-            );
+            run.each(|run| agreed(run))?;
+            return broken("agreement", format!("both sides agree, and the engine does not rest: {told}"));
         }
         if run.now_ms - approved_ms > 300_000 {
-            run.approve()?;
-            run.pump()?;
+            run.each(|run| {
+                run.approve()?;
+                run.pump()
+            })?;
             approved_ms = run.now_ms;
         }
         let step_ms = if asks || run.now_ms - begun_ms < 1_800_000 { 10_000 } else { 600_000 };
@@ -131,31 +147,48 @@ fn come_to_rest(run: &mut Run) -> Result<i64, Failure> {
 /// At rest nothing is written, whatever the watcher says and however often everything is looked at.
 fn stay_at_rest(run: &mut Run) -> Result<(), Failure> {
     // Whatever nobody has looked at yet is seen first.
-    run.tell(Event::Asked(Request::FullPass))?;
-    run.pump()?;
+    run.each(|run| {
+        run.tell(Event::Asked(Request::FullPass))?;
+        run.pump()
+    })?;
     run.pass_until(run.now_ms + 180_000)?;
     run.note(format_args!("= at rest"));
-    let before = (run.checks.writes, run.checks.disk_acts);
-    let paths: Vec<_> = run.folder.things.keys().cloned().collect();
-    for path in paths.iter().chain(&paths) {
-        run.tell(Event::Hint(path.clone()))?;
-    }
-    run.pump()?;
+    let before = acts(run)?;
+    run.each(|run| {
+        let paths: Vec<_> = run.folder.things.keys().cloned().collect();
+        for path in paths.iter().chain(&paths) {
+            run.tell(Event::Hint(path.clone()))?;
+        }
+        run.pump()
+    })?;
     run.pass_until(run.now_ms + 120_000)?;
-    run.tell(Event::HintAll)?;
-    run.ask_for_pass()?;
-    run.pump()?;
+    run.each(|run| {
+        run.tell(Event::HintAll)?;
+        run.ask_for_pass()?;
+        run.pump()
+    })?;
     run.pass_until(run.now_ms + 480_000)?;
-    if (run.checks.writes, run.checks.disk_acts) != before {
+    if acts(run)? != before {
         return broken("rest", "something was written although nothing had changed");
     }
-    let summary = run.summary()?;
-    agreed(run, summary.as_ref())?;
-    summary.map_or(Ok(()), |summary| run.status_is_true(&summary))
+    run.each(|run| {
+        agreed(run)?;
+        run.summary()?.map_or(Ok(()), |summary| run.status_is_true(&summary))
+    })
+}
+
+/// How many requests changed something, and how many acts on disk there were.
+fn acts(run: &mut Run) -> Result<(u32, u32), Failure> {
+    let mut sum = (0, 0);
+    run.each(|run| {
+        sum = (sum.0 + run.checks.writes, sum.1 + run.checks.disk_acts);
+        Ok(())
+    })?;
+    Ok(sum)
 }
 
 /// Whether both sides agree, of whatever kind.
-fn agreed(run: &Run, summary: Option<&Summary>) -> Result<(), Failure> {
+fn agreed(run: &Run) -> Result<(), Failure> {
     run.agree()?;
-    run.stored_agree(summary.map_or(&[][..], |summary| &summary.attention))
+    run.stored_agree(run.summary()?.as_ref().map_or(&[][..], |summary| &summary.attention))
 }

@@ -302,6 +302,11 @@ fn a_stored_file_edited_before_the_clock_went_back_is_sent() {
 }
 
 #[test]
+fn a_stored_file_in_a_folder_that_goes_before_any_list_shows_it_goes_too() {
+    keeps("a_stored_file_in_a_folder_that_goes_before_any_list_shows_it_goes_too");
+}
+
+#[test]
 fn a_stored_file_in_no_list_is_asked_for_in_each_pass() {
     keeps("a_stored_file_in_no_list_is_asked_for_in_each_pass");
 }

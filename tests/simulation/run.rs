@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use espejo::engine::Engine;
 use espejo::model::{
-    DiskReply, Effect, EffectId, Event, MirrorPath, Moves, Outcome, PageId, PageSettings, RootState,
-    Settings, StorageSettings, Timestamp,
+    DiskReply, Effect, EffectId, Event, MirrorPath, Outcome, PageId, PageSettings, RootState, Timestamp,
 };
 use espejo::plan::ignore::is_ignored;
 use espejo::store::Store;
@@ -21,6 +20,7 @@ use crate::disk::Job;
 use crate::folder::{Folder, Traits};
 use crate::ignoring::IgnoringWorld;
 use crate::luck::Luck;
+use crate::news::News;
 use crate::owner::{self, OwnerWorld};
 use crate::quiet;
 use crate::script::Scene;
@@ -100,14 +100,14 @@ pub(crate) struct Run {
     /// Whether the machine's clock was set forward: a process that starts then cannot tell how long the last one is ago.
     pub(crate) clock_jumped: bool,
     /// How far the running process's clock is, which it set by the machine's when it started.
-    engine_ms: i64,
+    pub(crate) engine_ms: i64,
     pub(crate) queue: BTreeMap<(i64, u64), Due>,
     /// The process dies after so many more moments.
     pub(crate) dies_in: Option<u32>,
     /// While the process is alive.
     pub(crate) engine: Option<Engine>,
     /// While it is not.
-    store: Option<Store>,
+    pub(crate) store: Option<Store>,
     pub(crate) crashes: u32,
     /// Which life of the process this is.
     pub(crate) life: u32,
@@ -118,13 +118,19 @@ pub(crate) struct Run {
     hinted: Option<Timestamp>,
     /// The minute of the last happening, and how many there were in it.
     minute: (i64, u32),
-    changed: bool,
+    pub(crate) changed: bool,
     /// What people will do once the folder is there again.
     pub(crate) postponed: Vec<Deed>,
     /// A pass was asked for and is not over.
     pub(crate) passing: bool,
     /// Whether a file was moved where moving makes a new page: then a page may be there in both places.
     pub(crate) recreated: bool,
+    /// The second machine, while this one is looked at.
+    pub(crate) other: Option<Box<Self>>,
+    /// Which machine this is.
+    pub(crate) number: usize,
+    /// How much of the service's news its checks have heard.
+    pub(crate) heard: usize,
 }
 
 impl Run {
@@ -132,7 +138,7 @@ impl Run {
     pub(crate) fn new(scene: Scene, loud: bool) -> Result<Self, Failure> {
         let mut luck = Luck::new(scene.seed, 2);
         let mut ledger = Ledger::default();
-        let mut service = Service::new(scene.seed, scene.budget);
+        let mut service = Service::new(scene.seed, scene.limit());
         let mut pages: Vec<PageId> = Vec::new();
         for _ in 0..scene.pages {
             let parent =
@@ -147,22 +153,34 @@ impl Run {
         if scene.has_canvases() {
             Self::first_canvases(&mut service, &mut ledger, &scene);
         }
+        let stored = StoredWorld::new(&scene, &mut service);
+        let mut run = Self::machine(scene, luck, service, loud)?;
+        (run.ledger, run.stored) = (ledger, stored);
+        run.note_gone_and_back();
+        run.start()?;
+        if scene.two == 1 {
+            run.add_machine()?;
+        }
+        Ok(run)
+    }
+
+    /// A machine with an empty folder, whose process has not begun.
+    pub(crate) fn machine(scene: Scene, luck: Luck, service: Service, loud: bool) -> Result<Self, Failure> {
         let traits = Traits {
             grain_ns: i64::from(scene.grain_us).max(0) * 1_000 + i64::from(scene.grain_us == 0),
             births: scene.births == 1,
             reuse_inodes: scene.reuse == 1,
         };
-        let stored = StoredWorld::new(&scene, &mut service);
         let mut folder = Folder::new(traits);
         folder.set_clock(BEGINNING_MS);
-        let mut run = Self {
+        Ok(Self {
             scene,
             luck,
             folder,
             service,
-            ledger,
+            ledger: Ledger::default(),
             checks: Checks::default(),
-            stored,
+            stored: StoredWorld::default(),
             owner: OwnerWorld::default(),
             ignoring: IgnoringWorld::default(),
             goes_down: scene.down == 1,
@@ -189,20 +207,21 @@ impl Run {
             postponed: Vec::new(),
             passing: false,
             recreated: false,
-        };
-        run.note_gone_and_back();
-        run.start()?;
-        Ok(run)
+            other: None,
+            number: 0,
+            heard: 0,
+        })
     }
 
     /// Lets time go on until `until_ms`, with everything that is due before.
     pub(crate) fn pass_until(&mut self, until_ms: i64) -> Result<(), Failure> {
+        let number = self.number;
         loop {
-            let due = self.queue.first_key_value().map_or(i64::MAX, |((at, _), _)| *at);
-            let wake = self.engine.as_ref().and_then(|engine| engine.next_wakeup(self.engine_now()));
-            let wake = wake.map_or(i64::MAX, |at| (at.0 - self.engine_ms).max(self.now_ms));
+            self.turn_to_next();
+            let (due, wake) = self.next_times();
             let next = due.min(wake);
             if next > until_ms {
+                self.turn_to(number);
                 self.set_now(until_ms);
                 return Ok(());
             }
@@ -228,6 +247,13 @@ impl Run {
         }
     }
 
+    /// When the next thing happens in this machine's world, and when its process wakes by itself.
+    pub(crate) fn next_times(&self) -> (i64, i64) {
+        let due = self.queue.first_key_value().map_or(i64::MAX, |((at, _), _)| *at);
+        let wake = self.engine.as_ref().and_then(|engine| engine.next_wakeup(self.engine_now()));
+        (due, wake.map_or(i64::MAX, |at| (at.0 - self.engine_ms).max(self.now_ms)))
+    }
+
     /// Work that begets work for ever is quick enough to never let time go on.
     fn is_no_storm(&mut self) -> Result<(), Failure> {
         let minute = self.now_ms / 60_000;
@@ -239,7 +265,7 @@ impl Run {
         Ok(())
     }
 
-    fn set_now(&mut self, now_ms: i64) {
+    pub(crate) fn set_now(&mut self, now_ms: i64) {
         self.now_ms = self.now_ms.max(now_ms);
         self.folder.set_clock(self.now_ms + self.clock_ms);
     }
@@ -257,7 +283,11 @@ impl Run {
 
     /// Notes a line.
     pub(crate) fn note(&mut self, what: std::fmt::Arguments<'_>) {
-        self.trace.note(self.now_ms - BEGINNING_MS, what);
+        let since_ms = self.now_ms - BEGINNING_MS;
+        match self.number {
+            0 => self.trace.note(since_ms, what),
+            _ => self.trace.note(since_ms, format_args!("{what}  (2)")),
+        }
     }
 
     fn happen(&mut self, due: Due) -> Result<(), Failure> {
@@ -307,7 +337,8 @@ impl Run {
 
     /// Whether every word is somewhere. In the end (`is_over`) no block may be left to a line that stands for it.
     pub(crate) fn nothing_lost(&self, is_over: bool) -> Result<(), Failure> {
-        let in_hand: Vec<&[u8]> = self.in_hand_texts().collect();
+        // What a person holds in hand, and all that lies on the other machine.
+        let in_hand: Vec<&[u8]> = self.in_hand_texts().chain(self.texts_of_other()).collect();
         nothing_lost(&self.folder, &self.service, &in_hand, &self.ledger, is_over)
     }
 
@@ -351,6 +382,7 @@ impl Run {
         let words = blocks::all_words(&content);
         self.service.save(&id, content);
         self.checks.hands.put_back(&id);
+        self.tell_other(News::Saved(id.clone()));
         Some(format!("puts old text back in {} [{}]", self.named(&id), listed(&words)))
     }
 
@@ -499,82 +531,8 @@ impl Run {
         Ok(())
     }
 
-    /// The process is gone, and with it all it had in memory. What was on its way may still get there, or not.
-    pub(crate) fn die(&mut self) {
-        let Some(engine) = self.engine.take() else { return };
-        self.note(format_args!("! the process dies"));
-        self.checks.fates.forget_failures();
-        self.stored.checks.forget_failures();
-        self.folder.parts.values_mut().for_each(|part| part.is_ours = false);
-        self.checks.hands.died();
-        self.checks.canvas.died();
-        self.store = Some(engine.into_store());
-        self.passing = false;
-        self.crashes += 1;
-        self.life += 1;
-        let on_the_way: Vec<(i64, u64)> = self
-            .queue
-            .iter()
-            .filter(|(_, due)| matches!(due, Due::Arrive { .. }))
-            .map(|(key, _)| *key)
-            .collect();
-        for key in on_the_way {
-            if self.luck.chance(50) {
-                self.queue.remove(&key);
-            }
-        }
-        if let Some((id, mut job)) = self.disk.pop_front()
-            && matches!(job, Job::Act(_))
-            && self.luck.chance(50)
-        {
-            let done = job.step(&mut self.folder).is_some_and(|result| result.is_ok());
-            let fate = if done { "done all the same" } else { "refused" };
-            self.note(format_args!("  {fate} ({})", id.0));
-            self.disk_acted(Some(&job).filter(|_| done));
-        }
-        self.disk.clear();
-        self.folder.touched.clear();
-        // Longer than any request is under way.
-        let pause = self.luck.between(1_000, 30_000);
-        self.later(pause, Due::Start);
-    }
-
-    fn start(&mut self) -> Result<(), Failure> {
-        let Some(mut store) = self.store.take() else { return Ok(()) };
-        let counted = self.stored.copies.start(&mut store, &self.folder.root, self.now_ms + self.clock_ms);
-        counted.map_err(|error| stopped("the count of runs", &error))?;
-        self.note(format_args!("! the process starts"));
-        let settings = Settings {
-            boards: self.scene.board_settings(),
-            storage: StorageSettings { mode: stored::mode(&self.scene), workspace: None, max_download: None },
-            modes: self.modes(),
-            requests_per_minute: self.scene.budget,
-            // In some scenes the search is watched although there are few pages.
-            watch_from: if self.scene.seed.is_multiple_of(4) { 2 } else { 30 },
-            pages: PageSettings {
-                delete_grace_ms: i64::from(self.scene.grace_ms),
-                moves: if self.scene.recreate == 1 { Moves::Recreate } else { Moves::PutBack },
-                ..PageSettings::default()
-            },
-            ..Settings::default()
-        };
-        if self.clock_ms > self.engine_ms {
-            self.checks.fates.leapt(&mut self.ledger);
-        }
-        self.engine_ms = self.clock_ms;
-        let mut engine = Engine::open(store, settings, self.luck.bytes(), self.engine_now())
-            .map_err(|error| stopped("open", &error))?;
-        if self.scene.beside == 1 {
-            // However short a text is.
-            engine.work_beside(0);
-        }
-        self.engine = Some(engine);
-        self.listen()?;
-        self.pump()
-    }
-
     /// Hears what the engine logged.
-    fn listen(&mut self) -> Result<(), Failure> {
+    pub(crate) fn listen(&mut self) -> Result<(), Failure> {
         for (level, line) in quiet::heard() {
             self.trace.aside(format_args!("{level} {line}"));
             if level == Level::ERROR {

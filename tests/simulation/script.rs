@@ -331,10 +331,12 @@ pub(crate) struct Scene {
     pub(crate) ignores: u32,
     /// Whether the workspace goes down only until the end.
     pub(crate) down: u32,
+    /// 1 when a second machine mirrors the same workspace.
+    pub(crate) two: u32,
 }
 
 impl Scene {
-    const KEYS: [&str; 19] = [
+    const KEYS: [&str; 20] = [
         "seed",
         "pages",
         "budget",
@@ -354,9 +356,10 @@ impl Scene {
         "permanent",
         "ignores",
         "down",
+        "two",
     ];
 
-    fn values(&self) -> [u64; 19] {
+    fn values(&self) -> [u64; 20] {
         [
             self.seed,
             u64::from(self.pages),
@@ -377,6 +380,7 @@ impl Scene {
             u64::from(self.permanent),
             u64::from(self.ignores),
             u64::from(self.down),
+            u64::from(self.two),
         ]
     }
 
@@ -388,6 +392,11 @@ impl Scene {
     /// Whether one file may pass for another: an inode comes back within one step of the clock, or without a birth.
     pub(crate) fn mistakes_files(&self) -> bool {
         self.reuse == 1 && !self.has_births()
+    }
+
+    /// Requests that the service answers in any 60 seconds: each machine has its share.
+    pub(crate) fn limit(&self) -> u32 {
+        self.budget * (1 + self.two)
     }
 
     /// The world of a seed.
@@ -412,6 +421,7 @@ impl Scene {
             permanent: 0,
             ignores: u32::from(seed % 8 == 3),
             down: u32::from(seed % 8 == 6),
+            two: 0,
         }
     }
 }
@@ -508,7 +518,7 @@ impl FromStr for Script {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let head = lines.next().ok_or("an empty script")?;
-        let mut values = [None; 19];
+        let mut values = [None; 20];
         // Older scripts do not say them.
         values[11..].fill(Some(0));
         for pair in head.split_whitespace() {
@@ -544,6 +554,7 @@ impl FromStr for Script {
             permanent: small("permanent")?,
             ignores: small("ignores")?,
             down: small("down")?,
+            two: small("two")?,
         };
         Ok(Self { scene, steps: lines.map(str::parse).collect::<Result<_, _>>()? })
     }

@@ -11,6 +11,7 @@ use espejo::service::wire::{self, WireAnswer};
 
 use crate::blocks::{all_words, undescribed};
 use crate::canvas::Misfortune;
+use crate::news::News;
 use crate::stored::StoredStrike;
 use crate::stored::fetch::BadDownload;
 use crate::words::{StandIns, Word, words_in};
@@ -74,6 +75,8 @@ pub(crate) struct Service {
     pub(crate) canvas: Misfortune,
     /// Every block that ever stood in a page and may stand in files by its id.
     stand_ins: StandIns,
+    /// What was done at the service, and by which machine or at which one's side.
+    pub(crate) news: Vec<(usize, News)>,
 }
 
 /// A caller waits so long for an answer that does not come.
@@ -98,6 +101,7 @@ impl Service {
             odd_elements: Vec::new(),
             canvas: Misfortune::default(),
             stand_ins: StandIns::default(),
+            news: Vec::new(),
         }
     }
 

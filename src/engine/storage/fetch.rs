@@ -105,16 +105,23 @@ impl Storage {
                 let home_is_listed = self.is_listed(home.as_ref());
                 self.take_in_file(desk, &crate::model::StorageFile { position, rest, ..file })?;
                 if node.seen != Seen::Listed {
-                    if elsewhere || home_is_listed {
+                    let mut is_hidden = true;
+                    if home_is_listed {
                         self.edit_file(desk, id, |node| {
                             node.seen = Seen::Listed;
                             node.seen_at = now;
                         })?;
                         self.walk_by(home.as_ref(), now, desk.tick);
+                    } else if let Some(home) = home.filter(|_| elsewhere) {
+                        // It moved into a folder that no list has shown. The folder may go before one does.
+                        is_hidden = self.folders_missed.insert(home, desk.tick).is_some();
+                        self.walk_everything_by(now, desk.tick);
                     }
                     // Lists and single looks that contradict each other are not asked without end.
-                    self.moment(id).failing.until = now.plus_ms(HIDDEN_RETRY_MS);
-                    self.moment(id).hidden = true;
+                    let again_ms = if is_hidden { HIDDEN_RETRY_MS } else { 0 };
+                    let moment = self.moment(id);
+                    moment.failing.until = now.plus_ms(again_ms);
+                    moment.hidden = is_hidden;
                 }
                 let moment = self.moment(id);
                 moment.link = Some(Box::new((link, now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000)))));

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::verbs::AppCanvas;
 use crate::checks::Failure;
 use crate::luck::Luck;
+use crate::news::News;
 use crate::run::Run;
 use crate::service::Service;
 use crate::words::{Ledger, Word, words_in};
@@ -171,7 +172,7 @@ impl Run {
                 let name = self.service.world.whiteboard(&board).map(|board| board.name.clone());
                 self.service.world.app_trash_board(&board, true);
                 let names: Vec<String> = name.into_iter().collect();
-                self.checks.canvas.removed_in_app(&[CanvasId::Board(board.clone())], &names);
+                self.canvases_go(vec![CanvasId::Board(board.clone())], names);
                 format!("trashes the whiteboard {}", &board.as_str()[..4])
             }
             AppCanvas::RestoreBoard => {
@@ -198,7 +199,7 @@ impl Run {
                 let deck = nth(&self.service.decks(), a)?;
                 let slides = self.service.canvases_of(&deck);
                 self.service.world.app_trash_deck(&deck, true);
-                self.checks.canvas.removed_in_app(&slides, &[]);
+                self.canvases_go(slides, Vec::new());
                 format!("trashes the presentation {}", &deck.as_str()[..4])
             }
             AppCanvas::RestoreDeck => {
@@ -234,7 +235,7 @@ impl Run {
                 words.iter().for_each(|word| self.ledger.forget(*word));
                 self.service.world.app_remove_slide(&deck, &slide);
                 self.service.learn_canvas(&canvas);
-                self.checks.canvas.removed_in_app(&[canvas], &[]);
+                self.canvases_go(vec![canvas], Vec::new());
                 format!("removes the slide {} [{}]", &slide.as_str()[..4], crate::run::listed(&words))
             }
             AppCanvas::Background => {
@@ -355,6 +356,12 @@ impl Run {
             }
         }
         self.checks.canvas.lose_track();
+        self.tell_other(News::CanvasesBack);
+    }
+
+    fn canvases_go(&mut self, canvases: Vec<CanvasId>, names: Vec<String>) {
+        self.checks.canvas.removed_in_app(&canvases, &names);
+        self.tell_other(News::CanvasesGone(canvases, names));
     }
 }
 

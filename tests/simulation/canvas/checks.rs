@@ -38,6 +38,8 @@ pub(crate) struct CanvasChecks {
     said: BTreeMap<String, BTreeMap<&'static str, BTreeSet<String>>>,
     /// What each file said when it could last be read.
     files: BTreeMap<MirrorPath, Nodes>,
+    /// What each file said that was moved away. Another one in its place is the same file, saved anew.
+    left: BTreeMap<MirrorPath, Nodes>,
     /// The leaves that a person changed, by the ids and words of their nodes.
     touched: BTreeMap<String, BTreeSet<&'static str>>,
     /// Nodes that a person removed.
@@ -83,7 +85,7 @@ pub(crate) type Allowed = BTreeMap<&'static str, u64>;
 impl CanvasChecks {
     /// A person wrote a file that can be read.
     pub(super) fn person_wrote(&mut self, path: &MirrorPath, nodes: Nodes, now_ms: i64) {
-        let before = self.files.remove(path);
+        let before = self.files.remove(path).or_else(|| self.left.remove(path));
         let known = before.as_ref();
         let nothing = Said::new();
         for (id, said) in &nodes {
@@ -130,6 +132,7 @@ impl CanvasChecks {
     /// A file has another place.
     pub(super) fn moved(&mut self, from: &MirrorPath, to: &MirrorPath) {
         if let Some(nodes) = self.files.remove(from) {
+            self.left.insert(from.clone(), nodes.clone());
             self.files.insert(to.clone(), nodes);
         }
     }
@@ -192,7 +195,7 @@ impl CanvasChecks {
 
     /// These were removed in the app: an edit beats a deletion, and what their files say of their own, or whole new files
     /// among them, becomes a canvas once more, once for each file.
-    pub(super) fn removed_in_app(&mut self, canvases: &[CanvasId], names: &[String]) {
+    pub(crate) fn removed_in_app(&mut self, canvases: &[CanvasId], names: &[String]) {
         for canvas in canvases {
             match canvas {
                 CanvasId::Board(_) => self.boards_placed += 1,

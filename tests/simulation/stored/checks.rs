@@ -246,18 +246,19 @@ impl Run {
                 format!("a DELETE of {id}, which {path} holds and nothing else at the service"),
             );
         }
-        if taken.is_overwritten {
-            let world = &self.service.world;
-            let newer = |other: &&FileRecord| {
-                other.id != *id
-                    && other.folder == record.folder
-                    && other.filename == record.filename
-                    && world.storage_shows(&other.id)
-            };
-            let newer: Vec<&FileRecord> = world.storage_files().filter(newer).collect();
-            if !newer.is_empty() && !newer.iter().any(|file| checks.confirmed.contains(&file.id)) {
-                return broken("guard", format!("a DELETE of {id} before anything showed its newer version"));
-            }
+        // Another one took its place, by being written over it or after it was moved away.
+        let world = &self.service.world;
+        let newer = |other: &&FileRecord| {
+            other.id != *id
+                && other.folder == record.folder
+                && other.filename == record.filename
+                && world.storage_shows(&other.id)
+        };
+        let newer: Vec<&FileRecord> = world.storage_files().filter(newer).collect();
+        if !newer.is_empty() && !newer.iter().any(|file| checks.confirmed.contains(&file.id)) {
+            return broken("guard", format!("a DELETE of {id} before anything showed its newer version"));
+        }
+        if taken.is_overwritten || !newer.is_empty() {
             return Ok(());
         }
         let grace_ms = i64::from(self.scene.grace_ms);
@@ -414,8 +415,10 @@ impl Run {
         let beneath = self.folder.stored().map(|(_, thing)| thing);
         let trashed = self.folder.trash.iter().map(|(_, thing)| thing);
         let here = beneath.chain(trashed).filter_map(|thing| bodies.known(&thing.bytes));
+        let on_other = self.texts_of_other().filter_map(|bytes| bodies.known(bytes));
+        let in_hand = self.stored_in_hand().chain(self.other.iter().flat_map(|other| other.stored_in_hand()));
         let there = self.service.world.storage_files().filter_map(|file| bodies.known(&file.bytes()));
-        let found: BTreeSet<u32> = here.chain(there).chain(self.stored_in_hand()).collect();
+        let found: BTreeSet<u32> = here.chain(there).chain(on_other).chain(in_hand).collect();
         let missing: Vec<String> = bodies
             .owed()
             .filter(|number| !found.contains(number))

@@ -7,6 +7,7 @@ use espejo::model::{EntryKind, FileId, FolderId, MirrorPath};
 use super::{AppStored, Stored};
 use crate::checks::Failure;
 use crate::folder::Folder;
+use crate::news::News;
 use crate::run::Run;
 use crate::service::Service;
 use crate::stored::bodies::{Bodies, EMPTY};
@@ -348,6 +349,10 @@ impl Run {
         }
         for number in taken {
             self.stored.copies.handled(number);
+            if self.other.as_deref().is_some_and(|other| other.stored.checks.was_taken(number)) {
+                // Two machines give one file two names: it is kept under both.
+                self.stored.bodies.copy(number);
+            }
             self.stored.checks.taken(number, placed.contains(&number), held.is_some(), self.now_ms);
             if !self.is_left(number) {
                 self.stored.bodies.forget(number);
@@ -399,7 +404,8 @@ impl Run {
                 }
                 world.app_change_file(&id, |file| file.told_size = told);
                 bodies.put(number);
-                self.stored.checks.worked_on.insert(id);
+                self.stored.checks.worked_on.insert(id.clone());
+                self.tell_other(News::StoredChanged(id));
                 if let Some(old) = old
                     && !self.is_left(old)
                     && !self.at_service(old)
@@ -409,15 +415,18 @@ impl Run {
             }
             StoredDeed::NameFile(id, name) => {
                 world.app_change_file(&id, |file| file.filename = name);
-                self.stored.checks.worked_on.insert(id);
+                self.stored.checks.worked_on.insert(id.clone());
+                self.tell_other(News::StoredChanged(id));
             }
             StoredDeed::MoveFile(id, folder) if is_active(world, &folder) => {
                 world.app_change_file(&id, |file| file.folder = folder);
-                self.stored.checks.worked_on.insert(id);
+                self.stored.checks.worked_on.insert(id.clone());
+                self.tell_other(News::StoredChanged(id));
             }
             StoredDeed::TrashFile(id, trashed) => {
                 world.app_change_file(&id, |file| file.trashed = trashed);
-                self.stored.checks.trashed_in_app.insert(id);
+                self.stored.checks.trashed_in_app.insert(id.clone());
+                self.tell_other(News::StoredTrashed(id));
             }
             StoredDeed::NewFolder(parent, name) => {
                 let parent = parent.filter(|id| is_active(world, &Some(id.clone())));
@@ -427,6 +436,7 @@ impl Run {
             StoredDeed::NameFolder(id, name) => {
                 world.app_change_folder(&id, |folder| folder.name = name);
                 self.stored.checks.folders_changed = true;
+                self.tell_other(News::FoldersChanged);
             }
             StoredDeed::MoveFolder(id, to) => {
                 if to.as_ref().is_some_and(|to| is_beneath(world, to, &id)) || !is_active(world, &to) {
@@ -434,6 +444,7 @@ impl Run {
                 }
                 world.app_change_folder(&id, |folder| folder.parent = to);
                 self.stored.checks.folders_changed = true;
+                self.tell_other(News::FoldersChanged);
             }
             StoredDeed::TrashFolder(id, trashed) => {
                 world.app_change_folder(&id, |folder| folder.trashed = trashed);
