@@ -266,7 +266,7 @@ impl Engine {
         self.boards_scanned(scan)?;
         self.storage.take_scan(&mut super::desk!(self), scan, sent_at)?;
         let grace_ms = self.settings.pages.delete_grace_ms;
-        if let Some(end) = self.storage.next_grace_end(grace_ms, self.root.barrier.cleared()) {
+        if let Some(end) = self.storage.next_grace_end(grace_ms, &self.root.barrier) {
             self.watch.scan_by(end.max(self.now));
         }
         self.conflicts_scanned(scan)

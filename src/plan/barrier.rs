@@ -102,6 +102,12 @@ impl Barrier {
         self.cleared
     }
 
+    /// When the grace time of an item that is missing since then ends: what could not be read may have hidden it.
+    #[must_use]
+    pub fn grace_end(&self, since: Timestamp, grace_ms: i64) -> Timestamp {
+        since.max(self.cleared).plus_ms(grace_ms)
+    }
+
     /// Whether `path` lies in a folder that could not be looked at: what was there is taken to be there.
     #[must_use]
     pub fn covers(&self, path: &MirrorPath) -> bool {

@@ -7,6 +7,7 @@
 pub mod apart;
 pub mod barrier;
 pub mod evidence;
+pub mod existence;
 pub mod filenames;
 pub mod guard;
 pub mod identity;
@@ -15,6 +16,9 @@ pub mod merge;
 pub mod names;
 pub mod naming;
 pub mod place;
+pub mod stored;
+
+use existence::{Case, Existence, Here, There, existence};
 
 use crate::model::{ContentHash, Deletes, LocalFile, MirrorPath, Moves, Node, PageId, Presence, planted};
 
@@ -112,30 +116,46 @@ pub enum Decision {
 /// The next act for one page. Total: every state of the three trees has an answer.
 #[must_use]
 pub fn decide(view: &View<'_>) -> Decision {
-    let presence = view.node.remote.presence;
-    match (view.node.base.is_some(), view.file, presence) {
-        (_, _, Presence::Unlisted) => Decision::Look,
-
-        (false, None, Presence::Gone) | (true, None, Presence::Gone) => Decision::Forget,
-        (false, Some(file), Presence::Gone) => gone_uncompared(view, file),
-        (true, Some(file), Presence::Gone) => gone_at_the_service(view, file),
-
-        (false, None, Presence::Listed | Presence::Hidden) => match view.node.remote.body {
+    match (existence(&case(view)), view.file) {
+        (Existence::Wait, Some(file)) if file.hash.is_none() => Decision::Read,
+        (Existence::Wait, _) => Decision::Wait,
+        (Existence::Confirm, _) => Decision::Look,
+        (Existence::Forget, None) => Decision::Forget,
+        (Existence::Forget, Some(file)) => gone_uncompared(view, file),
+        (Existence::ComesHere, _) => match view.node.remote.body {
             None => Decision::Look,
             Some(_) => Decision::Materialise,
         },
-        (false, Some(file), Presence::Listed | Presence::Hidden) => never_compared(view, file),
-        (true, None, Presence::Listed | Presence::Hidden) => file_is_gone(view),
-        (true, Some(file), Presence::Listed | Presence::Hidden) => both_there(view, file),
+        (Existence::ComesBack, _) => Decision::Restore,
+        (Existence::LeavesHere, _) => Decision::TrashFile,
+        (Existence::StaysHere, _) => Decision::SetAside,
+        (Existence::LeavesThere, _) => Decision::TrashPage,
+        (Existence::Both, Some(file)) if view.node.base.is_some() => both_there(view, file),
+        (Existence::Both, Some(file)) => never_compared(view, file),
+        (Existence::Both, None) => Decision::Wait,
     }
 }
 
-fn gone_at_the_service(view: &View<'_>, file: &LocalFile) -> Decision {
-    let unchanged = view.node.base.as_ref().is_some_and(|base| base.text.is_some() && base.text == file.hash);
-    match (file.hash, unchanged) {
-        (None, _) if file.problem.is_none() => Decision::Read,
-        (_, true) => Decision::TrashFile,
-        _ => Decision::SetAside,
+/// A page as every item is seen where its existence is settled.
+fn case(view: &View<'_>) -> Case {
+    let (base, there) = (view.node.base.as_ref(), presence_of(view.node));
+    let here = match view.file {
+        None if there == There::Gone || base.is_none() || view.grace_is_over => Here::Missing,
+        None => Here::Unclear,
+        Some(file) if there == There::Gone && file.hash.is_none() && file.problem.is_none() => Here::Unclear,
+        Some(file) if base.is_some_and(|base| base.text.is_some() && base.text == file.hash) => Here::Same,
+        Some(_) => Here::Changed,
+    };
+    let deletes = view.deletes == Deletes::Trash;
+    Case { agreed: base.is_some(), here, there, deletes, held_here: false, held_there: false }
+}
+
+fn presence_of(node: &Node) -> There {
+    match node.remote.presence {
+        Presence::Unlisted => There::Unlisted,
+        Presence::Gone => There::Gone,
+        Presence::Listed | Presence::Hidden if changed_at_the_service(node) => There::Changed,
+        Presence::Listed | Presence::Hidden => There::Same,
     }
 }
 
@@ -162,16 +182,6 @@ fn never_compared(view: &View<'_>, file: &LocalFile) -> Decision {
         Some(_) if planted("unequal-adopted") => Decision::Adopt,
         Some(_) => Decision::KeepBoth,
     }
-}
-
-fn file_is_gone(view: &View<'_>) -> Decision {
-    if !view.grace_is_over {
-        return Decision::Wait;
-    }
-    if view.deletes == Deletes::Restore || changed_at_the_service(view.node) {
-        return Decision::Restore;
-    }
-    Decision::TrashPage
 }
 
 /// Whether the service's page is not what both sides agreed on. Deleting would throw that change away.

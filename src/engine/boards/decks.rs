@@ -6,15 +6,17 @@ use std::collections::BTreeSet;
 use super::super::Engine;
 use super::super::pace::Class;
 use super::push::FRESH_MS;
+use super::remove::canvas_there;
 use super::targets::List;
 use super::{Area, Choice, Purpose, board, on_disk};
 use crate::engine::Way;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::engine::retry::FAILS;
 use crate::model::{
-    BoardEffect, CanvasId, Code, DeckId, Deletes, Effect, MirrorPath, Presence, ServiceError, ServiceReply,
-    Timestamp,
+    BoardEffect, CanvasId, CanvasNode, Code, DeckId, Effect, MirrorPath, Presence, ServiceError,
+    ServiceReply, Timestamp,
 };
+use crate::plan::existence::{Existence, There};
 use crate::plan::guard::{self, Guard, Kind};
 use crate::plan::naming;
 use crate::store::{LoadedBoards, Store, StoreError};
@@ -110,7 +112,7 @@ impl Engine {
                 self.boards.lists.missed.remove(&id);
                 continue;
             }
-            if self.settings.pages.deletes == Deletes::Restore {
+            if self.missing_here(There::Same) == Existence::ComesBack {
                 self.deck_returns(&id, "the config says that deleted files come back")?;
                 continue;
             }
@@ -146,13 +148,14 @@ impl Engine {
                 self.boards.lists.slides_due.insert(id.clone(), self.now);
                 continue;
             }
-            let changed = self.slides_of(&id).any(|node| {
+            let is_changed = |node: &CanvasNode| {
                 // One that no file has stood for yet was made in the app meanwhile.
                 node.presence != Presence::Listed
                     || node.base.is_none()
-                    || node.base.as_ref().map(|base| base.elements) != node.remote
-            });
-            if changed {
+                    || canvas_there(node) == There::Changed
+            };
+            let there = if self.slides_of(&id).any(is_changed) { There::Changed } else { There::Same };
+            if self.missing_here(there) == Existence::ComesBack {
                 self.deck_returns(&id, "it was deleted here and changed in the app; its folder comes back")?;
                 continue;
             }

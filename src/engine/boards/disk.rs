@@ -87,8 +87,8 @@ impl Engine {
         // Each grace time ends with a scan, whatever else has been missing for longer.
         let canvases = self.boards.canvases.values().filter_map(|node| node.missing_since);
         let missing = canvases.chain(self.boards.decks.values().filter_map(|deck| deck.missing_since));
-        let cleared = self.root.barrier.cleared();
-        let ends = missing.map(|since| since.max(cleared).plus_ms(self.settings.pages.delete_grace_ms));
+        let grace_ms = self.settings.pages.delete_grace_ms;
+        let ends = missing.map(|since| self.root.barrier.grace_end(since, grace_ms));
         if let Some(end) = ends.filter(|end| *end > self.watch.scanned).min() {
             self.watch.scan_by(end);
         }

@@ -12,6 +12,7 @@ use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasNode, Code, Deletes, Effect, MirrorPath, Presence, ServiceError,
     ServiceReply, Timestamp, planted,
 };
+use crate::plan::existence::{Case, Existence, Here, There, existence};
 use crate::plan::guard::{self, Guard, Kind};
 use crate::store::{Conflict, LoadedBoards, Store, StoreError};
 
@@ -37,10 +38,10 @@ impl Engine {
         if self.may_be_somewhere(node) {
             return Ok(None);
         }
-        let since = since.max(self.root.barrier.cleared());
         if !self.is_absence_over(Some(since)) && !planted("canvas-no-grace") {
             // The scan at the end of the grace time asks again.
-            self.watch.scan_by(since.plus_ms(self.settings.pages.delete_grace_ms));
+            let end = self.root.barrier.grace_end(since, self.settings.pages.delete_grace_ms);
+            self.watch.scan_by(end);
             return Ok(None);
         }
         if !self.boards_are_quiet() {
@@ -48,7 +49,8 @@ impl Engine {
             self.watch.scan_by(self.now.plus_ms(SCAN_AT_LATEST_MS));
             return Ok(None);
         }
-        if self.settings.pages.deletes == Deletes::Restore {
+        // What the service shows is asked before it is removed.
+        if self.missing_here(There::Same) == Existence::ComesBack {
             return self.canvas_returns(&node.id, None).map(|()| None);
         }
         if let Some(at) = self.boards.elsewhere.get(&node.id).filter(|_| !node.approved) {
@@ -91,8 +93,12 @@ impl Engine {
     /// Whether what has been missing here since then is taken for deleted.
     pub(super) fn is_absence_over(&self, since: Option<Timestamp>) -> bool {
         let grace_ms = self.settings.pages.delete_grace_ms;
-        let since = since.map(|since| since.max(self.root.barrier.cleared()));
-        since.is_some_and(|since| self.watch.scanned.since_ms(since) >= grace_ms)
+        since.is_some_and(|since| self.root.barrier.grace_end(since, grace_ms) <= self.watch.scanned)
+    }
+
+    /// What is to become of a canvas or a presentation that was deleted here.
+    pub(super) fn missing_here(&self, there: There) -> Existence {
+        existence(&Case::agreed(Here::Missing, there, self.settings.pages.deletes == Deletes::Trash))
     }
 
     /// Why the folder may show less, or something older, than what a person made of it.
@@ -202,8 +208,7 @@ impl Engine {
         if node.file.is_some() || self.may_be_somewhere(&node) {
             return Ok(None);
         }
-        if node.base.as_ref().map(|base| base.elements) != node.remote && !planted("canvas-delete-beats-edit")
-        {
+        if self.missing_here(canvas_there(&node)) == Existence::ComesBack {
             self.canvas_returns(
                 canvas,
                 Some("it was deleted here and changed in the app; its file comes back"),
@@ -302,18 +307,20 @@ impl Engine {
             self.forget_canvas(&node.id)?;
             return Ok(None);
         }
-        let Some(hash) = file.hash else {
-            return Ok(if file.problem.is_none() {
-                self.read_canvas_file(&path)
-            } else {
-                self.set_canvas_aside(node, &path)
-            });
+        let is_agreed = |hash| node.base.as_ref().is_some_and(|base| base.text == Some(hash));
+        let here = match file.hash {
+            None if file.problem.is_none() => Here::Unclear,
+            Some(hash) if is_agreed(hash) => Here::Same,
+            _ => Here::Changed,
         };
-        if node.base.as_ref().is_some_and(|base| base.text == Some(hash)) {
-            let purpose = Purpose::TrashFile { canvas: node.id.clone(), path: path.clone() };
-            return Ok(Some(on_disk(Effect::TrashFile { path, expect: hash }, purpose)));
+        match (existence(&Case::agreed(here, There::Gone, true)), file.hash) {
+            (Existence::Wait, _) => Ok(self.read_canvas_file(&path)),
+            (Existence::LeavesHere, Some(expect)) => {
+                let purpose = Purpose::TrashFile { canvas: node.id.clone(), path: path.clone() };
+                Ok(Some(on_disk(Effect::TrashFile { path, expect }, purpose)))
+            }
+            _ => Ok(self.set_canvas_aside(node, &path)),
         }
-        Ok(self.set_canvas_aside(node, &path))
     }
 
     fn set_canvas_aside(&mut self, node: &CanvasNode, path: &MirrorPath) -> Choice {
@@ -351,4 +358,10 @@ impl Engine {
         }
         self.forget_canvas(canvas)
     }
+}
+
+/// What the service shows of a canvas that it lists.
+pub(super) fn canvas_there(node: &CanvasNode) -> There {
+    let is_same = node.base.as_ref().map(|base| base.elements) == node.remote;
+    if is_same || planted("canvas-delete-beats-edit") { There::Same } else { There::Changed }
 }

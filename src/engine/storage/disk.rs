@@ -3,7 +3,6 @@
 use crate::engine::retry::{self, Failing};
 use std::ops::Bound;
 
-use super::decide::{Decision, Here, View, decide};
 use super::local::may_hide;
 use super::names::storage_root;
 use super::removals::Gone;
@@ -14,6 +13,7 @@ use crate::model::{
     DiskError, DiskReply, Effect, FileId, FileNode, FolderId, MirrorPath, Part, Seen, Stamp, StorageEffect,
     StorageMode, StoredFile, StoredReply, Timestamp, planted,
 };
+use crate::plan::stored::{Decision, Here, View, decide};
 use crate::plan::{filenames, naming::fold};
 use crate::store::StoreError;
 

@@ -4,7 +4,6 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
-use super::decide::Here;
 use super::names::storage_root;
 use super::send::Candidate;
 use super::{Desk, Moment, Storage, Task, effect};
@@ -15,6 +14,7 @@ use crate::model::{
 };
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::filenames;
+use crate::plan::stored::Here;
 use crate::store::StoreError;
 
 /// A file that was kept beside once is given this long to come to rest before it is kept beside again.
@@ -306,9 +306,9 @@ impl Storage {
     }
 
     /// When a scan has to tell whether a file is missing still, or to find what its stamp may hide; `None` when none has.
-    pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64, cleared: Timestamp) -> Option<Timestamp> {
+    pub(in crate::engine) fn next_grace_end(&self, grace_ms: i64, barrier: &Barrier) -> Option<Timestamp> {
         let ends = self.moments.iter().filter_map(|(id, moment)| match moment.local {
-            Local::Missing(since) => Some(since.max(cleared).plus_ms(grace_ms)),
+            Local::Missing(since) => Some(barrier.grace_end(since, grace_ms)),
             Local::Same if moment.racy => {
                 let base = self.files.get(id)?.base.as_ref()?;
                 may_hide(&base.stamp, self.sight.at).then(|| self.sight.at.plus_ms(RACY_MS))
@@ -377,7 +377,7 @@ impl Storage {
             Local::Missing(since) => {
                 let grace_ms =
                     if planted("stored-no-grace") { 0 } else { desk.settings.pages.delete_grace_ms };
-                let end = since.max(desk.barrier.cleared()).plus_ms(grace_ms);
+                let end = desk.barrier.grace_end(since, grace_ms);
                 // It may be back since the last scan: the one after the grace time tells.
                 if end <= self.sight.at { (Here::Missing, None) } else { from(end, Here::Unclear) }
             }

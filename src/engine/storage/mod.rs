@@ -2,7 +2,7 @@
 //! limiter, the scan of the folder and the line of disk effects with them, and always asks after them.
 //!
 //! For each file it remembers what the service last showed (`remote`), what both sides agreed on (`base`), and what the
-//! last scan found in its place. [`decide`] compares the three; what differs becomes one act at a time for each file. Folders
+//! last scan found in its place. [`decide`](crate::plan::stored::decide) compares the three; what differs becomes one act at a time for each file. Folders
 //! are walked one list at a time; a list that lacks something is a reason to ask, no more.
 //!
 //! Deliberately absent: links in the store, downloads that count against the limit, and any deletion on either side that a
@@ -10,7 +10,6 @@
 
 mod again;
 mod apart;
-mod decide;
 mod desk;
 mod disk;
 mod doubt;

@@ -4,7 +4,6 @@
 //! the service shows the new one; a renamed file is a new one and one that left. What the service would not take is told before
 //! it is asked for.
 
-use super::decide::Decision;
 use super::local::{Local, is_untouched, may_hide};
 use super::names::storage_root;
 use super::removals::Gone;
@@ -16,7 +15,7 @@ use crate::model::{
     ServiceError, ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile,
     Timestamp, Upload, WorkspaceId, WorkspaceNode, planted,
 };
-use crate::plan::{filenames, naming::fold};
+use crate::plan::{filenames, naming::fold, stored};
 use crate::store::StoreError;
 
 /// A local file that the service does not have as it is.
@@ -442,7 +441,7 @@ impl Storage {
             self.ask_for_list(folder.as_ref(), desk.now, desk.tick);
             return Ok(None);
         }
-        if super::decide::decide(&self.view(desk, node).0) != Decision::TrashThere {
+        if stored::decide(&self.view(desk, node).0) != stored::Decision::TrashThere {
             self.wants.remove(&id);
             self.active.insert(id);
             return Ok(None);

@@ -17,6 +17,7 @@ use crate::model::{
     StorageListing, StorageReply, StoredFile, StoredReply,
 };
 use crate::plan::barrier::Barrier;
+use crate::plan::stored;
 
 const NOW: Timestamp = Timestamp(1_000_000_000);
 const AS_AGREED: Stamp = Stamp { device: 1, inode: 7, size: 5, modified_ns: 10, changed_ns: 10, born_ns: 10 };
@@ -199,10 +200,10 @@ impl Play {
         self.storage.summary(self.now).is_settled
     }
 
-    fn wants(&self, id: &str) -> Option<decide::Decision> {
+    fn wants(&self, id: &str) -> Option<stored::Decision> {
         let (id, wants) = (file(id), &self.storage.wants);
-        let fetch = wants.wants_fetch(&id).then_some(decide::Decision::Fetch);
-        fetch.or(wants.trashes().any(|other| *other == id).then_some(decide::Decision::TrashThere))
+        let fetch = wants.wants_fetch(&id).then_some(stored::Decision::Fetch);
+        fetch.or(wants.trashes().any(|other| *other == id).then_some(stored::Decision::TrashThere))
     }
 
     fn wants_list(&self) -> bool {
@@ -224,7 +225,7 @@ fn news_in_a_list_is_not_lost_over_an_act_that_ends_while_it_is_under_way() {
         play.end(list, listing(&[shown("a", "two"), shown("b", "one")]));
         assert!(!play.is_settled(), "{act:?}, on {acted_on}");
         let told = play.storage.files[&file("a")].remote == shown("a", "two");
-        assert!(told && play.wants("a") == Some(decide::Decision::Fetch), "{act:?}, on {acted_on}");
+        assert!(told && play.wants("a") == Some(stored::Decision::Fetch), "{act:?}, on {acted_on}");
     };
     let finished = || Outcome::Disk(Ok(DiskReply::Finished));
     let hash = |id| Task::Hash { file: file(id), path: path(&format!("Storage/{id}.txt")) };
@@ -260,7 +261,7 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
         play
     };
     for (mode, goes) in
-        [(StorageMode::Backup, decide::Decision::Fetch), (StorageMode::TwoWay, decide::Decision::TrashThere)]
+        [(StorageMode::Backup, stored::Decision::Fetch), (StorageMode::TwoWay, stored::Decision::TrashThere)]
     {
         let mut play = begun(mode);
         // What is left of its place is a folder of another disk, empty.
@@ -343,12 +344,12 @@ fn what_an_upload_replaced_goes_when_a_younger_list_shows_the_upload() {
     assert!(!play.is_settled() && play.wants("a").is_none() && play.wants_list());
     play.lists(&[shown("a", "one"), shown("b", "one")]);
     assert!(!play.is_settled());
-    assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere));
+    assert_eq!(play.wants("a"), Some(stored::Decision::TrashThere));
     // A look at the bytes on disk takes nothing back.
     let hash = play.ask(Task::Hash { file: file("b"), path: path("Storage/b.txt") });
     play.end(hash, hashed(AS_AGREED, "first"));
     assert!(!play.is_settled());
-    assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere));
+    assert_eq!(play.wants("a"), Some(stored::Decision::TrashThere));
 }
 
 #[test]
@@ -456,7 +457,7 @@ fn a_file_that_lies_untouched_where_it_is_wanted_was_moved_there() {
 
 #[test]
 fn what_was_replaced_is_a_file_again_when_its_replacement_is_gone_without_our_doing() {
-    let check = |by_us: bool, wanted: Option<decide::Decision>| {
+    let check = |by_us: bool, wanted: Option<stored::Decision>| {
         let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
         play.with(|storage, desk| {
             storage.edit_file(desk, &file("a"), |node| {
@@ -477,8 +478,8 @@ fn what_was_replaced_is_a_file_again_when_its_replacement_is_gone_without_our_do
         let mut again = Storage::open(&mut play.store, &play.settings, NOW).unwrap();
         assert_eq!(again.files.remove(&file("a")).unwrap().replaced_by, None);
     };
-    check(false, Some(decide::Decision::Fetch));
-    check(true, Some(decide::Decision::TrashThere));
+    check(false, Some(stored::Decision::Fetch));
+    check(true, Some(stored::Decision::TrashThere));
 }
 
 /// An upload of `new.txt`, and the file of that name that the service has.
@@ -501,7 +502,7 @@ fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_fo
         let both = [shown("a", "one"), shown("b", "one"), shown("new", "theirs")];
         play.lists(&both);
         play.is_settled();
-        assert_eq!(play.wants("new"), Some(decide::Decision::Fetch), "it is compared first");
+        assert_eq!(play.wants("new"), Some(stored::Decision::Fetch), "it is compared first");
         let attachment = AttachmentId::new("theirs").unwrap();
         let download = play.ask(Task::Download { file: file("new"), attachment, size: 5 });
         let hash = ContentHash::of(content.as_bytes());
@@ -587,7 +588,7 @@ fn a_file_that_was_never_seen_in_the_folder_is_neither_deleted_nor_on_a_disk_tha
     play.is_settled();
     assert_eq!(
         (play.wants("a"), play.wants("b")),
-        (Some(decide::Decision::Fetch), Some(decide::Decision::Fetch))
+        (Some(stored::Decision::Fetch), Some(stored::Decision::Fetch))
     );
     let told = play.told().iter().filter(|item| item.reason.contains("disk")).count();
     assert_eq!((told, play.storage.candidates.len()), (0, 0));

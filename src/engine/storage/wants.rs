@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::decide::Decision;
 use crate::model::{FileId, FolderId, StorageFile};
+use crate::plan::stored::Decision;
 
 /// Where a file stands in the line of downloads: those of one folder together, in the service's order.
 #[derive(Debug, Clone)]

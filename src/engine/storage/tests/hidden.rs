@@ -14,19 +14,19 @@ fn only_a_scan_after_the_grace_time_says_that_a_file_is_gone() {
         play.now = since.plus_ms(late);
         play.is_settled();
         assert_eq!(play.wants("a"), None, "{late} ms after it went");
-        assert_eq!(play.storage.next_grace_end(grace, play.barrier.cleared()), Some(end));
+        assert_eq!(play.storage.next_grace_end(grace, &play.barrier), Some(end));
     }
     // It may be back, and no hint have told of it.
     play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED)]);
     play.is_settled();
-    assert_eq!((play.wants("a"), play.storage.next_grace_end(grace, play.barrier.cleared())), (None, None));
+    assert_eq!((play.wants("a"), play.storage.next_grace_end(grace, &play.barrier)), (None, None));
     // Or not.
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
     play.now = play.now.plus_ms(grace);
     play.scan(&[("Storage/b.txt", AS_AGREED)]);
     play.is_settled();
-    assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere));
-    assert_eq!(play.storage.next_grace_end(grace, play.barrier.cleared()), None);
+    assert_eq!(play.wants("a"), Some(stored::Decision::TrashThere));
+    assert_eq!(play.storage.next_grace_end(grace, &play.barrier), None);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_file_that_may_be_where_nobody_can_look_is_not_gone() {
     for (hides, expected) in [
         (Hides::Anything, None),
         (Hides::Named([AS_AGREED.object(), other].into()), None),
-        (Hides::Named([other].into()), Some(decide::Decision::TrashThere)),
+        (Hides::Named([other].into()), Some(stored::Decision::TrashThere)),
     ] {
         let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
         play.lists(&[shown("a", "one"), shown("b", "one")]);
@@ -59,6 +59,6 @@ fn a_file_that_may_be_where_nobody_can_look_is_not_gone() {
         play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
         play.scan(&there);
         play.is_settled();
-        assert_eq!(play.wants("a"), Some(decide::Decision::TrashThere), "{hides:?}");
+        assert_eq!(play.wants("a"), Some(stored::Decision::TrashThere), "{hides:?}");
     }
 }

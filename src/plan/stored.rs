@@ -1,10 +1,11 @@
 //! What to do about one stored file: a pure comparison of what the service shows, what was agreed, and what is on disk.
 
+use super::existence::{self, Case, Existence, There, existence};
 use crate::model::{Seen, StorageMode, planted};
 
 /// The next act of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Decision {
+pub enum Decision {
     /// Everything is as it should be.
     Rest,
     /// Nothing can be done until something else happens.
@@ -31,7 +32,7 @@ pub(super) enum Decision {
 
 /// What is in a file's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Here {
+pub enum Here {
     /// Not known, or about to be.
     Unclear,
     /// What was agreed.
@@ -46,31 +47,36 @@ pub(super) enum Here {
 
 /// One file, as [`decide`] sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct View {
-    pub(super) mode: StorageMode,
-    pub(super) seen: Seen,
+pub struct View {
+    /// Which way files go.
+    pub mode: StorageMode,
+    /// What the service showed last.
+    pub seen: Seen,
     /// Something was agreed on.
-    pub(super) agreed: bool,
-    pub(super) here: Here,
+    pub agreed: bool,
+    /// What is in its place.
+    pub here: Here,
     /// The service holds another content than was agreed.
-    pub(super) renewed: bool,
+    pub renewed: bool,
     /// It may be what an upload that is under way has made, or its place is that of an upload in doubt.
-    pub(super) awaited: bool,
+    pub awaited: bool,
     /// The content that the service holds is here, whole.
-    pub(super) fetched: bool,
+    pub fetched: bool,
     /// What is here may be that content: a kill came between its placing and the note of it.
-    pub(super) perhaps_placed: bool,
+    pub perhaps_placed: bool,
     /// The place on disk is another than the agreed one.
-    pub(super) displaced: bool,
+    pub displaced: bool,
     /// A guard holds what left the service.
-    pub(super) held: bool,
+    pub held: bool,
     /// A guard holds what left here, or it may have been renamed.
-    pub(super) kept: bool,
+    pub kept: bool,
     /// An upload of ours took its place; `true` when that one has been seen there.
-    pub(super) replaced: Option<bool>,
+    pub replaced: Option<bool>,
 }
 
-pub(super) fn decide(view: &View) -> Decision {
+/// The next act of one file. Total.
+#[must_use]
+pub fn decide(view: &View) -> Decision {
     if let Some(replacement_is_there) = view.replaced {
         return match (view.seen, replacement_is_there) {
             (Seen::Gone | Seen::Unlisted, _) => Decision::Forget,
@@ -79,35 +85,54 @@ pub(super) fn decide(view: &View) -> Decision {
             (Seen::Listed, false) => Decision::Wait,
         };
     }
-    match view.seen {
-        Seen::Gone | Seen::Unlisted if !view.agreed => Decision::Forget,
-        Seen::Gone => match view.here {
-            Here::Unclear => Decision::Wait,
-            Here::Changed if planted("stored-edit-discarded") => Decision::Discard,
-            // An edit beats a deletion: the file stays, as one of the user's own.
-            Here::Missing | Here::Changed => Decision::Forget,
-            Here::Same | Here::Damaged if view.held => Decision::Wait,
-            Here::Same | Here::Damaged => Decision::Discard,
-        },
-        Seen::Unlisted if view.held => Decision::Wait,
-        Seen::Unlisted => Decision::Confirm,
-        Seen::Listed if !view.agreed && view.awaited => Decision::Wait,
-        Seen::Listed if !view.agreed => content(view),
-        Seen::Listed => match (view.here, view.mode) {
-            (Here::Unclear, _) => Decision::Wait,
-            (Here::Same, _) if view.renewed => content(view),
-            (Here::Same, _) if view.displaced => Decision::Move,
-            (Here::Same, _) => Decision::Rest,
-            (Here::Damaged, _) => Decision::Discard,
-            (Here::Changed, _) if view.renewed && planted("placed-over-edit") => content(view),
-            (Here::Changed, _) if view.perhaps_placed => content(view),
-            (Here::Changed, StorageMode::TwoWay) if !view.renewed => Decision::Wait,
-            (Here::Changed, _) => Decision::SetAside,
-            (Here::Missing, StorageMode::TwoWay) if view.renewed => Decision::LetGo,
-            (Here::Missing, StorageMode::TwoWay) if view.kept => Decision::Wait,
-            (Here::Missing, StorageMode::TwoWay) => Decision::TrashThere,
-            (Here::Missing, _) => Decision::LetGo,
-        },
+    if view.seen != Seen::Listed && !view.agreed {
+        return Decision::Forget;
+    }
+    match existence(&case(view)) {
+        Existence::Both => both_there(view),
+        Existence::Wait => Decision::Wait,
+        Existence::Confirm => Decision::Confirm,
+        // An edit stays where it is, as a file of the user's own.
+        Existence::Forget | Existence::StaysHere => Decision::Forget,
+        Existence::ComesHere if view.awaited => Decision::Wait,
+        Existence::ComesHere => content(view),
+        Existence::ComesBack => Decision::LetGo,
+        Existence::LeavesHere => Decision::Discard,
+        Existence::LeavesThere => Decision::TrashThere,
+    }
+}
+
+/// A stored file as every item is seen where its existence is settled.
+fn case(view: &View) -> Case {
+    let here = match view.here {
+        _ if !view.agreed => existence::Here::Missing,
+        Here::Unclear => existence::Here::Unclear,
+        Here::Missing => existence::Here::Missing,
+        Here::Changed if view.seen == Seen::Gone && planted("stored-edit-discarded") => existence::Here::Same,
+        Here::Changed => existence::Here::Changed,
+        Here::Same | Here::Damaged => existence::Here::Same,
+    };
+    let there = match view.seen {
+        Seen::Unlisted => There::Unlisted,
+        Seen::Gone => There::Gone,
+        Seen::Listed if view.renewed => There::Changed,
+        Seen::Listed => There::Same,
+    };
+    let deletes = view.mode == StorageMode::TwoWay;
+    Case { agreed: view.agreed, here, there, deletes, held_here: view.held, held_there: view.kept }
+}
+
+fn both_there(view: &View) -> Decision {
+    match view.here {
+        Here::Same if view.renewed => content(view),
+        Here::Same if view.displaced => Decision::Move,
+        Here::Same => Decision::Rest,
+        Here::Damaged => Decision::Discard,
+        Here::Changed if view.renewed && planted("placed-over-edit") => content(view),
+        Here::Changed if view.perhaps_placed => content(view),
+        Here::Changed if view.mode == StorageMode::TwoWay && !view.renewed => Decision::Wait,
+        Here::Changed => Decision::SetAside,
+        Here::Unclear | Here::Missing => Decision::Wait,
     }
 }
 
