@@ -71,28 +71,29 @@ impl Engine {
         if found.is_empty() {
             return;
         }
-        let mut waiting: BTreeMap<(&MirrorPath, &str), Vec<&MirrorPath>> = BTreeMap::new();
+        let mut waiting: Vec<Vec<&MirrorPath>> = vec![Vec::new(); found.len()];
         let pages = self.watch.missing.keys().filter_map(|id| self.trees.pages.get(id));
         let pages = pages.filter_map(|node| Some((node.missing_from.as_ref()?, self.hides_page(node)?)));
         let stored = self.storage.hidden(&self.root.barrier);
         for (path, by) in pages.chain(self.hidden_canvases()).chain(stored) {
-            waiting.entry((&by.path, &by.why)).or_default().push(path);
+            if let Some(at) = found.iter().position(|item| item == by) {
+                waiting[at].push(path);
+            }
         }
-        for item in found {
+        for (item, paths) in found.iter().zip(&waiting) {
             let (reason, mend) = match item.hides {
                 Hides::Named(_) => (format!("{}; what bears it is not mirrored", item.why), "rename it"),
                 Hides::File(_) | Hides::Anything => {
                     (format!("it cannot be looked at: {}", item.why), "make it readable")
                 }
             };
-            match waiting.get(&(&item.path, item.why.as_str())) {
-                None => needs.tell(Code::Unreadable, item.path.as_str(), &reason, mend),
-                Some(paths) => {
-                    let reason = format!("{reason}; {}", what_waits(paths));
-                    let mend = format!("{mend}; if what is missing was deleted, run espejo approve");
-                    needs.tell(Code::Unreadable, item.path.as_str(), &reason, &mend);
-                }
+            if paths.is_empty() {
+                needs.tell(Code::Unreadable, item.path.as_str(), &reason, mend);
+                continue;
             }
+            let reason = format!("{reason}; {}", what_waits(paths));
+            let mend = format!("{mend}; if what is missing was deleted, run espejo approve");
+            needs.tell(Code::Unreadable, item.path.as_str(), &reason, &mend);
         }
     }
 }

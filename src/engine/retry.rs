@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::ids::Ids;
-use crate::model::{DiskError, Schedule, Timestamp};
+use crate::model::{DiskError, Schedule, ServiceError, Timestamp};
 
 /// What a person is told of an act that fails each time.
 pub(super) const FAILS: &str = "the service fails each time it is sent; it is tried again";
@@ -31,6 +31,18 @@ pub(super) fn after_disk(error: &DiskError) -> Schedule {
 pub(super) fn jittered(failures: u32, ids: &mut Ids) -> i64 {
     let wait = SERVICE.wait_ms(failures);
     wait + i64::try_from(ids.below(wait.unsigned_abs() / 4 + 1)).unwrap_or(0)
+}
+
+/// Why an act fails.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Fails {
+    #[error("{0}")]
+    Service(ServiceError),
+    #[error("{0}")]
+    Disk(DiskError),
+    /// Without an error to show for it.
+    #[error("{FAILS}")]
+    EachTime,
 }
 
 /// Failures in a row of one act, or of all writes to one item. Looks that succeed in between end nothing.

@@ -23,7 +23,7 @@ const HELD_REST_MS: i64 = 5_000;
 #[derive(Debug, Default)]
 pub(super) struct Health {
     /// The token is refused: nothing but a probe is sent.
-    pub(super) stopped: Option<String>,
+    pub(super) stopped: Option<ServiceError>,
     /// Since when a person has paused espejo.
     pub(super) paused: Option<Timestamp>,
     /// The service cannot be reached, or fails everything.
@@ -313,7 +313,7 @@ impl Engine {
                 self.store.set_meta("refused", &self.now.0.to_string())?;
             }
             ServiceError::Unauthorized(_) => {
-                self.service.stopped = Some(error.to_string());
+                self.service.stopped = Some(error.clone());
                 self.service.quiet_until = self.now.plus_ms(PROBE_EVERY_MS);
             }
             // A search that fails says nothing of the rest of the service.

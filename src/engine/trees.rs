@@ -511,26 +511,38 @@ impl Engine {
     }
 
     /// Why nothing may be written to the service's side of a workspace, if so.
-    pub(super) fn read_only(&self, workspace: &WorkspaceId) -> Option<String> {
+    pub(super) fn read_only(&self, workspace: &WorkspaceId) -> Option<ReadOnly<'_>> {
         let node = self.trees.workspaces.get(workspace)?;
         if self.is_down(workspace) {
-            return Some(format!("{} is mirrored down only", node.seen.name));
+            return Some(ReadOnly::Down(&node.seen.name));
         }
         self.forbidden(workspace)
     }
 
     /// Why the service lets nothing be written to a workspace, if so.
-    pub(super) fn forbidden(&self, workspace: &WorkspaceId) -> Option<String> {
+    pub(super) fn forbidden(&self, workspace: &WorkspaceId) -> Option<ReadOnly<'_>> {
         let node = self.trees.workspaces.get(workspace)?;
         if node.seen.frozen {
-            return Some(format!("the workspace {} is frozen", node.seen.name));
+            return Some(ReadOnly::Frozen(&node.seen.name));
         }
-        node.read_only.clone()
+        node.read_only.as_deref().map(ReadOnly::Refused)
     }
 
     pub(super) fn is_there(&self, page: &PageId) -> bool {
         self.trees.pages.get(page).is_some_and(|node| node.remote.presence.is_shown())
     }
+}
+
+/// Why nothing may be written to the service's side of a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ReadOnly<'a> {
+    #[error("{0} is mirrored down only")]
+    Down(&'a str),
+    #[error("the workspace {0} is frozen")]
+    Frozen(&'a str),
+    /// The service forbids it, and said this.
+    #[error("{0}")]
+    Refused(&'a str),
 }
 
 /// Whether a page is listed and its text is known.

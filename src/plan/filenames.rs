@@ -93,23 +93,43 @@ pub fn is_conflict_copy(name: &str) -> bool {
     })
 }
 
-/// Why a file may not be sent, and what mends it; `None` when the service should take it.
+/// Why the service takes no such file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unsendable {
+    /// It has more bytes than the API takes.
+    #[error("it has {:.1} MB, and the API takes 3 MB", *.0 as f64 / 1_000_000.0)]
+    TooLarge(u64),
+    /// Its name has more characters than the API takes.
+    #[error("its name has more than 255 characters")]
+    LongName,
+    /// It is of a kind that the service refuses, by this ending.
+    #[error("the service refuses files that end with .{0}")]
+    Ending(String),
+}
+
+impl Unsendable {
+    /// What the user can do.
+    #[must_use]
+    pub fn mend(&self) -> &'static str {
+        match self {
+            Self::TooLarge(_) => "upload it in the app; here it stays as it is",
+            Self::LongName => "give it a shorter name",
+            Self::Ending(_) => "put it into a .zip, or keep it here only: it stays as it is",
+        }
+    }
+}
+
+/// Why a file may not be sent; `None` when the service should take it. `size` is in bytes.
 #[must_use]
-pub fn refusal(name: &str, size: u64) -> Option<(String, &'static str)> {
+pub fn refusal(name: &str, size: u64) -> Option<Unsendable> {
     if size > UPLOAD_MOST {
-        let why = format!("it has {:.1} MB, and the API takes 3 MB", size as f64 / 1_000_000.0);
-        return Some((why, "upload it in the app; here it stays as it is"));
+        return Some(Unsendable::TooLarge(size));
     }
     if name.chars().count() > NAME_MOST {
-        return Some(("its name has more than 255 characters".to_owned(), "give it a shorter name"));
+        return Some(Unsendable::LongName);
     }
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
-    REFUSED.contains(&ending.as_str()).then(|| {
-        (
-            format!("the service refuses files that end with .{ending}"),
-            "put it into a .zip, or keep it here only: it stays as it is",
-        )
-    })
+    REFUSED.contains(&ending.as_str()).then_some(Unsendable::Ending(ending))
 }
 
 /// Whether a local file of this name is somebody's leftover and never sent.

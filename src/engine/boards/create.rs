@@ -11,7 +11,7 @@ use super::push::LOOK_AFTER_MS;
 use super::{Area, Choice, Purpose, board};
 use crate::engine::Way;
 use crate::engine::flight::Flight;
-use crate::engine::retry::{FAILS, Failing};
+use crate::engine::retry::{Failing, Fails};
 use crate::model::{
     BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, DeckId, DeckNode, IntentKind,
     MirrorPath, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
@@ -39,7 +39,7 @@ pub(super) fn slide_intent_name(deck: &DeckId) -> String {
 /// Of which nothing could be made: a new file or folder.
 #[derive(Debug)]
 pub(super) struct Unmade {
-    pub(super) why: String,
+    pub(super) why: Fails,
     pub(super) failing: Failing,
     /// The service does not want it, and says so.
     pub(super) is_refused: bool,
@@ -260,7 +260,7 @@ impl Engine {
                 Ok(())
             }
             (_, result) => {
-                let why = result.map_or_else(|error| error.to_string(), |_| FAILS.to_owned());
+                let why = result.map_or_else(Fails::Service, |_| Fails::EachTime);
                 if let Some(path) = file_of(&intent.kind) {
                     self.not_made(path, why);
                 }
@@ -292,15 +292,15 @@ impl Engine {
             ServiceError::Forbidden(why) => self.forbid_area(area, why),
             ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
                 let failing = Failing { count: 1, until: self.now.plus_ms(FORBIDDEN_RETRY_MS) };
-                let unmade = Unmade { why: error.to_string(), failing, is_refused: true };
+                let unmade = Unmade { why: Fails::Service(error.clone()), failing, is_refused: true };
                 self.boards.unmade.insert(path, unmade);
             }
-            _ => self.not_made(&path, error.to_string()),
+            _ => self.not_made(&path, Fails::Service(error.clone())),
         }
     }
 
     /// A request to make something of a file or a folder failed: the next one waits.
-    fn not_made(&mut self, path: &MirrorPath, why: String) {
+    fn not_made(&mut self, path: &MirrorPath, why: Fails) {
         let before = self.boards.unmade.get(path).map(|unmade| unmade.failing).unwrap_or_default();
         let failing = self.failed_again(before);
         self.boards.unmade.insert(path.clone(), Unmade { why, failing, is_refused: false });

@@ -11,7 +11,7 @@ use super::targets::List;
 use super::{Area, Choice, Purpose, board, on_disk};
 use crate::engine::Way;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
-use crate::engine::retry::FAILS;
+use crate::engine::retry::Fails;
 use crate::model::{
     BoardEffect, CanvasId, CanvasNode, Code, DeckId, Effect, MirrorPath, Presence, ServiceError,
     ServiceReply, Timestamp,
@@ -187,7 +187,7 @@ impl Engine {
     }
 
     /// An act on a presentation as a whole failed: the next one waits.
-    pub(super) fn deck_failed(&mut self, deck: &DeckId, why: String) {
+    pub(super) fn deck_failed(&mut self, deck: &DeckId, why: Fails) {
         let before = self.boards.deck_trouble.get(deck).map(|(failing, _)| *failing).unwrap_or_default();
         let failing = self.failed_again(before);
         self.boards.deck_trouble.insert(deck.clone(), (failing, why));
@@ -232,7 +232,7 @@ impl Engine {
                 Ok(())
             }
             Err(_) => {
-                self.deck_failed(deck, FAILS.to_owned());
+                self.deck_failed(deck, Fails::EachTime);
                 Ok(())
             }
         }

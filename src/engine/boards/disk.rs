@@ -1,7 +1,7 @@
 //! Canvas files as scans and reads show them, and which of them is which canvas's. A file is known by the object that
 //! it is (device, inode, birth) wherever it goes, and by its place where a program has put a new object there.
 
-use crate::engine::retry;
+use crate::engine::retry::{self, Fails};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Engine, PAGES, disk, storage};
@@ -394,7 +394,7 @@ impl Engine {
             self.disk_failed(&path, error);
         }
         if let Purpose::RenameFolder { deck, .. } = purpose {
-            return self.deck_failed(deck, error.to_string());
+            return self.deck_failed(deck, Fails::Disk(error.clone()));
         }
         let Some(canvas) = purpose.canvas().cloned() else {
             self.boards.draw_retry = self.now.plus_ms(2_000);

@@ -421,13 +421,13 @@ impl Engine {
                 let moment = self.moment_of(canvas);
                 moment.looked = flight.tick;
                 moment.failing.until = now.plus_ms(wait);
-                moment.unreadable = Some(error.to_string());
+                moment.unreadable = Some(error);
                 self.edit_canvas(canvas, |node| node.poll.last = now)
             }
             Err(error) if self.moment_of(canvas).failing.is_told() && self.service.down.is_none() => {
                 // The look counts as done: it failed too often for a command to wait for another.
                 self.moment_of(canvas).looked = flight.tick;
-                self.moment_of(canvas).unreadable = Some(error.to_string());
+                self.moment_of(canvas).unreadable = Some(error);
                 Ok(())
             }
             _ => Ok(()),

@@ -28,7 +28,7 @@ use serde_json::Value;
 
 use super::pace::Class;
 use super::removals::Removals;
-use super::retry::Failing;
+use super::retry::{Failing, Fails};
 use super::{Engine, Way};
 use crate::canvas::{Aliases, Op, Origins};
 use crate::model::{
@@ -84,7 +84,7 @@ pub(super) struct Boards {
     /// New files and folders of which nothing could be made.
     unmade: BTreeMap<MirrorPath, create::Unmade>,
     /// Presentations whose removal, or whose folder's renaming, fails, and why.
-    deck_trouble: BTreeMap<DeckId, (Failing, String)>,
+    deck_trouble: BTreeMap<DeckId, (Failing, Fails)>,
     /// What the service was asked to remove a short while ago: whiteboards and slides, and presentations.
     removals: Removals,
     deck_removals: Removals,
@@ -153,7 +153,7 @@ struct Moment {
     /// Why it waits although there is something to do.
     held: Option<Held>,
     /// Why it cannot be looked at.
-    unreadable: Option<String>,
+    unreadable: Option<ServiceError>,
 }
 
 impl Moment {

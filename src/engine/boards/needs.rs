@@ -76,7 +76,7 @@ impl Engine {
         }
         for (deck, (failing, why)) in &self.boards.deck_trouble {
             if let Some(folder) = self.deck_folder(deck).filter(|_| failing.is_told()) {
-                needs.tell(Code::Failing, folder.as_str(), why, FAILS_MEND);
+                needs.tell(Code::Failing, folder.as_str(), &why.to_string(), FAILS_MEND);
             }
         }
         for ((canvas, about), (_, refusal)) in &self.boards.refused {

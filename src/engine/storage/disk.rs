@@ -5,6 +5,7 @@ use std::ops::Bound;
 
 use super::local::may_hide;
 use super::names::storage_root;
+use super::reasons::Trouble;
 use super::removals::Gone;
 use super::{Desk, Fetched, Storage, Task, effect, local::Local};
 use crate::engine::Way;
@@ -512,7 +513,7 @@ impl Storage {
                     desk.later(moment.failing.count)
                 };
                 if !quick || moment.failing.is_told() {
-                    moment.trouble = Some(error.to_string());
+                    moment.trouble = Some(Box::new(Trouble::NotPlaced(error.clone())));
                 }
                 self.act_at.insert(file, act_at);
             }
@@ -522,7 +523,7 @@ impl Storage {
                 if !failing.is_told() {
                     failing.until = desk.now;
                 }
-                self.folders_trouble = failing.is_told().then(|| error.to_string());
+                self.folders_trouble = failing.is_told().then(|| error.clone());
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Links and downloads: a link is asked for just before it is used, several downloads run at once, and each failure has its
 //! own patience.
 
+use super::reasons::Trouble;
 use super::{Desk, Fetched, Rests, Storage, Task, effect};
 use crate::engine::retry::TOLD_AFTER;
 use crate::model::{
@@ -134,7 +135,7 @@ impl Storage {
                 // In its list and not there by itself: without stored content, perhaps. Only out of its list is it gone.
                 if node.seen == Seen::Listed {
                     let moment = self.moment(id);
-                    moment.trouble = Some("the service lists it, but has no content for it".to_owned());
+                    moment.trouble = Some(Box::new(Trouble::NoContent));
                     desk.fails(&mut moment.failing, 5);
                     self.walk_by(node.remote.folder.as_ref(), now, desk.tick);
                     return Ok(());
@@ -150,7 +151,7 @@ impl Storage {
                 if moment.failing.is_told()
                     && let Err(error) = other
                 {
-                    moment.trouble = Some(format!("no link for it: {error}"));
+                    moment.trouble = Some(Box::new(Trouble::NoLink(error)));
                 }
                 Ok(())
             }
@@ -221,7 +222,7 @@ impl Storage {
         if let Err(error) = result
             && (moment.failing.is_told() || is_bad_link && moment.failing.count >= BAD_LINKS)
         {
-            moment.trouble = Some(format!("it cannot be downloaded: {error}"));
+            moment.trouble = Some(Box::new(Trouble::NotDownloaded(error)));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use super::names::storage_root;
+use super::reasons::{Trouble, Unsent};
 use super::send::Candidate;
 use super::{Desk, Moment, Storage, Task, effect};
 use crate::engine::disk::{RACY_MS, is_racy};
@@ -441,7 +442,7 @@ impl Storage {
             let leftover = filenames::is_leftover(path.name()) && !filenames::is_conflict_copy(path.name());
             if replaces.is_none() && !leftover {
                 let why = self.candidates.get(&path).and_then(|candidate| candidate.refused.as_ref());
-                let why = why.map_or_else(String::new, |(why, _)| why.clone());
+                let why = why.map_or_else(String::new, Unsent::why);
                 list.insert(path.clone(), LocalOnly { path, size: stamp.size, why });
             }
         }
@@ -516,7 +517,7 @@ impl Storage {
             Err(error) => {
                 moment.failing.until = desk.now.plus_ms(60_000);
                 moment.checked = tick;
-                moment.trouble = Some(format!("it cannot be read: {error}"));
+                moment.trouble = Some(Box::new(Trouble::NotRead(error)));
                 return Ok(());
             }
         };

@@ -19,6 +19,7 @@ mod guards;
 mod local;
 mod names;
 mod pulled;
+mod reasons;
 mod refused;
 mod removals;
 mod report;
@@ -103,7 +104,7 @@ pub(super) struct Storage {
     /// When a list first lacked a folder, as a tick.
     folders_missed: BTreeMap<FolderId, u64>,
     folders_failing: Failing,
-    folders_trouble: Option<String>,
+    folders_trouble: Option<DiskError>,
     /// A scan may show what an act stumbled over.
     wants_scan: bool,
     /// A file that was read and goes up next.
@@ -127,7 +128,7 @@ struct Moment {
     missed_at: Timestamp,
     failing: Failing,
     /// Why it does not get on, once that has been so for a while.
-    trouble: Option<String>,
+    trouble: Option<Box<reasons::Trouble>>,
     /// Boxed, as what follows: few of the files have one at a time.
     link: Option<Box<(Link, Timestamp)>>,
     /// A link was just asked for and is refused: not to be asked for again at once.

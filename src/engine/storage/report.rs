@@ -281,14 +281,15 @@ impl Storage {
         let renamed = self.refused_under_a_new_name();
         for (path, candidate) in &self.candidates {
             let refused = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay);
-            let Some((why, mend)) = refused else { continue };
+            let Some(unsent) = refused else { continue };
+            let (why, mend) = (unsent.why(), unsent.mend());
             let by_service = candidate.by_service.as_ref().filter(|r| r.retry_at != Refusal::NEVER);
             let code = match by_service.map(|refusal| code_of(refusal.class)) {
                 Some(Code::Failing) => Code::Failing,
                 _ if self.returned.contains_key(path) => Code::WentBack,
                 _ => Code::NotUploaded,
             };
-            let mend = by_service.map_or_else(|| (*mend).to_owned(), |r| format!("{mend}; {}", next(r)));
+            let mend = by_service.map_or_else(|| mend.to_owned(), |r| format!("{mend}; {}", next(r)));
             match renamed.get(path) {
                 None => needs.tell(code, path.as_str(), &format!("not uploaded: {why}"), &mend),
                 Some(from) => needs.tell(
@@ -338,9 +339,10 @@ impl Storage {
         if let Some(why) = &moment.trouble {
             match &moment.refused {
                 Some(refusal) => {
-                    needs.tell(code_of(refusal.class), shown, why, &format!("put it back; {}", next(refusal)))
+                    let mend = format!("put it back; {}", next(refusal));
+                    needs.tell(code_of(refusal.class), shown, &why.to_string(), &mend)
                 }
-                None => needs.tell(Code::Failing, shown, why, "it is tried again by itself"),
+                None => needs.tell(Code::Failing, shown, &why.to_string(), "it is tried again by itself"),
             }
         }
         if moment.hidden && node.base.is_some() && node.seen != Seen::Listed {

@@ -6,6 +6,7 @@
 
 use super::local::{Local, is_untouched, may_hide};
 use super::names::storage_root;
+use super::reasons::{Trouble, Unsent};
 use super::removals::Gone;
 use super::{Desk, Rests, Storage, Task, effect};
 use crate::engine::Way;
@@ -24,8 +25,8 @@ pub(super) struct Candidate {
     pub(super) stamp: Stamp,
     /// The file whose newer content it is.
     pub(super) replaces: Option<FileId>,
-    /// Why it is not sent, and what mends it.
-    pub(super) refused: Option<(String, &'static str)>,
+    /// Why it is not sent.
+    pub(super) refused: Option<Unsent>,
     /// The service's own refusal, which stays until it is tried again.
     pub(super) by_service: Option<Refusal>,
     pub(super) failing: Failing,
@@ -59,16 +60,9 @@ impl Storage {
             let is_returned =
                 candidate.replaces.is_none() && self.returned.get(&path) == Some(&candidate.stamp.changed_ns);
             candidate.refused = match place {
-                _ if is_returned => Some((
-                    "it came back with an older copy of the folder, and may have been removed since"
-                        .to_owned(),
-                    "remove it, or espejo approve sends it",
-                )),
-                None => Some((
-                    "its folder is not at the service, and the API cannot make folders".to_owned(),
-                    "make the folder in the app; the file is sent as soon as it is there",
-                )),
-                Some(_) => filenames::refusal(path.name(), candidate.stamp.size),
+                _ if is_returned => Some(Unsent::Returned),
+                None => Some(Unsent::NoFolder),
+                Some(_) => filenames::refusal(path.name(), candidate.stamp.size).map(Unsent::Unsendable),
             };
         }
     }
@@ -263,10 +257,10 @@ impl Storage {
             desk.fails(&mut candidate.failing, 1);
             match &error {
                 ServiceError::Rejected { message, .. } => {
-                    let why = format!("the service refuses it: {message}");
+                    let unsent = Unsent::Refused(message.clone());
                     let before = candidate.by_service.as_ref();
-                    let refusal = Refusal::new(RefusalClass::of(&error), why.clone(), before, desk.now);
-                    candidate.refused = Some((why, "mend that, or change the file"));
+                    let refusal = Refusal::new(RefusalClass::of(&error), unsent.why(), before, desk.now);
+                    candidate.refused = Some(unsent);
                     candidate.by_service = Some(refusal);
                 }
                 _ if planted("upload-retried-at-once") => candidate.failing.until = desk.now,
@@ -289,10 +283,7 @@ impl Storage {
         desk.store.delete_upload(&upload.path)?;
         if let Some(candidate) = self.candidates.get_mut(&upload.path) {
             candidate.failing.count += 1;
-            candidate.refused = Some((
-                format!("the service made a file of {size} bytes of its {}", upload.size),
-                "look at that file in the app; this one is sent again when it changes, or when it is approved",
-            ));
+            candidate.refused = Some(Unsent::Cut { made: size, sent: upload.size });
             let refusal = Refusal::new(RefusalClass::Content, String::new(), None, desk.now);
             candidate.by_service = Some(Refusal { retry_at: Refusal::NEVER, ..refusal });
         }
@@ -303,7 +294,7 @@ impl Storage {
         let mut list = self.local_only.clone();
         for (path, item) in &mut list {
             let why = self.candidates.get(path).and_then(|candidate| candidate.refused.as_ref());
-            item.why = why.map_or_else(String::new, |(why, _)| why.clone());
+            item.why = why.map_or_else(String::new, Unsent::why);
         }
         self.write_local_only(desk, list)
     }
@@ -492,7 +483,7 @@ impl Storage {
                     moment.refused = Some(Box::new(Refusal { retry_at: Refusal::NEVER, ..refusal }));
                 }
                 if is_rejected || moment.failing.is_told() {
-                    moment.trouble = Some(format!("it cannot be moved to the service's trash: {error}"));
+                    moment.trouble = Some(Box::new(Trouble::NotTrashed(error)));
                 }
                 Ok(())
             }

@@ -529,7 +529,7 @@ fn an_upload_that_the_service_cut_is_not_sent_again() {
     let cut = StorageFile { size: 3, ..shown("new", "cut") };
     play.end(sent, service(StorageReply::Uploaded(cut)));
     assert!(play.storage.uploads.is_empty());
-    let told = |play: &Play| play.storage.candidates[&upload.path].refused.clone().map(|(why, _)| why);
+    let told = |play: &Play| play.storage.candidates[&upload.path].refused.clone().map(|unsent| unsent.why());
     play.now = play.now.plus_ms(86_400_000);
     play.with(|storage, desk| storage.next_read(desk));
     assert_eq!(told(&play).as_deref(), Some("the service made a file of 3 bytes of its 5"));

@@ -1,6 +1,7 @@
 //! Walking the service's folders: which one next, and what a list says. Nothing is gone because one list lacks it.
 
 use super::super::poll;
+use super::reasons::NotListed;
 use super::{Desk, LOOKS_AT_ONCE, Rests, Storage, Task, effect};
 use crate::engine::retry::Failing;
 use crate::model::{
@@ -28,7 +29,7 @@ pub(super) struct Walk {
     /// Something waits for a list that is asked for after this tick, whether it has been listed in this pass or not.
     pub(super) wanted: Option<u64>,
     /// Why it cannot be listed, or entries of it.
-    pub(super) trouble: Option<String>,
+    pub(super) trouble: Option<NotListed>,
 }
 
 impl Walk {
@@ -207,7 +208,7 @@ impl Storage {
                 let is_told = walk.failing.is_told();
                 let told = other.err().filter(|error| is_told || error.next() == crate::model::Next::Park);
                 if let Some(error) = told {
-                    walk.trouble = Some(error.to_string());
+                    walk.trouble = Some(NotListed::Failing(error));
                 }
                 return Ok(());
             }
@@ -222,7 +223,8 @@ impl Storage {
             walk.wanted = None;
         }
         walk.looked = tick;
-        walk.trouble = listing.skipped.first().map(|why| format!("{} entries: {why}", listing.skipped.len()));
+        let first = listing.skipped.first();
+        walk.trouble = first.map(|why| NotListed::Entries(listing.skipped.len(), why.clone()));
         if passed_over || !too_old {
             walk.due = desk.now;
         }
