@@ -292,8 +292,9 @@ impl CanvasChecks {
                     !words.is_empty() && words.iter().all(|word| there.contains(word))
                 };
                 let active = service.canvases();
-                let there = active.iter().find(whole).filter(|canvas| !self.was_gone.contains(*canvas));
-                match there {
+                // As with pages: what is saved as a canvas of its own says what the one that is gone said.
+                let is_gone = self.was_gone.iter().any(|canvas| whole(&canvas));
+                match active.iter().find(whole).filter(|_| !is_gone) {
                     Some(canvas) => {
                         broken("absence", format!("{path} is trashed, and {canvas:?} was never gone"))
                     }
