@@ -311,9 +311,10 @@ impl Run {
                 let after = words_in(content.as_bytes());
                 let gone = before.iter().filter(|word| !after.contains(word));
                 gone.for_each(|word| self.ledger.forget(*word));
-                if self.checks.canvas.was_just_made(&id, self.now_ms) {
+                if self.checks.canvas.unseen.contains(&id) {
                     // Whether it is what a POST made whose answer was lost can no longer be told.
                     before.iter().for_each(|word| self.ledger.copy(*word));
+                    self.checks.canvas.rewritten.extend(&before);
                 }
                 format!("retexts to {content:?}")
             }

@@ -55,8 +55,9 @@ pub(crate) struct CanvasChecks {
     pub(super) decks_made: usize,
     /// The same of whiteboards, by their names.
     boards_named: BTreeMap<String, (usize, usize)>,
-    /// Elements that were made a short while ago.
-    pub(super) made_ms: BTreeMap<String, i64>,
+    /// Elements that were made and that no answer has shown, and the words of those of them that the app rewrote.
+    pub(super) unseen: BTreeSet<String>,
+    pub(super) rewritten: BTreeSet<Word>,
     /// When whiteboards and slides were deleted, and presentations.
     pub(super) deleted_ms: Vec<(i64, bool)>,
     /// What was asked for and failed each time: how often, and when last.
@@ -76,8 +77,6 @@ pub(crate) struct CanvasChecks {
 const PATIENCE_MS: i64 = 400;
 /// up to this.
 const PATIENCE_MOST_MS: i64 = 60_000;
-/// Somebody who changes an element sooner after it was made may hide that it was made.
-const JUST_MADE_MS: i64 = 90_000;
 
 /// How often each stated rule was used.
 pub(crate) type Allowed = BTreeMap<&'static str, u64>;
@@ -215,8 +214,12 @@ impl CanvasChecks {
         self.is_lost_track = true;
     }
 
-    pub(super) fn was_just_made(&self, id: &str, now_ms: i64) -> bool {
-        self.made_ms.get(id).is_some_and(|at| now_ms - at < JUST_MADE_MS)
+    /// An element was made beside one that was rewritten before anything had shown it: that is allowed.
+    pub(super) fn made_beside(&mut self, words: &[Word]) {
+        let twice = self.rewritten.extract_if(.., |word| words.contains(word)).count() > 0;
+        if twice {
+            *self.allowed.entry("rewritten before it was seen").or_default() += 1;
+        }
     }
 
     /// A new process remembers no failures, and a person who asks for everything has them tried again.

@@ -310,8 +310,9 @@ impl Run {
     /// An element was made: the only one of its text?
     fn posted(&mut self, canvas: &CanvasId, asked_ms: i64) -> Result<(), Failure> {
         let Some(made) = self.service.world.elements_of(canvas).last().cloned() else { return Ok(()) };
-        self.checks.canvas.made_ms.insert(id_of(&made).to_owned(), self.now_ms);
         let words = words_of(&made);
+        self.checks.canvas.made_beside(&words);
+        self.checks.canvas.unseen.insert(id_of(&made).to_owned());
         if self.checks.canvas.is_lost_track {
             return Ok(());
         }
@@ -356,6 +357,10 @@ impl Run {
                 looks.remove(0);
             }
             looks.push(Look { elements: elements.clone(), at_ms: self.now_ms });
+            elements.iter().for_each(|element| drop(self.checks.canvas.unseen.remove(id_of(element))));
+        }
+        if let Ok(ServiceReply::Board(BoardReply::Element(made))) = result {
+            self.checks.canvas.unseen.remove(id_of(made));
         }
     }
 
