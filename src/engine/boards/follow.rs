@@ -306,7 +306,8 @@ impl Engine {
             .canvases
             .values()
             .filter(|node| node.missing_since.is_some() && node.file.is_none())
-            .filter(|node| node.presence == Presence::Listed && node.base.is_some())
+            // What a list lacks may be there all the same.
+            .filter(|node| node.presence != Presence::Gone && node.base.is_some())
             .collect();
         // What something was asked for already is that one's.
         if missing.is_empty() || self.is_canvas_asked_for(path) {

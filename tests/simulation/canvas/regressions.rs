@@ -28,6 +28,11 @@ fn a_canvas_is_not_missing_while_a_new_file_cannot_be_read() {
 }
 
 #[test]
+fn a_canvas_renamed_and_saved_anew_while_a_list_lacks_it_is_that_canvas() {
+    keeps("a_canvas_renamed_and_saved_anew_while_a_list_lacks_it_is_that_canvas");
+}
+
+#[test]
 fn a_canvas_that_comes_back_waits_for_no_request_of_before() {
     keeps("a_canvas_that_comes_back_waits_for_no_request_of_before");
 }
