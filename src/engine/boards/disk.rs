@@ -235,6 +235,8 @@ impl Engine {
             }
             Err(error) => {
                 let Some(mut file) = self.boards.files.get(path).cloned() else { return Ok(()) };
+                // Whatever was read of it before: it is read again when it can be.
+                file.hash = None;
                 file.problem = Some(Problem::Unread(error.to_string()));
                 self.save_canvas_file(file)
             }

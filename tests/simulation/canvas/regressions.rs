@@ -43,6 +43,11 @@ fn a_copy_of_a_slide_that_is_there_is_not_one_that_is_missing() {
 }
 
 #[test]
+fn a_new_canvas_that_could_not_be_read_again_is_made_when_it_can_be() {
+    keeps("a_new_canvas_that_could_not_be_read_again_is_made_when_it_can_be");
+}
+
+#[test]
 fn a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one() {
     keeps("a_new_canvas_with_the_number_of_a_deleted_one_is_not_that_one");
 }
