@@ -347,7 +347,7 @@ impl Boards {
             removals,
             deck_removals,
             active: loaded.canvases.keys().cloned().collect(),
-            decks: loaded.decks,
+            decks: decks::not_ahead(loaded.decks, now),
             canvases: loaded.canvases,
             files: loaded.files,
             names: loaded.names,

@@ -63,6 +63,11 @@ fn a_new_canvas_written_in_the_moment_of_a_kill_is_no_second_one() {
 }
 
 #[test]
+fn a_presentation_deleted_before_the_clock_went_back_is_trashed() {
+    keeps("a_presentation_deleted_before_the_clock_went_back_is_trashed");
+}
+
+#[test]
 fn a_presentation_is_listed_last_before_it_is_trashed() {
     keeps("a_presentation_is_listed_last_before_it_is_trashed");
 }
