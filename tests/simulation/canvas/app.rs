@@ -323,6 +323,10 @@ impl Run {
             AppCanvas::DeleteElement => {
                 self.service.world.app_remove_element(canvas, &id);
                 before.iter().for_each(|word| self.ledger.forget(*word));
+                if self.other.is_some() {
+                    // An edit beats a deletion on each machine by itself.
+                    before.iter().for_each(|word| self.ledger.copy(*word));
+                }
                 "deletes".to_owned()
             }
             _ => return None,

@@ -357,7 +357,7 @@ impl Run {
                 looks.remove(0);
             }
             looks.push(Look { elements: elements.clone(), at_ms: self.now_ms });
-            elements.iter().for_each(|element| drop(self.checks.canvas.unseen.remove(id_of(element))));
+            self.checks.canvas.unseen.retain(|id| !elements.iter().any(|element| id_of(element) == id));
         }
         if let Ok(ServiceReply::Board(BoardReply::Element(made))) = result {
             self.checks.canvas.unseen.remove(id_of(made));
