@@ -251,7 +251,7 @@ fn restart() -> bool {
         & tell("ten at once", ten, TEN_GOAL_MS)
 }
 
-/// Somebody else spends twenty requests a minute of the same token.
+/// A user else spends twenty requests a minute of the same token.
 fn second_spender() -> bool {
     const MINUTES: usize = 5;
     const THEIRS: &str = "by=another";

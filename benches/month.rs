@@ -214,7 +214,7 @@ impl Run {
         reply
     }
 
-    /// Somebody changes a line, here or there in turn.
+    /// A user changes a line, here or there in turn.
     fn deed(&mut self) {
         self.deeds += 1;
         // Some pages are worked at far more than others.

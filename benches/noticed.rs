@@ -141,7 +141,7 @@ impl Bed {
         serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
     }
 
-    /// Somebody writes some words more in the app.
+    /// A user writes some words more in the app.
     fn save(&mut self, page: usize) -> Waiting {
         self.saves += 1;
         let says = format!("{} {}", self.words.some(SAVED, &mut self.luck), self.saves);

@@ -46,7 +46,7 @@ const AFTER_HELP: &str = "\
 Try it in a minute, without an account:  espejo demo
 Exit codes: 0 done, 1 failed, 2 wrong usage or config, 3 done but something needs you.";
 
-/// Keeps a workspace on disk as ordinary files, both ways, all the time.
+/// Syncs a workspace with ordinary files on your disk, in both directions, all the time.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
 #[command(name = "espejo", version, about, after_help = AFTER_HELP, max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -66,13 +66,13 @@ pub struct Global {
     /// Read this config instead of ~/.config/espejo/config.toml
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
-    /// Say only what needs you
+    /// Print only errors and what needs you
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say more; twice for everything
+    /// Print more; repeat it for all details
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
-    /// How log lines on stderr are written: for people, or one JSON object a line
+    /// Format of the log on stderr: text, or one JSON object a line
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_default_value = true)]
     pub log_format: LogFormat,
 }
@@ -92,47 +92,46 @@ pub enum LogFormat {
 /// The commands.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Command {
-    /// Try espejo in a minute: a sample workspace, mirrored live, without an account
+    /// Try espejo in a minute, with a sample workspace and without an account
     ///
-    /// Starts a small service inside this program, fills it with a sample workspace, mirrors it into a folder and says
-    /// what to try. Nothing leaves this machine. Ctrl-C ends it.
+    /// Starts a small service inside this program with a sample workspace, mirrors it into a folder, shows it in your
+    /// browser too, and suggests what to try. No data leaves this machine. Ctrl-C ends the demo.
     #[command(after_help = "Example:  espejo demo --dir /tmp/espejo-demo")]
     Demo {
-        /// The folder to mirror into; without it, a new one that the demo names
+        /// Folder to mirror into [default: a new temporary folder]
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
-    /// Set espejo up: address, token, workspaces, folder; writes the config
+    /// Set up espejo: ask for address, token, workspaces and folder, and write the config
     ///
-    /// Asks what it needs to know, tries the token at once, and says what the first mirror will take. Every question has
-    /// an option, so that it runs unattended too. Run again, it changes what you say and keeps the rest of the config,
-    /// comments included.
+    /// Tests the token at once, and says how long the first sync will take. Every question has an option, so init can also
+    /// run unattended. If you run it again, it changes the settings that you name and keeps the rest of the config,
+    /// including comments.
     #[command(
         after_help = "Examples:\n  espejo init\n  espejo init --yes --base-url https://example.com/api/v1 --token-stdin < token\n  espejo init --yes --root ~/Notes --storage two-way"
     )]
     Init(Init),
-    /// Mirror until told to stop: the daemon
+    /// Run the daemon: sync until stopped
     ///
-    /// Runs in the foreground and logs to stderr, which suits systemd and a terminal alike. SIGTERM and Ctrl-C end it
-    /// cleanly. Only one may run on the same state.
+    /// Runs in the foreground and logs to stderr, for systemd or a terminal. SIGTERM and Ctrl-C stop it cleanly; SIGHUP
+    /// reloads the config. Only one espejo can use a state directory at a time.
     #[command(after_help = "Examples:\n  espejo run --config ~/work.toml\n  espejo run --log-format json")]
     Run,
-    /// Mirror once, both ways, and end: for cron
+    /// Sync once in both directions, then exit; for cron
     ///
-    /// Looks at everything on both sides, settles what differs, shows how far it is. Ends with 3 when something
-    /// needs you; `espejo status` says what.
+    /// Checks everything on both sides, syncs the differences and shows the progress. The exit code is 3 if something
+    /// needs you; `espejo status` lists it.
     #[command(after_help = "Examples:\n  espejo sync --dry-run\n  espejo sync --quiet && echo all is well")]
     Sync {
-        /// Say what would be done, and do none of it
+        /// Show what would be done, and change nothing
         #[arg(long)]
         dry_run: bool,
     },
-    /// Look at the service now, and say what came
+    /// Check the service for changes now, and list them
     ///
-    /// A page's file is looked at alone; a folder with all that is beneath it, and with what is new there. Without PATH, the
-    /// lists and everything that is late: what was not looked at for longer than the schedule means it to be (`espejo status`
-    /// says how much that is). It keeps the request limit, and an edit of yours never waits for it. Ends with 1 when the
-    /// service cannot be reached, with 3 when something of this needs you.
+    /// A file is checked alone. A folder is checked with everything in it, including new items. Without PATH, espejo checks
+    /// the lists and every item whose check is overdue; `espejo status` shows how many. pull keeps the request limit, and your
+    /// edits never wait for it. The exit code is 1 if the service cannot be reached, and 3 if one of these items needs you.
     #[command(
         after_help = "Examples:\n  espejo pull\n  espejo pull ~/Workspace/Acme/Pages/Roadmap.md\n  espejo pull ~/Workspace/Presentations/Pitch --json"
     )]
@@ -144,7 +143,7 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Is everything safe? What is mirrored, how fresh, what waits, what needs you
+    /// Show whether everything is in sync, what waits and what needs you
     #[command(
         after_help = "Examples:\n  espejo status\n  espejo status --watch\n  espejo status --json | jq .attention"
     )]
@@ -152,38 +151,38 @@ pub enum Command {
         /// Print one JSON value and nothing else
         #[arg(long, conflicts_with = "watch")]
         json: bool,
-        /// Show it anew every second, until q or Ctrl-C
+        /// Refresh every second; q or Ctrl-C ends it
         #[arg(short, long)]
         watch: bool,
     },
-    /// Leave the service alone until `espejo resume`: nothing is asked, nothing is sent
+    /// Stop all requests to the service until `espejo resume`
     ///
-    /// The folder is followed all the while; what you edit goes out after `espejo resume`, merged as always. A pause
-    /// outlives restarts. `espejo status` says since when it lasts and what waits.
+    /// espejo still follows the folder. Edits made during the pause are merged and sent after `espejo resume`. A pause
+    /// survives restarts. `espejo status` shows when it began and what waits.
     #[command(after_help = "Example:  espejo pause")]
     Pause,
-    /// Go on after `espejo pause`
+    /// Continue after `espejo pause`
     #[command(after_help = "Example:  espejo resume")]
     Resume,
-    /// What is wrong with this set-up, and what mends it
+    /// Find what is wrong with the set-up, and say how to fix it
     ///
-    /// Looks at the config, the token, the service and its areas, the clock, the folder, the disk, the system's limits,
-    /// the state and the service unit. It changes nothing and asks the service at most six times, within the limit.
-    /// Ends with 1 when something fails, with 3 when something is to be looked at, otherwise with 0.
+    /// Checks the config, the token, the service and its areas, the clock, the folder, the disk, the system's limits, the
+    /// state and the service unit. It changes nothing, and sends at most six requests within the limit. The exit code is 1
+    /// if a check fails, 3 if a check needs your attention, and 0 otherwise.
     #[command(after_help = "Examples:\n  espejo doctor\n  espejo doctor --json")]
     Doctor {
         /// Print one JSON value and nothing else
         #[arg(long)]
         json: bool,
     },
-    /// Have systemd run espejo for you, starting at login
+    /// Run espejo as a systemd user service, starting at login
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Service {
         /// What to do.
         #[command(subcommand)]
         what: ServiceCommand,
     },
-    /// Every mirrored item: kind, id, path, state, last checked, next check
+    /// List all mirrored items: kind, id, path, state, last check, next check
     #[command(after_help = "Examples:\n  espejo list\n  espejo list ~/Workspace/Acme/Pages/Roadmap --json")]
     List {
         /// Only this file or folder, and what is beneath it
@@ -193,10 +192,10 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// When a page is looked at next at the service, and why then
+    /// Explain one file: when its page is checked next and why, or why it is not synced
     ///
-    /// The service does not say what changed, so espejo asks, 60 times a minute at the most: often where somebody is at
-    /// work, seldom where nothing has moved for long, and everywhere within a time that depends on how much there is.
+    /// The service does not announce changes, so espejo checks pages, at most 60 a minute: a page that changes often is checked
+    /// often, a page without changes seldom, and every page within a time that depends on the number of pages.
     #[command(after_help = "Example:  espejo why ~/Workspace/Acme/Pages/Roadmap.md")]
     Why {
         /// The file
@@ -206,43 +205,43 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Go on with what a guard holds back
+    /// Confirm deletions that espejo holds back
     ///
-    /// A guard holds what looks like an accident: many deletions at once, a side that is suddenly empty. `espejo status`
-    /// names what is held and why. Where it says that a line of a file is taken for formatting, naming the file sends what the
-    /// file says.
+    /// espejo holds back changes that look like an accident: many deletions at once, or a side that is suddenly empty.
+    /// `espejo status` shows them with the reason. If `espejo status` reports that a line of a file is taken for formatting,
+    /// `espejo approve FILE` sends the line as the file has it.
     #[command(after_help = "Examples:\n  espejo approve ~/Workspace/Acme/Pages/Old\n  espejo approve")]
     Approve {
-        /// Only these files and folders; without any, everything that is held
+        /// Only these files and folders [default: everything that is held]
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
     },
-    /// Put away notes, and settle a line that was taken for formatting with the service's version
+    /// Remove notes, or take the service's version of a line that was taken for formatting
     ///
-    /// A note of what happened (put back, came back, overwritten …) goes for good; by itself it goes after a day. Where `espejo
-    /// status` says that a line of a file is taken for formatting, naming the file takes the service's version into it, and what
-    /// the file held is kept in its history; `espejo approve FILE` sends the file's version instead. What needs you is not put
-    /// away.
+    /// Removes notes of events (put back, came back, overwritten …); without dismiss they disappear after a day. If `espejo
+    /// status` reports that a line of a file is taken for formatting, `espejo dismiss FILE` writes the service's line into the
+    /// file and keeps the old text in the history; `espejo approve FILE` sends the file's line instead. dismiss does not
+    /// remove messages that need you.
     #[command(after_help = "Examples:\n  espejo dismiss\n  espejo dismiss ~/Workspace/Acme/Pages/Roadmap.md")]
     Dismiss {
-        /// Only these files and folders; without any, all notes of what happened
+        /// Only these files and folders [default: all notes of events]
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
     },
-    /// What collided: where your version of a page was kept beside the service's
+    /// List conflicts: pages where both sides changed the same words
     ///
-    /// The page holds the service's version; yours stands beside it as `Title.conflict-YYYYMMDD-HHMMSS.md` and is
-    /// never synced. `espejo resolve` settles a conflict; so does editing the page and removing the copy.
+    /// The page has the service's version. Your version is in a file beside it, `Title.conflict-YYYYMMDD-HHMMSS.md`, which is
+    /// never synced. To settle a conflict, use `espejo resolve`, or edit the page and delete the conflict file.
     #[command(after_help = "Example:  espejo conflicts")]
     Conflicts {
         /// Print one JSON value and nothing else
         #[arg(long)]
         json: bool,
     },
-    /// Settle a conflict: with your version, the service's, both, or by hand
+    /// Settle a conflict: use your version, the service's, both, or edit the merge
     ///
-    /// Changes the page's file, from where it travels like any edit, and moves the conflict copy to .espejo/trash. What the
-    /// file held before is kept in its history. A canvas never loses a node by this.
+    /// Changes the page's file, which is then sent like any edit, and moves the conflict copy to .espejo/trash. The file's
+    /// old text is kept in its history. A canvas loses no node.
     #[command(
         group = clap::ArgGroup::new("way").required(true),
         after_help = "Examples:\n  espejo resolve ~/Workspace/Acme/Pages/Roadmap.md --mine\n  espejo resolve Roadmap.md --edit"
@@ -251,23 +250,23 @@ pub enum Command {
         /// The page's or canvas's file, or the conflict copy itself
         #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
         path: PathBuf,
-        /// Where both changed the same words, your version
+        /// Use your version where both sides changed the same words
         #[arg(long, group = "way")]
         mine: bool,
-        /// The file as it is now, with the service's words
+        /// Keep the file as it is now, with the service's version
         #[arg(long, group = "way")]
         theirs: bool,
-        /// Where they differ, the service's paragraph and then yours
+        /// Keep both versions: the service's paragraph, then yours
         #[arg(long, group = "way")]
         both: bool,
-        /// A file with both versions between markers, opened in $VISUAL or $EDITOR
+        /// Open both versions, between markers, in $VISUAL or $EDITOR
         #[arg(long, group = "way")]
         edit: bool,
     },
-    /// Edits that are not at the service yet; or, with --at, a version of a page beside its file
+    /// Show edits that have not been sent yet, or compare a file with an earlier version
     ///
-    /// A unified diff: `-` is what the service has (or the version), `+` is what the file has. Formatting that changes no
-    /// meaning is no difference.
+    /// Prints a unified diff: `-` is the service's version (with --at, the earlier version), `+` is the file. Changes of
+    /// formatting without a change of meaning are not shown.
     #[command(
         after_help = "Examples:\n  espejo diff\n  espejo diff ~/Workspace/Acme/Pages/Roadmap.md --at 14:30"
     )]
@@ -279,44 +278,45 @@ pub enum Command {
         #[arg(long, value_name = "VERSION|TIME", requires = "path")]
         at: Option<String>,
     },
-    /// Every version of a page that was seen, from either side, newest first
+    /// List the versions of a page, from both sides, newest first
     ///
-    /// A line says the version's number, when and where it was seen, its hash, and how many words it added and removed.
-    /// Versions are kept for history_days (config); the newest of each page is always kept.
+    /// Each line shows the version's number, when and where espejo saw it, its hash, and how many words were added and
+    /// removed. Versions are kept for history_days (config); the newest version of each page is always kept.
     #[command(
         after_help = "Examples:\n  espejo history ~/Workspace/Acme/Pages/Roadmap.md\n  espejo history ~/Workspace/Acme/Pages/Roadmap.md --json"
     )]
     History {
-        /// The page's file; one that is gone can be named as well
+        /// The page's file; it may be deleted
         #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
         path: PathBuf,
         /// Print one JSON value and nothing else
         #[arg(long)]
         json: bool,
     },
-    /// Put a version of a page back into its file; without --at, put back deleted files that are not deleted at the service
+    /// Restore deleted files, or an earlier version of a page or folder
     ///
-    /// The text goes into the file, what the file held is kept in the history, and it then travels like any edit. A page
-    /// that went to the trash comes back as a new page. A file that is no UTF-8 text is replaced only where it is named, and
-    /// kept in .espejo/trash.
+    /// With --at, restore writes that version into the file; without --at, it restores files whose deletion is held, and the
+    /// pages of a folder that were deleted last. The file's old text is kept in the history, and the restored text is sent like
+    /// any edit. A page that is in the service's trash is restored as a new page. A file that is not UTF-8 is replaced only if
+    /// you name it; the old file is kept in .espejo/trash.
     #[command(
         after_help = "Examples:\n  espejo restore ~/Workspace/Acme/Pages/Roadmap.md --at 14:30\n  espejo restore ~/Workspace/Acme/Pages/Old"
     )]
     Restore {
-        /// A page's file, or a folder (its name without .md); everything that is held when there is none
+        /// A page's file, or a folder (its name without .md) [default: everything that is held]
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
         /// A version's number or hash from `espejo history`, or a time: 14:30, 2026-05-31, 2h
         #[arg(long, value_name = "VERSION|TIME", requires = "paths")]
         at: Option<String>,
-        /// Put more than ten pages of a folder back without a question
+        /// Restore more than ten pages of a folder without asking
         #[arg(long)]
         yes: bool,
     },
-    /// What espejo did, newest first: who, what, which file, how many words
+    /// Show what espejo did, newest first
     ///
-    /// Each line begins with a number that stays the same; `espejo undo NUMBER` takes that entry back. `you` is a change in
-    /// the folder, `the app` one at the service. The last 2,000 entries are kept.
+    /// Each line shows who changed which file and how many words, with a permanent number; `espejo undo NUMBER` undoes that
+    /// entry. `you` stands for a change in the folder, `the app` for a change at the service. The last 2,000 entries are kept.
     #[command(
         after_help = "Examples:\n  espejo log\n  espejo log ~/Workspace/Acme/Pages/Roadmap.md --since 2d\n  espejo log --follow"
     )]
@@ -324,7 +324,7 @@ pub enum Command {
         /// Only this file or folder, and what is beneath it
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         path: Option<PathBuf>,
-        /// Only what was done since this time: 14:30, 2026-05-31, 2h
+        /// Only entries since this time: 14:30, 2026-05-31, 2h
         #[arg(long, value_name = "TIME")]
         since: Option<String>,
         /// Print one JSON value and nothing else
@@ -334,100 +334,101 @@ pub enum Command {
         #[arg(short, long)]
         follow: bool,
     },
-    /// Take back what espejo did: the last change, one of the log, a file's last one, or all since a time
+    /// Undo the last change, an entry of the log, a file's last change, or all changes since a time
     ///
-    /// An edit that was sent or carried in is taken out of the file again, and that travels like any edit; what was
-    /// changed since stays. What cannot be taken back is said before anything is done, with what can be done instead. With
-    /// --since, the changes are listed and one question is asked.
+    /// undo removes an edit that was sent or received from the file, and the result is sent like any edit; later changes stay.
+    /// Before it changes anything, undo says which changes it cannot undo and what you can do instead. With --since, it lists
+    /// the changes and asks once.
     #[command(
         after_help = "Examples:\n  espejo undo --dry-run\n  espejo undo 42\n  espejo undo ~/Workspace/Acme/Pages/Roadmap.md\n  espejo undo --since 14:00"
     )]
     Undo {
-        /// A number of `espejo log`, or a file; the last change where there is none
+        /// A number from `espejo log`, or a file [default: the last change]
         #[arg(value_name = "NUMBER|PATH", value_hint = ValueHint::FilePath)]
         what: Option<PathBuf>,
-        /// Everything since this time: 14:30, 2026-05-31, 2h; with a PATH, in that file or folder
+        /// All changes since this time: 14:30, 2026-05-31, 2h; with PATH, only in that file or folder
         #[arg(long, value_name = "TIME")]
         since: Option<String>,
-        /// Show what would be taken back, word by word, and do nothing
+        /// Show what would be undone, word by word, and change nothing
         #[arg(long)]
         dry_run: bool,
-        /// With --since: without a question
+        /// With --since: do not ask
         #[arg(short, long)]
         yes: bool,
     },
-    /// Find words in everything mirrored, offline; with --remote ask the service
+    /// Search everything that is mirrored, offline; --remote asks the service
     ///
-    /// Words by their Spanish stems (reuniones finds reunión), with or without accents; "two words" in a row, OR between
-    /// words, -word to leave out. Titles come first, then texts, then what only begins so: road finds roadmap. Put the query in single quotes, as in 'plan
-    /// -obra', or after --. What espejo has not sent yet is found as well. Nothing found is no failure: the exit code is 0.
-    /// In a pause, --remote is refused.
+    /// Words match by their Spanish stems (reuniones finds reunión), with or without accents. Write "two words" for a phrase,
+    /// OR between words, and -word to exclude a word. Matches in titles come first, then matches in texts, then words that
+    /// only start with the search word: road finds roadmap. Put the query in single quotes, as in 'plan -obra', or after --.
+    /// The search covers edits that have not been sent yet. The exit code is 0 even if nothing is found. --remote is refused
+    /// during a pause.
     #[command(
         after_help = "Examples:\n  espejo search roadmap\n  espejo search '\"plan de obra\" OR presupuesto' --kind page --limit 5\n  espejo search --json -- -borrador reunión\n  espejo search -l roadmap | xargs -d '\\n' wc -w\n  espejo search --remote roadmap"
     )]
     Search {
-        /// What to look for
+        /// Words to search for
         #[arg(value_name = "WORDS", required = true)]
         words: Vec<String>,
-        /// Ask the service: all kinds, also what is not mirrored; one request for each workspace
+        /// Search at the service, including items that are not mirrored; one request for each workspace
         #[arg(long)]
         remote: bool,
-        /// How many results at most; --remote gives 50 at most
+        /// Maximum number of results; at most 50 with --remote
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = most_results)]
         limit: u16,
-        /// Only this kind; may be repeated
+        /// Only this kind; can be repeated
         #[arg(long, value_name = "KIND")]
         kind: Vec<Kind>,
-        /// Print the paths of the files alone, one a line
+        /// Print only the paths of the files, one a line
         #[arg(short = 'l', long, conflicts_with = "json")]
         files: bool,
         /// Print one JSON value and nothing else
         #[arg(long)]
         json: bool,
     },
-    /// Write everything into a folder of its own: the raw JSON, and the files
+    /// Export everything to a folder: the raw JSON and the files
     ///
-    /// The JSON is as the API gave it, one file for each page, whiteboard, presentation and stored file; beside it the files of
-    /// the mirror, a manifest and SHA256SUMS. Needs no network and no espejo to be read; works while the daemon runs.
-    /// Ends with 3 when something could not be in it, and says what.
+    /// The export contains the API's JSON, one file for each page, whiteboard, presentation and stored file, the files of the
+    /// mirror, a manifest and SHA256SUMS. You need neither espejo nor a network to read it. export also works while the daemon
+    /// runs. The exit code is 3 if something could not be exported; export names it.
     #[command(
         after_help = "Examples:\n  espejo export ~/espejo-2026-05-31\n  espejo export /media/usb/workspace --json"
     )]
     Export {
-        /// A folder that does not exist yet, or is empty; outside of the mirror
+        /// A new or empty folder outside the mirror
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: PathBuf,
         /// Print one JSON value and nothing else
         #[arg(long)]
         json: bool,
     },
-    /// Check the mirror against its state and the service, and repair what is missing
+    /// Compare the mirror with its state and the service, and restore what is missing
     ///
-    /// Looks at everything as `espejo sync` does. With --deep every stored file is read and compared with the hash that was
-    /// made when it was downloaded; a damaged one goes to the mirror's trash and is fetched again. Links between pages
-    /// (Markdown links and wikilinks) that lead to no file are listed with file and line; nothing rewrites them.
+    /// Checks everything as `espejo sync` does. With --deep, verify reads every stored file and compares it with the hash from
+    /// its download; a damaged file goes to the mirror's trash and is fetched again. verify also lists links between pages
+    /// (Markdown links and wikilinks) that lead to no file, with file and line, and does not change them.
     #[command(after_help = "Examples:\n  espejo verify\n  espejo verify --deep")]
     Verify {
         /// Read every stored file, not only its size
         #[arg(long)]
         deep: bool,
     },
-    /// Turn blocks into Markdown and back, from stdin to stdout, without config or network
+    /// Convert blocks to Markdown and back, from stdin to stdout, without config or network
     #[command(subcommand_required = true, arg_required_else_help = true)]
     Convert {
         /// Which way.
         #[command(subcommand)]
         way: Convert,
     },
-    /// Print the completions of a shell
+    /// Print shell completions
     #[command(
         after_help = "Examples:\n  espejo completions bash > ~/.local/share/bash-completion/completions/espejo\n  espejo completions fish > ~/.config/fish/completions/espejo.fish"
     )]
     Completions {
-        /// For which shell
+        /// The shell
         shell: clap_complete::Shell,
     },
-    /// Bring the search index up to date: what the daemon has done beside it
+    /// Update the search index; the daemon starts this beside itself
     #[command(hide = true, after_help = "Example:  espejo index")]
     Index,
     /// Print the manual page
@@ -476,30 +477,30 @@ impl Kind {
 /// The two ways to convert.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Convert {
-    /// Blocks JSON to Markdown
+    /// Convert blocks (JSON) to Markdown
     ///
     /// Reads a block array, a page object with `content`, or an API answer with `data`, and prints Markdown.
-    /// With --base and --onto it prints FILE.md with only the lines of changed blocks rewritten.
+    /// With --base and --onto, it prints FILE.md with only the lines of changed blocks rewritten.
     #[command(
         after_help = "Examples:\n  espejo convert to-markdown < page.json > Page.md\n  espejo convert to-markdown --base old.json --onto Page.md < new.json"
     )]
     ToMarkdown {
-        /// The blocks that the file of --onto stands for
+        /// The blocks that belong to the file of --onto
         #[arg(long, value_name = "BLOCKS", value_hint = ValueHint::FilePath, requires = "onto")]
         base: Option<PathBuf>,
-        /// The Markdown file to carry the change into; it is read, not written
+        /// The Markdown file to merge the changes into; it is read, not written
         #[arg(long, value_name = "FILE.md", value_hint = ValueHint::FilePath, requires = "base")]
         onto: Option<PathBuf>,
     },
-    /// Markdown to blocks JSON
+    /// Convert Markdown to blocks (JSON)
     ///
-    /// Reads Markdown, front matter allowed, and prints a block array. With --base, ids and props carry over from those
-    /// blocks. Only documented block types, and those of the base, are created unless --blocks names more.
+    /// Reads Markdown, with or without front matter, and prints a block array. With --base, blocks keep the ids and props of
+    /// those blocks. Only documented block types and the types in the base are created, unless --blocks names more.
     #[command(
         after_help = "Examples:\n  espejo convert from-markdown < Page.md\n  espejo convert from-markdown --base old.json --blocks table < Page.md"
     )]
     FromMarkdown {
-        /// The blocks that the text came from
+        /// The blocks that the text was made from
         #[arg(long, value_name = "BLOCKS", value_hint = ValueHint::FilePath)]
         base: Option<PathBuf>,
         /// Undocumented block types that may be created, or `all`
@@ -512,7 +513,7 @@ pub enum Convert {
 }
 
 impl Command {
-    /// Whether it changes something, and so goes on to its end when nobody reads what it says.
+    /// Whether it changes something, and so goes on to its end when its output is not read.
     #[must_use]
     pub fn acts(&self) -> bool {
         match self {

@@ -45,7 +45,7 @@ const TRASH_CHECK: Duration = Duration::from_secs(3_600);
 const LONG_TURN: Duration = Duration::from_millis(50);
 /// After so long nothing else is begun in a turn; the step that is begun last may be a long one.
 const TURN_ENDS: Duration = Duration::from_millis(20);
-/// How often somebody who waits for a pass is told how far it is.
+/// How often a client that waits for a pass is told its progress.
 const NEWS_EVERY_MS: i64 = 100;
 const DAY_MS: i64 = 86_400_000;
 
@@ -69,7 +69,7 @@ pub struct Daemon {
     /// How many days the mirror's trash is kept.
     pub trash_days: u32,
     /// Keeps others out of the folder. An act on disk cannot be called back: each that may write holds the lock, too, so that
-    /// nobody begins beside one that outlives the run.
+    /// no other run begins beside one that outlives its run.
     pub lock: Arc<Lock>,
 }
 
@@ -104,7 +104,7 @@ pub trait Observer {
 pub struct Wish {
     /// What is wished for.
     pub request: Request,
-    /// Takes the news; whoever wished may stop listening at any time.
+    /// Takes the news; the client may stop listening at any time.
     pub news: mpsc::UnboundedSender<News>,
 }
 
@@ -197,7 +197,7 @@ impl Daemon {
             } else {
                 let now = (self.clock)();
                 for told in self.engine.take_told() {
-                    // In the order in which they were asked for; whoever asked may have gone already.
+                    // In the order in which they were asked for; the client may have gone already.
                     drop(putting.pop_front().map(|news| news.send(News::Told(told))));
                 }
                 for found in self.engine.take_found() {
@@ -285,7 +285,7 @@ impl Daemon {
         let passes = matches!(wish.request, Request::FullPass | Request::Verify { .. });
         let pulled = matches!(wish.request, Request::Pull(_));
         self.engine.handle(Event::Asked(wish.request), now)?;
-        // Whoever wished may have gone already; so below.
+        // The client may have gone already; so below.
         drop(wish.news.send(News::Taken));
         if pulled {
             pulls.begin(&self.engine, wish.news, now);
@@ -316,7 +316,7 @@ impl Daemon {
         }
         match state {
             PassState::UnderWay => {}
-            // Nobody need wait for the user; but what can be looked at still is.
+            // Nothing waits for the user here; but what can be looked at still is.
             PassState::Stopped => listeners.clear(),
             PassState::Over | PassState::Stuck => {
                 self.engine.end_pass();
@@ -333,9 +333,9 @@ impl Daemon {
         tokio::task::spawn_blocking(move || {
             match mirror.purge_trash(before) {
                 Ok(0) => {}
-                Ok(days) => tracing::info!("the trash of {days} days that are over is emptied"),
+                Ok(days) => tracing::info!("old files of {days} days are deleted from the trash"),
                 // No root, say: the engine tells of that, and the next check comes.
-                Err(error) => tracing::debug!(%error, "the trash is not looked through"),
+                Err(error) => tracing::debug!(%error, "the trash cannot be cleaned up"),
             }
             drop(lock);
         });
@@ -367,7 +367,7 @@ impl Daemon {
             downloads
                 .push(all.spawn(async move { (id, Outcome::Download(download::fetch(tools, order).await)) }));
         } else if let Effect::Work(job) = effect {
-            // Whoever asked works it out in its own place then, where a failure ends the run.
+            // The caller then works it out itself, where a failure ends the run.
             let run =
                 move || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run())).ok().flatten();
             all.spawn_blocking(move || (id, Outcome::Work(run())));
@@ -376,7 +376,7 @@ impl Daemon {
             all.spawn(async move { (id, Outcome::Service(client.perform(&effect).await)) });
         } else {
             let mirror = Arc::clone(&self.mirror);
-            // Hashing only reads, and may take minutes: nobody need wait for it.
+            // Hashing only reads, and may take minutes: nothing waits for it.
             let reads = matches!(effect, Effect::Storage(StorageEffect::Hash(_)));
             let lock = (!reads).then(|| Arc::clone(&self.lock));
             all.spawn_blocking(move || {
@@ -394,7 +394,7 @@ impl Daemon {
             Err(error) if error.is_cancelled() => Ok(()),
             Err(error) => {
                 // A panic in an edge: its effect stays under way, which a restart settles like a crash.
-                tracing::error!(%error, "a task failed; restart espejo if a page stays behind");
+                tracing::error!(%error, "an internal task failed; restart espejo if a page is not synced");
                 Ok(())
             }
         }

@@ -46,7 +46,7 @@ fn main() -> ExitCode {
                 error.is::<ConfigError>() || error.is::<TokenError>() || error.is::<ClientError>();
             let is_usage = error.is::<commands::WrongUsage>();
             let exit = if is_config || is_usage { Exit::Usage } else { Exit::Failed };
-            // Nobody is left to tell when stderr is closed too.
+            // There is no place for a message when stderr is closed too.
             drop(writeln!(std::io::stderr(), "{}", last_words(style, &format!("{error:#}"))));
             exit.into()
         }
@@ -68,12 +68,12 @@ fn misunderstood(error: &clap::Error) -> ExitCode {
     match cli::sentence(error) {
         Some(sentence) => {
             let style = logging::Style::of_stderr(&env);
-            // Nobody is left to tell when stderr is closed too.
+            // There is no place for a message when stderr is closed too.
             drop(writeln!(std::io::stderr(), "{}", last_words(style, &sentence)));
             Exit::Usage.into()
         }
         None => {
-            // A reader who has seen enough, or nobody.
+            // The reader has seen enough, or there is none.
             drop(error.print());
             if error.exit_code() == 0 { Exit::Done.into() } else { Exit::Usage.into() }
         }

@@ -194,20 +194,20 @@ impl Bed {
         Some(begin.elapsed())
     }
 
-    /// Somebody changes the first block of this page in the app.
+    /// A user changes the first block of this page in the app.
     pub(crate) fn edit_remotely(&self, n: usize, words: &str) {
         let mut content = content::page(n);
         content[0] = line(n, 0, words);
         assert!(self.server.world().app_edit(&self.pages[n], content));
     }
 
-    /// Somebody replaces a page by one of so many blocks.
+    /// A user replaces a page by one of so many blocks.
     pub(crate) fn edit_remotely_at_length(&self, n: usize, blocks: usize) {
         let content = (0..blocks).map(|at| line(n, at, "one of many")).collect();
         assert!(self.server.world().app_edit(&self.pages[n], content));
     }
 
-    /// Somebody turns the order of all siblings around.
+    /// A user turns the order of all siblings around.
     pub(crate) fn reverse_order(&self) {
         let mut world = self.server.world();
         for page in &self.pages {

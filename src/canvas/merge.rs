@@ -113,7 +113,7 @@ pub fn merge(surface: Surface, base: &[Value], remote: &[Value], local: &Local, 
             out.base.push(before.clone());
         } else {
             out.notes.push(format!(
-                "the node {} was removed in the app; it cannot be made again through the API",
+                "the node {} was removed in the app; the API cannot create it again",
                 shown(&change.node)
             ));
         }
@@ -130,13 +130,12 @@ fn keep_reason(surface: Surface, before: &Value, theirs: &Value, permanent: bool
     let kind = type_of(theirs);
     let id = shown(id_of(theirs));
     if !same_element(before, theirs) {
-        return Some(format!("the node {id} was removed here and changed in the app; it comes back"));
+        return Some(format!("the node {id} was removed here and changed in the app; it is restored"));
     }
     let may = permanent || is_creatable(surface, kind);
     (!may).then(|| {
         format!(
-            "the node {id} is of the type {kind}, which the API could not make again; it comes back \
-             (allow_permanent_deletes in the config allows removing it)"
+            "the node {id} has the type {kind}, which the API cannot create again; it is restored (allow_permanent_deletes in the config allows removing it)"
         )
     })
 }

@@ -83,7 +83,7 @@ pub fn read(
         let key = keys.next(said);
         let raw = key.as_str();
         if raw.is_empty() {
-            return Err("a node has no id; give it any text of its own".to_owned());
+            return Err("a node has no id; give it a unique id".to_owned());
         }
         let id = element_id(raw, &known, aliases);
         match known.get(id).filter(|_| seen.insert(id.to_owned())) {
@@ -101,8 +101,7 @@ pub fn read(
                 let origin = copied.or_else(|| origins.get(said)).or_else(|| twins.of(node));
                 match origin.map(type_of).filter(|kind| !has_text(kind)) {
                     Some(kind) => local.held.push(format!(
-                        "the node {} is a copy of a node of the type {kind}, which the API cannot make; it stays in \
-                         this file only",
+                        "the node {} is a copy of a node of the type {kind}, which the API cannot create; it stays in this file only",
                         shown(said)
                     )),
                     None => local.new.push((raw.to_owned(), new_element(node, raw, surface, origin)?)),
@@ -114,7 +113,7 @@ pub fn read(
     local.gone = known.keys().filter(|id| !seen.contains(**id)).map(|id| (*id).to_owned()).collect();
     let there: Vec<&str> = base.iter().map(id_of).filter(|id| seen.contains(*id)).collect();
     if local.order != there {
-        let why = "what lies in front of what cannot be changed through the API; the order is put back";
+        let why = "the order of elements cannot be changed through the API; the order is changed back";
         local.put_back.push(why.to_owned());
     }
     Ok(local)
@@ -155,7 +154,7 @@ fn look_of(node: &Value) -> Option<Look<'_>> {
     Some((text, size("width"), size("height"), colour))
 }
 
-/// The base of a file, with what the service shows and the file has although nobody noted it: after a kill, or when an
+/// The base of a file, with what the service shows and the file has although it was not noted: after a kill, or when an
 /// old copy was put back.
 #[must_use]
 pub fn known(text: &str, base: &[Value], remote: &[Value]) -> Vec<Value> {
@@ -225,18 +224,18 @@ pub(super) fn parse(text: &str) -> Result<(Vec<Value>, Vec<Value>), String> {
     let text = text.strip_prefix(MARK).unwrap_or(text);
     let value: Value = match serde_json::from_str(text) {
         Err(_) if planted("spoilt-file-read-as-empty") => return Ok(Default::default()),
-        read => read.map_err(|error| format!("it is no valid JSON: {error}"))?,
+        read => read.map_err(|error| format!("it is not valid JSON: {error}"))?,
     };
     let Value::Object(mut map) = value else {
-        return Err("it is no JSON Canvas: an object with nodes is expected".to_owned());
+        return Err("it is not JSON Canvas: it must be an object with nodes".to_owned());
     };
     let mut list = |key: &str| match map.remove(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(items)) => match items.iter().find(|item| !item.is_object()) {
             None => Ok(items),
-            Some(other) => Err(format!("it is no JSON Canvas: among its {key} is {}", shape(other))),
+            Some(other) => Err(format!("it is not JSON Canvas: its {key} contain {}", shape(other))),
         },
-        Some(other) => Err(format!("it is no JSON Canvas: its {key} is {}", shape(&other))),
+        Some(other) => Err(format!("it is not JSON Canvas: its {key} is {}", shape(&other))),
     };
     Ok((list("nodes")?, list("edges")?))
 }
@@ -268,10 +267,10 @@ fn compare(
                 fields.insert("content".to_owned(), json!(said));
             }
             _ if view.locked => put_back.push(format!(
-                "the node {} is of the type {kind}, whose text the API cannot change; it is put back",
+                "the node {} has the type {kind}, whose text the API cannot change; it is changed back",
                 shown(raw)
             )),
-            _ => put_back.push(format!("the node {} must stay a text node; it is put back", shown(raw))),
+            _ => put_back.push(format!("the node {} must stay a text node; it is changed back", shown(raw))),
         }
     }
     let mut style = Map::new();
@@ -299,7 +298,7 @@ fn compare_colour(
         Some(colour) => drop(style.insert("color".to_owned(), json!(colour.hex()))),
         None if type_of(element) == "sticky" => drop(style.insert("color".to_owned(), json!(STICKY.hex()))),
         None => put_back.push(format!(
-            "the node {} lost its colour, which the API cannot take away; give it another instead",
+            "the node {} lost its colour, which the API cannot remove; give it another colour",
             shown(raw)
         )),
     }
@@ -340,7 +339,7 @@ fn compare_own(
     let Some(own) = own_of(node, raw)? else { return Ok(()) };
     if let Some(kind) = own.get("type").filter(|kind| **kind != type_of(element)) {
         put_back.push(format!(
-            "the node {} cannot become {} through the API; it is put back",
+            "the node {} cannot become {} through the API; it is changed back",
             shown(raw),
             kind.as_str().map_or_else(|| shape(kind).to_owned(), shown)
         ));
@@ -394,7 +393,10 @@ fn new_element(node: &Value, raw: &str, surface: Surface, origin: Option<&Value>
             } else {
                 "text, rectangle or ellipse"
             };
-            return Err(format!("the new node {} cannot become {kind}; the API makes {may}", shown(raw)));
+            return Err(format!(
+                "the new node {} cannot become {kind}; the API can create {may}",
+                shown(raw)
+            ));
         }
     };
     let mut fields = Fields::new();

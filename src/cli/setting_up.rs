@@ -10,19 +10,19 @@ pub struct Init {
     /// The service's address, as the app's settings show it
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub base_url: Option<String>,
-    /// Take the access token from this file, and have the config name it
+    /// Read the access token from this file, and name the file in the config
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "token_stdin")]
     pub token_file: Option<PathBuf>,
-    /// Read the access token from stdin, and keep it in a file beside the config that only you can read
+    /// Read the access token from stdin, and store it beside the config in a file that only you can read
     #[arg(long)]
     pub token_stdin: bool,
     /// Slugs, ids or names of the workspaces to mirror, or `all`
     #[arg(long, value_name = "SLUG,…", value_delimiter = ',')]
     pub workspaces: Vec<String>,
-    /// The folder to mirror into
+    /// Folder to mirror into
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub root: Option<PathBuf>,
-    /// Your personal files: not at all, down only, or both ways
+    /// Personal files: not synced, backed up, or synced in both directions
     #[arg(long, value_enum)]
     pub storage: Option<StorageChoice>,
     /// Install and start the user service
@@ -31,7 +31,7 @@ pub struct Init {
     /// Do not install the user service
     #[arg(long)]
     pub no_service: bool,
-    /// Ask nothing: take what the config has, then the defaults, for what no option says
+    /// Do not ask: use the values of the config, then the defaults, for missing options
     #[arg(short, long)]
     pub yes: bool,
 }
@@ -39,11 +39,11 @@ pub struct Init {
 /// `--storage` of `init`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum StorageChoice {
-    /// Leave them alone
+    /// Do not sync them
     Off,
-    /// Download them; nothing goes up
+    /// Download them; upload nothing
     Backup,
-    /// Also upload what is new or changed here
+    /// Download them, and upload new and changed files
     TwoWay,
 }
 
@@ -53,14 +53,14 @@ pub enum ServiceCommand {
     /// Write the systemd user unit for this program and start it
     #[command(after_help = "Example:  espejo service install")]
     Install {
-        /// Replace a unit that was edited; the old one is kept beside it
+        /// Replace an edited unit; the old one is kept beside it
         #[arg(long)]
         force: bool,
     },
-    /// Stop it, and remove the unit
+    /// Stop the service and remove its unit
     #[command(after_help = "Example:  espejo service uninstall")]
     Uninstall {
-        /// Remove a unit that was edited; it is kept under another name
+        /// Remove an edited unit; it is kept under another name
         #[arg(long)]
         force: bool,
     },

@@ -44,7 +44,7 @@ pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Res
     }
     let done = match (places.is_empty(), held.is_any(), held.attention.is_empty()) {
         (false, ..) | (_, true, _) => "approved",
-        (_, _, false) => "nothing is held; what was refused is tried again",
+        (_, _, false) => "nothing is held; espejo retries what was refused",
         (_, _, true) => {
             writeln!(out, "nothing is held")?;
             return Ok(Exit::Done);
@@ -53,12 +53,12 @@ pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Res
     if run::is_running(&config.state_dir) {
         control::ask(&config.state_dir, &Ask::Approve(places.iter().map(ToString::to_string).collect()))
             .await?;
-        writeln!(out, "{done}; the running espejo goes on with it")?;
+        writeln!(out, "{done}; the running espejo continues with it")?;
         return Ok(Exit::Done);
     }
     let (mut engine, clock, _lock) = session::hold(config)?.engine(config)?;
     engine.handle(Event::Asked(Request::Approve(places)), clock())?;
-    writeln!(out, "{done}; the next espejo sync or espejo run goes on with it")?;
+    writeln!(out, "{done}; the next espejo sync or espejo run continues with it")?;
     Ok(Exit::Done)
 }
 

@@ -135,14 +135,14 @@ async fn serve(
                 let wishes = wishes.clone();
                 tokio::spawn(async move {
                     if let Err(error) = answer(stream, &wishes).await {
-                        tracing::debug!(%error, "a control connection ended badly");
+                        tracing::debug!(%error, "a control connection failed");
                     }
                 });
             }
             Err(error) => {
                 // Once for failures in a row.
                 if wait == ACCEPT_WAIT_MIN {
-                    tracing::warn!(%error, "the control socket takes no connection for a moment; it is tried again");
+                    tracing::warn!(%error, "the control socket cannot accept a connection now; espejo retries");
                 }
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(ACCEPT_WAIT_MAX);
@@ -278,7 +278,7 @@ impl Following {
         match serde_json::from_str(&line) {
             Ok(step) => Ok(step),
             Err(_) if read == 0 || line.trim() == "the daemon is stopping" => {
-                anyhow::bail!("the running espejo ended in the middle; run {} again", self.again)
+                anyhow::bail!("the running espejo stopped before it was done; run {} again", self.again)
             }
             Err(_) => anyhow::bail!("the running espejo refuses: {}; is it of another version?", line.trim()),
         }
@@ -321,7 +321,7 @@ pub async fn search(state_dir: &Path, search: &Search) -> Result<Option<Found>> 
     let read = BufReader::new(stream).read_line(&mut line).await.unwrap_or(0);
     match serde_json::from_str(&line) {
         Ok(found) => Ok(Some(found)),
-        Err(_) if read == 0 => anyhow::bail!("the running espejo ended in the middle; search again"),
+        Err(_) if read == 0 => anyhow::bail!("the running espejo stopped before it was done; search again"),
         Err(_) if line.starts_with("unknown variant") => {
             anyhow::bail!("the running espejo is of another version; restart it")
         }
@@ -336,7 +336,7 @@ pub async fn search(state_dir: &Path, search: &Search) -> Result<Option<Found>> 
 pub async fn ask(state_dir: &Path, ask: &Ask) -> Result<()> {
     match say(state_dir, ask).await?.as_str() {
         "ok" => Ok(()),
-        "" => anyhow::bail!("the running espejo hung up; look at its log"),
+        "" => anyhow::bail!("the running espejo closed the connection; see its log"),
         other if matches!(ask, Ask::Put { .. } | Ask::Name { .. }) => anyhow::bail!("{other}"),
         other => anyhow::bail!("the running espejo refuses: {other}"),
     }
@@ -347,7 +347,7 @@ async fn say(state_dir: &Path, ask: &Ask) -> Result<String> {
     let Ok(mut stream) = UnixStream::connect(state_dir.join(FILE)).await else {
         let process = Lock::holder(state_dir).map_or_else(String::new, |pid| format!(" (process {pid})"));
         anyhow::bail!(
-            "a sync or another command of espejo is under way with {}{process}; try again when it has ended",
+            "a sync or another espejo command is using {}{process}; try again when it has ended",
             state_dir.display()
         );
     };
@@ -364,7 +364,7 @@ async fn send(stream: &mut UnixStream, ask: &Ask) -> Result<()> {
 
 /// A sentence alone: an error beneath it would be taken for one of stdout's, and a closed pipe there for success.
 fn hung_up(error: std::io::Error) -> anyhow::Error {
-    anyhow::anyhow!("the running espejo hung up ({error}); look at its log")
+    anyhow::anyhow!("the running espejo closed the connection ({error}); see its log")
 }
 
 #[cfg(test)]
@@ -380,7 +380,7 @@ mod tests {
         let hang_up = async { drop(listener.accept().await) };
         let (told, ()) = tokio::join!(ask(dir.path(), &ask_much), hang_up);
         let error = told.unwrap_err();
-        assert!(error.to_string().starts_with("the running espejo hung up"), "{error:#}");
+        assert!(error.to_string().starts_with("the running espejo closed the connection"), "{error:#}");
         assert!(!super::super::output::is_closed_pipe(&error), "{error:#}");
     }
 

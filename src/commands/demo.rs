@@ -42,7 +42,7 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     let mut world = sample::world(SEED);
     world.set_limit(Some(SERVICE_LIMIT), Window::SlidingLog);
     let server =
-        Server::start(world, TOKEN).await.context("no loopback port can be had for the demo's service")?;
+        Server::start(world, TOKEN).await.context("the demo's service cannot open a loopback port")?;
     let app = server.open_app(&daemon::fresh_tag(24));
     let scratch = Scratch::new()?;
     let config_file = scratch.config(&server.base_url(), &root)?;
@@ -53,10 +53,10 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
     mark.with_context(|| format!("{} cannot be used", root.display()))?;
     let (wishes, wished) = tokio::sync::mpsc::unbounded_channel();
     let _socket = control::listen(&config.state_dir, wishes);
-    writeln!(out, "A small service runs inside this program (nothing leaves this machine), and")?;
-    writeln!(out, "its sample workspace is mirrored, both ways, into")?;
+    writeln!(out, "A small service runs inside this program (no data leaves this machine), and")?;
+    writeln!(out, "its sample workspace is synced in both directions with")?;
     writeln!(out, "\n  {}\n", output::paint(output::NAME, &root.display().to_string()))?;
-    writeln!(out, "The app, for the other side of the mirror, is at")?;
+    writeln!(out, "The app, the other side of the mirror, is at")?;
     writeln!(out, "\n  {}\n", output::paint(output::NAME, &app))?;
     out.flush()?;
     let (told, overheard) = std::sync::mpsc::channel();
@@ -129,7 +129,7 @@ fn folder_of_its_own(dir: &Path) -> Result<PathBuf> {
         || is_of_the_system(&real(&root))
         || home.is_some_and(|home| home.starts_with(real(&root)))
     {
-        bail!("the demo would fill {}; name a folder of its own with --dir", root.display());
+        bail!("the demo would write into {}; name a separate folder with --dir", root.display());
     }
     let is_empty = std::fs::read_dir(&root).map_or(true, |mut entries| entries.next().is_none());
     if !is_empty && !root.join(OWN).exists() {
@@ -267,10 +267,10 @@ impl Show<'_> {
         let hour = format!("{}Storage/Hora.txt", "../".repeat(proposed.matches('/').count()));
         let lines = [
             (format!("cd {folder}"), ""),
-            (format!("echo '- [ ] Try espejo' >> {name}"), "one box more in the app"),
-            (format!("vim {name}"), "any editor will do"),
+            (format!("echo '- [ ] Try espejo' >> {name}"), "one more box in the app"),
+            (format!("vim {name}"), "use any editor"),
             ("echo 'A new page.' > Idea.md".to_owned(), "mkdir, cp, mv and rm work too"),
-            (format!("date > {}", output::shell_word(&hour)), "your personal files, both ways"),
+            (format!("date > {}", output::shell_word(&hour)), "your personal files, in both directions"),
         ];
         let widest =
             lines.iter().filter(|(_, why)| !why.is_empty()).map(|(line, _)| output::columns(line)).max();
@@ -280,12 +280,12 @@ impl Show<'_> {
             writeln!(self.out, "  {line}{}", output::paint(output::DIM, &why))?;
         }
         writeln!(self.out, "  {}\n", self.status)?;
-        writeln!(self.out, "Colleagues work in the app now and then; what they change lands in the files.")?;
+        writeln!(self.out, "Colleagues work in the app now and then; their changes appear in the files.")?;
         writeln!(
             self.out,
-            "The demo makes up to {LIMIT} requests a minute; a real service often allows 60, so"
+            "The demo sends up to {LIMIT} requests a minute. A real service often allows 60, so"
         )?;
-        writeln!(self.out, "that changes in the app are noticed later there.")?;
+        writeln!(self.out, "changes in the app take longer to arrive there.")?;
         let (up, down) = (output::paint(output::GOOD, "↑"), output::paint(output::NAME, "↓"));
         writeln!(self.out, "{up} went to the service, {down} came from it. Ctrl-C ends the demo.\n")?;
         self.out.flush()?;

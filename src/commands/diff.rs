@@ -31,7 +31,7 @@ pub fn run(
     };
     let mut page = Page { out, terminal };
     match (place, at) {
-        (None, Some(_)) => bail!("--at needs a PATH: the page whose version is meant"),
+        (None, Some(_)) => bail!("--at needs the PATH of a page"),
         (Some(place), Some(at)) => {
             let versions = past.versions(&place)?;
             let version = past.find(&versions, at, &place, daemon::wall_now())?;
@@ -84,7 +84,7 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
             page.say(&format!("renamed: {} is {path} now", base.path))?;
         }
         let Ok(text) = std::str::from_utf8(&bytes) else {
-            page.say(&format!("{path} is not UTF-8 text: it is not sent"))?;
+            page.say(&format!("{path} is not UTF-8 text, so it is not sent"))?;
             continue;
         };
         if is_agreed(Some(ContentHash::of(&bytes))) {
@@ -95,7 +95,7 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
         }
         let Some(present) = past.present(path)? else { continue };
         let agreed = past.body(base.body)?;
-        // What the text would be had nobody edited it: formatting that means nothing new is no difference.
+        // The text as it would be without an edit: formatting that means nothing new is no difference.
         let old = present.front().to_owned() + &markdown::patch(present.body(), &present.blocks, &agreed);
         page.show(path.as_str(), Some(&old), path.as_str(), Some(&present.text))?;
         tell(path, &present.text, &present.blocks, page)?;
@@ -108,8 +108,7 @@ fn unsent(config: &Config, past: &Past<'_>, place: Option<&MirrorPath>, page: &m
     }
     for folder in strange_folders(config, past).iter().filter(|folder| wanted(folder)) {
         page.say(&format!(
-            "{folder}/ is no workspace's folder: what is in it is not sent; make the workspace in the app, or move the \
-             files into the folder of one"
+            "{folder}/ belongs to no workspace, so its files are not sent; create the workspace in the app, or move the files into the folder of a workspace"
         ))?;
     }
     Ok(())

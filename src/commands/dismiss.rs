@@ -58,13 +58,13 @@ pub async fn run(config: &Config, paths: &[PathBuf], out: &mut dyn Write) -> Res
 }
 
 fn count_of(notes: usize) -> String {
-    format!("{} put away", output::count(notes as u64, "note", "notes"))
+    format!("{} dismissed", output::count(notes as u64, "note", "notes"))
 }
 
 async fn everything(config: &Config, told: &[Attention], out: &mut dyn Write) -> Result<Exit> {
     let notes = told.iter().filter(|item| item.code.is_event()).count();
     match notes {
-        0 => writeln!(out, "there is no note to put away")?,
+        0 => writeln!(out, "there is no note to dismiss")?,
         _ => {
             put_away(config, Vec::new()).await?;
             writeln!(out, "{}", count_of(notes))?;
@@ -74,10 +74,10 @@ async fn everything(config: &Config, told: &[Attention], out: &mut dyn Write) ->
     if differ > 0 {
         let stay = output::count(
             differ,
-            "line that was taken for formatting stays",
-            "lines that were taken for formatting stay",
+            "line is still taken for formatting",
+            "lines are still taken for formatting",
         );
-        let how = "espejo dismiss FILE takes the service's version into a file, espejo approve FILE sends the file's";
+        let how = "espejo dismiss FILE writes the service's line into the file, espejo approve FILE sends the file's line";
         output::say(out, &format!("{stay}: {how}"))?;
     }
     Ok(Exit::Done)
@@ -139,22 +139,21 @@ impl<'a> Here<'a> {
         let place = escape(self.place.as_str()).to_string();
         let is_here = |path: &MirrorPath| path.is_within(&self.place) || *path == self.file;
         if let Some(item) = self.acts.first() {
-            return format!("{}: {}; that is not put away: {}", item.path, item.reason, item.action);
+            return format!("{}: {}; this cannot be dismissed: {}", item.path, item.reason, item.action);
         }
         if let Some(conflict) = conflicts.iter().find(|conflict| is_here(&conflict.page_path)) {
             let path = &conflict.page_path;
-            return format!("{path}: {}; that is not put away: {}", conflict.cause(), conflict.mend());
+            return format!("{path}: {}; this cannot be dismissed: {}", conflict.cause(), conflict.mend());
         }
         match self.others.first() {
             Some(item) if item.code == Code::Difference => format!(
-                "{}: {}; name the file itself: espejo dismiss takes the service's version into it, espejo approve sends the file's",
+                "{}: {}; name the file itself: espejo dismiss FILE writes the service's line into the file, espejo approve FILE sends the file's line",
                 item.path, item.reason
             ),
-            Some(item) => format!(
-                "{}: {}; that is over by itself, or is told as long as it is so: {}",
-                item.path, item.reason, item.action
-            ),
-            None => format!("nothing is told of {place}; espejo status shows what is"),
+            Some(item) => {
+                format!("{}: {}; this disappears when it is over: {}", item.path, item.reason, item.action)
+            }
+            None => format!("there is no message about {place}; espejo status lists the messages"),
         }
     }
 }
@@ -170,10 +169,12 @@ struct Agreed<'a> {
 impl<'a> Agreed<'a> {
     /// Reads it, with a change of it that changes nothing.
     fn read(past: &'a Past<'_>, place: &MirrorPath) -> Result<Self> {
-        let node = past.page_at(place).with_context(|| format!("{place} is no page's file"))?;
+        let node = past.page_at(place).with_context(|| format!("{place} is not a page's file"))?;
         let present = past.present(place)?.with_context(|| format!("{place} is not there"))?;
         let Some(base) = node.base.as_ref().filter(|base| base.text == Some(present.hash)) else {
-            bail!("{place} has an edit that is not sent yet; try it again when espejo diff shows none of it");
+            bail!(
+                "{place} has an edit that has not been sent yet; run this again when espejo diff shows no edit"
+            );
         };
         let blocks = past.body(base.body)?;
         let put = Put::Text {
@@ -201,9 +202,9 @@ async fn take_service_version(config: &Config, place: &MirrorPath, out: &mut dyn
     let blocks = agreed.blocks.clone();
     let is_same = text == agreed.text;
     put::carry_out(config, agreed.with(text, blocks)).await?;
-    writeln!(out, "{} says what the service has", output::paint(output::NAME, place.as_str()))?;
+    writeln!(out, "{} has the service's version now", output::paint(output::NAME, place.as_str()))?;
     if !is_same {
-        writeln!(out, "  what it held before is kept: espejo undo puts it back, espejo history lists it")?;
+        writeln!(out, "  its old text is kept: espejo undo restores it, espejo history lists it")?;
     }
     Ok(())
 }
@@ -219,14 +220,13 @@ pub(super) async fn send_at_its_word(config: &Config, place: &MirrorPath, out: &
     if semantically_equal(&said, &agreed.blocks) {
         let typed = output::shell_word(&config.root.join(place.as_str()).to_string_lossy());
         bail!(
-            "nothing of what {place} says otherwise can be sent, as the service has no such thing; espejo dismiss {} \
-             takes the service's version into the file",
+            "the differences in {place} cannot be sent, because the service has no such thing; espejo dismiss {} writes the service's version into the file",
             escape(&typed)
         );
     }
     let text = agreed.text.clone();
     let running = put::carry_out(config, agreed.with(text, said)).await?;
-    writeln!(out, "{} is sent as it stands", output::paint(output::NAME, place.as_str()))?;
+    writeln!(out, "{} is sent as it is", output::paint(output::NAME, place.as_str()))?;
     writeln!(out, "  {}", restore::then(running))?;
     Ok(())
 }

@@ -50,7 +50,7 @@ pub async fn run(
     let mut purse = Purse::default();
     let ended = tokio::select! {
         ended = pretend_all(config, &client, &copy, screen, &mut purse, out) => ended,
-        () = interrupted => Err(anyhow::anyhow!("interrupted; nothing was done")),
+        () = interrupted => Err(anyhow::anyhow!("interrupted; nothing was changed")),
     };
     let made = purse.made_lately();
     if !had_state && made > 0 {
@@ -77,7 +77,7 @@ async fn pretend_all(
     if opened.set_aside.is_some() {
         // What a sync would do hangs on what can only be compared by one.
         let state = config.state_dir.display();
-        bail!("the state in {state} is damaged; espejo sync sets it aside and compares everything anew");
+        bail!("the state in {state} is damaged; espejo sync sets it aside and compares everything again");
     }
     let mut store = opened.store;
     let known = store.meta("mirror_id")?;
@@ -148,7 +148,7 @@ async fn pretend_all(
             let words = if acts == 0 {
                 "nothing to do".to_owned()
             } else {
-                format!("{}; nothing was done", output::count(acts, "act", "acts"))
+                format!("{} would be made; nothing was changed", output::count(acts, "change", "changes"))
             };
             writeln!(out, "{words}")?;
             return Ok(if to_act_on(&summary.attention) == 0 { Exit::Done } else { Exit::NeedsUser });
@@ -159,8 +159,8 @@ async fn pretend_all(
         let happened = engine.take_happenings();
         if pass.take_in(summary, &happened, now) == PassState::Stuck {
             let why = pass.summary.attention.iter().find(|item| item.path.is_empty());
-            let why = why.map_or("nothing has moved for too long", |item| item.reason.as_str());
-            anyhow::bail!("not everything could be looked at: {why}; run espejo sync again later");
+            let why = why.map_or("there was no progress for too long", |item| item.reason.as_str());
+            anyhow::bail!("not everything could be checked: {why}; run espejo sync again later");
         }
         let wait = engine.next_wakeup(now).map_or(1_000, |at| at.since_ms(now)).clamp(1, 1_000);
         tokio::time::sleep(std::time::Duration::from_millis(wait.unsigned_abs())).await;
@@ -318,7 +318,7 @@ impl Stored {
     }
 }
 
-/// A folder for the copy of the state, which nobody else may look into, removed at the end.
+/// A folder for the copy of the state, which no other user may read, removed at the end.
 struct Scratch(std::path::PathBuf);
 
 impl Scratch {

@@ -114,9 +114,9 @@ fn copy_files(
     };
     match &scan.root {
         RootState::Ready => {}
-        RootState::Missing => absent("the mirror's folder is not there".to_owned()),
+        RootState::Missing => absent("the mirror's folder does not exist".to_owned()),
         RootState::NoMarker | RootState::OtherMirror => {
-            absent("it is not this mirror's folder (.espejo says otherwise)".to_owned());
+            absent("it belongs to another mirror (see .espejo)".to_owned());
         }
         RootState::Unreadable(why) => absent(why.clone()),
     }
@@ -124,8 +124,10 @@ fn copy_files(
         return Ok(0);
     }
     for entry in scan.entries.iter().filter(|entry| entry.kind == EntryKind::Other) {
-        gaps.missing
-            .push((entry.path.to_string(), "it is a link or a device, which is not followed".to_owned()));
+        gaps.missing.push((
+            entry.path.to_string(),
+            "it is a link or a device, which espejo does not follow".to_owned(),
+        ));
     }
     for odd in &scan.unreadable {
         gaps.missing.push((odd.path.to_string(), odd.why.clone()));
@@ -163,7 +165,7 @@ fn tell(dir: &Path, counts: &Value, files: u64, bytes: u64, gaps: &Gaps, out: &m
             Level::Act,
             path,
             &format!("not in the export: {why}"),
-            "mend it and export again",
+            "fix this and export again",
         )?;
     }
     if gaps.missing.len() > 10 {
@@ -171,8 +173,8 @@ fn tell(dir: &Path, counts: &Value, files: u64, bytes: u64, gaps: &Gaps, out: &m
     }
     if !gaps.unread.is_empty() {
         let number = output::count(gaps.unread.len() as u64, "item is", "items are");
-        let why = format!("{number} known by name only: the content has not been mirrored yet");
-        output::need(out, Level::Act, "", &why, "espejo sync mirrors the rest; then export again")?;
+        let why = format!("{number} without content: not mirrored yet");
+        output::need(out, Level::Act, "", &why, "run espejo sync, then export again")?;
     }
     let number = |key: &str| counts[key].as_u64().unwrap_or(0);
     let said: Vec<String> = [
@@ -188,6 +190,10 @@ fn tell(dir: &Path, counts: &Value, files: u64, bytes: u64, gaps: &Gaps, out: &m
     writeln!(out, "{}", output::paint(output::NAME, &dir.display().to_string()))?;
     let files = output::count(files, "file", "files");
     output::say(out, &format!("{}; {files}, {}", said.join(", "), output::bytes(bytes)))?;
-    writeln!(out, "{}", output::paint(output::DIM, "sha256sum -c SHA256SUMS in it checks every byte"))?;
+    writeln!(
+        out,
+        "{}",
+        output::paint(output::DIM, "to check every byte, run in it: sha256sum -c SHA256SUMS")
+    )?;
     Ok(())
 }

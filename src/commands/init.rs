@@ -67,7 +67,7 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
     let place = place(&around)?;
     let there = read(&place)?;
     let mut text = Text::of(there.clone())
-        .map_err(|error| WrongUsage(format!("{}: {error:#}; mend it or move it away", place.display())))?;
+        .map_err(|error| WrongUsage(format!("{}: {error:#}; fix it or move it away", place.display())))?;
     let before = match there.as_ref().map(|text| Config::check(text, &place, around.env)) {
         Some(Ok(config)) => Some(config),
         Some(Err(error)) if !error.is_about(&["base_url", "root"]) => return Err(error.into()),
@@ -117,7 +117,7 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
         };
         let token = match given.take() {
             Some(token) => token,
-            None => Token::New(talk::secret("Your access token (it stays hidden)", |text| {
+            None => Token::New(talk::secret("Your access token (hidden)", |text| {
                 token::parse("this", text).map(drop).map_err(|error| error.to_string())
             })?),
         };
@@ -138,7 +138,7 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
     };
     if spaces.is_empty() {
         bail!(
-            "the token is accepted, but it has no workspace: ask a colleague to invite you, then run this again; nothing was written"
+            "the token is valid, but has access to no workspace: ask a colleague to invite you, then run this again; nothing was written"
         );
     }
     let names: Vec<&str> = spaces.iter().map(|space| space.name.as_str()).collect();
@@ -175,7 +175,7 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
             let client = Asker::client(&base_url, token.secret())?;
             let mirrored: Vec<Space> = chosen.into_iter().cloned().collect();
             let cost = asker.cost(&client, &mirrored, &config).await?;
-            talk.say(&format!("The first mirror: {}.", cost.words(config.requests_per_minute)))?;
+            talk.say(&format!("The first sync: {}.", cost.words(config.requests_per_minute)))?;
         }
     }
     let installs = installs(said, there.is_some(), &talk)?;
@@ -212,11 +212,11 @@ pub async fn run(said: &Init, mut around: Around<'_>, out: &mut dyn Write) -> Re
 fn mend(error: &ServiceError, base_url: &str) -> String {
     match error {
         ServiceError::Unreachable(_) | ServiceError::Lost(_) => {
-            "look whether this computer is online and the address is right, then try again".to_owned()
+            "check the network connection and the address, then try again".to_owned()
         }
-        ServiceError::Unauthorized(_) => "copy an access token anew from the app's settings".to_owned(),
+        ServiceError::Unauthorized(_) => "copy the access token from the app's settings again".to_owned(),
         ServiceError::Forbidden(_) => {
-            "make an access token in the app's settings that may read pages".to_owned()
+            "create an access token with permission to read pages in the app's settings".to_owned()
         }
         ServiceError::Server { .. } | ServiceError::RateLimited { .. } => {
             "try again in a few minutes".to_owned()
@@ -225,7 +225,7 @@ fn mend(error: &ServiceError, base_url: &str) -> String {
         ServiceError::NotFound(_) | ServiceError::Rejected { .. } | ServiceError::Garbled(_) => {
             match base_url.split_once("/api/v1") {
                 Some((site, rest)) if !rest.is_empty() => format!("try {site}/api/v1"),
-                Some(_) => "look the address up in the app's settings".to_owned(),
+                Some(_) => "copy the address from the app's settings".to_owned(),
                 None => {
                     let site = base_url.strip_suffix("/api").unwrap_or(base_url);
                     format!("try {site}/api/v1")
@@ -242,15 +242,15 @@ fn finish(config: &Config, installs: bool, around: &Around<'_>, talk: &mut Talk<
         None => String::new(),
     };
     if installs {
-        talk.end(&format!("Look at it with:  espejo status --watch{named}"))?;
+        talk.end(&format!("Watch it with:  espejo status --watch{named}"))?;
         let around = service::Around { variable: around.variable, named: around.named.map(Path::to_owned) };
         return service::install(config, &around, false, talk.out);
     }
     if control::answers(&config.state_dir) {
-        talk.end("espejo is already running; load the new config with:  systemctl --user reload espejo  (or SIGHUP)")?;
+        talk.end("espejo is already running; load the new config with:  systemctl --user reload espejo  (or send SIGHUP)")?;
     } else {
         talk.end(&format!(
-            "Mirror with:  espejo run{named}  ·  look at it with:  espejo status --watch{named}"
+            "Start syncing with:  espejo run{named}  ·  watch it with:  espejo status --watch{named}"
         ))?;
     }
     Ok(Exit::Done)
@@ -275,7 +275,7 @@ fn read(place: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Refuses when there is nobody to ask for what was not said.
+/// Refuses when options are missing and there is no terminal to ask on.
 fn all_said(said: &Init, has_config: bool, [url, token, root]: [bool; 3]) -> Result<(), WrongUsage> {
     let defaults = said.yes || has_config;
     let mut missing = Vec::new();
@@ -293,11 +293,11 @@ fn all_said(said: &Init, has_config: bool, [url, token, root]: [bool; 3]) -> Res
     }
     let has_defaults = missing.iter().any(|flag| !flag.starts_with("--base") && !flag.starts_with("--token"));
     let defaults =
-        if has_defaults { " (--yes takes the defaults for all but address and token)" } else { "" };
+        if has_defaults { " (--yes uses the defaults for all except address and token)" } else { "" };
     match missing.is_empty() {
         true => Ok(()),
         false => Err(WrongUsage(format!(
-            "init has no terminal to ask on, so its options must say everything; missing: {}{defaults}",
+            "init has no terminal for its questions, so it needs these options: {}{defaults}",
             missing.join(", ")
         ))),
     }
@@ -313,9 +313,9 @@ fn given_token(said: &Init, around: &mut Around<'_>) -> Result<Option<Token>> {
         return Ok(None);
     }
     let mut text = String::new();
-    around.stdin.take(64 << 10).read_to_string(&mut text).context("no token could be read from stdin")?;
+    around.stdin.take(64 << 10).read_to_string(&mut text).context("the token cannot be read from stdin")?;
     let token =
-        token::parse("what came on stdin", text.trim()).map_err(|error| WrongUsage(error.to_string()))?;
+        token::parse("the token from stdin", text.trim()).map_err(|error| WrongUsage(error.to_string()))?;
     Ok(Some(Token::New(token)))
 }
 
@@ -331,7 +331,10 @@ fn choose<'s>(said: &Init, spaces: &'s [Space], known: &[String], talk: &Talk<'_
     }
     if let Some(odd) = named.iter().find(|name| !spaces.iter().any(|space| space.is_called(name))) {
         let slugs: Vec<&str> = spaces.iter().map(Space::key).collect();
-        bail!(WrongUsage(format!("the token sees no workspace {odd:?}; it sees {}", slugs.join(", "))));
+        bail!(WrongUsage(format!(
+            "the token has no access to a workspace {odd:?}; it has access to {}",
+            slugs.join(", ")
+        )));
     }
     if named.is_empty() {
         return Ok(all());
@@ -360,7 +363,7 @@ fn folder(
     loop {
         let root = match named.take() {
             Some(root) => root,
-            None => whole(&talk::line("The folder to mirror into", Some(&default), |_| Ok(()))?, around.env)?,
+            None => whole(&talk::line("Folder to mirror into", Some(&default), |_| Ok(()))?, around.env)?,
         };
         text.set("", "root", root.as_str())?;
         let config = match Config::check(text.as_str(), place, around.env) {
@@ -382,7 +385,7 @@ fn folder(
             talk.warn(&words)?;
             if talk.asks && !talk::yes("Mirror into it?", true)? {
                 if said.root.is_some() {
-                    bail!("init was broken off; nothing was written");
+                    bail!("init was cancelled; nothing was written");
                 }
                 continue;
             }
@@ -403,8 +406,7 @@ fn belongs_elsewhere(config: &Config) -> Result<Option<String>> {
     }
     let (root, state) = (config.root.display(), config.state_dir.display());
     Ok(Some(format!(
-        "{root} cannot be the root, because the state in {state} belongs to {before}: move that folder to {root} first, or, \
-         to mirror afresh, move {state} away"
+        "{root} cannot be the root, because the state in {state} belongs to {before}: move that folder to {root} first, or, to start again, move {state} away"
     )))
 }
 
@@ -419,15 +421,12 @@ fn what_happens(root: &Path) -> Result<Option<String>> {
     let place = root.display();
     if root.join(marker::FOLDER).join(marker::FILE).exists() {
         return Ok(Some(format!(
-            "{place} was mirrored before and is taken up again: what equals its page is adopted, what differs is kept twice, \
-             nothing is deleted."
+            "{place} was mirrored before. espejo uses it again: a file that equals its page is kept, both versions of a file that differs are kept, and nothing is deleted."
         )));
     }
     Ok((number > 0).then(|| {
         format!(
-            "{place} is not empty ({} in it). Nothing of it is overwritten or deleted: a file that equals its page is \
-             adopted, one that differs is kept beside it. Markdown files in a workspace's Pages folder become new pages; \
-             what lies outside the workspaces' folders is left alone.",
+            "{place} is not empty ({} in it). espejo overwrites and deletes nothing: a file that equals its page becomes that page's file, a file that differs is kept beside it. Markdown files in a workspace's Pages folder become new pages. Files outside the workspaces' folders are not touched.",
             output::count(number, "entry", "entries")
         )
     }))
@@ -474,7 +473,7 @@ fn installs(said: &Init, has_config: bool, talk: &Talk<'_>) -> Result<bool> {
     if !service::is_available() {
         return Ok(false);
     }
-    talk::yes("Have systemd start espejo at login?", !has_config)
+    talk::yes("Start espejo at login (with systemd)?", !has_config)
 }
 
 /// The file for a token, beside the config.

@@ -140,7 +140,7 @@ fn beside_the_pages(
         true => why::outlooks(&state, config, now)?,
         false => Outlooks::default(),
     });
-    // Nobody listens any more where the pages could not be read.
+    // There is no listener if the pages could not be read.
     drop(tell.send(Arc::clone(&outlooks)));
     let mut stored =
         if config.storage.enabled { stored::rows(&state.storage()?, &state.apart()?) } else { Vec::new() };

@@ -215,6 +215,6 @@ pub(super) fn as_json(past: &Past<'_>, act: &Act) -> Result<serde_json::Value> {
 pub(super) fn numbered(past: &Past<'_>, number: i64) -> Result<Act> {
     match past.store().act(number)? {
         Some(act) => Ok(act),
-        None => bail!("the log has no #{number}; espejo log lists what it has"),
+        None => bail!("the log has no entry #{number}; espejo log lists the entries"),
     }
 }

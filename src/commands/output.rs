@@ -258,7 +258,7 @@ impl<W: io::Write> Words<W> {
         let done = acts?;
         match self.error {
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(anyhow::Error::new(error).context("it is done, but could not be told"))
+                Err(anyhow::Error::new(error).context("it is done, but the output failed"))
             }
             _ => Ok(done),
         }
@@ -450,7 +450,7 @@ mod tests {
         };
         assert_eq!(told(io::ErrorKind::BrokenPipe, Ok(3)).unwrap(), 3);
         let error = told(io::ErrorKind::StorageFull, Ok(3)).unwrap_err();
-        assert!(error.to_string().contains("could not be told"), "{error:#}");
+        assert!(error.to_string().contains("but the output failed"), "{error:#}");
         let error = told(io::ErrorKind::StorageFull, Err(anyhow::anyhow!("not done"))).unwrap_err();
         assert_eq!(error.to_string(), "not done");
     }

@@ -89,9 +89,9 @@ impl<'a> Past<'a> {
     /// One sentence, when it cannot be kept.
     pub fn keep(&self, place: &MirrorPath, bytes: &[u8]) -> Result<()> {
         let id =
-            self.state.meta("mirror_id")?.context("the state knows no mirror yet; run espejo sync first")?;
+            self.state.meta("mirror_id")?.context("the state has no mirror yet; run espejo sync first")?;
         mirror::trash::keep_bytes(&self.config.root, &id, place, bytes, daemon::wall_now())
-            .with_context(|| format!("{place} stays as it is, for its bytes cannot be kept"))
+            .with_context(|| format!("{place} stays as it is, because its bytes cannot be kept"))
     }
 
     /// What a person typed, as a page's place in the mirror; `.md` may be left out. The mirror itself is its root.
@@ -181,20 +181,19 @@ impl<'a> Past<'a> {
             let mut found = versions.iter().rev().filter(named);
             if let Some(first) = found.next() {
                 if found.any(|other| name_of(other) != name_of(first)) {
-                    bail!("{typed} names more than one version of {place}; write more of it");
+                    bail!("{typed} matches several versions of {place}; type more digits");
                 }
                 return Ok(first);
             }
         }
         let Some(moment) = when::parse(typed, now) else {
             bail!(
-                "{typed:?} is no version of {place} and no time; espejo history lists the versions, and a time is \
-                 like 14:30, 2026-05-31, \"2026-05-31 14:30\" or 2h"
+                "{typed:?} is neither a version of {place} nor a time; espejo history lists the versions, and a time is like 14:30, 2026-05-31, \"2026-05-31 14:30\" or 2h"
             );
         };
         match versions.iter().rev().find(|version| version.at <= moment) {
             Some(found) => Ok(found),
-            None => bail!("the oldest version of {place} is of {}", when::local(oldest.at)),
+            None => bail!("the oldest version of {place} is from {}", when::local(oldest.at)),
         }
     }
 
@@ -210,7 +209,7 @@ impl<'a> Past<'a> {
         };
         let hash = ContentHash::of(&bytes);
         let text = String::from_utf8(bytes)
-            .map_err(|_| anyhow::anyhow!("{place} is not UTF-8 text; mend it, or move it away"))?;
+            .map_err(|_| anyhow::anyhow!("{place} is not UTF-8 text; repair it, or move it away"))?;
         let node = self.page_at(place);
         let blocks = self.meaning(node, &text, hash)?;
         Ok(Some(Present { hash, text, blocks }))
@@ -326,7 +325,7 @@ impl<'a> Past<'a> {
         if let Some(text) = self.text(version)? {
             return Ok(text);
         }
-        let Some(body) = version.body else { bail!("version #{} holds nothing", version.number) };
+        let Some(body) = version.body else { bail!("version #{} is empty", version.number) };
         let blocks = self.body(body)?;
         Ok(match present {
             Some(present) => {

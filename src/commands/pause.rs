@@ -19,17 +19,17 @@ use crate::store::ReadOnly;
 /// One sentence, when there is no mirror yet or the state cannot be used.
 pub async fn run(config: &Config, on: bool, out: &mut dyn Write) -> Result<Exit> {
     let Some(state) = ReadOnly::open(&config.state_dir)? else {
-        bail!("there is no mirror yet, so nothing is to be paused: run espejo sync or espejo run first");
+        bail!("there is no mirror yet, so there is nothing to pause: run espejo sync or espejo run first");
     };
     let before = state.paused_since()?;
     drop(state);
     match (on, before) {
         (true, Some(since)) => {
-            writeln!(out, "paused already, since {}; espejo resume ends it", when::local(since))?;
+            writeln!(out, "already paused since {}; continue with espejo resume", when::local(since))?;
             return Ok(Exit::Done);
         }
         (false, None) => {
-            writeln!(out, "nothing was paused")?;
+            writeln!(out, "espejo was not paused")?;
             return Ok(Exit::Done);
         }
         _ => {}
@@ -43,9 +43,9 @@ pub async fn run(config: &Config, on: bool, out: &mut dyn Write) -> Result<Exit>
         held.store.commit()?;
     }
     let words = match (on, running) {
-        (true, _) => "paused: nothing is asked or sent; what you edit meanwhile goes out after espejo resume",
-        (false, true) => "resumed: what waited goes out now",
-        (false, false) => "resumed: what waits goes out with the next espejo run or espejo sync",
+        (true, _) => "paused: no requests are sent; edits are sent after espejo resume",
+        (false, true) => "resumed: waiting edits are sent now",
+        (false, false) => "resumed: the next espejo run or espejo sync sends what waits",
     };
     writeln!(out, "{words}")?;
     Ok(Exit::Done)

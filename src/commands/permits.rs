@@ -29,7 +29,7 @@ pub async fn borrow(config: &Config, slots: u32) -> Result<Loan> {
         return control::borrow(&config.state_dir, slots).await;
     }
     if !has_state(config) {
-        // Nothing has been asked yet that could be counted, and whoever only looks makes no state.
+        // Nothing has been asked yet that could be counted, and a command that only reads creates no state.
         return Ok(Loan::Given);
     }
     borrow_here(config, slots)
@@ -87,7 +87,7 @@ const AT_ONCE: u32 = 5;
 const GOOD_FOR_MS: i64 = 25_000;
 /// What the service counts in.
 const WINDOW_MS: i64 = 60_000;
-/// Whoever cannot have a request for so long has others before it all the time.
+/// A command that gets no request for so long always has others before it.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Requests that were borrowed and not made yet, for a command that makes many.
@@ -109,7 +109,7 @@ impl Purse {
             let slots = AT_ONCE.min(config.requests_per_minute / 4).max(1);
             if let Loan::Later(wait) = wait_for(config, slots, PATIENCE).await? {
                 anyhow::bail!(
-                    "the requests of this minute are needed elsewhere, for {} more at least; try again later",
+                    "this minute's requests are in use for at least {} more; try again later",
                     output::duration(wait)
                 );
             }

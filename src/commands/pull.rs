@@ -119,7 +119,7 @@ async fn look(
     };
     tokio::select! {
         ended = steps => ended,
-        () = interrupted() => bail!("interrupted; the running espejo goes on with what it has begun"),
+        () = interrupted() => bail!("interrupted; the running espejo finishes what it has started"),
     }
 }
 
@@ -137,7 +137,7 @@ async fn make(
     let mut watching = Watching { number, pull: Pull::new(now), state: PullState::UnderWay, bar };
     let (_wishes, wished) = tokio::sync::mpsc::unbounded_channel();
     if opened.run(wished, interrupted(), &mut watching).await? == Ended::Stopped {
-        bail!("interrupted; run espejo pull again and it goes on from here");
+        bail!("interrupted; run espejo pull again to continue");
     }
     Ok((watching.pull.pulled, watching.state))
 }
@@ -284,8 +284,8 @@ fn last_line(pulled: &Pulled, says_late: bool, changed: usize) -> String {
     };
     let late = match pulled.late {
         _ if !says_late => String::new(),
-        0 => "; nothing was late".to_owned(),
-        late => format!(", {} of them late", output::grouped(late as u64)),
+        0 => "; no check was overdue".to_owned(),
+        late => format!(", {} of them overdue", output::grouped(late as u64)),
     };
     let changed = match changed {
         0 => "nothing changed".to_owned(),
@@ -355,8 +355,8 @@ mod tests {
         check((1, 0, 0, 0), None, 0, "Checked 1 page; nothing changed.");
         check((0, 1, 2, 1), None, 1, "Checked 1 canvas and 2 folders of the storage; 1 changed.");
         check((0, 0, 0, 4), None, 0, "Checked 4 lists; nothing changed.");
-        check((0, 0, 0, 4), Some(0), 0, "Checked 4 lists; nothing was late; nothing changed.");
-        let told = "Checked 4 lists, 1,200 pages and 3 canvases, 1,190 of them late; 9 changed.";
+        check((0, 0, 0, 4), Some(0), 0, "Checked 4 lists; no check was overdue; nothing changed.");
+        let told = "Checked 4 lists, 1,200 pages and 3 canvases, 1,190 of them overdue; 9 changed.";
         check((1_200, 3, 0, 4), Some(1_190), 9, told);
     }
 

@@ -72,7 +72,7 @@ pub async fn run(
         let typed = output::shell_word(&config.root.join(another.path.as_str()).to_string_lossy());
         let number = conflicts.len();
         return Err(WrongUsage(format!(
-            "{} has {number} conflict copies; settle them one by one, as in espejo resolve {}",
+            "{} has {number} conflict copies; resolve them one by one, as in espejo resolve {}",
             another.page_path,
             escape(&typed)
         ))
@@ -99,7 +99,7 @@ pub async fn run(
         writeln!(out, "  {} is in .espejo/trash now", escape(sides.conflict.path.name()))?;
     }
     if page.as_ref().is_some_and(|page| page.page_stem().is_some()) {
-        writeln!(out, "  what the file held before is kept: espejo history lists it")?;
+        writeln!(out, "  the file's old text is kept: espejo history lists it")?;
     }
     if page.is_some() {
         writeln!(out, "  {}", restore::then(running))?;
@@ -136,7 +136,7 @@ impl Sides {
     fn read(config: &Config, conflict: Conflict) -> Result<Self> {
         let bytes = mirror::peek(&config.root, &conflict.path).with_context(|| {
             format!(
-                "the copy {} cannot be read; the next scan of the folder drops a conflict whose copy is gone",
+                "the copy {} cannot be read; if it was deleted, the conflict disappears at the next scan",
                 conflict.path
             )
         })?;
@@ -175,7 +175,7 @@ fn change(
             let keep = if way == Way::Mine { Keep::Second } else { Keep::Both };
             let file = sides.file.as_deref().unwrap_or_default();
             let text = canvas::resolve(file, &sides.copy, keep);
-            (text.map_err(|why| anyhow::anyhow!("{path} and its copy cannot be joined: {why}"))?, None)
+            (text.map_err(|why| anyhow::anyhow!("{path} and its copy cannot be merged: {why}"))?, None)
         }
         (_, false) => page::joined(past, sides, way == Way::Mine)?,
     };

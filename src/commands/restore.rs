@@ -43,7 +43,7 @@ pub async fn run(
     }
     match (places.as_slice(), at) {
         ([place], Some(at)) => version(config, &past, place, at, out).await,
-        (_, Some(_)) => bail!("--at needs one PATH: the page whose version is meant"),
+        (_, Some(_)) => bail!("--at needs the PATH of one page"),
         (places, None) => {
             if let ([typed], [place]) = (paths, places)
                 && !holds_something(&past, place)
@@ -98,16 +98,16 @@ async fn version(
     if let (Put::Text { text, .. }, Some(present)) = (&put, &present)
         && *text == present.text
     {
-        writeln!(out, "{} is as it was already", escape(here.as_str()))?;
+        writeln!(out, "{} already has this text", escape(here.as_str()))?;
         return Ok(Exit::Done);
     }
     let is_new = node.is_none() && present.is_none();
     let running = put::carry_out(config, put).await?;
-    writeln!(out, "{} is as it was {}", output::paint(output::NAME, here.as_str()), was(version))?;
+    writeln!(out, "{} is restored as it was {}", output::paint(output::NAME, here.as_str()), was(version))?;
     if is_new {
-        writeln!(out, "  its page is gone at the service: it comes back as a new page, with a new id")?;
+        writeln!(out, "  its page is gone at the service: it is restored as a new page, with a new id")?;
     } else if present.is_some() {
-        writeln!(out, "  what it held before is kept: espejo undo puts it back, espejo history lists it")?;
+        writeln!(out, "  its old text is kept: espejo undo restores it, espejo history lists it")?;
     }
     writeln!(out, "  {}", then(running))?;
     Ok(Exit::Done)
@@ -120,9 +120,9 @@ fn was(version: &Version) -> String {
 /// What becomes of a change to a file.
 pub(super) fn then(running: bool) -> &'static str {
     if running {
-        "the running espejo takes it to the service like any edit"
+        "the running espejo sends the change like any edit"
     } else {
-        "the next espejo sync or espejo run takes it to the service like any edit"
+        "the next espejo sync or espejo run sends the change like any edit"
     }
 }
 
@@ -141,11 +141,10 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
     if nodes.is_empty() {
         match places {
             [place, ..] if !everything => bail!(
-                "nothing is held at {place}; to put an older version back name it: espejo history {0}, then \
-                 espejo restore {0} --at NUMBER",
+                "nothing is held at {place}; to restore an older version: espejo history {0}, then espejo restore {0} --at NUMBER",
                 output::shell_word(&config.root.join(place.as_str()).to_string_lossy())
             ),
-            _ => bail!("nothing is held that could be put back; espejo status says what is"),
+            _ => bail!("there is nothing to restore; espejo status shows what is held"),
         }
     }
     let (mut back, mut left, mut running) = (0, 0, false);
@@ -179,15 +178,15 @@ async fn held(config: &Config, past: &Past<'_>, places: &[MirrorPath], out: &mut
         let (path, expect) = (path.clone(), present.as_deref().map(crate::model::ContentHash::of));
         running = put::carry_out(config, Put::Text { path, expect, text, body: None }).await?;
         back += 1;
-        writeln!(out, "{name} is back")?;
+        writeln!(out, "{name} is restored")?;
         if odd.is_some() {
-            writeln!(out, "  what it held was not UTF-8 text: it is kept in .espejo/trash")?;
+            writeln!(out, "  the old file was not UTF-8 text: it is kept in .espejo/trash")?;
         }
     }
     if back == 0 && left == 0 {
-        writeln!(out, "everything is back already")?;
+        writeln!(out, "everything is restored already")?;
     } else if back > 0 && !running {
-        writeln!(out, "  the next espejo sync or espejo run takes note of it")?;
+        writeln!(out, "  the next espejo sync or espejo run sees it")?;
     }
     Ok(if left > 0 { Exit::NeedsUser } else { Exit::Done })
 }

@@ -23,7 +23,7 @@ pub async fn run(config: &Config, place: &MirrorPath, at: Option<&str>, out: &mu
         None => None,
         Some(typed) => match when::parse_since(typed, daemon::wall_now()) {
             Some(moment) => Some(moment),
-            None => bail!("{typed:?} is no time; a time is like 14:30, 2026-05-31 or 2h"),
+            None => bail!("{typed:?} is not a time; a time is like 14:30, 2026-05-31 or 2h"),
         },
     };
     let graves: Vec<Grave> = match ReadOnly::open(&config.state_dir)? {
@@ -33,10 +33,10 @@ pub async fn run(config: &Config, place: &MirrorPath, at: Option<&str>, out: &mu
     let graves: Vec<Grave> =
         graves.into_iter().filter(|grave| since.is_none_or(|since| grave.at >= since)).collect();
     if graves.is_empty() {
-        bail!("espejo has deleted nothing from {place} that it could bring back");
+        bail!("espejo has deleted nothing from {place} that it could restore");
     }
     let bytes = mirror::peek(&config.root, place).with_context(|| format!("{place} cannot be read"))?;
-    let text = String::from_utf8(bytes.clone()).context("it is not UTF-8 text; mend the file first")?;
+    let text = String::from_utf8(bytes.clone()).context("it is not UTF-8 text; repair the file first")?;
     let slide = place.as_str().starts_with("Presentations/");
     let surface = if slide { Surface::Slide } else { Surface::Board };
     let (mut with, mut back) = (text.clone(), 0);
@@ -48,13 +48,13 @@ pub async fn run(config: &Config, place: &MirrorPath, at: Option<&str>, out: &mu
         }
     }
     if back == 0 {
-        bail!("everything that was deleted from {place} is in it already, or the file is no canvas");
+        bail!("everything that was deleted from {place} is already in it, or the file is not a canvas");
     }
     let expect = Some(ContentHash::of(&bytes));
     let put = Put::Text { path: place.clone(), expect, text: with, body: None };
     let running = put::carry_out(config, put).await?;
-    let nodes = output::count(back, "deleted node is", "deleted nodes are");
-    writeln!(out, "{nodes} back in {}", output::paint(output::NAME, place.as_str()))?;
+    let nodes = output::count(back, "deleted node", "deleted nodes");
+    writeln!(out, "{nodes} restored in {}", output::paint(output::NAME, place.as_str()))?;
     writeln!(out, "  {}", restore::then(running))?;
     Ok(Exit::Done)
 }

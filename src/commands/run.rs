@@ -24,7 +24,7 @@ use crate::store::{ReadOnly, StoreError};
 
 /// How long a state that cannot be written is left alone.
 const PAUSE: Duration = Duration::from_secs(5);
-/// How long a lock that somebody else has is left alone.
+/// How long a lock of another process is left alone.
 const SHORT_PAUSE: Duration = Duration::from_millis(500);
 /// Who has the lock for longer mirrors in our place.
 const HELD_MOST_MS: i64 = 600_000;
@@ -68,7 +68,7 @@ pub async fn run(
         };
         if let Some(new) = std::mem::take(&mut reopening).config {
             config = new;
-            tracing::info!("config read again");
+            tracing::info!("config reloaded");
         }
         reopening.has_run = true;
         let began = clock();
@@ -103,7 +103,7 @@ pub async fn run(
             // One that has run for a while has been well in between.
             if !waits || clock().since_ms(began) > WELL_AFTER_MS {
                 tracing::error!(
-                    "the state cannot be written: {error}; nothing is done until it can, and nothing is lost"
+                    "the state cannot be written: {error}; espejo waits until it can, and nothing is lost"
                 );
             }
             waits = true;
@@ -116,7 +116,7 @@ pub async fn run(
         }
         ended?;
         if !again {
-            tracing::info!("stopped; whatever was under way is taken up again at the next start");
+            tracing::info!("stopped; the next start continues unfinished work");
             return Ok(Exit::Done);
         }
         waits = false;
@@ -131,7 +131,7 @@ struct Reopening {
     has_run: bool,
     /// Read, and not in force until a session has been opened with it.
     config: Option<Config>,
-    /// Since when somebody else has the lock.
+    /// Since when another process has the lock.
     held_since: Option<Timestamp>,
     told: String,
 }
@@ -156,7 +156,7 @@ impl Reopening {
         if matches!(lock, Some(LockError::Held { .. } | LockError::Root(_))) {
             // A command that is done in a moment, or an act on disk of the run before.
             if self.held_since.is_none() {
-                tracing::info!("{error}; it is waited for");
+                tracing::info!("{error}; espejo waits for it");
             }
             let since = *self.held_since.get_or_insert(now);
             return if now.since_ms(since) < HELD_MOST_MS { Ok(Some(SHORT_PAUSE)) } else { Err(error) };
@@ -169,7 +169,7 @@ impl Reopening {
         let is_told = waits && (store.is_some() || lock.is_some());
         let words = format!("{error:#}");
         if !is_told && words != self.told {
-            tracing::error!("{words}; until then nothing is mirrored");
+            tracing::error!("{words}; until then nothing is synced");
             self.told = words;
         }
         Ok(Some(PAUSE))
@@ -315,7 +315,7 @@ impl Observer for Watcher {
                         ),
                     };
                     let pages = super::output::count(summary.mirrored as u64, "page", "pages");
-                    tracing::info!("{pages}{stored} mirrored; from now on changes are followed");
+                    tracing::info!("{pages}{stored} mirrored; espejo now follows changes");
                 }
             }
         }
@@ -331,7 +331,7 @@ impl Observer for Watcher {
         let hangs = longest >= HANGS_AFTER;
         if hangs && !self.hangs {
             tracing::error!(
-                "something that was begun half an hour ago does not end; systemd starts espejo anew, elsewhere restart it"
+                "an operation has not ended for half an hour; systemd restarts espejo, without systemd restart it yourself"
             );
         }
         self.hangs = hangs;

@@ -77,7 +77,7 @@ pub async fn run(
     check_kinds(asked)?;
     let results = if asked.remote {
         if asked.limit > usize::from(HITS_MAX) {
-            let why = format!("--remote shows {HITS_MAX} results at most; ask for fewer, or search offline");
+            let why = format!("--remote gives at most {HITS_MAX} results; lower --limit, or search offline");
             return Err(WrongUsage(why).into());
         }
         remote::search(config, asked, typed.trim(), &query, variable, aside).await?
@@ -108,9 +108,9 @@ pub fn keep_up(config: &Config) -> Result<Exit> {
 /// What is mirrored and what the service's search knows are not the same kinds.
 fn check_kinds(asked: &Asked) -> Result<(), WrongUsage> {
     let (others, mend): (&[&str], _) = if asked.remote {
-        (&["slide", "file"], "the service's search does not know it; leave out --remote")
+        (&["slide", "file"], "the service cannot search for it; omit --remote")
     } else {
-        (&["board", "mail", "message"], "it is not mirrored; --remote asks the service")
+        (&["board", "mail", "message"], "it is not mirrored; use --remote")
     };
     match asked.kinds.iter().find(|kind| others.contains(&kind.as_str())) {
         Some(kind) => Err(WrongUsage(format!("--kind {kind}: {mend}"))),

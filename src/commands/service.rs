@@ -49,12 +49,12 @@ pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn 
     // The unit does not see this shell's variables.
     let outside = |name: &str| (around.variable)(name).filter(|_| name != "ESPEJO_TOKEN");
     token::find(&outside, config.token_file.as_deref()).context(
-        "the service would find no token, as it does not see ESPEJO_TOKEN of this shell (espejo init makes a token_file)",
+        "the service would find no token, because it does not see this shell's ESPEJO_TOKEN (espejo init creates a token_file)",
     )?;
     reload()?;
     if run::is_running(&config.state_dir) && !is("is-active") {
         if !control::answers(&config.state_dir) {
-            bail!("a sync or another command of espejo is under way: run this again when it has ended");
+            bail!("a sync or another espejo command is running: run this again when it has ended");
         }
         bail!(
             "espejo is already running outside the service: stop it (Ctrl-C in its terminal), then run this again"
@@ -63,8 +63,7 @@ pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn 
     let text = unit::text(&unit::program()?, around);
     match Found::at(&path)? {
         Found::Edited if !force => bail!(
-            "{} was edited, so it stays as it is; --force replaces it and keeps the old one beside it (changes that shall \
-             outlive that belong into `systemctl --user edit espejo`)",
+            "{} was edited and is not replaced; --force replaces it and keeps the old unit beside it (for changes that should survive this, use `systemctl --user edit espejo`)",
             path.display()
         ),
         Found::Edited => {
@@ -89,7 +88,7 @@ pub fn install(config: &Config, around: &Around<'_>, force: bool, out: &mut dyn 
     writeln!(out, "  espejo status --watch          what it does")?;
     writeln!(out, "  journalctl --user -fu espejo   its log")?;
     if lingers(around) == Some(false) {
-        writeln!(out, "It runs while you are logged in; for always:  loginctl enable-linger")?;
+        writeln!(out, "It runs while you are logged in; to run it always:  loginctl enable-linger")?;
     }
     Ok(Exit::Done)
 }
@@ -121,11 +120,11 @@ fn uninstall(around: &Around<'_>, force: bool, out: &mut dyn Write) -> Result<Ex
     match stopped {
         Ok(stopped) if stopped.status.success() => {
             reload()?;
-            writeln!(out, "stopped and removed; the mirror, the config and the token stay")?;
+            writeln!(out, "stopped and removed; the mirror, the config and the token are kept")?;
         }
         Ok(stopped) => writeln!(
             out,
-            "removed; systemd could not be told ({}), so a service that runs goes on until logout",
+            "removed; systemd does not answer ({}), so a running service continues until logout",
             words(&stopped)
         )?,
         Err(error) => writeln!(out, "removed; {error:#}")?,
@@ -145,7 +144,7 @@ pub fn is(what: &str) -> bool {
     systemctl(&["--quiet", what, NAME]).is_ok_and(|told| told.status.success())
 }
 
-/// Whether the user's services outlive the login; `None` where nobody says.
+/// Whether the user's services outlive the login; `None` if systemd does not say.
 #[must_use]
 pub fn lingers(around: &Around<'_>) -> Option<bool> {
     let user = (around.variable)("USER")?;
@@ -169,8 +168,7 @@ fn reload() -> Result<()> {
         return Ok(());
     }
     bail!(
-        "your systemd does not answer ({}); log in as this user itself (not by su or sudo) and run this again, or start \
-         `espejo run` by other means",
+        "your systemd does not answer ({}); log in as this user (not with su or sudo) and run this again, or start `espejo run` in another way",
         words(&told)
     )
 }
@@ -179,7 +177,7 @@ fn systemctl(words: &[&str]) -> Result<Output> {
     let ran = Command::new("systemctl").arg("--user").args(words).stdin(Stdio::null()).output();
     ran.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => anyhow::anyhow!(
-            "there is no systemd here (no systemctl); start `espejo run` with your session, or `espejo sync` from cron"
+            "systemd is not installed (no systemctl); start `espejo run` with your session, or `espejo sync` from cron"
         ),
         _ => anyhow::anyhow!("systemctl cannot be run: {error}"),
     })

@@ -80,13 +80,13 @@ fn hold_as_found(config: &Config) -> Result<(Held, bool)> {
     if let Some(copy) = copy {
         tracing::info!(
             copy = %copy.path.display(),
-            "the state was of an earlier espejo and is brought up to date; {}", put_back(&copy)
+            "the state of an earlier espejo version is upgraded; {}", put_back(&copy)
         );
     }
     if let Some((aside, why)) = set_aside {
         tracing::warn!(
             aside = %aside.display(),
-            "the state was damaged ({why}); it is set aside and built anew from the files and the service"
+            "the state was damaged ({why}); it is set aside and rebuilt from the files and the service"
         );
     }
     let clock = daemon::real_clock();
@@ -149,7 +149,7 @@ fn open_mirror(store: &mut Store, lock: &mut Lock, root: &Path, clock: &Clock) -
     let steady = Arc::clone(clock);
     let mirror = Mirror::with_steady_clock(root, &id, first, move || steady());
     let mirror = mirror.map_err(|error| match error {
-        DiskError::RootNotReady(why) => anyhow!("{why}; choose another folder or mend this one"),
+        DiskError::RootNotReady(why) => anyhow!("{why}; choose another folder or fix this one"),
         other => anyhow!("the folder {} cannot be used: {other}", root.display()),
     })?;
     lock.take_root(root)?;
@@ -173,18 +173,16 @@ fn compare_runs(store: &mut Store, mirror: &Mirror, log_is_gone: bool, now: Time
     if let (Some(stored), Some(noted)) = (stored, noted) {
         if noted > stored.max(meant.unwrap_or(0)) || log_is_gone {
             store.begin_anew()?;
-            let reason = "the state is an older copy than the folder: everything is compared anew, and what is missing \
-                          here is not deleted for it";
-            tell(store, Code::StateOlder, reason, "nothing, if you put a backup of the state back")?;
+            let reason = "the state is an older copy than the folder: espejo compares everything again, and does not delete pages whose files are missing";
+            tell(store, Code::StateOlder, reason, "nothing to do, if you restored a backup of the state")?;
         } else if noted < stored {
             store.folder_went_back(now)?;
-            let reason = "the folder is an older copy than the one that was mirrored last: files that went back to an \
-                          earlier version are not sent, and what is missing is not deleted for it; stored files are fetched anew";
+            let reason = "the folder is an older copy than the one that was mirrored last: files with an earlier version are not sent, pages of missing files are not deleted, and stored files are fetched again";
             tell(
                 store,
                 Code::FolderOlder,
                 reason,
-                "espejo restore brings the pages up to date; espejo approve takes what is here as it is",
+                "espejo restore restores the newer texts; espejo approve accepts the files as they are",
             )?;
         }
     } else if log_is_gone {

@@ -234,7 +234,7 @@ impl Late {
         let ago = output::ago(now.since_ms(oldest?));
         let within = output::duration(self.after_ms);
         Some(format!(
-            "{}: the oldest look was {ago}, where one within {within} is meant; espejo pull looks now",
+            "{}: the oldest check was {ago}, and should be within {within}; check now with espejo pull",
             parts.join(", ")
         ))
     }

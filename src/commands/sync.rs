@@ -80,7 +80,7 @@ async fn make(
     let ended = opened.run(wished, interrupted(), &mut watching).await;
     watching.progress.finish();
     if ended? == Ended::Stopped {
-        bail!("interrupted; run espejo sync again and it goes on from here");
+        bail!("interrupted; run espejo sync again to continue");
     }
     Ok(watching.pass)
 }
@@ -100,7 +100,7 @@ async fn follow(config: &Config, mut following: Following, mut progress: Progres
     };
     let followed = tokio::select! {
         followed = steps => followed,
-        () = interrupted() => Err(anyhow::anyhow!("interrupted; the running espejo goes on with it")),
+        () = interrupted() => Err(anyhow::anyhow!("interrupted; the running espejo continues")),
     };
     progress.finish();
     followed.map(|()| pass)

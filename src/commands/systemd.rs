@@ -1,4 +1,4 @@
-//! What systemd is told: ready, alive, reading its config again, stopping. Where nobody asked, nothing is sent.
+//! What systemd is told: ready, alive, reading its config again, stopping. Without a request, nothing is sent.
 
 use std::io;
 
@@ -11,7 +11,7 @@ pub fn tell(state: &[NotifyState<'_>]) {
         None => sd_notify::notify(state),
     };
     if let Err(error) = told {
-        tracing::debug!(%error, "systemd could not be told");
+        tracing::debug!(%error, "systemd cannot be notified");
     }
 }
 

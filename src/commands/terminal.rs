@@ -62,10 +62,10 @@ pub fn give_back_at_the_end() -> io::Result<()> {
                 _ = hang_up.recv() => SignalKind::hangup(),
             }
         });
-        // Whoever hung up has taken the terminal along.
+        // After a hang-up the terminal is gone.
         let _gone = tcsetattr(&stdin, OptionalActions::Now, &before);
         let _unseen = io::stderr().write_all(b"\x1b[?25h\r\n");
-        // By the signal itself, so that whoever waits for the end sees what it was.
+        // By the signal itself, so that a waiting process sees which it was.
         let _ended = signal_hook::low_level::emulate_default_handler(number.as_raw_value());
     })?;
     Ok(())

@@ -45,16 +45,16 @@ pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<
     let act = one(&past, asked)?;
     let undoing = undoing(&past, &act)?;
     if asked.dry_run {
-        writeln!(out, "{}; espejo undo {} takes that back", what(&act), act.number)?;
+        writeln!(out, "{}; espejo undo {} undoes that", what(&act), act.number)?;
         show(&past, &undoing, out)?;
         return Ok(Exit::Done);
     }
     let running = put::carry_out(config, undoing.put).await?;
     writeln!(out, "undid {}", what(&act))?;
     if undoing.stays {
-        writeln!(out, "  words that were changed again since stay as they are")?;
+        writeln!(out, "  words that changed again since then stay as they are")?;
     }
-    writeln!(out, "  {}; a second espejo undo brings it back", restore::then(running))?;
+    writeln!(out, "  {}; a second espejo undo restores it", restore::then(running))?;
     Ok(Exit::Done)
 }
 
@@ -62,7 +62,7 @@ pub async fn run(config: &Config, asked: &Asked, out: &mut dyn Write) -> Result<
 fn one(past: &Past<'_>, asked: &Asked) -> Result<Act> {
     let Some(typed) = &asked.what else {
         let Some(act) = past.store().last_act()? else {
-            bail!("espejo has done nothing yet that could be undone")
+            bail!("espejo has done nothing yet that can be undone")
         };
         return Ok(act);
     };
@@ -74,7 +74,7 @@ fn one(past: &Past<'_>, asked: &Asked) -> Result<Act> {
     let is_its = |act: &Act| act.path == place || (page.is_some() && act.page == page);
     match past.store().acts_after(0)?.into_iter().find(is_its) {
         Some(act) => Ok(act),
-        None => bail!("the log has nothing about {place}; espejo log lists what it has"),
+        None => bail!("the log has no entry for {place}; espejo log lists the entries"),
     }
 }
 
@@ -98,7 +98,7 @@ fn show(past: &Past<'_>, undoing: &Undoing, out: &mut dyn Write) -> Result<()> {
         Put::Away { .. } => {}
     }
     if undoing.stays {
-        writeln!(out, "    words that were changed again since stay as they are")?;
+        writeln!(out, "    words that changed again since then stay as they are")?;
     }
     Ok(())
 }

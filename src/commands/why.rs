@@ -79,16 +79,19 @@ impl Outlook {
             let every = format!("every {} s", poll.gap_ms / 1_000);
             return (
                 "hot",
-                format!("it changed {lived}; looked at {every}, more rarely while nothing more comes"),
+                format!("it changed {lived}; checked {every}, less often while it does not change"),
             );
         }
         if now.since_ms(poll.life) < LATELY_MS {
             return ("stirred", format!("it or a page beside it changed {lived}"));
         }
         if poll.changes_at.0 == 0 {
-            return ("quiet", "no change has been seen at it yet".to_owned());
+            return ("quiet", "espejo has seen no change of it yet".to_owned());
         }
-        ("quiet", format!("it changed last {}", output::ago(now.since_ms(poll.changes_at.max(poll.life)))))
+        (
+            "quiet",
+            format!("its last change was {}", output::ago(now.since_ms(poll.changes_at.max(poll.life)))),
+        )
     }
 }
 
@@ -174,7 +177,7 @@ pub fn run(config: &Config, path: &Path, as_json: bool, out: &mut dyn Write) -> 
 fn ignored(config: &Config, place: &MirrorPath) -> Option<String> {
     let is_folder = config.root.join(place.as_str()).is_dir();
     let pattern = super::ignored::rules(config).pattern_for(place, is_folder)?;
-    Some(format!("it is ignored by {}: nothing of it is sent, fetched or deleted", pattern.sentence()))
+    Some(format!("it is ignored by {}: it is not sent, fetched or deleted", pattern.sentence()))
 }
 
 /// Why a stored file that belongs at `place` is not fetched, if it is not for its size.
@@ -195,7 +198,7 @@ fn too_large(
     };
     Ok(stored.files.values().find(is_it).map(|node| {
         format!(
-            "it is not fetched: it has {}, larger than max_download_mb = {}; a larger one in [storage] fetches it",
+            "it is not fetched: it has {}, more than max_download_mb = {}; raise max_download_mb in [storage] to fetch it",
             output::bytes(node.remote.size),
             config.storage.max_download_mb
         )
@@ -205,7 +208,7 @@ fn too_large(
 /// What the config keeps here of a workspace that is mirrored down only; an empty text for anything else.
 fn down_only(state: &ReadOnly, place: &MirrorPath) -> Result<&'static str, StoreError> {
     let is_in = state.down_only()?.iter().any(|folder| place.components().next() == Some(folder));
-    Ok(if is_in { "; what is changed here stays here, by mode = \"down\" in the config" } else { "" })
+    Ok(if is_in { "; changes made here stay here, because the config has mode = \"down\"" } else { "" })
 }
 
 /// One sentence: why nothing of what is at `place` is at the service, and what changes that.
@@ -221,7 +224,7 @@ fn not_mirrored(config: &Config, place: &MirrorPath, state: Option<&ReadOnly>) -
         };
     if let Some(state) = state {
         if state.is_drawn(place)? {
-            return Ok(format!("{shown} is drawn by espejo from what is beside it, and is never sent"));
+            return Ok(format!("{shown} is a picture that espejo draws, and is never sent"));
         }
         if let Some(need) = state.attention()?.into_iter().find(|need| need.path == place.as_str()) {
             return Ok(format!("{shown} is not mirrored: {}; {}", need.reason, need.action));
@@ -263,12 +266,12 @@ fn stored_row(state: &mut ReadOnly, place: &MirrorPath) -> Result<Option<ItemRow
 
 fn words(row: &ItemRow, outlook: Option<&Outlook>, running: bool, now: Timestamp) -> (&'static str, String) {
     if row.id.is_none() {
-        return ("new", "it is a new file that is not at the service yet".to_owned());
+        return ("new", "it is a new file that has not been sent yet".to_owned());
     }
     if row.state == "deleted" {
         return (
             "deleted",
-            "its file is gone here and its page is not; espejo status says what waits".to_owned(),
+            "its file is missing here, and its page still exists; espejo status shows what waits".to_owned(),
         );
     }
     if !running {
@@ -280,7 +283,7 @@ fn words(row: &ItemRow, outlook: Option<&Outlook>, running: bool, now: Timestamp
     match outlook {
         Some(outlook) => outlook.reason(now),
         None if row.kind == "presentation" => {
-            ("listed", "its list of slides is asked for every few minutes".to_owned())
+            ("listed", "its list of slides is requested every few minutes".to_owned())
         }
         None if row.kind == "file" => ("listed", "checked whenever its folder is listed".to_owned()),
         None => ("absent", "it is not in the service's list".to_owned()),

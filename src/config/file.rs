@@ -179,12 +179,11 @@ pub(super) fn check_base_url(text: &str) -> Result<String, String> {
         format!(r#"base_url is not an address{cause}; write it as in "https://example.com/api/v1""#)
     })?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("base_url must not hold a user name or password; the token comes from token_file or \
-                    ESPEJO_TOKEN"
+        return Err("base_url must not contain a user name or password; the token comes from token_file or ESPEJO_TOKEN"
             .to_owned());
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(r"base_url must end with its path; take away what follows the ? or #".to_owned());
+        return Err(r"base_url must end with its path; remove the ? or # and the text after it".to_owned());
     }
     match url.scheme() {
         "https" => {}

@@ -68,7 +68,7 @@ pub struct Whiteboards {
 pub struct Presentations {
     /// Whether presentations are mirrored.
     pub enabled: bool,
-    /// Whether espejo may remove what nobody can bring back: slides, and elements the API cannot create.
+    /// Whether espejo may remove items that cannot be restored: slides, and elements the API cannot create.
     pub allow_permanent_deletes: bool,
 }
 
@@ -178,7 +178,7 @@ impl Config {
         path.map_or_else(|| Places::new(env).find_config(), |path| Ok(path.to_owned()))
     }
 
-    /// Where a new config belongs that nobody names a place for; `None` without a home.
+    /// The place of a new config if the user names none; `None` without a home.
     #[must_use]
     pub fn usual_place(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
         Places::new(env).usual()

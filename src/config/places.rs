@@ -140,24 +140,24 @@ impl Places {
             home.as_deref().is_some_and(|home| home.parent().is_some() && real_root.starts_with(home));
         if is_of_the_system(&real_root) && !in_home {
             return Err(root_at(format!(
-                "root must be a folder of its own, not one of the system's, as {} is; write it as in root = \"~/Workspace\"",
+                "root must be a separate folder, not a system folder like {}; write it as in root = \"~/Workspace\"",
                 root.display()
             )));
         }
         let state_line = file.state_dir.as_ref().map_or(file.root.line, |state_dir| state_dir.line);
         if too_wide(&real_root) {
             return Err(root_at(format!(
-                "root must be a folder of its own, not {}; write it as in root = \"~/Workspace\"",
+                "root must be a separate folder, not {}; write it as in root = \"~/Workspace\"",
                 root.display()
             )));
         }
         if too_wide(&real_state) {
-            let what = format!("state_dir must be a folder of its own, not {}", state_dir.display());
+            let what = format!("state_dir must be a separate folder, not {}", state_dir.display());
             return Err(ConfigError::at(name, state_line, what));
         }
         if real_root.starts_with(&real_state) || real_state.starts_with(&real_root) {
             return Err(root_at(format!(
-                "root ({}) and state_dir ({}) must not lie within each other; choose another root",
+                "root ({}) and state_dir ({}) must not contain each other; choose another root",
                 root.display(),
                 state_dir.display()
             )));
@@ -166,7 +166,7 @@ impl Places {
         let is_mirror = |path: &&Path| path.join(".espejo/marker").is_file();
         if let Some(outer) = real_root.ancestors().skip(1).find(is_mirror) {
             return Err(root_at(format!(
-                "root ({}) lies within the mirror {}; choose a folder outside it",
+                "root ({}) is inside the mirror {}; choose a folder outside it",
                 root.display(),
                 outer.display()
             )));
@@ -174,19 +174,18 @@ impl Places {
         if let (Some(path), Some(written)) = (&token_file, &file.token_file)
             && real(path).starts_with(&real_root)
         {
-            let what =
-                "token_file must lie outside root, so that the token is never taken for a file to sync";
+            let what = "token_file must be outside root, so that the token is never synced";
             return Err(ConfigError::at(name, written.line, what));
         }
         Ok(Whole { root, state_dir, token_file })
     }
 
-    /// An absolute path, `~` replaced. What was written is never shown: somebody may have pasted the token here.
+    /// An absolute path, `~` replaced. The value is never shown: a user may have pasted the token here.
     fn expand(&self, key: &str, written: &Located<String>, name: &str) -> Result<PathBuf, ConfigError> {
         let refuse = |what: String| Err(ConfigError::at(name, written.line, what));
         let text = written.value.as_str();
         if text.chars().any(char::is_control) {
-            return refuse(format!("{key} must not hold control characters"));
+            return refuse(format!("{key} must not contain control characters"));
         }
         let path = if let Some(rest) = text.strip_prefix('~') {
             if !rest.is_empty() && !rest.starts_with('/') {
@@ -203,7 +202,7 @@ impl Places {
             return refuse(format!("{key} must be a path that begins with / or ~/"));
         }
         if path.components().any(|part| part == Component::ParentDir) {
-            return refuse(format!("{key} must not hold .. components; write the path out"));
+            return refuse(format!("{key} must not contain .. components; write the full path"));
         }
         Ok(path.components().collect())
     }
@@ -221,12 +220,12 @@ pub fn is_of_the_system(path: &Path) -> bool {
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let kind = path.metadata()?.file_type();
     if kind.is_char_device() || kind.is_block_device() || kind.is_socket() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(CONFIG_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > CONFIG_BYTES_MAX {
-        return Err(io::Error::other("it is larger than any config"));
+        return Err(io::Error::other("it is too large for a config"));
     }
     Ok(bytes)
 }

@@ -265,8 +265,7 @@ fn unknown_section(keys: Keys, name: &str) -> String {
 /// The sentence for a key that does not exist where it stands. It never shows the value, which may be a token.
 fn unknown_key(keys: Keys, section: &str, key: &str) -> String {
     if looks_secret(key) {
-        return "a token does not belong in the config; put it into a file that only you can read and name that \
-                with token_file, or set ESPEJO_TOKEN"
+        return "do not put a token into the config; put it into a file that only you can read and name the file with token_file, or set ESPEJO_TOKEN"
             .to_owned();
     }
     let place = if section.is_empty() { " at the top level".to_owned() } else { format!(" in [{section}]") };

@@ -365,8 +365,7 @@ fn a_token_in_the_config_is_refused_and_never_shown() {
         let refusal = parse(&format!("{HEAD}{key} = \"hunter2\"\n")).unwrap_err().to_string();
         assert_eq!(
             refusal,
-            "config.toml line 3: a token does not belong in the config; put it into a file that only you can read and \
-             name that with token_file, or set ESPEJO_TOKEN",
+            "config.toml line 3: do not put a token into the config; put it into a file that only you can read and name the file with token_file, or set ESPEJO_TOKEN",
             "{key}"
         );
     }
@@ -385,25 +384,25 @@ fn a_token_in_the_config_is_refused_and_never_shown() {
 #[test]
 fn places_that_would_harm_each_other_are_refused() {
     for (root, state_dir, token_file, why) in [
-        ("/", "/s", "/t", "root must be a folder of its own"),
-        ("~", "/s", "/t", "root must be a folder of its own"),
-        ("/home/ana/", "/s", "/t", "root must be a folder of its own"),
-        ("/home", "/s", "/t", "root must be a folder of its own"),
-        ("/etc", "/s", "/t", "root must be a folder of its own, not one of the system's, as /etc is"),
-        ("/usr/share/notes", "/s", "/t", "root must be a folder of its own, not one of the system's"),
-        ("/var", "/s", "/t", "root must be a folder of its own, not one of the system's"),
-        ("/dev/shm", "/s", "/t", "root must be a folder of its own, not one of the system's"),
-        ("/w", "~/", "/t", "state_dir must be a folder of its own"),
-        ("/w", "/", "/t", "state_dir must be a folder of its own"),
-        ("/s/w", "/s", "/t", "must not lie within each other"),
-        ("/s", "/s", "/t", "must not lie within each other"),
-        ("/w", "/w/.state", "/t", "must not lie within each other"),
-        ("/w", "/s", "/w/token", "token_file must lie outside root"),
+        ("/", "/s", "/t", "root must be a separate folder"),
+        ("~", "/s", "/t", "root must be a separate folder"),
+        ("/home/ana/", "/s", "/t", "root must be a separate folder"),
+        ("/home", "/s", "/t", "root must be a separate folder"),
+        ("/etc", "/s", "/t", "root must be a separate folder, not a system folder like /etc"),
+        ("/usr/share/notes", "/s", "/t", "root must be a separate folder, not a system folder"),
+        ("/var", "/s", "/t", "root must be a separate folder, not a system folder"),
+        ("/dev/shm", "/s", "/t", "root must be a separate folder, not a system folder"),
+        ("/w", "~/", "/t", "state_dir must be a separate folder"),
+        ("/w", "/", "/t", "state_dir must be a separate folder"),
+        ("/s/w", "/s", "/t", "must not contain each other"),
+        ("/s", "/s", "/t", "must not contain each other"),
+        ("/w", "/w/.state", "/t", "must not contain each other"),
+        ("/w", "/s", "/w/token", "token_file must be outside root"),
         ("w", "/s", "/t", "root must be a path that begins with / or ~/"),
         ("/w", "s", "/t", "state_dir must be a path that begins with / or ~/"),
         ("/w", "/s", "t", "token_file must be a path that begins with / or ~/"),
         ("~eva/w", "/s", "/t", "not with another user's ~name"),
-        ("/a/../w", "/s", "/t", "must not hold .. components"),
+        ("/a/../w", "/s", "/t", "must not contain .. components"),
         (r"/w\u0000", "/s", "/t", "control characters"),
         ("", "/s", "/t", "root must be a path"),
     ] {
@@ -496,7 +495,7 @@ fn a_root_within_a_mirror_is_refused() {
     // The mirror itself, and what lies beside it, may be one.
     assert!(refusal(&outer).is_ok());
     let why = refusal(&inner).unwrap_err();
-    assert!(why.contains("lies within the mirror") && why.ends_with("choose a folder outside it"), "{why}");
+    assert!(why.contains("is inside the mirror") && why.ends_with("choose a folder outside it"), "{why}");
 }
 
 #[test]
@@ -525,7 +524,7 @@ fn a_refusal_knows_which_value_it_is_about() {
 
 #[test]
 fn a_config_without_end_is_not_read() {
-    for (place, cause) in [("/dev/zero", "it is no file"), ("/dev/null", "it is no file")] {
+    for (place, cause) in [("/dev/zero", "it is not a file"), ("/dev/null", "it is not a file")] {
         let told = Config::load(Some(Path::new(place)), &env).unwrap_err().to_string();
         assert_eq!(told, format!("the config {place} cannot be read: {cause}; name another with --config"));
     }
@@ -533,7 +532,7 @@ fn a_config_without_end_is_not_read() {
     let place = dir.path().join("large.toml");
     std::fs::File::create(&place).unwrap().set_len(2 << 20).unwrap();
     let told = Config::load(Some(&place), &env).unwrap_err().to_string();
-    assert!(told.contains("cannot be read: it is larger than any config; "), "{told}");
+    assert!(told.contains("cannot be read: it is too large for a config; "), "{told}");
     // A pipe is read to its end.
     let (read, mut write) = std::io::pipe().unwrap();
     std::io::Write::write_all(&mut write, HEAD.as_bytes()).unwrap();

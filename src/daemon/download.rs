@@ -74,7 +74,7 @@ pub(super) async fn fetch(tools: Tools, order: Order) -> Result<Downloaded, Down
                 open = write(&tools, open, bytes).await?;
                 if open.len() >= told + TELL_EVERY || broken {
                     told = open.len();
-                    // The loop may have ended; then nobody asks any more.
+                    // The loop may have ended; then the answer is not needed.
                     drop(tools.news.send(Event::Storage(StorageEvent::Progress { id, got: told })));
                 }
             }

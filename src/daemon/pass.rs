@@ -1,4 +1,4 @@
-//! A full pass that somebody waits for: how far it is, and whether it has ended. It only counts and compares.
+//! A full pass that a client waits for: how far it is, and whether it has ended. It only counts and compares.
 
 use crate::engine::{Happening, Summary, Way};
 use crate::model::{Attention, Timestamp};

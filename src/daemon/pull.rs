@@ -45,7 +45,7 @@ impl Pull {
         self.pulled = pulled;
         if let Some(place) = &self.pulled.unknown {
             return PullState::Failed(format!(
-                "nothing of the service is mirrored at {place}; espejo list shows what is"
+                "nothing from the service is mirrored at {place}; espejo list shows what is mirrored"
             ));
         }
         match &self.pulled.failed {
@@ -53,7 +53,7 @@ impl Pull {
             None if self.pulled.is_over => PullState::Over,
             None if now.since_ms(self.moved_at) >= PATIENCE_MS => {
                 let minutes = PATIENCE_MS / 60_000;
-                PullState::Failed(format!("nothing came for {minutes} minutes; try again later"))
+                PullState::Failed(format!("there was no answer for {minutes} minutes; try again later"))
             }
             None => PullState::UnderWay,
         }
@@ -125,7 +125,10 @@ mod tests {
         assert_eq!(pull.take_in(at(1, false), Timestamp(PATIENCE_MS)), PullState::UnderWay);
         assert_eq!(pull.take_in(at(2, false), Timestamp(PATIENCE_MS + 1)), PullState::UnderWay);
         let stuck = pull.take_in(at(2, false), Timestamp(2 * PATIENCE_MS + 1));
-        assert!(matches!(&stuck, PullState::Failed(why) if why.starts_with("nothing came")), "{stuck:?}");
+        assert!(
+            matches!(&stuck, PullState::Failed(why) if why.starts_with("there was no answer")),
+            "{stuck:?}"
+        );
         assert_eq!(pull.take_in(at(3, true), Timestamp(2 * PATIENCE_MS + 2)), PullState::Over);
         let away = Pulled { failed: Some("it is away".to_owned()), ..at(3, false) };
         assert_eq!(pull.take_in(away, Timestamp(0)), PullState::Failed("it is away".to_owned()));

@@ -1,4 +1,4 @@
-//! What somebody does in the app while espejo looks on: nothing here costs a request or is logged.
+//! What a user does in the app while espejo looks on: nothing here costs a request or is logged.
 //!
 //! Each act says whether it could be done.
 
@@ -8,7 +8,7 @@ use super::world::World;
 use crate::model::{Blocks, PageId, WorkspaceId};
 
 impl World {
-    /// Somebody makes a page, last among its siblings; an empty title becomes the default title.
+    /// A user makes a page, last among its siblings; an empty title becomes the default title.
     pub fn app_create(
         &mut self,
         workspace: &WorkspaceId,
@@ -19,17 +19,17 @@ impl World {
         self.insert_page(workspace, parent.cloned(), title, content)
     }
 
-    /// Somebody's editor saves this content: the new one, or an old one that it still had open.
+    /// A user's editor saves this content: the new one, or an old one that it still had open.
     pub fn app_edit(&mut self, page: &PageId, content: Blocks) -> bool {
         self.change(page, |page| page.content = content)
     }
 
-    /// Somebody renames a page.
+    /// A user renames a page.
     pub fn app_rename(&mut self, page: &PageId, title: &str) -> bool {
         self.change(page, |page| title.clone_into(&mut page.title))
     }
 
-    /// Somebody moves a page with its subpages within its workspace; refused when it would come to lie under itself
+    /// A user moves a page with its subpages within its workspace; refused when it would come to lie under itself
     /// or under a page that is not there.
     pub fn app_move(&mut self, page: &PageId, parent: Option<&PageId>, position: f64) -> bool {
         if let Some(parent) = parent {
@@ -48,17 +48,17 @@ impl World {
         })
     }
 
-    /// Somebody sets or removes a page's emoji.
+    /// A user sets or removes a page's emoji.
     pub fn app_set_icon(&mut self, page: &PageId, icon: Option<&str>) -> bool {
         self.change(page, |page| page.icon = icon.map(str::to_owned))
     }
 
-    /// Somebody makes a dashboard of a page, or an ordinary page again.
+    /// A user makes a dashboard of a page, or an ordinary page again.
     pub fn app_set_nevera(&mut self, page: &PageId, nevera: Option<Value>) -> bool {
         self.change(page, |page| page.nevera = nevera)
     }
 
-    /// Somebody moves a page with its subpages to the trash.
+    /// A user moves a page with its subpages to the trash.
     pub fn app_trash(&mut self, page: &PageId) -> bool {
         let active = self.pages.get(page).is_some_and(|page| page.trashed.is_none());
         if active {
@@ -67,7 +67,7 @@ impl World {
         active
     }
 
-    /// Somebody takes a page out of the trash, with the subpages that went there with it; at the top of its workspace
+    /// A user takes a page out of the trash, with the subpages that went there with it; at the top of its workspace
     /// when the page above it is not active.
     pub fn app_restore(&mut self, page: &PageId) -> bool {
         if self.pages.get(page).is_none_or(|page| page.trashed.is_none()) {
@@ -86,7 +86,7 @@ impl World {
         true
     }
 
-    /// Somebody deletes a page in the trash for good, with the subpages that went there with it.
+    /// A user deletes a page in the trash for good, with the subpages that went there with it.
     pub fn app_purge(&mut self, page: &PageId) -> bool {
         let trashed = self.pages.get(page).is_some_and(|page| page.trashed.is_some());
         if trashed {
@@ -97,7 +97,7 @@ impl World {
         trashed
     }
 
-    /// Somebody takes a page and its subpages from the caller's sight, or gives them back.
+    /// A user takes a page and its subpages from the caller's sight, or gives them back.
     pub fn app_hide(&mut self, page: &PageId, hidden: bool) -> bool {
         let ids = self.subtree(page);
         for id in &ids {
@@ -113,22 +113,22 @@ impl World {
         self.workspace_mut(workspace).map(|workspace| workspace.frozen = frozen).is_some()
     }
 
-    /// Somebody takes the caller out of a workspace: it leaves the list, its pages list empty and answer 404.
+    /// A user takes the caller out of a workspace: it leaves the list, its pages list empty and answer 404.
     pub fn app_leave_workspace(&mut self, workspace: &WorkspaceId) -> bool {
         self.workspace_mut(workspace).map(|workspace| workspace.member = false).is_some()
     }
 
-    /// Somebody lets the caller in again.
+    /// A user lets the caller in again.
     pub fn app_rejoin(&mut self, workspace: &WorkspaceId) -> bool {
         self.workspace_mut(workspace).map(|workspace| workspace.member = true).is_some()
     }
 
-    /// Somebody gives the caller another role; `viewer` may not write.
+    /// A user gives the caller another role; `viewer` may not write.
     pub fn app_set_role(&mut self, workspace: &WorkspaceId, role: &str) -> bool {
         self.workspace_mut(workspace).map(|workspace| role.clone_into(&mut workspace.role)).is_some()
     }
 
-    /// Somebody renames a workspace.
+    /// A user renames a workspace.
     pub fn app_rename_workspace(&mut self, workspace: &WorkspaceId, name: &str) -> bool {
         self.workspace_mut(workspace).map(|workspace| name.clone_into(&mut workspace.name)).is_some()
     }

@@ -1,6 +1,6 @@
 //! Signed links and the bytes behind them: not part of the API, served from the same host without any `Authorization`.
 //!
-//! A link names a file's content and when it ends; its signature is a hash that nobody else can make. An expired or wrong
+//! A link names a file's content and when it ends; its signature is a hash that only the emulator can make. An expired or wrong
 //! link is refused with 403, as object stores do. A `Range` of the form `bytes=N-` is served unless the world is told that
 //! it knows none.
 

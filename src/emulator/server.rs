@@ -92,7 +92,7 @@ impl Server {
         lock(&self.world)
     }
 
-    /// The world, to share with somebody who acts in it.
+    /// The world, to share with other code that acts in it.
     #[must_use]
     pub fn shared(&self) -> Arc<Mutex<World>> {
         Arc::clone(&self.world)
@@ -113,7 +113,7 @@ impl Drop for Server {
     }
 }
 
-/// A panic in somebody's hands does not make the world worse: each rule leaves it whole.
+/// A panic while the world is locked does not damage it: each rule leaves it whole.
 fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
     world.lock().unwrap_or_else(PoisonError::into_inner)
 }

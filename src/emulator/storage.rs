@@ -1,5 +1,5 @@
 //! Personal file storage: the four endpoints under `/storage`, with every rule that the API document has for them, and
-//! what somebody does to it in the app. The bytes behind a signed link are `downloads`'; what may be uploaded is
+//! what a user does to it in the app. The bytes behind a signed link are `downloads`'; what may be uploaded is
 //! `uploads`'.
 //!
 //! Where the document is silent: a folder in the trash takes its files and folders with it; the words of a refusal; 3 MB
@@ -45,7 +45,7 @@ pub struct FileRecord {
     pub id: FileId,
     /// The folder it is in; `None` at the root.
     pub folder: Option<FolderId>,
-    /// What it holds now, by id: another one when somebody replaced it in the app.
+    /// What it holds now, by id: another one when it was replaced in the app.
     pub attachment: String,
     /// Its name.
     pub filename: String,
@@ -108,7 +108,7 @@ impl World {
         self.storage.files.get(id)
     }
 
-    /// Whether a file is where the caller sees it: neither it nor a folder around it is in the trash or somebody else's.
+    /// Whether a file is where the caller sees it: neither it nor a folder around it is in the trash or belongs to another user.
     #[must_use]
     pub fn storage_shows(&self, id: &FileId) -> bool {
         self.storage
@@ -122,7 +122,7 @@ impl World {
         self.storage.room = bytes;
     }
 
-    /// Somebody makes a folder in the app.
+    /// A user makes a folder in the app.
     pub fn app_make_folder(&mut self, parent: Option<&FolderId>, name: &str) -> FolderId {
         let id = FolderId::new(&self.ids.uuid()).expect("a UUID is a usable id");
         let position = self.next_position(parent);
@@ -132,7 +132,7 @@ impl World {
         id
     }
 
-    /// Somebody puts a file there in the app, which takes any name and size.
+    /// A user puts a file there in the app, which takes any name and size.
     pub fn app_put_file(&mut self, folder: Option<&FolderId>, filename: &str, contents: Contents) -> FileId {
         self.insert_file(folder, filename, uploads::mime_type(filename, None), contents)
     }
@@ -162,7 +162,7 @@ impl World {
         id
     }
 
-    /// Somebody replaces what a file holds: it gets another attachment.
+    /// A user replaces what a file holds: it gets another attachment.
     pub fn app_replace_file(&mut self, id: &FileId, contents: Contents) -> bool {
         let attachment = self.ids.uuid();
         self.change_file(id, |file| {
@@ -171,12 +171,12 @@ impl World {
         })
     }
 
-    /// Somebody changes a file in any way: its name, its folder, its trash.
+    /// A user changes a file in any way: its name, its folder, its trash.
     pub fn app_change_file(&mut self, id: &FileId, act: impl FnOnce(&mut FileRecord)) -> bool {
         self.change_file(id, act)
     }
 
-    /// Somebody changes a folder in any way.
+    /// A user changes a folder in any way.
     pub fn app_change_folder(&mut self, id: &FolderId, act: impl FnOnce(&mut FolderRecord)) -> bool {
         self.storage.folders.get_mut(id).map(act).is_some()
     }

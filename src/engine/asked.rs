@@ -107,7 +107,7 @@ impl Engine {
             }
             (Err(DiskError::Missing(_)), None) => Expect::Absent,
             (Ok(_), Some(_)) => {
-                self.tell_asked(Err(format!("{path} was changed in this moment; look at it and try again")));
+                self.tell_asked(Err(format!("{path} has just changed; check it and try again")));
                 return Ok(());
             }
             (Ok(_), None) => {
@@ -171,7 +171,7 @@ fn refusal(put: &Put) -> Option<String> {
         Put::Name { from, to } => vec![from, to],
     };
     let odd = names.into_iter().find(|path| !ignore::is_page_file(path.name()) && !is_canvas(path));
-    odd.map(|odd| format!("{odd} is no page's file"))
+    odd.map(|odd| format!("{odd} is not a page's file"))
 }
 
 /// Whether a path is, by its name, a canvas file's.

@@ -44,7 +44,7 @@ impl Needs {
     /// A file of a page or a canvas that cannot be sent as it is.
     pub(super) fn tell_unsent(&mut self, path: &MirrorPath, problem: &Problem, of: &str) {
         let mend = if problem.may_be_meant() {
-            "repair the file (or espejo approve, if it is meant to be so); the service's version is safe"
+            "repair the file (or run espejo approve, if you intend this); the service's version is safe"
         } else {
             "repair the file; the service's version is safe"
         };
@@ -238,7 +238,7 @@ impl Engine {
                 Code::FolderUnusable,
                 "",
                 &format!("nothing is written on either side: {why}"),
-                "bring the folder back; to mirror afresh, move the state folder away (espejo status names it)",
+                "restore the folder; to start again, move the state folder away (espejo status names it)",
             );
         }
         if let Some(why) = &self.service.stopped {
@@ -246,14 +246,18 @@ impl Engine {
                 Code::TokenRefused,
                 "",
                 &format!("nothing is sent: {why}"),
-                "make a new access token in the app's settings and give it to espejo init: a running espejo uses it \
-                 within 5 minutes",
+                "create a new access token in the app's settings and run espejo init: a running espejo uses the token within 5 minutes",
             );
         } else if let Some(why) = &self.service.down {
-            needs.tell(Code::Outage, "", why, "nothing to do: it is tried again, and edits wait in order");
+            needs.tell(Code::Outage, "", why, "nothing to do: espejo retries, and edits wait in order");
         }
         for (what, why) in self.lists.trouble.iter().chain(&self.lists.failed) {
-            needs.tell(Code::Unclear, what, why, "nothing is lost; tell the service's operator if it stays");
+            needs.tell(
+                Code::Unclear,
+                what,
+                why,
+                "nothing is lost; tell the service's operator if this continues",
+            );
         }
     }
 
@@ -290,13 +294,13 @@ impl Engine {
                     needs.tell(
                         Code::StaysHere,
                         &workspace.folder,
-                        "what was changed here stays here: the config has mode = \"down\" for this workspace",
-                        "nothing to do; espejo diff shows what differs, and mode = \"two-way\" sends it",
+                        "changes made here stay here: the config has mode = \"down\" for this workspace",
+                        "nothing to do; espejo diff shows the differences, and mode = \"two-way\" sends them",
                     );
                 }
             } else if let Some(why) = self.read_only(id) {
                 let (code, action) = match self.edits_wait_in(id) {
-                    true => (Code::ReadOnly, "edits wait here until it can be written to again"),
+                    true => (Code::ReadOnly, "edits wait here until the workspace is writable again"),
                     false => (Code::Frozen, "nothing to do: no edit waits"),
                 };
                 needs.tell(code, &workspace.folder, &format!("it is read-only: {why}"), action);
@@ -306,7 +310,7 @@ impl Engine {
                     Code::RemovalsHeld,
                     &workspace.folder,
                     &format!("nothing is removed: {why}"),
-                    "look in the app; then espejo approve removes the files, and access regained keeps them",
+                    "check the app; espejo approve removes the files; if you get access again, they stay",
                 );
             }
         }
@@ -318,7 +322,7 @@ impl Engine {
                 Code::DeletionsHeld,
                 "",
                 &format!("nothing is deleted at the service: {why}"),
-                "bring the files back, or run espejo approve",
+                "restore the files, or run espejo approve",
             );
         }
         let ignoring = &self.trees.ignoring;
@@ -334,7 +338,7 @@ impl Engine {
                 needs.tell(
                     code_of(refusal.refusal.class),
                     path.as_str(),
-                    &format!("no page was made: {}", refusal.why),
+                    &format!("no page was created: {}", refusal.why),
                     &next,
                 );
             }
@@ -345,7 +349,7 @@ impl Engine {
                 Code::UnknownPages,
                 first.path.as_str(),
                 "it and many other files name pages that the service does not list",
-                "run espejo approve to make new pages of them",
+                "run espejo approve to create new pages for them",
             );
         }
         for node in self.trees.told_of().filter(|node| !ignoring.pages.contains(&node.id)) {
@@ -388,7 +392,7 @@ impl Engine {
                         needs.tell(Code::Failing, file.as_str(), FAILS, &mend);
                     }
                     Held::Disk(why) => {
-                        needs.tell(Code::NotWritten, file.as_str(), why, "it is tried again by itself");
+                        needs.tell(Code::NotWritten, file.as_str(), why, "espejo retries");
                     }
                     _ => {}
                 }

@@ -82,9 +82,11 @@ impl Engine {
         }
         for (item, paths) in found.iter().zip(&waiting) {
             let (reason, mend) = match item.hides {
-                Hides::Named(_) => (format!("{}; what bears it is not mirrored", item.why), "rename it"),
+                Hides::Named(_) => {
+                    (format!("{}; the file with this name is not mirrored", item.why), "rename it")
+                }
                 Hides::File(_) | Hides::Anything => {
-                    (format!("it cannot be looked at: {}", item.why), "make it readable")
+                    (format!("it cannot be read: {}", item.why), "make it readable")
                 }
             };
             if paths.is_empty() {
@@ -92,7 +94,7 @@ impl Engine {
                 continue;
             }
             let reason = format!("{reason}; {}", what_waits(paths));
-            let mend = format!("{mend}; if what is missing was deleted, run espejo approve");
+            let mend = format!("{mend}; if you deleted the missing files, run espejo approve");
             needs.tell(Code::Unreadable, item.path.as_str(), &reason, &mend);
         }
     }

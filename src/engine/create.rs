@@ -366,7 +366,7 @@ impl Engine {
                 node.missing_from = Some(intent.path.clone());
                 missing =
                     Some(KnownFile { path: intent.path.clone(), page: Some(id.clone()), stamp, hash: None });
-                tracing::debug!(inode = stamp.inode, "the file of a new page is gone");
+                tracing::debug!(inode = stamp.inode, "the file of a new page is missing");
             }
         }
         self.save_page(node)?;

@@ -99,8 +99,8 @@ impl Ignoring {
             IgnoreFile::Absent => ("", None),
             IgnoreFile::Text(text, stamp) => (text.as_str(), Some(stamp)),
             IgnoreFile::Unreadable(why) => {
-                let reason = format!("it cannot be read: {why}; the rules from before stay in force");
-                self.trouble = Some((reason, "make it a text file that can be read"));
+                let reason = format!("it cannot be read: {why}; the earlier rules stay in force");
+                self.trouble = Some((reason, "make it a readable text file"));
                 (was.as_str(), None)
             }
         };
@@ -117,14 +117,14 @@ impl Ignoring {
         if let Some(bad) = self.rules.bad().first().filter(|_| self.trouble.is_none()) {
             let others = match self.rules.bad().len() - 1 {
                 0 => String::new(),
-                1 => ", and one other line is none either".to_owned(),
-                more => format!(", and {more} other lines are none either"),
+                1 => ", and one other line is not a pattern either".to_owned(),
+                more => format!(", and {more} other lines are not patterns either"),
             };
             let reason = format!(
-                "line {} is no pattern: {}{others}; the other lines count, and the rules from before stay in force",
+                "line {} is not a pattern: {}{others}; the other lines count, and the earlier rules stay in force",
                 bad.line, bad.why
             );
-            self.trouble = Some((reason, "mend the line"));
+            self.trouble = Some((reason, "fix the line"));
         }
         // What was changed long before this run began is no save in the middle.
         let has_rested = stamp.is_some_and(|stamp| !self.is_begun && stamp.rested_ms(clock) >= grace_ms);

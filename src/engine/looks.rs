@@ -287,7 +287,8 @@ impl Engine {
         self.notice(
             Code::Overwritten,
             path.as_str(),
-            "an editor that was open in the app put its old text back over your edit; yours is sent once more".to_owned(),
+            "an editor that was open in the app overwrote your edit with old text; your edit is sent again"
+                .to_owned(),
             "reload the page in the app",
         )
     }

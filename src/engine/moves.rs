@@ -72,13 +72,14 @@ impl Engine {
         self.settle_place(page, &file, Some(from))?;
         self.wake_all();
         if puts_back {
-            self.say(Way::Aside, to, format!("put back from {from}: the service cannot move pages"));
+            self.say(Way::Aside, to, format!("moved back from {from}: the service cannot move pages"));
             let mend = match self.settings.pages.moves {
                 Moves::PutBack => "move it in the app, or set moves = \"recreate\" in [pages]",
-                Moves::Recreate => "move it in the app: a page with subpages is not made anew elsewhere",
+                Moves::Recreate => "move it in the app: a page with subpages is not recreated elsewhere",
             };
-            let why =
-                format!("it was moved to {from} and has been put back: the service's API cannot move pages");
+            let why = format!(
+                "it was moved to {from} and has been moved back: the service's API cannot move pages"
+            );
             self.notice(Code::PutBack, to.as_str(), why, mend)?;
         } else {
             self.say(Way::Down, to, format!("renamed from {from}"));

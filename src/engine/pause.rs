@@ -16,7 +16,7 @@ impl Engine {
     pub(super) fn pause(&mut self, on: bool) -> Result<(), StoreError> {
         let since = on.then(|| self.service.paused.unwrap_or(self.now));
         if since != self.service.paused {
-            tracing::info!("{}", if on { "paused: nothing is asked or sent" } else { "the pause is over" });
+            tracing::info!("{}", if on { "paused: no requests are sent" } else { "the pause is over" });
             self.service.paused = since;
             self.store.set_paused(since)?;
         }

@@ -352,8 +352,8 @@ impl Engine {
         };
         let lists = usize::from(pull.workspaces) + pull.page_lists.len() + pull.board_lists.len();
         let stopped = match (&self.service.stopped, &self.root.state, self.service.paused) {
-            (_, _, Some(_)) => Some("espejo is paused; espejo resume goes on".to_owned()),
-            (Some(why), _, _) => Some(format!("nothing is asked: {why}")),
+            (_, _, Some(_)) => Some("espejo is paused; continue with espejo resume".to_owned()),
+            (Some(why), _, _) => Some(format!("no requests are sent: {why}")),
             (None, Some(Err(why)), _) => Some(format!("nothing is written on either side: {why}")),
             _ => None,
         };

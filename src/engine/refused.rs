@@ -236,7 +236,7 @@ impl Engine {
     /// What ends a refusal, as a person is told.
     pub(super) fn next_try(&self, refusal: &Refusal) -> String {
         if refusal.retry_at == Refusal::NEVER {
-            return "espejo sync tries it again".to_owned();
+            return "espejo sync retries".to_owned();
         }
         self.next_try_at(refusal.retry_at)
     }
@@ -244,25 +244,25 @@ impl Engine {
     /// When something is tried again, as a person is told.
     pub(super) fn next_try_at(&self, at: Timestamp) -> String {
         let at = wall_time(at.max(self.now), self.settings.utc_offset_seconds);
-        format!("it is tried again at {:02}:{:02}:{:02}", at.hour, at.minute, at.second)
+        format!("espejo retries at {:02}:{:02}:{:02}", at.hour, at.minute, at.second)
     }
 
     /// What mends a page that waits.
     pub(super) fn mend_of(&self, hold: &Hold) -> String {
         match hold {
             Hold::WentBack => {
-                "espejo restore brings the newer text back; espejo approve takes this one".to_owned()
+                "espejo restore restores the newer text; espejo approve accepts this one".to_owned()
             }
             Hold::Unloadable(_) | Hold::Unwritable(_) => {
-                "edit the file or the page; either is tried again".to_owned()
+                "edit the file or the page; espejo then retries".to_owned()
             }
             Hold::Edit(refusal) | Hold::Deletion(refusal) | Hold::Look(refusal) => {
                 let next = self.next_try(refusal);
                 match (hold, refusal.class) {
                     (_, RefusalClass::Transient) => format!("nothing to do: {next}"),
                     (Hold::Look(_), RefusalClass::Content) => format!("nothing to do: {next}"),
-                    (_, RefusalClass::Place) => format!("look at your role in the app; {next}"),
-                    (Hold::Deletion(_), _) => format!("bring the file back; {next}"),
+                    (_, RefusalClass::Place) => format!("check your role in the app; {next}"),
+                    (Hold::Deletion(_), _) => format!("restore the file; {next}"),
                     _ => format!("edit the file or the page; {next}"),
                 }
             }

@@ -25,7 +25,7 @@ const LOOK_EACH_MS: i64 = 10_000;
 /// no longer ago than this.
 const LISTED_MS: i64 = 3_000;
 
-const DELETE_AGAIN: &str = "delete it again if you mean it";
+const DELETE_AGAIN: &str = "delete it again if you intend this";
 
 type Choice = Option<(Effect, Purpose)>;
 
@@ -142,7 +142,7 @@ impl Engine {
             return Ok(None);
         }
         let why = format!("deleting it would delete its subpage {} too", part.remote.title);
-        self.notice_restored(node, &why, "delete the files of its subpages, too, if you mean it")?;
+        self.notice_restored(node, &why, "delete the files of its subpages too, if you intend this")?;
         self.bring_back(&node.id)?;
         Ok(None)
     }

@@ -5,9 +5,9 @@ use super::ids::Ids;
 use crate::model::{DiskError, Schedule, ServiceError, Timestamp};
 
 /// What a person is told of an act that fails each time.
-pub(super) const FAILS: &str = "the service fails each time it is sent; it is tried again";
+pub(super) const FAILS: &str = "the service fails each time espejo sends it; espejo retries";
 /// What is to be done about it.
-pub(super) const FAILS_MEND: &str = "nothing to do: it is tried again by itself";
+pub(super) const FAILS_MEND: &str = "nothing to do: espejo retries";
 /// So many failures in a row are told.
 pub(super) const TOLD_AFTER: u32 = 3;
 /// After a request failed.

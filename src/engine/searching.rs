@@ -59,7 +59,7 @@ impl Engine {
         self.searching.under_way = false;
         let told = match result {
             Ok(ServiceReply::Found(found)) => Ok(found),
-            Ok(_) => Err("the service answered something else than was asked".to_owned()),
+            Ok(_) => Err("the service's answer does not match the request".to_owned()),
             Err(error) => Err(sentence(&error)),
         };
         self.searching.told.push(told);
@@ -72,5 +72,5 @@ fn sentence(error: &ServiceError) -> String {
         ServiceError::Unauthorized(_) => "espejo init takes a new token",
         _ => "try again later",
     };
-    format!("{error}; {mend}, or leave out --remote to search what is mirrored")
+    format!("{error}; {mend}, or omit --remote to search the mirror")
 }

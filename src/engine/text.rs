@@ -287,7 +287,7 @@ impl Engine {
         });
         let icon = node.remote.icon.as_deref();
         let Ok(text) = front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) else {
-            self.park(&node.id, Hold::Unwritable("its Markdown cannot be given front matter".to_owned()))?;
+            self.park(&node.id, Hold::Unwritable("its Markdown cannot have front matter".to_owned()))?;
             return Ok(None);
         };
         let written = Written {

@@ -34,7 +34,7 @@ pub(super) struct Builder<'a, 'n, 'i> {
 }
 
 /// A page as it will be. A `null` among its blocks stands for the next whole block, so that what stays as it was is
-/// moved or copied only once, and by whoever owns it.
+/// moved or copied only once, and by its owner.
 pub(super) struct Built {
     blocks: Vec<Value>,
     wholes: Vec<Whole>,
@@ -501,7 +501,7 @@ fn own_props(props: &mut Map<String, Value>, kind: &Kind, allowed: &Known<'_>) {
     }
 }
 
-/// Changes props from one kind's to another's; what both have, and what nobody knows, stays.
+/// Changes props from one kind's to another's; what both have, and unknown props, stay.
 fn retype(props: &mut Map<String, Value>, old: &Kind, new: &Kind, allowed: &Known<'_>) {
     if std::mem::discriminant(old) != std::mem::discriminant(new) {
         match old {

@@ -84,7 +84,7 @@ fn check_block(
         return Err(format!("{} has no type", name()));
     };
     if !known.block(kind) {
-        return Err(format!("{} is of the type {kind:?}, which this workspace has not shown", name()));
+        return Err(format!("{} is of the type {kind:?}, which this workspace has not used", name()));
     }
     if !object.get("props").is_some_and(Value::is_object) {
         return Err(format!("{} has no props", name()));
@@ -127,7 +127,7 @@ pub(super) fn check_runs(runs: &[Value], known: &Allowed, in_link: bool) -> Resu
             return Err("a piece of its text has no type".to_owned());
         };
         if !known.inline(kind) || in_link && kind != "text" {
-            return Err(format!("its text holds a {kind:?}, which this workspace has not shown there"));
+            return Err(format!("its text holds a {kind:?}, which this workspace has not used there"));
         }
         if kind == "link" {
             if !run.get("href").is_some_and(Value::is_string) {
@@ -148,11 +148,11 @@ pub(super) fn check_runs(runs: &[Value], known: &Allowed, in_link: bool) -> Resu
             return Err("a run has no styles".to_owned());
         };
         if let Some(style) = styles.keys().find(|key| !known.style(key)) {
-            return Err(format!("a run has the style {style:?}, which this workspace has not shown"));
+            return Err(format!("a run has the style {style:?}, which this workspace has not used"));
         }
         let code = styles.get("code") == Some(&Value::Bool(true));
         if code && (styles.len() > 1 || in_link) {
-            return Err("a run is code and something else at once, which the editor refuses".to_owned());
+            return Err("a run has code together with another style, which the editor refuses".to_owned());
         }
     }
     Ok(())

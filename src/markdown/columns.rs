@@ -72,9 +72,9 @@ impl Columns {
         if in_list == is(block, COLUMN) || self.0.contains(&place(above, block)) {
             Ok(())
         } else if in_list {
-            Err("something stands beside the columns of a page; put it into one of them".to_owned())
+            Err("a block is beside the columns of a page; put it into one of them".to_owned())
         } else {
-            Err("a column stands outside its columns; put its lines back between theirs".to_owned())
+            Err("a column is outside its column list; put its lines back there".to_owned())
         }
     }
 }

@@ -230,7 +230,7 @@ impl Block {
             at += line.len();
         }
         if is_begun(&text[start..]) {
-            return Err(BadFrontMatter { line: 1, why: "no line of three dashes closes it".to_owned() });
+            return Err(BadFrontMatter { line: 1, why: "no line of three dashes ends it".to_owned() });
         }
         Ok(None)
     }
@@ -261,13 +261,13 @@ fn entries_of(yaml: &str, first_line: usize) -> Result<Option<Vec<Entry>>, BadFr
     let bad = |line: usize, why: String| BadFrontMatter { line, why };
     if yaml.len() > 1 << 20 {
         return if looks_like_keys {
-            Err(bad(first_line, "it is over a megabyte".to_owned()))
+            Err(bad(first_line, "it is larger than a megabyte".to_owned()))
         } else {
             Ok(None)
         };
     }
     if let Some(line) = yaml.lines().position(is_document_marker) {
-        let why = "a line of dashes or dots that goes on begins another document in it";
+        let why = "a line of dashes or dots with more text starts a second document in it";
         return if looks_like_keys { Err(bad(line + first_line, why.to_owned())) } else { Ok(None) };
     }
     let mut reader =
@@ -288,13 +288,13 @@ fn entries_of(yaml: &str, first_line: usize) -> Result<Option<Vec<Entry>>, BadFr
         return Ok(None);
     }
     if let Some(line) = reader.anchor {
-        return Err(bad(line + first_line, "it holds an anchor or an alias".to_owned()));
+        return Err(bad(line + first_line, "it contains an anchor or an alias".to_owned()));
     }
     let mut entries = reader.entries;
     entries.retain(|entry| !entry.key.is_empty());
     let mut seen = BTreeSet::new();
     if let Some(twice) = entries.iter().find(|entry| !seen.insert(entry.key.as_str())) {
-        return Err(bad(twice.line + first_line, format!("{} is there twice", twice.key)));
+        return Err(bad(twice.line + first_line, format!("{} occurs twice", twice.key)));
     }
     Ok(Some(entries))
 }

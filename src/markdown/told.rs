@@ -58,10 +58,10 @@ impl Difference {
     pub fn mend(&self) -> &'static str {
         match self {
             Self::Toggle | Self::Blank | Self::Space => {
-                "espejo approve with this file sends it as it stands; espejo dismiss takes the service's line into it"
+                "espejo approve FILE sends the line as it is; espejo dismiss FILE writes the service's line into the file"
             }
-            Self::Number(..) => "nothing has to be done; the app counts from its own number",
-            Self::Code => "nothing has to be done; the app shows it as code",
+            Self::Number(..) => "nothing to do; the app uses its own first number",
+            Self::Code => "nothing to do; the app shows it as code",
             Self::Picture(_) => "insert it in the app, or put it into Storage and use its address",
             Self::Link(_) => "put the file into Storage and use its address",
             Self::Stray => "remove the line, or copy it from a page of this workspace",
@@ -74,12 +74,12 @@ impl fmt::Display for Told {
         let line = self.line;
         match &self.what {
             Difference::Toggle => {
-                write!(f, "line {line} is taken for formatting: it is a toggle at the service still")
+                write!(f, "line {line} is taken for formatting: it is still a toggle at the service")
             }
             Difference::Blank => {
                 write!(
                     f,
-                    "line {line} is taken for formatting: the service has an empty paragraph before it still"
+                    "line {line} is taken for formatting: the service still has an empty paragraph before it"
                 )
             }
             Difference::Number(here, there) => {
@@ -89,10 +89,10 @@ impl fmt::Display for Told {
                 )
             }
             Difference::Space => {
-                write!(f, "line {line} is taken for formatting: its white space is as it was at the service")
+                write!(f, "line {line} is taken for formatting: its white space is unchanged at the service")
             }
             Difference::Code => {
-                write!(f, "line {line} has code with another style: it is code alone at the service")
+                write!(f, "line {line} has code with another style: at the service it is only code")
             }
             Difference::Picture(url) => {
                 write!(f, "the picture {url} in line {line} is only on this machine, and is sent as text")
@@ -106,7 +106,7 @@ impl fmt::Display for Told {
             Difference::Stray => {
                 write!(
                     f,
-                    "line {line} stands for a block that this workspace does not have: it stays in this file"
+                    "line {line} stands for a block that does not exist in this workspace: it stays in this file"
                 )
             }
         }

@@ -1,4 +1,4 @@
-//! What begins in a text, is never closed, and so holds all that follows: a slip of the hand, or somebody is still typing.
+//! What begins in a text, is never closed, and so holds all that follows: a slip of the hand, or a text that is still being typed.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 

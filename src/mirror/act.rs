@@ -9,7 +9,7 @@ use super::sys::{self, Abilities};
 use super::{errors, is_reserved};
 use crate::model::{DiskError, MirrorPath, Timestamp, planted};
 
-/// What lasts from act to act. Whoever holds it (in the mirror's mutex) is the only one who writes.
+/// What lasts from act to act. The holder (of the mirror's mutex) is the only writer.
 #[derive(Debug, Default)]
 pub(super) struct Bench {
     /// The next act's number.

@@ -35,7 +35,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Takes back what was made for an act that then failed. Folders that somebody uses by now stay.
+    /// Takes back what was made for an act that then failed. Folders that are in use by now stay.
     pub(super) fn undo(self) {
         for (parent, name) in self.new.iter().rev() {
             if sys::remove_folder(parent, name.as_str()).is_err() {

@@ -26,7 +26,7 @@ pub(super) fn words(errno: Errno) -> String {
     match errno {
         Errno::NAMETOOLONG => "a name in it is longer than this file system allows".to_owned(),
         Errno::NOSPC => "the disk is full".to_owned(),
-        Errno::DQUOT => "the quota is used up".to_owned(),
+        Errno::DQUOT => "the disk quota is exceeded".to_owned(),
         Errno::ROFS => "the disk is mounted read-only".to_owned(),
         Errno::MFILE | Errno::NFILE => "too many open files".to_owned(),
         other => std::io::Error::from(other).to_string(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::marker;
 
-/// Somebody who asks whether the lock is held has it for less than this, and not often.
+/// A process that asks whether the lock is held has it for less than this, and not often.
 const ASKING: Duration = Duration::from_millis(10);
 const ASKERS_MAX: usize = 30;
 /// So many digits say whose it is.
@@ -38,12 +38,12 @@ pub enum LockError {
     },
     /// Another espejo keeps this folder in step, with another state directory.
     #[error(
-        "another espejo keeps {} in step already, with another state_dir; end that one, or choose another root",
+        "another espejo already syncs {}, with another state_dir; stop that one, or choose another root",
         .0.display()
     )]
     Root(PathBuf),
     /// The state directory or the lock file cannot be used.
-    #[error("the state folder {} cannot be used: {cause}; mend it, or name another with state_dir", folder.display())]
+    #[error("the state folder {} cannot be used: {cause}; fix it, or choose another with state_dir", folder.display())]
     Io {
         /// The state directory.
         folder: PathBuf,
@@ -57,7 +57,7 @@ fn process(pid: Option<u32>) -> String {
 }
 
 impl Lock {
-    /// Whether somebody has the lock of `state_dir`. Others who ask at the same time are not taken for one.
+    /// Whether a process has the lock of `state_dir`. Others that ask at the same time are not taken for one.
     #[must_use]
     pub fn is_held(state_dir: &Path) -> bool {
         let Ok(file) = File::open(state_dir.join("lock")) else { return false };
@@ -70,7 +70,7 @@ impl Lock {
         std::fs::read_to_string(state_dir.join("lock")).ok()?.trim().parse().ok()
     }
 
-    /// Takes the lock of `state_dir`, making the directory (mode 0700) where it is missing. Waits only as long as somebody
+    /// Takes the lock of `state_dir`, making the directory (mode 0700) where it is missing. Waits only as long as a process
     /// takes who asks [`Lock::is_held`].
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Lock {
         }
         // On a full disk it is held without a name.
         if let Err(error) = sign(&mut file) {
-            tracing::debug!(%error, "the lock does not say whose it is");
+            tracing::debug!(%error, "the lock does not name its owner");
         }
         Ok(Self { _file: file, marker: None })
     }
@@ -179,7 +179,10 @@ mod tests {
         File::create(root.join(marker::FOLDER).join(marker::FILE)).unwrap();
         first.take_root(&root).unwrap();
         let words = second.take_root(&root).unwrap_err().to_string();
-        assert!(words.contains("root in step already") && words.ends_with("choose another root"), "{words}");
+        assert!(
+            words.contains("another espejo already syncs") && words.ends_with("choose another root"),
+            "{words}"
+        );
         drop(first);
         second.take_root(&root).unwrap();
     }

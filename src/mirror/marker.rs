@@ -14,8 +14,7 @@ const FIRST_LINE: &str = "espejo mirror 1";
 #[must_use]
 pub fn text(mirror_id: &str) -> String {
     format!(
-        "{FIRST_LINE}\nid: {mirror_id}\n\nespejo keeps this folder in step with a workspace. \
-         Without this file it leaves the folder alone.\n"
+        "{FIRST_LINE}\nid: {mirror_id}\n\nespejo syncs this folder with a workspace. Without this file espejo does not touch the folder.\n"
     )
 }
 

@@ -45,9 +45,10 @@ pub(super) fn rename(act: &mut Act<'_>, from: &MirrorPath, to: &MirrorPath) -> R
             made.undo();
             return Err(match error {
                 Errno::EXIST => DiskError::Exists(to.clone()),
-                Errno::XDEV => {
-                    DiskError::Io(from.clone(), format!("{to} is on another disk, where a rename cannot go"))
-                }
+                Errno::XDEV => DiskError::Io(
+                    from.clone(),
+                    format!("{to} is on another disk, so a rename is not possible"),
+                ),
                 Errno::NOENT => DiskError::Missing(from.clone()),
                 Errno::NAMETOOLONG => errors::failed(to, error),
                 error => errors::failed(from, error),
@@ -58,7 +59,7 @@ pub(super) fn rename(act: &mut Act<'_>, from: &MirrorPath, to: &MirrorPath) -> R
     sys::sync_folder(&from_dir).map_err(|error| errors::failed(from, error))
 }
 
-/// Takes away the old name of a file that has its new one. Whoever saves by renaming may have put another file there
+/// Takes away the old name of a file that has its new one. A program that saves by renaming may have put another file there
 /// meanwhile: it is taken aside, and looked at then.
 fn drop_name(
     act: &mut Act<'_>,
@@ -72,7 +73,7 @@ fn drop_name(
         let held = aside.held();
         match sys::rename(from.at(), (aside.dir(), held.as_str())) {
             Ok(()) => {}
-            // Somebody removed it, or moved it elsewhere.
+            // It was removed or moved elsewhere.
             Err(Errno::NOENT) => return Ok(aside.forget()?),
             Err(error) => {
                 aside.forget()?;

@@ -24,7 +24,7 @@ pub(super) fn read(root: &Root, path: &MirrorPath, clock: Timestamp) -> Result<F
     Ok(FileLook { path: path.clone(), stamp: look.stamp, bytes, clock })
 }
 
-/// What a file in the mirror at `root` holds, for somebody who only looks: beside whoever mirrors, and without its marker.
+/// What a file in the mirror at `root` holds, for a reader beside the running mirror; the marker is not checked.
 ///
 /// # Errors
 /// As [`Effect::ReadFile`](crate::model::Effect::ReadFile).
@@ -55,7 +55,7 @@ impl Stamps {
     }
 }
 
-/// Opens a file of the mirror at `root`, for somebody beside its engine.
+/// Opens a file of the mirror at `root`, for a caller beside its engine.
 fn open_beneath(root: &std::path::Path, path: &MirrorPath) -> Result<Result<OwnedFd, Errno>, DiskError> {
     if path.is_root() || is_reserved(path) {
         return Err(DiskError::NotOrdinary(path.clone()));
@@ -116,7 +116,7 @@ pub(super) fn whole(
     if before.stamp.size > SIZE_MAX {
         return Err(DiskError::TooLarge(path.clone(), before.stamp.size));
     }
-    // The size is only a guess while somebody writes: read one byte more than it, and never more than the limit.
+    // The size is only a guess while a program writes: read one byte more than it, and never more than the limit.
     let mut bytes = Vec::with_capacity(usize::try_from(before.stamp.size).unwrap_or(0) + 1);
     file.by_ref()
         .take(SIZE_MAX + 1)

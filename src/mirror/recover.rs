@@ -28,7 +28,7 @@ pub(super) fn recover(act: &mut Act<'_>) -> Result<(), DiskError> {
                 numbers.insert(number);
             }
             None if name.ends_with(".part") => remove(&tmp, name)?,
-            // Not a name of ours: somebody else's business.
+            // Not a name of ours: it is left alone.
             None => {}
         }
     }
@@ -159,7 +159,7 @@ fn own_name(name: &str) -> MirrorPath {
     MirrorPath::new(name).unwrap_or_else(|_| MirrorPath::root())
 }
 
-/// Removes replaced files that nobody wrote to for a while. One that somebody did write to after it was replaced holds a
+/// Removes replaced files without a write for a while. One with a write after it was replaced holds a
 /// text that is nowhere else: it goes to the trash.
 pub(super) fn sweep(act: &mut Act<'_>) -> Result<(), DiskError> {
     let Some((tmp, names)) = list(act)? else { return Ok(()) };
@@ -187,8 +187,7 @@ pub(super) fn sweep(act: &mut Act<'_>) -> Result<(), DiskError> {
             }
             Some(_) => {
                 tracing::warn!(
-                    "{path} was written to by a program that had opened it before it was replaced; \
-                     that text is kept in .espejo/{}",
+                    "a program wrote to {path} after espejo had replaced the file; that text is kept in .espejo/{}",
                     trash::FOLDER
                 );
                 trash::keep(act, tmp.as_fd(), name, &path)?;

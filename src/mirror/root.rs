@@ -93,7 +93,7 @@ impl Place {
     }
 
     fn cannot_make(&self, why: &str) -> DiskError {
-        DiskError::RootNotReady(format!("{} cannot be made: {why}", self.path().display()))
+        DiskError::RootNotReady(format!("{} cannot be created: {why}", self.path().display()))
     }
 
     /// The refusal for a root in this state.
@@ -101,7 +101,7 @@ impl Place {
         let path = self.path().display();
         DiskError::RootNotReady(match state {
             RootState::Ready => format!("{path} has just changed"),
-            RootState::Missing => format!("{path} is not there"),
+            RootState::Missing => format!("{path} does not exist"),
             RootState::NoMarker => format!("{path} has no {}/{}", marker::FOLDER, marker::FILE),
             RootState::OtherMirror => format!("{path} belongs to another mirror"),
             RootState::Unreadable(why) => format!("{path} cannot be used: {why}"),
@@ -117,7 +117,7 @@ impl Root {
             Err(Errno::NOENT) => return Err(RootState::NoMarker),
             Err(error) => return Err(unreadable(error)),
         };
-        let bad = || RootState::Unreadable("its marker cannot be understood".to_owned());
+        let bad = || RootState::Unreadable("its marker is invalid".to_owned());
         if sys::look_of(&file).map_err(unreadable)?.kind != EntryKind::File {
             return Err(bad());
         }

@@ -55,11 +55,11 @@ pub(super) fn scan(place: &Place, root: &Root, mirror_id: &str, now: Timestamp, 
     // The root may have been removed, unmounted or swapped during the walk; then what was seen is worth nothing.
     match place.open(mirror_id) {
         Ok(now) if now.identity == root.identity => {}
-        Ok(_) => return empty(RootState::Unreadable("it was replaced while it was looked at".to_owned())),
+        Ok(_) => return empty(RootState::Unreadable("it was replaced during the scan".to_owned())),
         Err(state) => return empty(state),
     }
     if walk.torn {
-        walk.unreadable(MirrorPath::root(), "folders kept changing while they were looked at".to_owned());
+        walk.unreadable(MirrorPath::root(), "folders kept changing during the scan".to_owned());
     }
     for ((path, name), objects) in std::mem::take(&mut walk.nameless) {
         let why = format!("a name in it is not UTF-8: {name}");
@@ -92,11 +92,11 @@ fn ignore_file(root: &Root) -> IgnoreFile {
             },
             Err(DiskError::Missing(_)) => IgnoreFile::Absent,
             Err(DiskError::Changed(_)) => continue,
-            Err(DiskError::NotOrdinary(_)) => IgnoreFile::Unreadable("it is no ordinary file".to_owned()),
+            Err(DiskError::NotOrdinary(_)) => IgnoreFile::Unreadable("it is not an ordinary file".to_owned()),
             Err(error) => IgnoreFile::Unreadable(error.to_string()),
         };
     }
-    IgnoreFile::Unreadable("it kept changing while it was read".to_owned())
+    IgnoreFile::Unreadable("it kept changing while espejo read it".to_owned())
 }
 
 /// The answer when the root is not to be trusted.
@@ -184,7 +184,7 @@ impl Shared {
         self.heap.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A folder to list; `None` when there is none and nobody can bring more.
+    /// A folder to list; `None` when there is none and no thread can bring more.
     fn take(&self) -> Option<Folder> {
         let mut heap = self.heap();
         loop {
@@ -274,7 +274,7 @@ impl Walk {
         })
     }
 
-    /// Takes folder after folder from the heap until it is empty and nobody can bring more.
+    /// Takes folder after folder from the heap until it is empty and no thread can bring more.
     fn share(&mut self, root: &Root, steps: &Steps, shared: &Shared) -> Result<(), DiskError> {
         while let Some(folder) = shared.take() {
             let mut turn = Turn { shared, found: Vec::new(), failed: false };

@@ -123,7 +123,7 @@ fn place(
         Some(expect) => replace(act, aside, spot, &download, expect),
     })?;
     spot.sync()?;
-    // If anything but the change time moved, somebody has written to it already: the stamp from before is answered, so that
+    // If anything but the change time moved, a program has written to it already: the stamp from before is answered, so that
     // the next scan sees the difference.
     let now = sys::look_at(&dir, name).map_err(fail)?;
     Ok(if is_same(&now, placed.stamp) { now.stamp } else { placed.stamp })
@@ -272,7 +272,7 @@ impl Swap<'_> {
         Ok(Err(if self.swap_back(act, out)? { refused } else { DiskError::Missing(self.spot.path.clone()) }))
     }
 
-    /// Swaps until what comes out is what went in, so that whoever saves meanwhile has the newest in its place, and the
+    /// Swaps until what comes out is what went in, so that the newest save is in its place, and the
     /// rest is in the trash. `false` when the download was overwritten: it has to be fetched again.
     fn swap_back(&self, act: &Act<'_>, mut out: Look) -> Result<bool, DiskError> {
         let held = self.aside.held();

@@ -25,7 +25,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Device and inode: the same thing as long as somebody holds it.
+    /// Device and inode: the same thing as long as it is held open.
     pub(super) fn identity(&self) -> (u64, u64) {
         (self.stamp.device, self.stamp.inode)
     }
@@ -303,7 +303,7 @@ pub(super) struct Abilities {
     pub(super) no_replace: bool,
 }
 
-/// Renames onto a name that must be free. `from` is one that nobody else saves to.
+/// Renames onto a name that must be free. `from` is one that no other program saves to.
 pub(super) fn rename_new(
     from: (BorrowedFd<'_>, &str),
     to: (BorrowedFd<'_>, &str),

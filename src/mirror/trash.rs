@@ -22,7 +22,7 @@ const NAME_MAX: usize = 255;
 /// More files of one name in one day than anybody makes.
 const SAME_NAME_MAX: u32 = 100_000;
 
-/// Moves what stands at `name` in `dir` to the trash, under `path`, durably. `name` is one that nobody else saves to: a copy
+/// Moves what stands at `name` in `dir` to the trash, under `path`, durably. `name` is one that no other program saves to: a copy
 /// may take long.
 ///
 /// `Changed` when a program that had it open wrote to it while it was copied; then it stands where it did.
@@ -58,7 +58,7 @@ pub(super) fn keep_copy(
     copy(act, dir, name, &place, path, false)
 }
 
-/// Puts `bytes` into the trash of the mirror at `root`, under `path`, durably: for somebody beside its engine who is about
+/// Puts `bytes` into the trash of the mirror at `root`, under `path`, durably: for a caller beside its engine that is about
 /// to have replaced what they read there. A kill in between leaves what was read in its place, and perhaps a part of it here.
 ///
 /// # Errors
@@ -113,7 +113,7 @@ fn enter(
     Err(Errno::EXIST)
 }
 
-/// Copies the file at `name` in `dir` to `place`; `still`: only if nobody writes to it meanwhile.
+/// Copies the file at `name` in `dir` to `place`; `still`: only if no program writes to it meanwhile.
 fn copy(
     act: &Act<'_>,
     dir: BorrowedFd<'_>,

@@ -1,5 +1,5 @@
 //! Hints that something in the mirror may have changed. Never evidence: paths get lost (an overflowing queue, a replaced
-//! root, a network disk), so whoever listens scans, and scans from time to time without a hint too.
+//! root, a network disk), so the listener scans, and scans from time to time without a hint too.
 //!
 //! The kernel's queue is drained by notify's thread, on which we only sort and hand on; a second thread, ours, sets
 //! watches and calls `on`, which may take its time: what does not fit between the two becomes one [`Event::HintAll`].
@@ -41,18 +41,16 @@ pub struct Watcher {
 pub enum WatchError {
     /// The user's limit of watches is used up.
     #[error(
-        "the system's limit of watched folders is used up, so changes are found by polling; \
-         raise it with: sysctl fs.inotify.max_user_watches=524288"
+        "the inotify limit for watched folders is used up, so espejo scans the folder instead; raise it with: sysctl fs.inotify.max_user_watches=524288"
     )]
     Limit,
     /// The user's limit of watching programs is used up.
     #[error(
-        "the system's limit of watching programs is used up, so changes are found by polling; \
-         raise it with: sysctl fs.inotify.max_user_instances=512"
+        "the inotify limit for programs is used up, so espejo scans the folder instead; raise it with: sysctl fs.inotify.max_user_instances=512"
     )]
     Instances,
     /// Anything else.
-    #[error("{} cannot be watched, so changes are found by polling: {why}", root.display())]
+    #[error("{} cannot be watched, so espejo scans it instead: {why}", root.display())]
     Other {
         /// The root.
         root: PathBuf,
@@ -290,7 +288,7 @@ impl Teller {
 
     /// Sets the watches that a new folder needs, or, without one, those that anything may need.
     fn watch(&self, new: Option<&Path>) {
-        // Nobody listens any more once the watches are gone.
+        // There is no listener once the watches are gone.
         let Some(watches) = self.watches.upgrade().filter(|_| BY_FOLDER) else { return };
         if watches.add(new.unwrap_or(&watches.root)).is_err() {
             self.limited.store(true, Ordering::Relaxed);

@@ -32,7 +32,7 @@ use super::sys::{self, Look};
 use super::{beneath, trash};
 use crate::model::{ContentHash, DiskError, EntryKind, Expect, MirrorPath, Stamp, planted};
 
-/// Swaps until what comes out is what went in; somebody who saves faster than this has each save kept.
+/// Swaps until what comes out is what went in; a program that saves faster than this has each save kept.
 pub(super) const SWAPS_MAX: usize = 16;
 
 pub(super) fn write(
@@ -98,7 +98,7 @@ fn create(act: &mut Act<'_>, spot: Spot<'_>, bytes: &[u8]) -> Result<Stamp, Disk
     })
 }
 
-/// The file that a conflict copy stands beside: who may not read the one may not read the other.
+/// The file that a conflict copy stands beside: users who may not read the one may not read the other.
 fn beside(spot: Spot<'_>) -> Option<(File, Look)> {
     let (stem, rest) = spot.name.rsplit_once(".conflict-")?;
     let ending = rest.find('.').map_or("", |dot| &rest[dot..]);
@@ -136,7 +136,7 @@ fn write_part(
     }
 }
 
-/// The stamp of our text in its place. The rename moved its change time; if anything else moved too, somebody has written
+/// The stamp of our text in its place. The rename moved its change time; if anything else moved too, a program has written
 /// to it already, and the stamp from before is answered so that the next scan sees the difference.
 fn stamp_of_ours(file: &File, before: &Look) -> Stamp {
     match sys::look_of(file) {

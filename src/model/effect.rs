@@ -1,6 +1,6 @@
 //! The seam between the engine and the world: effects out, events in.
 //!
-//! An effect is a plain value. Whoever performs it (the daemon, or the simulation) answers with exactly one
+//! An effect is a plain value. Its driver (the daemon, or the simulation) answers with exactly one
 //! [`Event::Done`] that carries the same [`EffectId`]. Every write names what it expects and is refused when that
 //! no longer holds.
 
@@ -145,7 +145,7 @@ pub enum Expect {
 pub enum Event {
     /// The watcher named a path: a hint that a scan may find something.
     Hint(MirrorPath),
-    /// Somebody opened a file or a folder: a hint that it is being read.
+    /// A program opened a file or a folder: a hint that a user reads it.
     Opened(MirrorPath),
     /// The watcher lost events, or a folder moved: scan everything.
     HintAll,

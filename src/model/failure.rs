@@ -25,7 +25,7 @@ pub enum ServiceError {
     #[error("the service cannot be reached (no answer): {0}")]
     Lost(String),
     /// 429.
-    #[error("the service asks for fewer requests")]
+    #[error("the service refuses further requests for now")]
     RateLimited {
         /// From a `Retry-After` header, in milliseconds, where one came.
         retry_after_ms: Option<i64>,
@@ -56,7 +56,7 @@ pub enum ServiceError {
         message: String,
     },
     /// A successful status with a body that cannot be understood: a proxy's page, a wrong type, too big, too deep.
-    #[error("the answer cannot be understood: {0}")]
+    #[error("the answer is invalid: {0}")]
     Garbled(String),
 }
 
@@ -83,10 +83,10 @@ impl ServiceError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiskError {
     /// What is there is not what the act expected; nothing was changed.
-    #[error("{0} is not what it was")]
+    #[error("{0} has changed")]
     Changed(MirrorPath),
     /// It is not there.
-    #[error("{0} is not there")]
+    #[error("{0} does not exist")]
     Missing(MirrorPath),
     /// Something is in the way at the place to write to; nothing was changed.
     #[error("{0} exists already")]

@@ -44,7 +44,7 @@ pub struct PageMeta {
 pub struct Page {
     /// Everything but the content.
     pub meta: PageMeta,
-    /// Its content, exactly as sent, printed: whoever read the blocks does that too, so that the engine need not.
+    /// Its content, exactly as sent, printed: the reader of the blocks prints them too, so that the engine need not.
     pub json: BodyJson,
     /// The blocks that anything can be learnt from: all of them, or of a long content those that the API document does
     /// not describe and the first of each shape.

@@ -103,16 +103,18 @@ impl Problem {
     #[must_use]
     pub fn sentence(&self, of: &str) -> String {
         match self {
-            Self::Emptied => format!("it is empty now, and its {of} is not"),
+            Self::Emptied => format!("it is empty, but its {of} is not"),
             Self::Unclosed { what, line } => {
-                format!("the {what} in line {line} is never closed, and all that follows is inside it")
+                format!("the {what} in line {line} is never closed, so it contains the rest of the file")
             }
             Self::NotText => "it is not UTF-8 text".to_owned(),
             Self::FrontMatter { line, why } => format!("the front matter is broken in line {line}: {why}"),
             Self::HiddenClaim(path) => format!("it names the page of {path}, which cannot be read"),
             Self::OthersNodes(path) => {
                 let whose = path.as_ref().map_or("another canvas", MirrorPath::as_str);
-                format!("it holds the nodes of {whose} and none of its own; give each its own file back")
+                format!(
+                    "it contains the nodes of {whose} and none of its own; give each file its own nodes again"
+                )
             }
             Self::Canvas(why) | Self::Unread(why) | Self::Legacy(why) => why.clone(),
         }

@@ -88,7 +88,7 @@ pub struct BoardSettings {
     pub presentations: bool,
     /// Whether a dashboard's magnets are shown beside its page.
     pub dashboards: bool,
-    /// Whether espejo may remove what nobody can bring back: slides, and elements the API cannot create.
+    /// Whether espejo may remove items that cannot be restored: slides, and elements the API cannot create.
     pub permanent_deletes: bool,
 }
 

@@ -37,7 +37,7 @@ impl Stamp {
     }
 
     /// When the content was written, in milliseconds, for a clock that stands at `looked_at`. A time in the future is what
-    /// somebody gave the file; it was written no later than that was done.
+    /// a program gave the file; the file was written no later than that.
     #[must_use]
     pub fn written_at(&self, looked_at: Timestamp) -> Timestamp {
         let modified = self.modified_ns / 1_000_000;

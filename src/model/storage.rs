@@ -1,6 +1,6 @@
 //! Personal storage: what the service shows of it, what is remembered of it, and the effects and events that are about it.
 //!
-//! A signed link is a secret for as long as it lives: [`Link`] shows itself to nobody but the edge that fetches it.
+//! A signed link is a secret for as long as it lives: only the edge that fetches it can read a [`Link`].
 
 use std::fmt;
 
@@ -217,7 +217,7 @@ pub struct Downloaded {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DownloadError {
     /// The link is not taken (any more): another one is to be asked for.
-    #[error("the link is no longer good (status {0})")]
+    #[error("the link has expired (status {0})")]
     Refused(u16),
     /// The link leads where espejo does not go.
     #[error("the link cannot be followed: {0}")]
@@ -231,7 +231,7 @@ pub enum DownloadError {
         got: u64,
     },
     /// Another size than the service told; what came is thrown away.
-    #[error("{got} bytes came and {size} were told")]
+    #[error("{got} bytes arrived instead of {size}")]
     WrongSize {
         /// How many came, or were announced.
         got: u64,

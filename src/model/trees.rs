@@ -247,9 +247,7 @@ impl Hold {
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
-            Self::WentBack => {
-                "its file went back to an earlier version, with an older copy of the folder".to_owned()
-            }
+            Self::WentBack => "its file has an earlier version, from an older copy of the folder".to_owned(),
             Self::Unloadable(why) => format!("it would not load in the app: {why}"),
             Self::Unwritable(why) => why.clone(),
             Self::Edit(refusal) | Self::Deletion(refusal) => refusal.said.clone(),

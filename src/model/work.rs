@@ -1,4 +1,4 @@
-//! What takes long and needs nobody: it is worked out beside whoever decides.
+//! Long computations without side effects, which run beside the engine.
 
 use std::fmt;
 use std::sync::Arc;

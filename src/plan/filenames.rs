@@ -97,7 +97,7 @@ pub fn is_conflict_copy(name: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unsendable {
     /// It has more bytes than the API takes.
-    #[error("it has {:.1} MB, and the API takes 3 MB", *.0 as f64 / 1_000_000.0)]
+    #[error("it has {:.1} MB, but the API accepts at most 3 MB", *.0 as f64 / 1_000_000.0)]
     TooLarge(u64),
     /// Its name has more characters than the API takes.
     #[error("its name has more than 255 characters")]
@@ -112,9 +112,9 @@ impl Unsendable {
     #[must_use]
     pub fn mend(&self) -> &'static str {
         match self {
-            Self::TooLarge(_) => "upload it in the app; here it stays as it is",
+            Self::TooLarge(_) => "upload it in the app; this file stays as it is",
             Self::LongName => "give it a shorter name",
-            Self::Ending(_) => "put it into a .zip, or keep it here only: it stays as it is",
+            Self::Ending(_) => "put it into a .zip file, or keep it here only",
         }
     }
 }

@@ -148,7 +148,7 @@ impl fmt::Display for Guard {
             }
             Self::EmptyList(name) => write!(f, "the service's page list of {name} is suddenly empty"),
             Self::Nodes(gone, all) => {
-                let what = "are gone from the file, and elements have no trash: nothing is sent";
+                let what = "are missing in the file, and elements have no trash: nothing is sent";
                 write!(f, "{gone} of its {all} nodes {what}")
             }
             Self::OtherFolder(missing) => {

@@ -1,5 +1,5 @@
 //! The index of everything mirrored, in a database file of its own beside the state. It holds what the state and the files
-//! hold, cut into words; damage to it is nobody's loss: it is removed and built anew. It is brought up to date by who
+//! hold, cut into words; damage to it loses nothing: it is removed and rebuilt. It is brought up to date by who
 //! searches, by comparing marks, so that an edit never waits for it and at rest it costs nothing.
 //!
 //! Who searches may say what all the sources together are as of; as long as that is the same nothing is compared.
@@ -48,7 +48,7 @@ const SCHEMA: &str = "
 
 /// What can go wrong, after everything that can be mended was.
 #[derive(Debug, thiserror::Error)]
-#[error("the search index {0} cannot be used: {1}; remove it, it is built anew")]
+#[error("the search index {0} cannot be used: {1}; delete it, and espejo rebuilds it")]
 pub struct IndexError(PathBuf, rusqlite::Error);
 
 /// Something that can be found.
@@ -221,7 +221,7 @@ impl Index {
                     }
                     delete(&turn, *old)?;
                 }
-                // A mark that is nobody's: the text is asked for again the next time.
+                // A mark that no text has: the text is asked for again the next time.
                 let mark = if text.is_none() { 0 } else { *mark };
                 insert(&turn, source, (*keyed, mark), &text.unwrap_or_default(), &stems, &mut vocabulary)?;
             }
@@ -237,7 +237,7 @@ impl Index {
         write().map_err(|error| IndexError(self.path.clone(), error))
     }
 
-    /// What is new or has changed, and the rows that are nobody's any more.
+    /// What is new or has changed, and the rows whose items are gone.
     fn differences<'s>(
         &self,
         sources: &'s [Source],

@@ -3,7 +3,7 @@
 //!
 //! The rules are the service's (API document, "Search"): whole words by their stems, quoted phrases, `OR` between terms, a
 //! leading minus, and a title that contains the query. Below what they find comes what only begins with the words. The index is derived: it is never a source of truth, is made
-//! anew where it is missing or damaged, and nobody who changes a page waits for it. Not here: where the texts come
+//! anew where it is missing or damaged, and no change of a page waits for it. Not here: where the texts come
 //! from (`commands::search`), and the service's own search (`service`).
 
 mod find;

@@ -11,13 +11,13 @@ const TERMS_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Odd {
     /// Nothing but spaces.
-    #[error("there is nothing to search for; name a word, as in espejo search meeting")]
+    #[error("there is nothing to search for; type a word, as in espejo search meeting")]
     Blank,
     /// Only words that must not be there.
-    #[error("-word only leaves out; name a word to find beside it")]
+    #[error("-word only excludes; add a word to search for")]
     OnlyExcluded,
     /// More than anybody types.
-    #[error("the query has more than {TERMS_MAX} words; leave some out")]
+    #[error("the query has more than {TERMS_MAX} words; remove some")]
     TooLong,
 }
 

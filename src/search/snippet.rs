@@ -1,5 +1,5 @@
 //! The place of a text that a person wants to see: about 140 characters around the words that were found, as pieces, so that
-//! whoever shows them can mark the words.
+//! the caller can mark the words.
 
 use super::query::Query;
 use super::words::{Wanted, words};

@@ -14,7 +14,7 @@ const COMMON: &str = " a al algo ante aquel aquella aquello así aun aunque cada
     nos nosotros nuestra nuestro o os otra otro para pero poco por porque pues que qué quien se sea según ser si sí sido \
     sin sobre son su sus también tanto te tiene tienen todo todos tu tú tus u un una unas uno unos y ya yo ";
 
-/// A word longer than this many bytes is cut there: nobody types it, and no index need hold it.
+/// A word longer than this many bytes is cut there: no user types it, and no index need hold it.
 const LONGEST: usize = 120;
 
 /// Where the words of a text stand.

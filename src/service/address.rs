@@ -23,18 +23,20 @@ pub(super) struct Address {
 /// One sentence that says what is wrong and how to mend it.
 pub(super) fn check(base_url: &str) -> Result<Address, String> {
     let url = Url::parse(base_url.trim()).map_err(|error| {
-        format!("base_url is no address ({error}); write it like https://example.com/api/v1")
+        format!("base_url is not an address ({error}); write it like https://example.com/api/v1")
     })?;
     let Some(host) = url.host_str().filter(|host| !host.is_empty()) else {
-        return Err("base_url names no host; write it like https://example.com/api/v1".to_owned());
+        return Err("base_url has no host; write it like https://example.com/api/v1".to_owned());
     };
     if !url.username().is_empty() || url.password().is_some() {
         return Err(format!(
-            "base_url holds a name or password before {host}; remove it, the token is all it takes"
+            "base_url contains a name or password before {host}; remove it, the token is enough"
         ));
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(format!("base_url for {host} holds a ? or #; it ends with its path, such as /api/v1"));
+        return Err(format!(
+            "base_url for {host} contains a ? or #; it must end with its path, such as /api/v1"
+        ));
     }
     let loopback = is_loopback(host);
     let plain = match url.scheme() {
@@ -42,11 +44,11 @@ pub(super) fn check(base_url: &str) -> Result<Address, String> {
         "http" if loopback => true,
         "http" => {
             return Err(format!(
-                "base_url for {host} is plain http, which shows the token to everyone on the way; use https \
+                "base_url for {host} is plain http, which shows the token to the network; use https \
                  (plain http is for this computer alone: 127.0.0.1, [::1], localhost)"
             ));
         }
-        other => return Err(format!("base_url begins with {other}:, and only https: can be used")),
+        other => return Err(format!("base_url begins with {other}:, but must begin with https:")),
     };
     let host = host.to_owned();
     Ok(Address { base: url.as_str().trim_end_matches('/').to_owned(), host, loopback, plain })
@@ -108,14 +110,14 @@ mod tests {
             bad(&format!("http://{host}/api/v1"), "plain http");
         }
         bad("ftp://example.com", "begins with ftp:");
-        bad("file:///etc/passwd", "names no host");
-        bad("example.com/api/v1", "no address");
-        bad("", "no address");
-        bad("https://", "no address");
+        bad("file:///etc/passwd", "has no host");
+        bad("example.com/api/v1", "not an address");
+        bad("", "not an address");
+        bad("https://", "not an address");
         bad("https://me:secret@example.com/api", "before example.com");
         bad("https://secret@example.com/api", "before example.com");
         bad("http://127.0.0.1@example.com/api", "before example.com");
-        bad("https://example.com/api?key=secret", "holds a ? or #");
-        bad("https://example.com/api#secret", "holds a ? or #");
+        bad("https://example.com/api?key=secret", "contains a ? or #");
+        bad("https://example.com/api#secret", "contains a ? or #");
     }
 }

@@ -118,7 +118,7 @@ pub(super) fn reply(effect: &BoardEffect, data: &[u8]) -> Result<BoardReply, Ser
                 if id == asked.as_str() {
                     Ok(BoardReply::Element(element))
                 } else {
-                    Err(format!("was {asked}, and {id} came"))
+                    Err(format!("was {asked}, but {id} came"))
                 }
             })
         }

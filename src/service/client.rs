@@ -45,7 +45,7 @@ pub enum ClientError {
     Token(#[from] token::TokenError),
     /// The HTTP library refuses, nearly always for want of certificates.
     #[error(
-        "no secure connection can be made: {0}; install the system's CA certificates (package ca-certificates)"
+        "a secure connection is not possible: {0}; install the system's CA certificates (package ca-certificates)"
     )]
     Tls(String),
 }
@@ -102,7 +102,7 @@ impl Client {
             .pool_idle_timeout(IDLE)
             .https_only(!address.plain);
         if address.loopback {
-            // A proxy is somebody else's computer, and a name server could say that `localhost` is, too.
+            // A proxy is another computer, and a name server could say that `localhost` is, too.
             let here = [(Ipv4Addr::LOCALHOST, 0).into(), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
             builder = builder.no_proxy().resolve_to_addrs("localhost", &here);
         }
@@ -261,7 +261,10 @@ async fn receive(mut response: reqwest::Response, limit: usize) -> Result<WireAn
             Err(_) if !status.is_success() => break,
             Err(error) => {
                 let got = answer.body.len();
-                return Err(ServiceError::Lost(format!("it broke off after {got} bytes: {}", reason(error))));
+                return Err(ServiceError::Lost(format!(
+                    "it was cut off after {got} bytes: {}",
+                    reason(error)
+                )));
             }
         }
     }

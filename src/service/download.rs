@@ -1,9 +1,9 @@
 //! Signed links: plain GETs without a token, by a client that never had one. It does not try again and writes nothing:
-//! whoever asks gets the bytes as they come.
+//! the caller gets the bytes as they come.
 //!
 //! A link is followed over https only, or over plain http on this computer when the service itself is there (the demo), and
 //! to where [`Reach`] lets it lead. Redirects are followed a few times under the same rules, without a `Referer`, so that a
-//! signed address is told to nobody.
+//! signed address is never shown.
 //! No error holds an address.
 
 use std::fmt;
@@ -20,7 +20,7 @@ use super::client::{ClientError, reason};
 use super::reach::{self, Reach};
 use crate::model::{DownloadError, Link};
 
-/// Object stores redirect once at most; more is somebody's mistake.
+/// Object stores redirect once at most; more is a mistake of the server.
 const REDIRECTS_MAX: usize = 5;
 const CONNECT: Duration = Duration::from_secs(10);
 /// For the next bytes. There is no limit for the whole: a large file takes as long as it takes.
@@ -90,10 +90,10 @@ impl Downloader {
                 let range = response.headers().get(CONTENT_RANGE).and_then(|value| value.to_str().ok());
                 let (begins, whole) = range
                     .and_then(content_range)
-                    .ok_or_else(|| broken("the server sent a part without saying which"))?;
+                    .ok_or_else(|| broken("the server sent a part without its range"))?;
                 told_size(whole, size)?;
                 if begins != from {
-                    return Err(broken("the server sent another part than was asked for"));
+                    return Err(broken("the server sent a different part than requested"));
                 }
                 Ok(Incoming { response, from, whole })
             }
@@ -110,7 +110,7 @@ impl Downloader {
 
     /// The answer at the end of a link's redirects, each of which must lead where links may.
     async fn follow(&self, link: &Link, from: u64) -> Result<Response, DownloadError> {
-        let mut url = Url::parse(link.expose()).map_err(|_| bad("it is no address"))?;
+        let mut url = Url::parse(link.expose()).map_err(|_| bad("it is not an address"))?;
         for _ in 0..=REDIRECTS_MAX {
             if let Some(why) = refusal(&url, self.plain) {
                 return Err(DownloadError::BadLink(why));
@@ -131,9 +131,9 @@ impl Downloader {
             let to = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
             let Some(to) = to else { return Ok(response) };
             let to = to.to_str().ok().and_then(|to| url.join(to).ok());
-            url = to.ok_or_else(|| bad("it leads to what is no address"))?;
+            url = to.ok_or_else(|| bad("it redirects to an invalid address"))?;
         }
-        Err(bad("it leads from one address to the next without an end"))
+        Err(bad("it redirects too many times"))
     }
 }
 
@@ -159,7 +159,7 @@ impl fmt::Debug for Incoming {
     }
 }
 
-/// How much is here is known to whoever writes it down.
+/// Only the writer knows how many bytes are here.
 fn broken(why: impl Into<String>) -> DownloadError {
     DownloadError::Broken { why: why.into(), got: 0 }
 }
@@ -179,13 +179,13 @@ fn told_size(whole: Option<u64>, size: u64) -> Result<(), DownloadError> {
 fn refusal(url: &Url, plain: bool) -> Option<String> {
     let host = url.host_str().unwrap_or("");
     if host.is_empty() {
-        return Some("it names no host".to_owned());
+        return Some("it has no host".to_owned());
     }
     match url.scheme() {
         "https" => None,
         "http" if plain && address::is_loopback(host) => None,
-        "http" => Some("it is plain http, which would show the file to everyone on the way".to_owned()),
-        _ => Some("it is no https address".to_owned()),
+        "http" => Some("it is plain http, which would show the file to the network".to_owned()),
+        _ => Some("it is not an https address".to_owned()),
     }
 }
 

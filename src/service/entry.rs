@@ -84,9 +84,9 @@ pub(super) fn page(data: &[u8], id: &PageId) -> Result<Page, ServiceError> {
             Vec::new()
         }
         Some(other) => {
-            return Err(complain(format!("has {} where its content should be an array", kind(&other))));
+            return Err(complain(format!("has {} as its content instead of an array", kind(&other))));
         }
-        None => return Err(complain("came without its content".to_owned())),
+        None => return Err(complain("has no content".to_owned())),
     };
     let (meta, nevera) = about(map, id).map_err(complain)?;
     Ok(Page { is_null, ..Page::new(meta, content, nevera) })
@@ -205,14 +205,16 @@ fn meta(map: &Map<String, Value>) -> Result<PageMeta, Why> {
 }
 
 fn same(meta: PageMeta, id: &PageId) -> Result<PageMeta, Why> {
-    if meta.id == *id { Ok(meta) } else { Err(format!("was asked for, and page {} came", meta.id)) }
+    if meta.id == *id { Ok(meta) } else { Err(format!("was requested, but page {} came", meta.id)) }
 }
 
 pub(super) fn list(data: &[u8]) -> Result<Vec<&[u8]>, ServiceError> {
     match parts::elements(data) {
         Some(Ok(elements)) => Ok(elements),
-        Some(Err(error)) => Err(garbled(format!("its list is no valid JSON: {}", words(&error.to_string())))),
-        None => Err(garbled("its “data” is no list".to_owned())),
+        Some(Err(error)) => {
+            Err(garbled(format!("its list is not valid JSON: {}", words(&error.to_string()))))
+        }
+        None => Err(garbled("its “data” is not a list".to_owned())),
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) fn read(effect: &StorageEffect, data: &[u8]) -> Result<ServiceReply, 
             StorageReply::Uploaded(file.map_err(|why| garbled(format!("the uploaded file {why}")))?)
         }
         StorageEffect::Trash(id) => trashed(data, id)?,
-        _ => return Err(garbled("it answers something that was never asked".to_owned())),
+        _ => return Err(garbled("it does not belong to the request".to_owned())),
     };
     Ok(ServiceReply::Storage(reply))
 }
@@ -85,7 +85,7 @@ pub(super) fn read(effect: &StorageEffect, data: &[u8]) -> Result<ServiceReply, 
 fn listing(data: &[u8], folder: Option<&FolderId>) -> Result<StorageListing, ServiceError> {
     let members = match parts::members(data) {
         Some(Ok(members)) => members,
-        _ => return Err(garbled("the folder's “data” is no object".to_owned())),
+        _ => return Err(garbled("the folder's “data” is not an object".to_owned())),
     };
     let list = |key: &str| {
         let found = members.iter().rev().find(|(name, _)| name == key).map(|(_, part)| *part);
@@ -132,13 +132,13 @@ fn once(seen: &mut std::collections::BTreeSet<String>, id: &str) -> Result<(), W
 /// Nothing of this answer may be repeated in an error: it holds the link.
 fn link(data: &[u8], id: &FileId) -> Result<StorageReply, ServiceError> {
     let complain = |why: &str| garbled(format!("file {id} {why}"));
-    let map = object(data).map_err(|_| complain("is no readable object"))?;
-    let file = file(&map).map_err(|_| complain("is not described as it should be"))?;
+    let map = object(data).map_err(|_| complain("is not a valid object"))?;
+    let file = file(&map).map_err(|_| complain("has an invalid description"))?;
     if file.id != *id {
-        return Err(complain("was asked for, and another one came"));
+        return Err(complain("was requested, but another file came"));
     }
     let Some(Value::String(address)) = map.get("download_url") else {
-        return Err(complain("came without a download_url"));
+        return Err(complain("has no download_url"));
     };
     let seconds = map.get("expires_in_seconds").and_then(Value::as_f64).unwrap_or(LINK_SECONDS);
     #[expect(clippy::cast_possible_truncation, reason = "clamped to a day")]
@@ -187,7 +187,7 @@ fn size(map: &Map<String, Value>) -> Result<u64, Why> {
                 reason = "whole, not negative, and below 2^53"
             )]
             (None, Some(size)) if size.fract() == 0.0 && (0.0..9e15).contains(&size) => Ok(size as u64),
-            _ => Err("has a size_bytes that is no size".to_owned()),
+            _ => Err("has an invalid size_bytes".to_owned()),
         },
         Some(other) => Err(format!("has {} as its size_bytes", kind(other))),
         None => Err("has no size_bytes".to_owned()),

@@ -36,7 +36,7 @@ pub enum TokenError {
     #[error("{0} is empty: put the access token from the app's settings there")]
     Empty(String),
     /// It has something in it that no token has.
-    #[error("{0} has {1} in it: put the access token there as the app shows it, and nothing else")]
+    #[error("{0} has {1} in it: put only the access token there, as the app shows it")]
     Unusable(String, &'static str),
 }
 
@@ -67,7 +67,7 @@ pub fn find(
     Err(TokenError::Missing)
 }
 
-/// A token that somebody typed or handed over; `place` is what refusals call it.
+/// A token that a user typed or handed over; `place` is what refusals call it.
 ///
 /// # Errors
 /// [`TokenError::Empty`] or [`TokenError::Unusable`].
@@ -95,7 +95,7 @@ pub(super) fn check(place: &str, token: &str) -> Result<(), TokenError> {
         return unusable("a space");
     }
     if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return unusable("a character that no token has");
+        return unusable("an invalid character");
     }
     Ok(())
 }
@@ -119,7 +119,7 @@ fn from_file(path: &Path, privacy: Privacy) -> Result<SecretString, TokenError> 
     file.take(MOST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     let place = format!("the token in {}", path.display());
     if bytes.len() as u64 > MOST {
-        return Err(TokenError::Unusable(place, "far more than a token"));
+        return Err(TokenError::Unusable(place, "much more than a token"));
     }
     usable(&place, &bytes)
 }
@@ -128,7 +128,7 @@ fn from_file(path: &Path, privacy: Privacy) -> Result<SecretString, TokenError> 
 fn usable(place: &str, bytes: &[u8]) -> Result<SecretString, TokenError> {
     let line = bytes.strip_suffix(b"\n").map(|rest| rest.strip_suffix(b"\r").unwrap_or(rest));
     let Ok(token) = std::str::from_utf8(line.unwrap_or(bytes)) else {
-        return Err(TokenError::Unusable(place.to_owned(), "a character that no token has"));
+        return Err(TokenError::Unusable(place.to_owned(), "an invalid character"));
     };
     check(place, token)?;
     Ok(SecretString::from(token))
@@ -225,9 +225,9 @@ mod tests {
         check(b" s3cret", Err("a space"));
         check(b"s3cret ", Err("a space"));
         check(b"Bearer s3cret", Err("the word Bearer"));
-        check("s3cret\u{e9}".as_bytes(), Err("no token has"));
-        check(b"s3cret\0", Err("no token has"));
-        check(b"s3cret\xff", Err("no token has"));
-        check(&[b'a'; 20_000], Err("far more than a token"));
+        check("s3cret\u{e9}".as_bytes(), Err("an invalid character"));
+        check(b"s3cret\0", Err("an invalid character"));
+        check(b"s3cret\xff", Err("an invalid character"));
+        check(&[b'a'; 20_000], Err("much more than a token"));
     }
 }

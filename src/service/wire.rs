@@ -123,9 +123,7 @@ pub fn read_answer(effect: &Effect, answer: &WireAnswer) -> Result<ServiceReply,
     if matches!(effect, Effect::Storage(StorageEffect::AskLink(_))) {
         // The words of this answer may be the link: nothing of it is repeated.
         let data = envelope(answer).map_err(|error| match error {
-            ServiceError::Garbled(_) => {
-                ServiceError::Garbled("the answer with a link is not what it should be".to_owned())
-            }
+            ServiceError::Garbled(_) => ServiceError::Garbled("the answer with a link is invalid".to_owned()),
             other => other,
         });
         return data.and_then(|data| read_data(effect, data));
@@ -144,7 +142,7 @@ fn read_data(effect: &Effect, data: &[u8]) -> Result<ServiceReply, ServiceError>
         Effect::TrashPage(id) => entry::trashed(data, id).map(|()| ServiceReply::Trashed),
         Effect::Board(effect) => boards::reply(effect, data).map(ServiceReply::Board),
         Effect::Search(asked) => search::read(asked, data),
-        _ => Err(ServiceError::Garbled("it answers something that was never asked".to_owned())),
+        _ => Err(ServiceError::Garbled("it does not belong to the request".to_owned())),
     }
 }
 
@@ -152,14 +150,14 @@ fn read_data(effect: &Effect, data: &[u8]) -> Result<ServiceReply, ServiceError>
 fn envelope(answer: &WireAnswer) -> Result<&[u8], ServiceError> {
     let body = answer.body.as_slice();
     let Some(members) = parts::members(body) else {
-        return Err(ServiceError::Garbled(format!("instead of JSON there came {}", description(answer))));
+        return Err(ServiceError::Garbled(format!("it is not JSON but {}", description(answer))));
     };
     let members = members.map_err(|error| {
         // Cut within a number, the parser complains of the number.
         if error.is_eof() || body.last().is_some_and(|last| b"0123456789+-.eE".contains(last)) {
-            ServiceError::Lost(format!("it broke off after {} bytes", body.len()))
+            ServiceError::Lost(format!("it was cut off after {} bytes", body.len()))
         } else {
-            ServiceError::Garbled(format!("it is no valid JSON: {}", words(&error.to_string())))
+            ServiceError::Garbled(format!("it is not valid JSON: {}", words(&error.to_string())))
         }
     })?;
     match members.iter().rev().find(|(key, _)| key == "data") {
@@ -205,7 +203,7 @@ fn refusal(answer: &WireAnswer) -> ServiceError {
         404 => ServiceError::Server {
             status,
             message: format!(
-                "not in the service's words, so base_url may be wrong or something stands between: {message}"
+                "this is not an answer of the API, so base_url may be wrong or a proxy may be in between: {message}"
             ),
         },
         429 => ServiceError::RateLimited { retry_after_ms: retry_after_ms(answer) },
@@ -223,19 +221,22 @@ fn error_of(body: &[u8]) -> Option<String> {
     serde_json::from_slice::<String>(error).ok().map(|error| words(&error))
 }
 
-/// A redirect is not followed: whoever it leads to would get the token.
+/// A redirect is not followed: its target would get the token.
 fn redirect(answer: &WireAnswer) -> String {
     let target = answer.location.as_deref().unwrap_or("");
-    // Only the host: the rest of the address may hold what is nobody's business.
+    // Only the host: the rest of the address may contain a secret.
     let host = target
         .split_once("//")
         .map(|(_, rest)| rest.split(['/', '?', '#', '\\']).next().unwrap_or(""))
         .map(|authority| authority.rsplit('@').next().unwrap_or(""));
     match host {
         Some(host) if !host.is_empty() => {
-            format!("it points to {}, and the token goes to base_url alone; correct base_url", words(host))
+            format!(
+                "it redirects to {}, but the token is sent to base_url only; correct base_url",
+                words(host)
+            )
         }
-        _ => "it points elsewhere, and the token goes to base_url alone; correct base_url".to_owned(),
+        _ => "it redirects elsewhere, but the token is sent to base_url only; correct base_url".to_owned(),
     }
 }
 

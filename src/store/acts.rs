@@ -80,7 +80,7 @@ pub struct Act {
     pub body_after: Option<ContentHash>,
     /// The file's bytes before it; [`Store::content`] has them.
     pub text_before: Option<ContentHash>,
-    /// The file's bytes after it: whether they are still there says whether somebody has been at it since.
+    /// The file's bytes after it: whether they are still there says whether the file has changed since.
     pub text_after: Option<ContentHash>,
 }
 

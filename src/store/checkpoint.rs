@@ -11,7 +11,7 @@ use super::{Store, StoreError};
 /// Emptied, its file is cut to this length, so that a longer one tells that there is something to bring in.
 const LOG_BYTES: u64 = 32 + 1_000 * (24 + 4_096);
 
-/// From so many pages on a commit does it all the same, though nobody else has: 64 MiB.
+/// From so many pages on a commit does it itself, if no other thread has: 64 MiB.
 const BACKSTOP_PAGES: i64 = 16_384;
 
 /// A log to be brought in.
@@ -21,7 +21,7 @@ pub struct Checkpoint {
 }
 
 impl Store {
-    /// From now on somebody asks for [`Store::due_checkpoint`] and carries it out on another thread.
+    /// From now on the driver asks for [`Store::due_checkpoint`] and carries it out on another thread.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.

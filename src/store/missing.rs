@@ -46,7 +46,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a missing file: it is back, or nobody waits for it.
+    /// Forgets a missing file: it is back, or nothing waits for it.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.

@@ -77,7 +77,7 @@ pub enum StoreError {
     )]
     Newer(PathBuf, i64),
     /// An earlier version wrote it, and this one has not opened it for writing yet.
-    #[error("the state database {0} is of an earlier espejo; espejo run or espejo sync brings it up to date")]
+    #[error("the state database {0} is of an earlier espejo; espejo run or espejo sync upgrades it")]
     Older(PathBuf),
     /// It is of an earlier version, and no copy of it could be made first.
     #[error(
@@ -155,7 +155,7 @@ pub struct Store {
     acts_elsewhere: Vec<Act>,
 }
 
-/// What was read at opening to see that every row can be: whoever loads it next need not read it again. Gone with the
+/// What was read at opening to see that every row can be read: the next load need not read it again. Gone with the
 /// first write to anything but notes.
 #[derive(Debug, Default)]
 struct Checked {
@@ -181,7 +181,7 @@ pub struct Opened {
     pub store: Store,
     /// Where a damaged one was set aside, and why, if that was needed.
     pub set_aside: Option<(PathBuf, String)>,
-    /// Whether what was written last is lost: the log beside the database was not there, although nobody closed it.
+    /// Whether what was written last is lost: the log beside the database was not there, although it was not closed.
     pub log_is_gone: bool,
     /// Where the state of an earlier version is kept, if it was one.
     pub copy: Option<StateCopy>,

@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_row_that_makes_no_sense_is_damage_wherever_it_stands() {
         for sql in [
-            // Nobody may take what was in a body that is not there for nothing.
+            // A body that is missing must not count as empty.
             "INSERT INTO writing (page, text, body) VALUES ('p', zeroblob(32), zeroblob(32))",
             "INSERT INTO missing_files VALUES ('', '../a.md', 1, 1, 1, 1, 1, 1, NULL)",
             "INSERT INTO intents (path, workspace, title, asked_at, looks) VALUES ('../out.md', 'w', 't', 1, 0)",

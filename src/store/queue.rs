@@ -53,7 +53,9 @@ impl Conflict {
             Self::PAGE_GONE | Self::CANVAS_GONE => {
                 "rename the copy to make it new in the app, or remove it; the app's trash has the old one"
             }
-            _ => "espejo conflicts shows it; espejo resolve settles it (--mine, --theirs, --both or --edit)",
+            _ => {
+                "espejo conflicts shows it; settle it with espejo resolve (--mine, --theirs, --both or --edit)"
+            }
         }
     }
 }

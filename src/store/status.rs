@@ -97,7 +97,7 @@ impl ReadOnly {
     /// [`StoreError`] when it cannot be read.
     pub fn open(folder: &Path) -> Result<Option<Self>, StoreError> {
         let path = folder.join("espejo.sqlite3");
-        // A folder that may not be read is not one without a state: nobody shall take it for a mirror that is safe.
+        // A folder that may not be read is not a folder without a state, and must not count as a mirror that is safe.
         if !path.try_exists().map_err(|error| StoreError::Io(path.clone(), error.to_string()))? {
             return Ok(None);
         }

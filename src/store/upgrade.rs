@@ -114,7 +114,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Problem;
+    use crate::model::{MirrorPath, Problem};
     use crate::store::open::FILE;
 
     /// A state as a program of this version left it.
@@ -180,6 +180,21 @@ mod tests {
         assert!(Store::open(folder.path()).unwrap().copy.is_some());
     }
 
+    /// The sentence as the versions that kept sentences wrote it.
+    fn said(problem: &Problem, of: &str) -> String {
+        match problem {
+            Problem::Emptied => format!("it is empty now, and its {of} is not"),
+            Problem::Unclosed { what, line } => {
+                format!("the {what} in line {line} is never closed, and all that follows is inside it")
+            }
+            Problem::OthersNodes(path) => {
+                let whose = path.as_ref().map_or("another canvas", MirrorPath::as_str);
+                format!("it holds the nodes of {whose} and none of its own; give each its own file back")
+            }
+            other => other.sentence(of),
+        }
+    }
+
     #[test]
     fn sentences_of_an_older_state_become_the_problems_that_they_told() {
         let (folder, db) = state_of(5);
@@ -187,7 +202,7 @@ mod tests {
         expected.retain(|problem| !matches!(problem, Problem::Unread(_)));
         let add = |table: &str, values: &str, at: usize, problem: &Problem, of: &str| {
             let sql = format!("INSERT INTO {table} VALUES (?1, {values}, ?2, 0)");
-            db.execute(&sql, [format!("S/Pages/{at}.md"), problem.sentence(of)]).unwrap();
+            db.execute(&sql, [format!("S/Pages/{at}.md"), said(problem, of)]).unwrap();
         };
         for (at, problem) in expected.iter().enumerate() {
             match problem {

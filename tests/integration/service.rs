@@ -137,7 +137,7 @@ async fn each_fault_is_told_apart_and_harms_one_request() {
     check(pair.fetch(), status(401), "refuses the token", Next::Stop).await;
     check(pair.fetch(), status(403), "forbids it", Next::Park).await;
     check(pair.fetch(), status(404), "does not show it", Next::LookAgain).await;
-    check(pair.fetch(), status(429), "fewer requests", Next::TryLater).await;
+    check(pair.fetch(), status(429), "refuses further requests", Next::TryLater).await;
     check(pair.fetch(), status(500), "failed with status 500", Next::TryLater).await;
     check(pair.rename("x"), Fault::StatusAfter(503), "failed with status 503", Next::TryLater).await;
     check(
@@ -148,16 +148,16 @@ async fn each_fault_is_told_apart_and_harms_one_request() {
     )
     .await;
     check(pair.fetch(), Fault::Page(404), "base_url may be wrong", Next::TryLater).await;
-    check(pair.fetch(), Fault::PageWith200, "instead of JSON there came text/html", Next::Park).await;
+    check(pair.fetch(), Fault::PageWith200, "it is not JSON but text/html", Next::Park).await;
     for effect in [pair.fetch(), pair.list(), pair.rename("x"), pair.create("x"), Effect::ListWorkspaces] {
         check(effect.clone(), Fault::LostBefore, "(no answer)", Next::LookAgain).await;
         check(effect.clone(), Fault::LostAfter, "(no answer)", Next::LookAgain).await;
-        check(effect.clone(), Fault::Cut, "broke off after", Next::LookAgain).await;
-        check(effect.clone(), Fault::Short, "broke off after", Next::LookAgain).await;
-        check(effect, Fault::Noise, "instead of JSON", Next::Park).await;
+        check(effect.clone(), Fault::Cut, "was cut off after", Next::LookAgain).await;
+        check(effect.clone(), Fault::Short, "was cut off after", Next::LookAgain).await;
+        check(effect, Fault::Noise, "it is not JSON but", Next::Park).await;
     }
-    check(pair.fetch(), Fault::WrongType, "cannot be understood: page", Next::Park).await;
-    check(pair.fetch(), Fault::NoContent, "came without its content", Next::Park).await;
+    check(pair.fetch(), Fault::WrongType, "the answer is invalid: page", Next::Park).await;
+    check(pair.fetch(), Fault::NoContent, "has no content", Next::Park).await;
     check(pair.fetch(), Fault::Huge(60_000_000), "longer than 16 MiB", Next::Park).await;
     check(pair.rename("x"), Fault::Huge(20_000_000), "longer than 16 MiB", Next::Park).await;
     check(pair.list(), Fault::Huge(80_000_000), "longer than 64 MiB", Next::Park).await;
@@ -279,7 +279,7 @@ async fn no_redirect_is_followed_and_no_token_leaves() {
             else {
                 panic!("{target}")
             };
-            assert!(message.contains("it points to ") && !message.contains("/api"), "{message}");
+            assert!(message.contains("it redirects to ") && !message.contains("/api"), "{message}");
             assert_eq!(pair.server.world().log().entries().len(), before + 1);
         }
     }
@@ -383,7 +383,7 @@ async fn odd_answers_are_told_apart() {
     check(answer("200 OK", "", good), Ok(())).await;
     check(answer("200 OK", "content-type: text/html\r\n", good), Ok(())).await;
     check([b"HTTP/1.1 200 OK\r\n\r\n".as_slice(), good].concat(), Ok(())).await;
-    check(b"HTTP/1.1 200 OK\r\n\r\n{\"data\":[".to_vec(), Err("broke off after 9 bytes")).await;
+    check(b"HTTP/1.1 200 OK\r\n\r\n{\"data\":[".to_vec(), Err("was cut off after 9 bytes")).await;
     check(
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nb\r\n{\"data\":[]}\r\n".to_vec(),
         Err("(no answer)"),
@@ -391,7 +391,7 @@ async fn odd_answers_are_told_apart() {
     .await;
     check(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_vec(), Err("something that begins nothing"))
         .await;
-    check(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(), Err("cannot be understood")).await;
+    check(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(), Err("the answer is invalid")).await;
     check(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec(), Err("(no answer)")).await;
     check(b"HTTP/1.1 999 \xff\xff\r\n\r\n".to_vec(), Err("status 999")).await;
     let wide = format!("x-wide: {}\r\n", "w".repeat(2_000_000));
@@ -405,7 +405,7 @@ async fn odd_answers_are_told_apart() {
     let bomb = gzip_of_blanks(good, 90_000_000);
     assert!(bomb.len() < 600_000);
     check(answer("200 OK", gzip, &bomb), Err("longer than 64 MiB")).await;
-    check(answer("200 OK", gzip, &bomb[..bomb.len() / 10]), Err("broke off")).await;
+    check(answer("200 OK", gzip, &bomb[..bomb.len() / 10]), Err("was cut off")).await;
     check(answer("200 OK", gzip, good), Err("(no answer)")).await;
     let page = pair.fetch();
     let raw = Raw::start(vec![Act::SayAndClose(answer("200 OK", gzip, &bomb))]).await;

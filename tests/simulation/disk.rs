@@ -105,7 +105,7 @@ impl Walk {
             return None;
         }
         if !calm {
-            let why = "folders kept changing while they were looked at".to_owned();
+            let why = "folders kept changing during the scan".to_owned();
             self.unreadable.push(Unreadable { path: MirrorPath::root(), why, hides: Hides::Anything });
         }
         Some(Scan {

@@ -36,7 +36,7 @@ pub(super) fn config(
         Ok((place, config)) => {
             findings.ok("config", format!("{} is valid", place.display()));
             for warning in &config.warnings {
-                findings.warn("config", warning, "mend that line");
+                findings.warn("config", warning, "fix that line");
             }
             Some(config)
         }
@@ -45,7 +45,7 @@ pub(super) fn config(
             None
         }
         Err(error) => {
-            findings.fail("config", error.to_string(), "mend it; what hangs on the config was not looked at");
+            findings.fail("config", error.to_string(), "fix it; checks that need the config were skipped");
             None
         }
     }
@@ -62,18 +62,19 @@ pub(super) fn token(
             match &config.token_file {
                 _ if in_shell => findings.warn(
                     "token",
-                    "it comes from ESPEJO_TOKEN, which a service does not see, and which goes before token_file",
+                    "it comes from ESPEJO_TOKEN, which overrides token_file and is not visible to a service",
                     "put it into a token_file (espejo init does) and unset ESPEJO_TOKEN",
                 ),
                 Some(file) => {
-                    findings.ok("token", format!("it comes from {}, which only you can read", file.display()));
+                    findings
+                        .ok("token", format!("it comes from {}, which only you can read", file.display()));
                 }
                 None => findings.ok("token", "it comes from the systemd credential espejo-token"),
             }
             Some(token)
         }
         Err(error) => {
-            findings.fail("token", error.to_string(), "espejo init asks for it and puts it in its place");
+            findings.fail("token", error.to_string(), "espejo init asks for it and stores it");
             None
         }
     }
@@ -100,14 +101,14 @@ pub(super) fn folder(config: &Config, findings: &mut Findings) {
             match begun.and_then(|state| state.meta("mirror_id").ok().flatten()) {
                 Some(_) => findings.fail(
                     "folder",
-                    format!("{root} was mirrored and is gone, so nothing is written on either side"),
-                    "bring it back (is its disk mounted?); to mirror afresh, move the state folder away",
+                    format!("{root} is missing, so nothing is written on either side"),
+                    "restore it (is its disk mounted?); to start again, move the state folder away",
                 ),
-                None => findings.ok("folder", format!("{root} is not there yet; the first run makes it")),
+                None => findings.ok("folder", format!("{root} does not exist yet; the first run creates it")),
             }
         }
         Err(error) => {
-            findings.fail("folder", format!("{root} cannot be looked at: {error}"), "mend its permissions");
+            findings.fail("folder", format!("{root} cannot be read: {error}"), "fix its permissions");
         }
     }
     system::kind(config, findings);
@@ -123,20 +124,21 @@ fn marker_fits(config: &Config, findings: &mut Findings) {
     match (known, marker::id(&text)) {
         (Some(known), Some(found)) if known != found => findings.fail(
             "folder",
-            format!("{root} is another mirror than the one this state knows, so nothing is written"),
+            format!("{root} belongs to another mirror than this state, so nothing is written"),
             "correct root or state_dir in the config",
         ),
         (Some(_), None) => findings.fail(
             "folder",
             format!("{root} has lost its marker .espejo/marker, so nothing is written"),
-            "is its disk mounted? bring .espejo back; to mirror afresh, move the state folder away",
+            "is its disk mounted? restore .espejo; to start again, move the state folder away",
         ),
         (None, None) => {
             let empty = std::fs::read_dir(&config.root).is_ok_and(|mut entries| entries.next().is_none());
-            let what = if empty { "is empty" } else { "holds files, which the first run compares and keeps" };
+            let what =
+                if empty { "is empty" } else { "contains files, which the first run compares and keeps" };
             findings.ok("folder", format!("{root} {what}; nothing is mirrored yet"));
         }
-        _ => findings.ok("folder", format!("{root} is there, is this mirror, and can be written to")),
+        _ => findings.ok("folder", format!("{root} exists, belongs to this mirror, and is writable")),
     }
 }
 
@@ -146,16 +148,16 @@ pub(super) fn state(config: &Config, findings: &mut Findings) -> Option<State> {
     let place = folder.display();
     match std::fs::metadata(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            findings.ok("state", format!("{place} is not there yet; the first run makes it"));
+            findings.ok("state", format!("{place} does not exist yet; the first run creates it"));
             return None;
         }
         Err(error) => {
-            findings.fail("state", format!("{place} cannot be looked at: {error}"), "mend its permissions");
+            findings.fail("state", format!("{place} cannot be read: {error}"), "fix its permissions");
             return None;
         }
         Ok(meta) if meta.mode() & 0o077 != 0 => findings.warn(
             "state",
-            format!("others on this machine may look into {place}, which holds your pages"),
+            format!("other users of this machine can read {place}, which contains your pages"),
             format!("chmod 700 {place}"),
         ),
         Ok(_) => {}
@@ -175,15 +177,12 @@ pub(super) fn state(config: &Config, findings: &mut Findings) -> Option<State> {
     if aside > 0 {
         findings.warn(
             "state",
-            format!(
-                "{} in {place} from earlier",
-                output::count(aside as u64, "damaged state lies", "damaged states lie")
-            ),
-            "look at the disk's health; remove espejo.damaged-* once everything is in step",
+            format!("{} in {place}", output::count(aside as u64, "damaged state is", "damaged states are")),
+            "look at the disk's health; remove espejo.damaged-* once everything is in sync",
         );
     }
     for copy in Store::copies(folder) {
-        let what = format!("the state as an earlier espejo left it (version {}) is kept", copy.version);
+        let what = format!("a copy of the state of an earlier espejo (version {}) is kept", copy.version);
         findings.ok("state", format!("{what}; {}", session::put_back(&copy)));
     }
     match sound(config) {
@@ -196,18 +195,18 @@ pub(super) fn state(config: &Config, findings: &mut Findings) -> Option<State> {
                 Some(why) => findings.fail(
                     "state",
                     format!("it is damaged: {why}"),
-                    "stop espejo and start it again: it sets the state aside and builds it anew; files and pages stay",
+                    "restart espejo: it sets the state aside and rebuilds it; files and pages stay",
                 ),
-                None => findings.ok("state", format!("{place} is sound, version {version}")),
+                None => findings.ok("state", format!("{place} is intact, version {version}")),
             }
             pace(config, findings);
             Some(state)
         }
         Err(error) => {
             let mend = match &error {
-                StoreError::Older(_) => "espejo run or espejo sync brings it up to date",
+                StoreError::Older(_) => "espejo run or espejo sync upgrades it",
                 StoreError::Newer(..) => "use the newer espejo again, or another state_dir",
-                _ => "files and pages are safe: the next run builds it anew",
+                _ => "files and pages are safe: the next run rebuilds it",
             };
             findings.fail("state", error.to_string(), mend);
             Some(State { is_damaged: true, ..State::default() })
@@ -236,8 +235,8 @@ fn pace(config: &Config, findings: &mut Findings) {
     match counts.refused_at.map(|at| now.since_ms(at)) {
         Some(ago) if ago < crate::engine::polling::SLOWED_MS => findings.warn(
             "rate",
-            format!("espejo made {own}, and yet the service refused one {}: others use this token", output::ago(ago)),
-            "nothing to do if that is meant; or lower requests_per_minute on each machine so that they add up to 60",
+            format!("espejo sent {own}, but the service refused one {}: other programs use this token", output::ago(ago)),
+            "nothing to do if you intend this; otherwise lower requests_per_minute on each machine, so that the sum is 60",
         ),
         Some(ago) => findings.ok("rate", format!("{own}; the service last refused one {}", output::ago(ago))),
         None => findings.ok("rate", format!("{own}; the service has never refused one")),
@@ -249,11 +248,11 @@ pub(super) fn daemon(config: &Config, findings: &mut Findings) {
     let state = ReadOnly::open(&config.state_dir).ok().flatten();
     let paused = state.and_then(|state| state.paused_since().ok().flatten());
     if let Some(since) = paused {
-        let what = format!("espejo has been paused since {}: nothing is asked or sent", when::local(since));
-        findings.warn("daemon", what, "espejo resume goes on");
+        let what = format!("espejo has been paused since {}: it sends no requests", when::local(since));
+        findings.warn("daemon", what, "continue with espejo resume");
     }
     if !run::is_running(&config.state_dir) {
-        findings.ok("daemon", "espejo does not run at this moment; no lock is left behind");
+        findings.ok("daemon", "espejo is not running; there is no stale lock");
         return;
     }
     let process = Lock::holder(&config.state_dir).map_or_else(String::new, |pid| format!(", process {pid}"));
@@ -262,8 +261,8 @@ pub(super) fn daemon(config: &Config, findings: &mut Findings) {
     } else {
         findings.warn(
             "daemon",
-            format!("espejo holds the state{process}, but hears no commands: a sync, or a daemon without its socket"),
-            "wait for the sync to end; a daemon: restart it",
+            format!("espejo is using the state{process}, but accepts no commands: it is a sync, or a daemon without its socket"),
+            "wait for the sync to end, or restart the daemon",
         );
     }
 }
@@ -274,23 +273,20 @@ pub(super) fn unit(around: &Around<'_>, findings: &mut Findings) {
     let place = path.display();
     match std::fs::read_to_string(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            findings.ok(
-                "unit",
-                "no user unit is installed; espejo service install has systemd run espejo for you",
-            );
+            findings.ok("unit", "no user unit is installed; espejo service install runs espejo at login");
         }
         Err(error) => {
-            findings.fail("unit", format!("{place} cannot be read: {error}"), "mend its permissions")
+            findings.fail("unit", format!("{place} cannot be read: {error}"), "fix its permissions")
         }
         Ok(text) => match unit::program_of(&text) {
             Some(program) if !program.exists() => findings.fail(
                 "unit",
-                format!("{place} starts {}, which is not there", program.display()),
-                "espejo service install writes it anew",
+                format!("{place} starts {}, which does not exist", program.display()),
+                "espejo service install writes it again",
             ),
             _ if !service::is("is-enabled") => findings.warn(
                 "unit",
-                format!("{place} is there, but not enabled"),
+                format!("{place} exists, but is not enabled"),
                 "espejo service install enables and starts it",
             ),
             _ if !service::is("is-active") => findings.warn(
@@ -301,7 +297,9 @@ pub(super) fn unit(around: &Around<'_>, findings: &mut Findings) {
             _ if service::lingers(around) == Some(false) => {
                 findings.ok(
                     "unit",
-                    format!("{place} runs, while you are logged in (loginctl enable-linger: always)"),
+                    format!(
+                        "{place} runs while you are logged in (to run it always: loginctl enable-linger)"
+                    ),
                 );
             }
             _ => findings.ok("unit", format!("{place} runs")),

@@ -63,10 +63,10 @@ pub(super) fn kind(config: &Config, findings: &mut Findings) {
         findings.warn(
             "folder",
             format!(
-                "{} is on {kind}: what another machine changes there is seen within five minutes, not at once",
+                "{} is on {kind}: espejo sees changes by other machines within five minutes, not at once",
                 config.root.display()
             ),
-            "a root on a local disk is quicker; two machines are better served by a mirror each",
+            "use a root on a local disk; two machines should each have their own mirror",
         );
     }
     if let Some(kind) = network(&config.state_dir) {
@@ -76,7 +76,7 @@ pub(super) fn kind(config: &Config, findings: &mut Findings) {
                 "{} is on {kind}, where SQLite's log and the lock are not safe",
                 config.state_dir.display()
             ),
-            "set state_dir in the config to a local disk, before the first run or with espejo stopped",
+            "set state_dir in the config to a folder on a local disk, before the first run or while espejo is stopped",
         );
     }
 }
@@ -90,18 +90,19 @@ pub(super) fn room(config: &Config, state: Option<&State>, findings: &mut Findin
         let left = format!("{} left for the {what}", output::bytes(free));
         if disk.f_files > 0 && disk.f_favail < 1_000 {
             let what = format!("the disk of the {what} can take only {} files more", disk.f_favail);
-            findings.fail("disk", what, "remove files that are not needed");
+            findings.fail("disk", what, "delete files that you do not need");
         } else if free < NEXT_TO_NOTHING {
             findings.fail(
                 "disk",
                 format!("only {left}"),
-                "make room: nothing is lost meanwhile, but nothing is written",
+                "free some space: nothing is lost, but nothing can be written",
             );
         } else if needed > free {
-            let more = format!("{left}, and {} of stored files are to come", output::bytes(needed));
-            findings.fail("disk", more, "make room, or set [storage] enabled = false");
+            let more =
+                format!("{left}, and {} of stored files are still to be downloaded", output::bytes(needed));
+            findings.fail("disk", more, "free some space, or set [storage] enabled = false");
         } else if free < LITTLE {
-            findings.warn("disk", format!("only {left}"), "make room before it runs out");
+            findings.warn("disk", format!("only {left}"), "free some space soon");
         } else {
             findings.ok("disk", left);
         }
@@ -119,7 +120,9 @@ pub(super) fn watches(config: Option<&Config>, findings: &mut Findings) {
     if rustix::fs::inotify::init(rustix::fs::inotify::CreateFlags::CLOEXEC).is_err() {
         findings.warn(
             "watches",
-            format!("the limit of watching programs ({instances}) is used up: changes are found by looking every 10 s"),
+            format!(
+                "the inotify limit for programs ({instances}) is used up: espejo scans the folder every 10 s"
+            ),
             "sysctl fs.inotify.max_user_instances=512 (in /etc/sysctl.d for good)",
         );
     }
@@ -133,7 +136,7 @@ pub(super) fn watches(config: Option<&Config>, findings: &mut Findings) {
     if folders.saturating_mul(5) / 4 >= watches {
         findings.warn(
             "watches",
-            format!("{numbers}: changes may be found by looking every 10 s only"),
+            format!("{numbers}: espejo may have to scan the folder every 10 s"),
             format!(
                 "sysctl fs.inotify.max_user_watches={} (in /etc/sysctl.d for good)",
                 (folders * 4).max(524_288)

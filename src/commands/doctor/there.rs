@@ -34,11 +34,15 @@ pub(super) async fn look(config: &Config, token: SecretString, is_damaged: bool,
     match loan {
         Ok(Loan::Given) => {}
         Ok(Loan::Later(wait)) => {
-            let what = "it was not asked: this minute's requests are used up";
+            let what = "it was not checked: this minute's requests are used up";
             return findings.warn("service", what, format!("try again {}", output::until(wait)));
         }
         Err(error) => {
-            return findings.warn("service", format!("it was not asked: {error:#}"), "try again in a moment");
+            return findings.warn(
+                "service",
+                format!("it was not checked: {error:#}"),
+                "try again in a moment",
+            );
         }
     }
     let sent = daemon::wall_now();
@@ -52,7 +56,7 @@ pub(super) async fn look(config: &Config, token: SecretString, is_damaged: bool,
         }
     };
     let took = output::duration(answered.since_ms(sent));
-    findings.ok("service", format!("{} answers in {took} and takes the token", config.base_url));
+    findings.ok("service", format!("{} answers in {took} and accepts the token", config.base_url));
     clock(first.time, sent, answered, findings);
     let text = |value: &serde_json::Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let chosen = |value: &&serde_json::Value| {
@@ -83,8 +87,8 @@ pub(super) async fn look(config: &Config, token: SecretString, is_damaged: bool,
         0 => findings.ok("workspaces", format!("{names} of {} mirrored", workspaces.len())),
         _ => findings.warn(
             "workspaces",
-            format!("{names} mirrored, {frozen} of them frozen: their pages come down, edits wait"),
-            "the service's plan decides; nothing is lost",
+            format!("{names} mirrored, {frozen} of them frozen: their pages are downloaded, edits wait"),
+            "this depends on the service's plan; nothing is lost",
         ),
     }
     areas(config, &client, &text(one, "id"), looks - 1, findings).await;
@@ -150,16 +154,15 @@ async fn areas(config: &Config, client: &Client, workspace: &str, left: u32, fin
     }
     if !answering.is_empty() {
         let what = format!(
-            "{} can be read; whether they can be written to shows with the first edit",
+            "{} can be read; write permission is only known after the first edit",
             answering.join(", ")
         );
         findings.ok("areas", what);
     }
     if !unasked.is_empty() {
         let limit = config.requests_per_minute;
-        let what =
-            format!("{} not asked: {limit} requests a minute are too few for that", unasked.join(", "));
-        findings.warn("areas", what, "raise requests_per_minute, if this token is nobody else's");
+        let what = format!("{} not checked: {limit} requests a minute are too few", unasked.join(", "));
+        findings.warn("areas", what, "raise requests_per_minute, if no other program uses this token");
     }
 }
 
@@ -194,21 +197,23 @@ fn mend(error: &ServiceError, needs: &str) -> String {
             "check the network, a proxy, and base_url; edits wait here meanwhile".to_owned()
         }
         ServiceError::Unauthorized(_) => {
-            "make a new access token in the app's settings and give it to espejo init".to_owned()
+            "create a new access token in the app's settings and run espejo init".to_owned()
         }
         ServiceError::Forbidden(_) => {
             format!("give the token what it lacks ({needs}; personal tokens need the Pro plan)")
         }
         ServiceError::RateLimited { .. } => {
-            "others use this token as well; wait a minute, or lower requests_per_minute".to_owned()
+            "other programs use this token too; wait a minute, or lower requests_per_minute".to_owned()
         }
         ServiceError::NotFound(_) => {
-            "nothing, if this service has no such area; else correct base_url".to_owned()
+            "nothing to do if this service has no such area; otherwise correct base_url".to_owned()
         }
         ServiceError::Server { status: 404, .. } | ServiceError::Rejected { .. } => {
-            "correct base_url; it ends with /api/v1 as a rule".to_owned()
+            "correct base_url; it usually ends with /api/v1".to_owned()
         }
-        ServiceError::Server { .. } => "wait; tell the service's operator if it stays".to_owned(),
-        ServiceError::Garbled(_) => "is base_url the API's address, with nothing in between?".to_owned(),
+        ServiceError::Server { .. } => "wait; tell the service's operator if this continues".to_owned(),
+        ServiceError::Garbled(_) => {
+            "check that base_url is the API's address, and that no proxy changes the answers".to_owned()
+        }
     }
 }

@@ -38,7 +38,7 @@ impl Bundle {
         // A name may be as long as the file system takes, and this one is longer.
         let short: String = name.chars().take(40).collect();
         let folder = parent.join(format!(".{short}.unfinished-{tag}"));
-        make_folder(&folder).with_context(|| format!("no folder can be made in {}", parent.display()))?;
+        make_folder(&folder).with_context(|| format!("no folder can be created in {}", parent.display()))?;
         Ok(Self { target, folder, entries: Vec::new(), is_finished: false })
     }
 
@@ -115,7 +115,7 @@ impl Bundle {
         sync(&folder).with_context(|| format!("{} cannot be written", self.folder.display()))?;
         // An empty folder of this name gives way; one that was filled meanwhile does not.
         std::fs::rename(&self.folder, &self.target)
-            .with_context(|| format!("{} is no longer free", self.target.display()))?;
+            .with_context(|| format!("{} exists now", self.target.display()))?;
         self.is_finished = true;
         if let Some(parent) = self.target.parent() {
             // The name is only as sure as the folder that holds it; the bytes are.
@@ -208,7 +208,7 @@ mod tests {
         bundle.put("a/b", b"x").unwrap();
         drop(bundle);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        // Somebody puts a file there meanwhile: theirs stays.
+        // Another program puts a file there meanwhile: that file stays.
         let bundle = Bundle::begin(target.clone()).unwrap();
         std::fs::create_dir(&target).unwrap();
         drop(File::create(target.join("theirs")).unwrap());

@@ -8,13 +8,13 @@ use crate::config::Config;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadPlace {
     /// Something is in it.
-    #[error("{} is not empty; name a folder that does not exist yet", .0.display())]
+    #[error("{} is not empty; name a new folder", .0.display())]
     NotEmpty(PathBuf),
     /// It is no folder.
-    #[error("{} is not a folder; name one that does not exist yet", .0.display())]
+    #[error("{} is not a folder; name a new folder", .0.display())]
     NotFolder(PathBuf),
     /// It would be mirrored, or lie in the state.
-    #[error("{} lies in {what} {}; name a folder outside of it", .dir.display(), .folder.display())]
+    #[error("{} is in {what} {}; name a folder outside it", .dir.display(), .folder.display())]
     Inside {
         /// What was named.
         dir: PathBuf,
@@ -24,7 +24,7 @@ pub(super) enum BadPlace {
         folder: PathBuf,
     },
     /// The folder above it is not there, or cannot be used.
-    #[error("{} cannot be made: {why}", .dir.display())]
+    #[error("{} cannot be created: {why}", .dir.display())]
     NoParent {
         /// What was named.
         dir: PathBuf,

@@ -20,11 +20,11 @@ pub(super) fn mirrored(state_dir: &Path) -> Result<Option<u64>, StoreError> {
 
 /// One sentence: what is there, and what becomes different.
 pub(super) fn sentence(pages: u64, before: &Config, after: &Config, new_token: bool) -> String {
-    let there = format!("The mirror is there already, with {}", output::count(pages, "page", "pages"));
+    let there = format!("The mirror already exists, with {}", output::count(pages, "page", "pages"));
     let changes = changes(before, after, new_token);
     match changes.is_empty() {
         true => format!("{there}; nothing changes."),
-        false => format!("{there}; what changes: {}.", changes.join(", ")),
+        false => format!("{there}; these settings change: {}.", changes.join(", ")),
     }
 }
 
@@ -65,14 +65,14 @@ mod tests {
         let config = || Config::new("https://a/api/v1".into(), "/a".into(), "/s".into());
         assert_eq!(
             sentence(1, &config(), &config(), false),
-            "The mirror is there already, with 1 page; nothing changes."
+            "The mirror already exists, with 1 page; nothing changes."
         );
         let mut after = config();
         after.workspaces = vec!["acme".to_owned()];
         after.storage.mode = StorageMode::TwoWay;
         assert_eq!(
             sentence(1_200, &config(), &after, true),
-            "The mirror is there already, with 1,200 pages; what changes: workspaces (was all, now acme), personal files \
+            "The mirror already exists, with 1,200 pages; these settings change: workspaces (was all, now acme), personal files \
              (was backed up, now both ways), the access token."
         );
     }

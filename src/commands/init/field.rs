@@ -55,7 +55,7 @@ impl Field<'_> {
                 Pressed::Goes => ThemeState::Active,
                 Pressed::BreaksOff => ThemeState::Cancel,
                 Pressed::Enters => match self.answer(&line) {
-                    answer if answer.is_empty() => ThemeState::Error("Type an answer".to_owned()),
+                    answer if answer.is_empty() => ThemeState::Error("type an answer".to_owned()),
                     answer => check(&answer).map_or_else(ThemeState::Error, |()| ThemeState::Submit),
                 },
             };
@@ -265,7 +265,7 @@ mod tests {
     fn a_long_line_scrolls_and_a_hidden_one_shows_dots() {
         let frame = |text: &str, back: usize, is_hidden: bool| {
             let mut line = Line(text.chars().collect(), 0);
-            (0..back).for_each(|_| drop(line.press(Key::ArrowLeft)));
+            (0..back).for_each(|_| assert_eq!(line.press(Key::ArrowLeft), Pressed::Goes));
             let field = Field { question: "Q", default: Some("none"), is_hidden };
             let frame = field.frame(&line, &ThemeState::Active, 12);
             let frame = console::strip_ansi_codes(&frame).into_owned();

@@ -36,7 +36,7 @@ impl Space {
         let mut hint = vec![text("role"), text("plan")];
         hint.retain(|word| !word.is_empty());
         if value["frozen"] == true {
-            hint.push("frozen: it can be read, not written".to_owned());
+            hint.push("frozen: read-only".to_owned());
         }
         let id = value["id"]
             .as_str()
@@ -119,7 +119,7 @@ impl Asker {
     /// One request, when the limiter allows it.
     async fn ask(&mut self, client: &Client, path: &str, query: &str) -> Result<Result<Value, ServiceError>> {
         if self.made + 1 >= self.limiter.requests_per_minute.max(2) {
-            bail!("init has used up this minute's requests; run it again in a minute");
+            bail!("init has used this minute's requests; run it again in a minute");
         }
         if let Loan::Later(wait) = permits::wait_for(&self.limiter, 1, Duration::from_secs(70)).await? {
             bail!("this minute's requests are used up; run espejo init again {}", output::until(wait));
@@ -135,7 +135,7 @@ impl Asker {
     pub(super) async fn workspaces(&mut self, client: &Client) -> Result<Result<Vec<Space>, ServiceError>> {
         Ok(match self.ask(client, "/workspaces", "").await? {
             Ok(Value::Array(list)) => Ok(list.iter().filter_map(Space::of).collect()),
-            Ok(_) => Err(ServiceError::Garbled("the workspaces are no list".to_owned())),
+            Ok(_) => Err(ServiceError::Garbled("the workspaces are not a list".to_owned())),
             Err(error) => Err(error),
         })
     }
@@ -214,7 +214,7 @@ mod tests {
     fn a_workspace_is_shown_with_what_matters_and_nothing_that_harms() {
         let value = json!({ "id": "1-a", "name": "A\u{1b}[2J", "slug": "a", "role": "viewer", "plan": "pro", "frozen": true });
         let space = Space::of(&value).unwrap();
-        assert_eq!(space.hint, "viewer, pro, frozen: it can be read, not written");
+        assert_eq!(space.hint, "viewer, pro, frozen: read-only");
         assert!(!space.name.contains('\u{1b}') && space.is_called("a") && space.is_called("1-a"));
         assert_eq!(Space::of(&json!({ "id": "x&y=1" })), None);
     }

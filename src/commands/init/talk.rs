@@ -13,7 +13,7 @@ use crate::commands::terminal::Keys;
 
 /// Who is spoken to: a person who can answer, or a log.
 pub(super) struct Talk<'a> {
-    /// Whether there is somebody to ask.
+    /// Whether there is a person to ask.
     pub(super) asks: bool,
     pub(super) out: &'a mut dyn Write,
 }
@@ -21,7 +21,7 @@ pub(super) struct Talk<'a> {
 impl Talk<'_> {
     pub(super) fn begin(&mut self, again: bool) -> Result<()> {
         if self.asks {
-            let words = if again { "espejo: change the set-up" } else { "espejo: set up a mirror" };
+            let words = if again { "espejo: change the settings" } else { "espejo: set up a mirror" };
             cliclack::set_theme(Frame);
             cliclack::intro(words)?;
         }
@@ -102,8 +102,9 @@ pub(super) fn yes(question: &str, default: bool) -> Result<bool> {
 }
 
 pub(super) fn spaces(spaces: &[Space], chosen: &[String]) -> Result<Vec<String>> {
-    let mut list =
-        cliclack::multiselect("Which workspaces? (Space chooses, Enter goes on)").required(true).max_rows(12);
+    let mut list = cliclack::multiselect("Which workspaces? (Space selects, Enter continues)")
+        .required(true)
+        .max_rows(12);
     let is_chosen = |space: &&Space| chosen.is_empty() || chosen.iter().any(|name| space.is_called(name));
     list = list.initial_values(spaces.iter().filter(is_chosen).map(|space| space.id.clone()).collect());
     for space in spaces {
@@ -113,16 +114,16 @@ pub(super) fn spaces(spaces: &[Space], chosen: &[String]) -> Result<Vec<String>>
 }
 
 pub(super) fn storage(default: StorageChoice) -> Result<StorageChoice> {
-    let select = cliclack::select("Your personal files?")
-        .item(StorageChoice::Backup, "Back them up here; nothing goes up", "")
-        .item(StorageChoice::TwoWay, "Both ways: what is new or changed here goes up too", "")
-        .item(StorageChoice::Off, "Leave them alone", "");
+    let select = cliclack::select("Sync your personal files?")
+        .item(StorageChoice::Backup, "Back them up here; upload nothing", "")
+        .item(StorageChoice::TwoWay, "In both directions: upload new and changed files too", "")
+        .item(StorageChoice::Off, "Do not sync them", "");
     answered(select.initial_value(default).interact())
 }
 
 fn answered<T>(told: io::Result<T>) -> Result<T> {
     told.map_err(|error| match error.kind() {
-        io::ErrorKind::Interrupted => anyhow::anyhow!("init was broken off; nothing was written"),
-        _ => anyhow::Error::new(error).context("the terminal cannot be asked on"),
+        io::ErrorKind::Interrupted => anyhow::anyhow!("init was cancelled; nothing was written"),
+        _ => anyhow::Error::new(error).context("the terminal cannot be used for questions"),
     })
 }

@@ -98,7 +98,7 @@ impl Text {
             document.as_table_mut()
         } else {
             let entry = document.entry(section).or_insert_with(|| Item::Table(Table::new()));
-            entry.as_table_mut().with_context(|| format!("{section} in the config is no section"))?
+            entry.as_table_mut().with_context(|| format!("{section} in the config is not a section"))?
         };
         match table.get_mut(key) {
             // So that the comment before the key stays.

@@ -29,7 +29,7 @@ pub(super) fn merged(
     fault: fn(&str) -> Option<String>,
 ) -> Result<String> {
     let Some(editor) = editor else {
-        bail!("no editor is named; set VISUAL or EDITOR, or use --mine, --theirs or --both");
+        bail!("no editor is set; set VISUAL or EDITOR, or use --mine, --theirs or --both");
     };
     let file = place(config, sides);
     if !file.exists() {

@@ -65,8 +65,8 @@ pub(super) async fn as_of(
     let files = past.loaded.pages.values().filter_map(|node| node.file.as_ref());
     let later = files.filter(|file| is_of(folder, file) && !places.contains(*file)).count();
     if later > 0 {
-        let pages = output::count(later as u64, "page that came later", "pages that came later");
-        writeln!(out, "{pages} or had another name then: untouched")?;
+        let pages = output::count(later as u64, "newer page", "newer pages");
+        writeln!(out, "{pages}, or with another name then: unchanged")?;
     }
     Ok(exit)
 }
@@ -135,7 +135,7 @@ fn step(past: &Past<'_>, version: &Version, place: &MirrorPath, is_known: bool) 
         if now == Some(past.words(version)?) {
             return Ok(Step { place: place.clone(), fate: Fate::Same, put: None });
         }
-        return Ok(stays("another page has its place now".to_owned()));
+        return Ok(stays("another page is in its place now".to_owned()));
     }
     let put = match past.put(version, place, present.as_ref()) {
         Ok(put) => put,
@@ -171,7 +171,7 @@ async fn carry_out(
             continue;
         }
         if let Fate::Stays(why) = &fate {
-            writeln!(out, "{name} is not put back: {}", escape(why))?;
+            writeln!(out, "{name} is not restored: {}", escape(why))?;
             left += 1;
             continue;
         }
@@ -179,7 +179,7 @@ async fn carry_out(
         match put::carry_out(config, put).await {
             Ok(by_daemon) => running = by_daemon,
             Err(error) => {
-                writeln!(out, "{name} is not put back: {}", escape(&format!("{error:#}")))?;
+                writeln!(out, "{name} is not restored: {}", escape(&format!("{error:#}")))?;
                 left += 1;
                 continue;
             }
@@ -187,12 +187,12 @@ async fn carry_out(
         done += 1;
         writeln!(out, "{name} {}", told(&fate))?;
     }
-    let mut sum = format!("{} put back", output::count(done, "page", "pages"));
+    let mut sum = format!("{} restored", output::count(done, "page", "pages"));
     if same > 0 {
-        sum.push_str(&format!(", {same} as they were already"));
+        sum.push_str(&format!(", {same} unchanged"));
     }
     if left > 0 {
-        sum.push_str(&format!(", {left} not put back"));
+        sum.push_str(&format!(", {left} not restored"));
     }
     writeln!(out, "{sum}")?;
     if done > 0 {
@@ -203,9 +203,9 @@ async fn carry_out(
 
 fn told(fate: &Fate) -> &'static str {
     match fate {
-        Fate::New => "comes back as a new page, with a new id",
+        Fate::New => "is restored as a new page, with a new id",
         Fate::Back => "is back",
-        Fate::Changed => "is as it was then; what it held before is in its history",
+        Fate::Changed => "is restored; its old text is in its history",
         Fate::Same | Fate::Stays(_) => "stays",
     }
 }
@@ -215,8 +215,8 @@ fn ask(folder: &MirrorPath, steps: &[Step], changes: usize, out: &mut dyn Write)
     for step in steps.iter().filter(|step| step.put.is_some()) {
         writeln!(out, "{} {}", output::paint(output::NAME, step.place.as_str()), told(&step.fate))?;
     }
-    let alone = format!("{changes} pages of {folder} would be put back; add --yes to do so");
-    terminal::agreed(&format!("Put {changes} pages back?"), &alone, "nothing was put back")
+    let alone = format!("{changes} pages of {folder} would be restored; add --yes to do so");
+    terminal::agreed(&format!("Restore {changes} pages?"), &alone, "nothing was restored")
 }
 
 fn is_trashed(version: &Version) -> bool {

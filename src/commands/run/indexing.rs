@@ -38,8 +38,8 @@ impl Indexing {
         if let Some((child, begun)) = &mut self.child {
             match child.try_wait() {
                 Ok(None) => return Ok(()),
-                Ok(Some(ended)) => tracing::debug!(%ended, "the search index was brought up to date"),
-                Err(error) => tracing::debug!(%error, "the search index is brought up to date unseen"),
+                Ok(Some(ended)) => tracing::debug!(%ended, "the search index was updated"),
+                Err(error) => tracing::debug!(%error, "the search index is updated without a progress bar"),
             }
             // How long it took is not known closer than this.
             let took = now.since_ms(*begun) - EVERY_MS;
@@ -54,7 +54,7 @@ impl Indexing {
             match self.command().and_then(|mut command| command.spawn()) {
                 Ok(child) => (self.child, self.as_of) = (Some((child, now)), as_of),
                 // The first search builds it then.
-                Err(error) => tracing::debug!(%error, "the search index cannot be kept up"),
+                Err(error) => tracing::debug!(%error, "the search index cannot be updated"),
             }
         }
         Ok(())

@@ -62,7 +62,7 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
             match look(&mut index, early) {
                 Ok(found) => found,
                 Err(error) => {
-                    tracing::info!(%error, "the search index is built anew");
+                    tracing::info!(%error, "the search index is rebuilt");
                     let anew = index.begin_anew();
                     match anew.and_then(|mut index| look(&mut index, None)) {
                         Ok(found) => found,
@@ -90,7 +90,7 @@ pub(super) fn search(config: &Config, asked: &Asked, query: &Query) -> Result<Re
     let mut notes = Vec::new();
     if found.to_come > 0 {
         let pages = output::count(found.to_come, "page is", "pages are");
-        notes.push(format!("{pages} not mirrored yet and found by title only"));
+        notes.push(format!("{pages} not mirrored yet, searched by title only"));
     }
     Ok(Results { shown: found.matches.iter().map(shown).collect(), more: found.more, notes })
 }
@@ -123,7 +123,7 @@ fn look(
         if bar.position() == SHOWN_FROM {
             // The first search of all reads everything; later ones only what has changed.
             bar.set_length(sources.len() as u64);
-            bar.set_message("making the search index");
+            bar.set_message("building the search index");
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         reader.text_of(source)
@@ -158,7 +158,7 @@ fn edited(state: &ReadOnly, root: &Path) -> Result<Edited, StoreError> {
 
 /// As long as this is the same, so is everything that can be found.
 fn as_of(state: &ReadOnly, edited: &Edited) -> Result<String, StoreError> {
-    // Whoever makes another hash of them only compares once more.
+    // Another hash of them only causes one more comparison.
     let mut hasher = DefaultHasher::new();
     edited.hash(&mut hasher);
     Ok(format!("{} {:x}", state.searchable_mark()?.unwrap_or_default(), hasher.finish()))
@@ -180,7 +180,7 @@ fn gather(
         let read = state.searchable(|one| {
             some.push(one);
             if some.len() == AT_ONCE {
-                // Whoever has panicked is heard below.
+                // A panic of a thread is reported below.
                 sender.send(std::mem::replace(&mut some, Vec::with_capacity(AT_ONCE))).ok();
             }
         });

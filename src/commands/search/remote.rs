@@ -116,7 +116,7 @@ async fn patiently(
         0 => writeln!(aside, "the search waits for the service's answer")?,
         _ => writeln!(
             aside,
-            "the search waits for its turn among {limit} requests a minute, about {} more",
+            "the search waits for the request limit ({limit} a minute), about {} more",
             output::duration(wait)
         )?,
     }

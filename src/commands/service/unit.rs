@@ -23,7 +23,7 @@ pub enum Found {
     None,
     /// One that espejo wrote or its package brought, as it was.
     Ours,
-    /// One that somebody has changed or written.
+    /// One that a user has changed or written.
     Edited,
 }
 
@@ -50,7 +50,7 @@ pub fn place(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf> {
     let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let configs = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")));
     Ok(configs
-        .context("HOME is not set, so there is no place for a user unit")?
+        .context("HOME is not set, so there is no folder for a user unit")?
         .join("systemd/user")
         .join(NAME))
 }
@@ -77,7 +77,7 @@ pub fn is_installed_for(named: Option<&Path>, variable: &dyn Fn(&str) -> Option<
 /// # Errors
 /// One sentence, when the program is not where it was started from.
 pub fn program() -> Result<PathBuf> {
-    let own = std::env::current_exe().context("this program's own path is not known")?;
+    let own = std::env::current_exe().context("this program's path is unknown")?;
     let real =
         own.canonicalize().with_context(|| format!("this program is no longer at {}", own.display()))?;
     let found = std::env::var_os("PATH").into_iter().flat_map(|path| {

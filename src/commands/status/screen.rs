@@ -19,9 +19,9 @@ pub(super) fn lines(view: &View<'_>, width: Option<usize>) -> Vec<String> {
     page.row(
         "daemon",
         match (view.running, view.paused) {
-            (true, _) if view.is_command => "not running; a sync or another command is under way",
+            (true, _) if view.is_command => "not running; a sync or another command is running",
             (true, None) => "running",
-            (true, Some(_)) => "running, and paused: espejo resume goes on",
+            (true, Some(_)) => "running, and paused: continue with espejo resume",
             (false, None) if view.has_unit => "not running: systemctl --user start espejo",
             (false, Some(_)) if view.has_unit => {
                 "not running, and paused: espejo resume, then systemctl --user start espejo"
@@ -124,24 +124,23 @@ fn verdict(view: &View<'_>) -> (anstyle::Style, String) {
     match (view.running, doing.is_empty()) {
         // Nothing is known to be missing as long as nothing is listed.
         (true, true) if view.is_first_look => {
-            (output::GOOD, "catching up: the first look at the service is under way".to_owned())
+            (output::GOOD, "catching up: the first sync is in progress".to_owned())
         }
-        (true, true) if view.is_command => {
-            (output::GOOD, "a sync or another command is under way".to_owned())
-        }
-        (true, true) => (output::GOOD, "everything is in step".to_owned()),
+        (true, true) if view.is_command => (output::GOOD, "a sync or another command is running".to_owned()),
+        (true, true) => (output::GOOD, "everything is in sync".to_owned()),
         (true, false) => (output::GOOD, format!("catching up: {doing}")),
         (false, _) if !view.begun && view.has_unit => {
             (output::ODD, "nothing is mirrored yet: systemctl --user start espejo".to_owned())
         }
         (false, _) if !view.begun => (output::ODD, "nothing is mirrored yet: start espejo run".to_owned()),
-        (false, true) if view.is_first_look => (
-            output::ODD,
-            "not running: the first look at the service goes on when espejo runs again".to_owned(),
-        ),
-        (false, true) => {
-            (output::ODD, "not running: all was in step, and changes since then are not seen".to_owned())
+        (false, true) if view.is_first_look => {
+            (output::ODD, "not running: the first sync continues when espejo runs again".to_owned())
         }
+        (false, true) => (
+            output::ODD,
+            "not running: everything was in sync when espejo stopped; changes since then are not synced"
+                .to_owned(),
+        ),
         (false, false) => (output::ODD, format!("not running: {doing}, when espejo runs again")),
     }
 }

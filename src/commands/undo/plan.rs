@@ -29,9 +29,7 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
             let undoing = text_back(past, act)?;
             // The guard for emptied files would hold it, and the words would be gone from the file alone.
             if matches!(&undoing.put, Put::Text { text, .. } if text.trim().is_empty()) {
-                return Err(cannot(
-                    "it would leave the file empty: delete the file to delete its page as well",
-                ));
+                return Err(cannot("it would leave the file empty: delete the file to delete its page too"));
             }
             Ok(undoing)
         }
@@ -47,8 +45,7 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
         }
         ActKind::Written => Err(cannot("delete the file to move its page to the service's trash")),
         ActKind::TrashedThere => Err(cannot(&format!(
-            "the API brings no page back from the trash: restore it in the app, or as a new page with espejo \
-             restore {} --at {}",
+            "the API cannot restore a page from the trash: restore it in the app, or as a new page with espejo restore {} --at {}",
             output::shell_word(path.as_str()),
             newest(past, path)?
         ))),
@@ -60,9 +57,9 @@ pub(super) fn undoing(past: &Past<'_>, act: &Act) -> Result<Undoing> {
         ActKind::PutBack => {
             Err(cannot("the API cannot move pages: move it in the app, or set moves = \"recreate\""))
         }
-        ActKind::Copied => Err(cannot("espejo resolve settles the conflict")),
+        ActKind::Copied => Err(cannot("resolve the conflict with espejo resolve")),
         ActKind::Elsewhere | ActKind::Came => Err(cannot(
-            "only changes of pages can be; change it back by hand, and restore in the app what went to the service's trash",
+            "only changes of pages can be undone; change it back by hand, and restore items from the service's trash in the app",
         )),
     }
 }
@@ -77,13 +74,13 @@ fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let node = act.page.as_ref().and_then(|id| past.loaded.pages.get(id));
     let path = node.and_then(base_path).unwrap_or(&act.path).clone();
     let Some(present) = past.present(&path)? else {
-        bail!("{path} is not there; espejo history shows what it held");
+        bail!("{path} does not exist; espejo history shows its versions");
     };
     let is_untouched = act.text_after == Some(present.hash);
     let text_before = act.text_before.map(|hash| past.store().content(hash)).transpose()?.flatten();
     if let (true, Some(bytes)) = (is_untouched, text_before) {
         let text = String::from_utf8(bytes).map_err(|_| {
-            anyhow::anyhow!("{path} was not UTF-8 text before; its bytes of then are in .espejo/trash")
+            anyhow::anyhow!("{path} was not UTF-8 text before; the old bytes are in .espejo/trash")
         })?;
         let body = act.body_before.map(|hash| past.body(hash)).transpose()?;
         return Ok(Undoing { put: Put::Text { path, expect: Some(present.hash), text, body }, stays: false });
@@ -91,7 +88,7 @@ fn text_back(past: &Past<'_>, act: &Act) -> Result<Undoing> {
     let before = said(past, node, act.body_before, act.text_before)?;
     let after = said(past, node, act.body_after, act.text_after)?;
     let (Some(before), Some(after)) = (before, after) else {
-        bail!("{path} has been changed since; espejo history and espejo restore put back what you choose");
+        bail!("{path} has changed since; choose a version with espejo history and espejo restore");
     };
     let merged = merge::merge(&after, &present.blocks, &before);
     let text = present.front().to_owned() + &markdown::patch(present.body(), &present.blocks, &merged.blocks);
@@ -126,10 +123,10 @@ fn name_back(past: &Past<'_>, act: &Act, to: Option<&str>) -> Result<Undoing> {
     let node = act.page.as_ref().and_then(|id| past.loaded.pages.get(id));
     let from = node.and_then(|node| node.file.as_ref()).unwrap_or(&act.path).clone();
     let Some(to) = to.and_then(|to| MirrorPath::new(to).ok()) else {
-        bail!("the former name of {from} is not known");
+        bail!("the former name of {from} is unknown");
     };
     if from == to {
-        bail!("{from} has its former name already");
+        bail!("{from} already has its former name");
     }
     Ok(Undoing { put: Put::Name { from, to }, stays: false })
 }

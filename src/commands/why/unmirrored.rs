@@ -22,37 +22,38 @@ pub(super) fn cause(place: &MirrorPath, kind: Kind, storage: StorageMode) -> Str
         return "it is the mirror itself; espejo list shows what is in it".to_owned();
     };
     if parts[0] == ".espejo" {
-        return "it is espejo's own, and is never synced".to_owned();
+        return "it belongs to espejo, and is never synced".to_owned();
     }
     match kind {
         Kind::Link => {
-            return "it is a symbolic link, and espejo follows none; put the file itself there".to_owned();
+            return "it is a symbolic link, which espejo does not follow; put the file itself there"
+                .to_owned();
         }
-        Kind::Other => return "it is neither a file nor a folder; nothing can be sent of it".to_owned(),
+        Kind::Other => return "it is neither a file nor a folder, so it cannot be sent".to_owned(),
         Kind::File | Kind::Folder => {}
     }
     let hidden = folders.iter().chain((kind == Kind::Folder).then_some(name));
     if let Some(folder) = hidden.into_iter().find(|folder| ignore::is_ignored_folder(folder)) {
         return format!(
-            "{folder} is a hidden folder or one of a tool, and espejo looks into none; give it another name"
+            "{folder} is hidden or belongs to a tool, so espejo ignores it; give it another name"
         );
     }
     if kind == Kind::Folder {
-        return "a folder is mirrored by what is in it; espejo list shows that".to_owned();
+        return "a folder is mirrored by its contents; espejo list shows them".to_owned();
     }
     if filenames::is_conflict_copy(name) {
-        return "it is a conflict copy, and is never sent; take over what you need, then remove it"
+        return "it is a conflict copy, which is never sent; copy what you need from it, then delete it"
             .to_owned();
     }
     if ignore::is_foreign_conflict(name) {
-        return "another program has kept it as a conflict copy; take over what you need, then remove it"
+        return "it is a conflict copy of another program; copy what you need from it, then delete it"
             .to_owned();
     }
     if name.starts_with('.') {
-        return "it is hidden, and hidden files stay here; give it a name without the dot".to_owned();
+        return "it is hidden, and hidden files are not synced; give it a name without the dot".to_owned();
     }
     if ignore::is_ignored(name) {
-        return "its name is that of a program's temporary file or backup; give it another name".to_owned();
+        return "its name is the name of a temporary file or backup; give it another name".to_owned();
     }
     elsewhere(folders, name, storage)
 }
@@ -64,19 +65,19 @@ fn elsewhere(folders: &[&str], name: &str, storage: StorageMode) -> String {
         ["Storage", ..] => match storage {
             StorageMode::Off => "storage is not mirrored; set enabled = true in [storage]",
             StorageMode::Backup => {
-                "storage is a backup, which sends nothing; set mode = \"two-way\" in [storage] to have it uploaded"
+                "storage is a backup, so nothing is uploaded; set mode = \"two-way\" in [storage] to upload it"
             }
-            StorageMode::TwoWay => "it is not uploaded yet; espejo status shows what waits",
+            StorageMode::TwoWay => "it has not been uploaded yet; espejo status shows what waits",
         }
         .to_owned(),
         ["Presentations", _] if is_canvas => waits("slide"),
         ["Presentations", ..] if is_canvas => {
-            "a slide stands directly in its presentation's folder; move it into one".to_owned()
+            "a slide must be directly in its presentation's folder; move it there".to_owned()
         }
         ["Presentations", ..] => "only .canvas files are slides; move it into Storage".to_owned(),
         [_, area] if *area == WHITEBOARDS && is_canvas => waits("whiteboard"),
         [space, area, ..] if (*area == WHITEBOARDS || *area == PAGES) && is_canvas => {
-            format!("a whiteboard stands directly in {space}/{WHITEBOARDS}; move it there")
+            format!("a whiteboard must be directly in {space}/{WHITEBOARDS}; move it there")
         }
         [_, area, ..] if *area == WHITEBOARDS => {
             "only .canvas files are whiteboards; move it into Storage".to_owned()
@@ -86,14 +87,13 @@ fn elsewhere(folders: &[&str], name: &str, storage: StorageMode) -> String {
         }
         [_, area, ..] if *area == PAGES => waits("page"),
         _ => format!(
-            "nothing is mirrored in this place; move it into a workspace's {PAGES} or {WHITEBOARDS}, Presentations or \
-             Storage"
+            "nothing is synced in this place; move it into a workspace's {PAGES} or {WHITEBOARDS}, Presentations or Storage"
         ),
     }
 }
 
 fn waits(what: &str) -> String {
-    format!("it is no {what} yet; espejo status shows what waits")
+    format!("it is not a {what} yet; espejo status shows what waits")
 }
 
 #[cfg(test)]
@@ -113,21 +113,21 @@ mod tests {
             ("Presentations/Loose.canvas", "in its presentation's folder"),
             ("Presentations/Pitch/notes.txt", "only .canvas files are slides"),
             ("Equipo/Pages/data.csv", "only .md files are pages"),
-            ("Equipo/Pages/New.md", "no page yet"),
-            ("Equipo/Whiteboards/New.canvas", "no whiteboard yet"),
+            ("Equipo/Pages/New.md", "not a page yet"),
+            ("Equipo/Whiteboards/New.canvas", "not a whiteboard yet"),
             ("Equipo/Pages/x.conflict-20260131-235959.md", "it is a conflict copy"),
-            ("Storage/.env", "hidden files stay here"),
-            ("Storage/.git/config", ".git is a hidden folder"),
-            ("Storage/draft.tmp", "temporary file"),
-            ("Storage/new.pdf", "not uploaded yet"),
-            ("Budget.xlsx", "nothing is mirrored in this place"),
-            (".espejo/trash/x.md", "espejo's own"),
+            ("Storage/.env", "hidden files are not synced"),
+            ("Storage/.git/config", ".git is hidden"),
+            ("Storage/draft.tmp", "a temporary file or backup"),
+            ("Storage/new.pdf", "not been uploaded yet"),
+            ("Budget.xlsx", "nothing is synced in this place"),
+            (".espejo/trash/x.md", "belongs to espejo"),
         ] {
             check(path, Kind::File, expected);
         }
         check("Storage/link.pdf", Kind::Link, "a symbolic link");
         check("Storage/pipe", Kind::Other, "neither a file nor a folder");
-        check("Storage/node_modules", Kind::Folder, "one of a tool");
-        check("Storage/New", Kind::Folder, "by what is in it");
+        check("Storage/node_modules", Kind::Folder, "belongs to a tool");
+        check("Storage/New", Kind::Folder, "by its contents");
     }
 }

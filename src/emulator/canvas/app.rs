@@ -1,4 +1,4 @@
-//! What somebody does with whiteboards and presentations in the app: nothing here costs a request or is logged. Each
+//! What a user does with whiteboards and presentations in the app: nothing here costs a request or is logged. Each
 //! act says whether it could be done.
 
 use serde_json::{Value, json};
@@ -8,12 +8,12 @@ use crate::emulator::world::World;
 use crate::model::{BoardId, CanvasId, DeckId, SlideId, WorkspaceId};
 
 impl World {
-    /// Somebody makes a whiteboard.
+    /// A user makes a whiteboard.
     pub fn app_create_board(&mut self, workspace: &WorkspaceId, name: &str) -> BoardId {
         self.insert_whiteboard(workspace, name)
     }
 
-    /// Somebody makes a document in Studio of this size, with one blank slide.
+    /// A user makes a document in Studio of this size, with one blank slide.
     pub fn app_create_deck(&mut self, name: &str, width: f64, height: f64) -> DeckId {
         self.insert_presentation(name, width, height)
     }
@@ -26,7 +26,7 @@ impl World {
             .map_or_else(Vec::new, |deck| deck.slides.iter().map(|slide| slide.id.clone()).collect())
     }
 
-    /// Somebody inserts a blank slide; at the end when `at` is beyond it.
+    /// A user inserts a blank slide; at the end when `at` is beyond it.
     pub fn app_insert_slide(&mut self, deck: &DeckId, at: usize) -> Option<SlideId> {
         let slide = self.blank_slide();
         let id = slide.id.clone();
@@ -35,7 +35,7 @@ impl World {
         Some(id)
     }
 
-    /// Somebody moves a slide to another place.
+    /// A user moves a slide to another place.
     pub fn app_move_slide(&mut self, deck: &DeckId, from: usize, to: usize) -> bool {
         let Some(deck) = self.presentations.get_mut(deck).filter(|deck| from.max(to) < deck.slides.len())
         else {
@@ -46,7 +46,7 @@ impl World {
         true
     }
 
-    /// Somebody removes a slide.
+    /// A user removes a slide.
     pub fn app_remove_slide(&mut self, deck: &DeckId, slide: &SlideId) -> bool {
         let Some(deck) = self.presentations.get_mut(deck) else { return false };
         let before = deck.slides.len();
@@ -54,7 +54,7 @@ impl World {
         deck.slides.len() < before
     }
 
-    /// Somebody gives a slide a background.
+    /// A user gives a slide a background.
     pub fn app_set_background(&mut self, deck: &DeckId, slide: &SlideId, background: Value) -> bool {
         let deck = self.presentations.get_mut(deck);
         let slide = deck.and_then(|deck| deck.slides.iter_mut().find(|held| held.id == *slide));
@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    /// Somebody puts an element of any type on a canvas, in front of all others; what `fields` lacks has the app's
+    /// A user puts an element of any type on a canvas, in front of all others; what `fields` lacks has the app's
     /// usual value. Its id.
     pub fn app_put_element(&mut self, canvas: &CanvasId, fields: Value) -> Option<String> {
         let id = self.ids.uuid();
@@ -104,7 +104,7 @@ impl World {
         Some(id)
     }
 
-    /// Somebody changes an element: these keys, and these keys of its style.
+    /// A user changes an element: these keys, and these keys of its style.
     pub fn app_edit_element(&mut self, canvas: &CanvasId, id: &str, fields: Value) -> bool {
         let all = self.elements_mut(canvas);
         let Some(element) = all.and_then(|all| all.iter_mut().find(|held| held["id"] == id)) else {
@@ -123,7 +123,7 @@ impl World {
         true
     }
 
-    /// Somebody removes an element.
+    /// A user removes an element.
     pub fn app_remove_element(&mut self, canvas: &CanvasId, id: &str) -> bool {
         let Some(all) = self.elements_mut(canvas) else { return false };
         let before = all.len();
@@ -131,37 +131,37 @@ impl World {
         all.len() < before
     }
 
-    /// Somebody renames a whiteboard.
+    /// A user renames a whiteboard.
     pub fn app_rename_board(&mut self, board: &BoardId, name: &str) -> bool {
         self.whiteboards.get_mut(board).map(|board| name.clone_into(&mut board.name)).is_some()
     }
 
-    /// Somebody renames a presentation.
+    /// A user renames a presentation.
     pub fn app_rename_deck(&mut self, deck: &DeckId, name: &str) -> bool {
         self.presentations.get_mut(deck).map(|deck| name.clone_into(&mut deck.name)).is_some()
     }
 
-    /// Somebody moves a whiteboard to the trash, or takes it out again.
+    /// A user moves a whiteboard to the trash, or takes it out again.
     pub fn app_trash_board(&mut self, board: &BoardId, trashed: bool) -> bool {
         self.whiteboards.get_mut(board).map(|board| board.trashed = trashed).is_some()
     }
 
-    /// Somebody moves a presentation to the trash, or takes it out again.
+    /// A user moves a presentation to the trash, or takes it out again.
     pub fn app_trash_deck(&mut self, deck: &DeckId, trashed: bool) -> bool {
         self.presentations.get_mut(deck).map(|deck| deck.trashed = trashed).is_some()
     }
 
-    /// Somebody takes a whiteboard from the caller's sight, or gives it back.
+    /// A user takes a whiteboard from the caller's sight, or gives it back.
     pub fn app_hide_board(&mut self, board: &BoardId, hidden: bool) -> bool {
         self.whiteboards.get_mut(board).map(|board| board.hidden = hidden).is_some()
     }
 
-    /// Somebody takes a presentation from the caller's sight, or gives it back.
+    /// A user takes a presentation from the caller's sight, or gives it back.
     pub fn app_hide_deck(&mut self, deck: &DeckId, hidden: bool) -> bool {
         self.presentations.get_mut(deck).map(|deck| deck.hidden = hidden).is_some()
     }
 
-    /// Somebody lets the caller only look at a presentation, or edit it again.
+    /// A user lets the caller only look at a presentation, or edit it again.
     pub fn app_share_deck(&mut self, deck: &DeckId, read_only: bool) -> bool {
         self.presentations.get_mut(deck).map(|deck| deck.read_only = read_only).is_some()
     }

@@ -1,7 +1,7 @@
 //! Whiteboards, presentations, slides and their elements: every endpoint of the API document under `/whiteboards` and
 //! `/presentations`, with its rules. What an element is stands in `elements`; what happens in the app in `app`.
 //!
-//! Where the document is silent: what is not shown (trashed, hidden, somebody else's) is refused as if it did not
+//! Where the document is silent: what is not shown (trashed, hidden, of another user) is refused as if it did not
 //! exist; a caller who may look and not write gets 400 where something is made and 404 elsewhere, as with pages; style
 //! values that are no string, number or boolean, or are too long, are left out like unknown keys; positions of slides
 //! are counted anew when one goes; bounds and sizes hold for new elements too.

@@ -160,7 +160,7 @@ fn is(block: &Value, kind: &str) -> bool {
     block["type"] == kind
 }
 
-/// A line that has words, and not so many that nobody would write on.
+/// A line that has words, and few enough that a person would write on.
 fn extendable(block: &Value) -> bool {
     let runs = block["content"].as_array().map_or(0, Vec::len);
     (is(block, "paragraph") || is(block, "bulletListItem")) && (1..6).contains(&runs)

@@ -42,6 +42,6 @@ pub(super) fn fill(world: &mut World) {
     world.app_put_file(Some(&manuals), "Plano del taller.svg", text(PLAN));
     folder(world, None, "Fotos");
     world.app_put_file(None, "Lista de la compra.txt", text("Café\nTrapos\nBombillas E27\n"));
-    // Somebody put it there in the app: the API takes 3 MB.
+    // It was put there in the app: the API takes 3 MB.
     world.app_put_file(None, "Copia de la caja 2025.bak", Contents::Made { seed: 2025, len: 4_700_000 });
 }

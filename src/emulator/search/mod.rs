@@ -83,7 +83,7 @@ impl Found {
 }
 
 impl World {
-    /// Somebody makes a board (not a whiteboard), which only a search shows. Its id.
+    /// A user makes a board (not a whiteboard), which only a search shows. Its id.
     pub fn app_add_board(&mut self, workspace: &WorkspaceId, name: &str) -> String {
         let id = self.ids.uuid();
         let board = Board { id: id.clone(), workspace: workspace.clone(), name: name.to_owned() };
@@ -91,14 +91,14 @@ impl World {
         id
     }
 
-    /// Somebody begins a thread of mail; the caller takes part in it or does not. Its id.
+    /// A user begins a thread of mail; the caller takes part in it or does not. Its id.
     pub fn app_add_mail(&mut self, subject: &str, takes_part: bool) -> String {
         let id = self.ids.uuid();
         self.elsewhere.mails.push(Mail { id: id.clone(), subject: subject.to_owned(), takes_part });
         id
     }
 
-    /// Somebody begins a conversation: in a workspace, or direct messages when it has neither workspace nor name. Its id.
+    /// A user begins a conversation: in a workspace, or direct messages when it has neither workspace nor name. Its id.
     pub fn app_add_conversation(
         &mut self,
         workspace: Option<&WorkspaceId>,
@@ -116,7 +116,7 @@ impl World {
         id
     }
 
-    /// Somebody writes a message; its id, unless there is no such conversation.
+    /// A user writes a message; its id, unless there is no such conversation.
     pub fn app_add_message(&mut self, conversation: &str, text: &str) -> Option<String> {
         let id = self.ids.uuid();
         let conversation = self.elsewhere.conversations.iter_mut().find(|one| one.id == conversation)?;

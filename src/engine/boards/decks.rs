@@ -234,7 +234,7 @@ impl Engine {
                 let twice = again.is_some() && !self.boards.lists.not_trashed.insert(deck.clone());
                 if twice {
                     self.boards.lists.not_trashed.remove(deck);
-                    let why = "the service shows it and does not let you delete it; its folder comes back";
+                    let why = "the service shows it, but does not let you delete it; its folder is restored";
                     return self.deck_returns(deck, why);
                 }
                 Ok(())
@@ -383,8 +383,7 @@ impl Engine {
         self.wake_deck(deck);
         self.watch.scan_by(self.now);
         if puts_back {
-            let why =
-                "a presentation cannot be renamed or moved through the API; its folder has its name back";
+            let why = "a presentation cannot be renamed or moved through the API; its folder is renamed back";
             self.say(Way::Aside, to, why);
             return self.notice(Code::PutBack, to.as_str(), why.to_owned(), "rename it in the app");
         }

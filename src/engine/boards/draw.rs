@@ -234,7 +234,7 @@ impl Engine {
                     return Ok(());
                 }
                 if known.is_some() {
-                    let what = "its picture was changed here; it is drawn anew, and your version is in .espejo/trash";
+                    let what = "its picture was changed here; espejo draws it again, and your version is in .espejo/trash";
                     self.say(Way::Aside, path, what);
                 }
                 // The next round trashes what is there, by its own content, and draws.

@@ -186,7 +186,7 @@ enum Held {
 impl Held {
     /// As the user is told of it: what it is, why, and what ends it.
     fn told(&self) -> Option<(Code, String, &'static str)> {
-        let approve = "bring back what is missing, or run espejo approve";
+        let approve = "restore the missing files, or run espejo approve";
         Some(match self {
             Self::AreaClosed => return None,
             Self::Removal(guard @ (Guard::OtherFolder(_) | Guard::OlderFolder)) => {
@@ -198,14 +198,14 @@ impl Held {
             Self::Removal(guard) | Self::Edit(guard) => (Code::DeletionsHeld, guard.to_string(), approve),
             Self::Elsewhere(at) => (
                 Code::DeletionsHeld,
-                format!("its folder was moved, and it is at {at}: nothing is removed"),
+                format!("its folder was moved to {at}: nothing is removed"),
                 "move the folder back, or run espejo approve to remove it in the app",
             ),
-            Self::Disk(why) => (Code::NotWritten, why.clone(), "it is tried again by itself"),
+            Self::Disk(why) => (Code::NotWritten, why.clone(), "espejo retries"),
             Self::Taken(place) => (
                 Code::InTheWay,
-                format!("something else stands at {place}"),
-                "move that away; it goes on by itself",
+                format!("something else is at {place}"),
+                "move it away; espejo then continues",
             ),
         })
     }

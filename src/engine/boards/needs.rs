@@ -26,7 +26,12 @@ impl Engine {
         }
         for (list, why) in &self.boards.lists.trouble {
             let what = &self.place_of_list(list);
-            needs.tell(Code::Unclear, what, why, "nothing is lost; tell the service's operator if it stays");
+            needs.tell(
+                Code::Unclear,
+                what,
+                why,
+                "nothing is lost; tell the service's operator if this continues",
+            );
         }
         for (list, why) in &self.boards.lists.held {
             let what = &self.place_of_list(list);
@@ -35,7 +40,7 @@ impl Engine {
                 Code::RemovalsHeld,
                 what,
                 &reason,
-                "look in the app; then espejo approve removes the files, and access regained keeps them",
+                "check the app; espejo approve removes the files; if you get access again, they stay",
             );
         }
         if let Some(why) = &self.boards.lists.decks_held {
@@ -44,7 +49,7 @@ impl Engine {
                 Code::DeletionsHeld,
                 "Presentations",
                 &reason,
-                "bring the folders back, or run espejo approve",
+                "restore the folders, or run espejo approve",
             );
         }
         for (area, (why, until)) in &self.boards.forbidden {
@@ -58,7 +63,7 @@ impl Engine {
                     Code::ReadOnly,
                     &path,
                     &format!("it is read-only: {why}"),
-                    "edits wait here; it is tried again by itself",
+                    "edits wait here; espejo retries",
                 );
             }
         }
@@ -70,7 +75,7 @@ impl Engine {
         }
         for (path, unmade) in &self.boards.unmade {
             if unmade.is_told() && self.boards.there.contains_key(path) {
-                let reason = format!("nothing was made of it: {}", unmade.why);
+                let reason = format!("it was not created: {}", unmade.why);
                 needs.tell(Code::Failing, path.as_str(), &reason, FAILS_MEND);
             }
         }
@@ -84,8 +89,8 @@ impl Engine {
             // What is refused in an area that is closed is told with the area.
             let node = node.filter(|node| !self.is_closed(&self.area_of(node)));
             if let Some(path) = node.and_then(|node| node.file.as_ref()) {
-                let reason = format!("the change of its node {about} is not taken: {}", refusal.said);
-                let mend = format!("change the node again, or put it back; {}", self.next_try(refusal));
+                let reason = format!("the change of its node {about} is refused: {}", refusal.said);
+                let mend = format!("change the node again, or undo the change; {}", self.next_try(refusal));
                 needs.tell(code_of(refusal.class), path.as_str(), &reason, &mend);
             }
         }
@@ -102,7 +107,7 @@ impl Engine {
                     Code::Unclear,
                     &path,
                     &format!("it cannot be read: {why}"),
-                    "nothing to do: it is tried again",
+                    "nothing to do: espejo retries",
                 );
             }
             if moment.writes.is_told() {
@@ -114,7 +119,7 @@ impl Engine {
         }
         for (path, stamp) in &self.boards.not_ours {
             if self.boards.there.get(path).is_some_and(|(_, now)| now == stamp) {
-                let why = "no picture is drawn: a file that is not espejo's stands in its place";
+                let why = "no picture is drawn: a file that does not belong to espejo is in its place";
                 needs.tell(Code::NoPicture, path.as_str(), why, "rename the file");
             }
         }

@@ -291,7 +291,7 @@ impl Engine {
                 let key = (canvas.clone(), op.about().to_owned());
                 let again = self.boards.not_found.get(&key) == Some(&op);
                 if again {
-                    let why = "the service shows it and does not let you change it".to_owned();
+                    let why = "the service shows it, but does not let you change it".to_owned();
                     self.boards.not_found.remove(&key);
                     self.refuse_op(key, op, RefusalClass::Place, why);
                 } else {

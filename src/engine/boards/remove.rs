@@ -63,8 +63,7 @@ impl Engine {
                 return Ok(None);
             }
             if !self.settings.boards.permanent_deletes {
-                let why = "a slide cannot be brought back once it is removed, so its file comes back; \
-                           allow_permanent_deletes in the config allows removing it";
+                let why = "a removed slide cannot be restored, so its file comes back; allow_permanent_deletes in the config allows removing it";
                 return self.canvas_returns(&node.id, Some(why)).map(|()| None);
             }
         }
@@ -274,7 +273,7 @@ impl Engine {
             Err(ServiceError::NotFound(_)) => {
                 self.list_that_names(canvas);
                 if self.moment_of(canvas).writes.is_told() {
-                    let why = "the service shows it and does not let you delete it; its file comes back";
+                    let why = "the service shows it, but does not let you delete it; its file is restored";
                     return self.canvas_returns(canvas, Some(why));
                 }
                 Ok(())

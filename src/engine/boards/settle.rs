@@ -295,7 +295,7 @@ impl Engine {
             self.say(Way::Aside, &file.path, note.clone());
         }
         for why in &local.held {
-            let mend = "remove the node, or give it an id of its own to make a note of it";
+            let mend = "remove the node, or give it a unique id to create a note from it";
             self.notice(Code::NotSent, file.path.as_str(), why.clone(), mend)?;
         }
         if local.strays > 0 && merged.ops.is_empty() && !local.is_clean() {
@@ -366,7 +366,7 @@ impl Engine {
             (Wrote::New, CanvasId::Board(_)) => (Way::Down, "new whiteboard"),
             (Wrote::New, CanvasId::Slide(..)) => (Way::Down, "new slide"),
             (Wrote::Changes, _) => (Way::Down, "changed in the app"),
-            (Wrote::Ids, _) => (Way::Aside, "the new nodes have their ids"),
+            (Wrote::Ids, _) => (Way::Aside, "the new nodes got their ids"),
             (Wrote::PutBack, _) => (Way::Aside, "put back"),
         };
         self.say(way, path, what);
@@ -502,11 +502,11 @@ impl Engine {
         }
         let (what, mend) = match canvas {
             CanvasId::Board(_) => (
-                "a whiteboard cannot be renamed or moved through the API; its file is put back",
+                "a whiteboard cannot be renamed or moved through the API; its file is moved back",
                 "rename it in the app",
             ),
             CanvasId::Slide(..) => (
-                "slides cannot be reordered or moved through the API; the file is put back",
+                "slides cannot be reordered or moved through the API; the file is moved back",
                 "reorder them in the app",
             ),
         };

@@ -59,7 +59,7 @@ impl Storage {
                 bytes as f64 / 1_000_000.0,
                 most / 1_000_000
             ),
-            "nothing to do; espejo list shows them as too large, and a larger max_download_mb in [storage] fetches them",
+            "nothing to do; espejo list shows them as too large, and a higher max_download_mb in [storage] fetches them",
         );
     }
 

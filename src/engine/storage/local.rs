@@ -538,8 +538,7 @@ impl Storage {
             return desk.notice(
                 Code::Damaged,
                 path,
-                "its bytes changed on disk without being written to: it is fetched again, and the damaged file is \
-                 kept in the mirror's trash"
+                "its bytes changed on the disk without a write: espejo fetches it again, and keeps the damaged file in the mirror's trash"
                     .to_owned(),
                 "check the disk",
             );

@@ -50,24 +50,26 @@ impl Unsent {
     pub(super) fn why(&self) -> String {
         match self {
             Self::Returned => {
-                "it came back with an older copy of the folder, and may have been removed since".to_owned()
+                "it comes from an older copy of the folder, and may have been deleted since".to_owned()
             }
-            Self::NoFolder => "its folder is not at the service, and the API cannot make folders".to_owned(),
+            Self::NoFolder => {
+                "its folder does not exist at the service, and the API cannot create folders".to_owned()
+            }
             Self::Unsendable(why) => why.to_string(),
             Self::Refused(said) => format!("the service refuses it: {said}"),
-            Self::Cut { made, sent } => format!("the service made a file of {made} bytes of its {sent}"),
+            Self::Cut { made, sent } => format!("the service stored {made} bytes instead of {sent}"),
         }
     }
 
     /// What the user can do.
     pub(super) fn mend(&self) -> &'static str {
         match self {
-            Self::Returned => "remove it, or espejo approve sends it",
-            Self::NoFolder => "make the folder in the app; the file is sent as soon as it is there",
+            Self::Returned => "delete it, or run espejo approve to send it",
+            Self::NoFolder => "create the folder in the app; the file is then sent",
             Self::Unsendable(why) => why.mend(),
-            Self::Refused(_) => "mend that, or change the file",
+            Self::Refused(_) => "fix that, or change the file",
             Self::Cut { .. } => {
-                "look at that file in the app; this one is sent again when it changes, or when it is approved"
+                "check that file in the app; this file is sent again when it changes or is approved"
             }
         }
     }

@@ -191,7 +191,7 @@ impl Storage {
             return;
         }
         let rests = [
-            (&self.rests.reading, "stored files are not looked at: the service forbids it"),
+            (&self.rests.reading, "stored files are not checked: the service forbids it"),
             (&self.rests.sending, "stored files are not uploaded: the service forbids it"),
             (&self.rests.trashing, "stored files are not moved to the service's trash: it forbids it"),
         ];
@@ -201,7 +201,7 @@ impl Storage {
                     Code::StorageForbidden,
                     super::FOLDER,
                     &format!("{what}: {why}"),
-                    "check the plan and the token's scopes; it is tried again by itself",
+                    "check the plan and the token's scopes; espejo retries",
                 );
             }
         }
@@ -213,15 +213,15 @@ impl Storage {
                 Code::DiskFull,
                 super::FOLDER,
                 &format!("downloads wait: {why}"),
-                "make room; they go on by themselves",
+                "free some space; downloads then continue",
             );
         }
         if let Some(why) = &self.folders_trouble {
             needs.tell(
                 Code::NotWritten,
                 super::FOLDER,
-                &format!("a folder cannot be made or moved: {why}"),
-                "it is tried again by itself",
+                &format!("a folder cannot be created or moved: {why}"),
+                "espejo retries",
             );
         }
         if let Some((leaving, all)) = self.guards.leaving {
@@ -231,7 +231,7 @@ impl Storage {
                 &format!(
                     "no stored file is removed here: {leaving} of {all} stored files left the service's lists at once"
                 ),
-                "look in the app; then espejo approve removes them, and access regained keeps them",
+                "check the app; espejo approve removes them; if you get access again, they stay",
             );
         }
         for folder in self.guards.emptied.iter().filter(|_| self.guards.leaving.is_none()) {
@@ -239,8 +239,8 @@ impl Storage {
             needs.tell(
                 Code::RemovalsHeld,
                 place.as_str(),
-                "the service suddenly shows nothing in it: its files stay",
-                "look in the app; then espejo approve removes them, and access regained keeps them",
+                "the service suddenly lists nothing in it: its files stay",
+                "check the app; espejo approve removes them; if you get access again, they stay",
             );
         }
         if let (Some(why), StorageMode::TwoWay) = (&self.guards.missing, self.mode) {
@@ -248,15 +248,15 @@ impl Storage {
                 Code::DeletionsHeld,
                 super::FOLDER,
                 &format!("nothing is moved to the service's trash: {why}"),
-                "bring the files back, or run espejo approve",
+                "restore the files, or run espejo approve",
             );
         }
         if self.mode == StorageMode::TwoWay && self.no_workspace {
             needs.tell(
                 Code::NoWorkspace,
                 super::FOLDER,
-                "nothing is uploaded: there is no workspace to count it for",
-                "name one that is not frozen as workspace in [storage]",
+                "nothing is uploaded: there is no workspace to count uploads for",
+                "name a workspace that is not frozen as workspace in [storage]",
             );
         }
         for (folder, walk) in &self.walks {
@@ -266,7 +266,7 @@ impl Storage {
                     Code::Unclear,
                     place.as_str(),
                     &format!("not all of it can be listed: {why}"),
-                    "nothing is removed; tell the service's operator if it stays",
+                    "nothing is removed; tell the service's operator if this continues",
                 );
             }
         }
@@ -305,8 +305,7 @@ impl Storage {
                 Code::KeptBeside,
                 path.as_str(),
                 "your version of a stored file, kept beside the service's one and not sent",
-                "take over what you need, then remove it (it may be sent under a name of its own where mode = \
-                 \"two-way\")",
+                "copy what you need from it, then delete it (with mode = \"two-way\" you can also rename it, and it is uploaded)",
             );
         }
     }
@@ -321,8 +320,8 @@ impl Storage {
             needs.tell(
                 Code::DiskAway,
                 folder.as_str(),
-                &format!("{count} {files} that belong here cannot be seen: {their} disk is not mounted"),
-                "mount it; if they are gone for good, name this folder to espejo approve",
+                &format!("{count} {files} that belong here cannot be read: {their} disk is not mounted"),
+                "mount it; if they are lost for good, run espejo approve with this folder",
             );
         }
     }
@@ -342,7 +341,7 @@ impl Storage {
                     let mend = format!("put it back; {}", next(refusal));
                     needs.tell(code_of(refusal.class), shown, &why.to_string(), &mend)
                 }
-                None => needs.tell(Code::Failing, shown, &why.to_string(), "it is tried again by itself"),
+                None => needs.tell(Code::Failing, shown, &why.to_string(), "espejo retries"),
             }
         }
         if moment.hidden && node.base.is_some() && node.seen != Seen::Listed {
@@ -357,8 +356,8 @@ impl Storage {
             needs.tell(
                 Code::InTheWay,
                 shown,
-                "something that is no file stands in its place",
-                "move that away; the file is fetched again",
+                "something that is not a file is in its place",
+                "move it away; espejo then fetches the file",
             );
         }
     }

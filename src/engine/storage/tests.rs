@@ -268,7 +268,7 @@ fn a_disk_that_is_not_mounted_is_no_deletion() {
         play.device = 3;
         after_grace(&mut play, &[]);
         assert_eq!((play.wants("a"), play.wants("b")), (None, None), "{mode:?}");
-        let reason = "2 stored files that belong here cannot be seen: their disk is not mounted";
+        let reason = "2 stored files that belong here cannot be read: their disk is not mounted";
         assert_eq!(told(&play), [format!("Storage: {reason}")]);
         // An approval of whatever is held is none of this.
         play.with(|storage, desk| storage.approve(desk, &[])).unwrap();
@@ -532,7 +532,7 @@ fn an_upload_that_the_service_cut_is_not_sent_again() {
     let told = |play: &Play| play.storage.candidates[&upload.path].refused.clone().map(|unsent| unsent.why());
     play.now = play.now.plus_ms(86_400_000);
     play.with(|storage, desk| storage.next_read(desk));
-    assert_eq!(told(&play).as_deref(), Some("the service made a file of 3 bytes of its 5"));
+    assert_eq!(told(&play).as_deref(), Some("the service stored 3 bytes instead of 5"));
     play.with(|storage, desk| storage.approve(desk, &[])).unwrap();
     play.with(|storage, desk| storage.judge_candidates(desk));
     assert_eq!(told(&play), None);

@@ -60,8 +60,8 @@ fn edited(lines: &[&str], at: usize, kind: usize, dice: &mut Dice) -> Option<Str
 
 fn wrong(text: &str, base: &[Value], allowed: &Allowed, back: &[Value]) -> Option<String> {
     match check_loadable(back, base, allowed) {
-        // Whoever takes the comments away that hold columns together is told, and nothing is sent.
-        Err(why) if why.starts_with("a column stands outside") => return None,
+        // If the comments that hold columns together are removed, that is told, and nothing is sent.
+        Err(why) if why.starts_with("a column is outside") => return None,
         Err(why) => return Some(why),
         Ok(()) => {}
     }

@@ -109,30 +109,30 @@ fn a_body_that_begins_with_a_divider_is_a_body() {
 
 #[test]
 fn broken_front_matter_is_refused() {
-    refuses("---\nid: p\nHello", 1, "closes");
-    refuses("---\nid: p\nHello\n\nworld ---\n", 1, "closes");
-    refuses("\u{feff}---\r\nid: p\r\nHello\r\n", 1, "closes");
-    refuses("---\n\nid: p\n\nHello\n", 1, "closes");
-    refuses("---\n# mine\ntags: [a]\n", 1, "closes");
-    refuses("---\ntags:\n", 1, "closes");
-    refuses("---\n\"id\": p\n", 1, "closes");
-    refuses("---\nid: p\n ---\nHello\n", 1, "closes");
+    refuses("---\nid: p\nHello", 1, "ends it");
+    refuses("---\nid: p\nHello\n\nworld ---\n", 1, "ends it");
+    refuses("\u{feff}---\r\nid: p\r\nHello\r\n", 1, "ends it");
+    refuses("---\n\nid: p\n\nHello\n", 1, "ends it");
+    refuses("---\n# mine\ntags: [a]\n", 1, "ends it");
+    refuses("---\ntags:\n", 1, "ends it");
+    refuses("---\n\"id\": p\n", 1, "ends it");
+    refuses("---\nid: p\n ---\nHello\n", 1, "ends it");
     refuses("---\nid: p\nHello\n---\n", 4, "");
     refuses("---\nid: p\ntags: [a\n---\n", 4, "");
     refuses("---\nid: p\n\ttitle: x\n---\n", 2, "");
     refuses("---\nid: \"p\n---\nHello\n", 2, "");
-    refuses("---\nid: a\nid: b\n---\n", 3, "id is there twice");
-    refuses("---\nid: a\ntags: x\ntags: y\n---\n", 4, "tags is there twice");
-    refuses("---\nid: a\n\"id\": b\n---\n", 3, "id is there twice");
+    refuses("---\nid: a\nid: b\n---\n", 3, "id occurs twice");
+    refuses("---\nid: a\ntags: x\ntags: y\n---\n", 4, "tags occurs twice");
+    refuses("---\nid: a\n\"id\": b\n---\n", 3, "id occurs twice");
     refuses("---\nid: &a p\n---\n", 2, "anchor");
     refuses("---\nid: p\ntags: &t [x]\nmore: *t\n---\n", 3, "anchor");
     refuses("---\nid: p\nmore: *t\n---\n", 3, "");
     refuses("---\nid: [p]\n---\n", 2, "id must be text");
     refuses("---\nx: 1\ntitle:\n  a: b\n---\n", 3, "title must be text");
-    refuses("---\nid: p\n--- x\nid: q\n---\n", 3, "another document");
-    refuses("---\nid: p\n--- x\n---\n", 3, "another document");
-    refuses("---\nid: p\nnote: |\n  more\n--- # mine\nid: q\n---\n", 5, "another document");
-    refuses("---\nid: p\n... # mine\n---\n", 3, "another document");
+    refuses("---\nid: p\n--- x\nid: q\n---\n", 3, "second document");
+    refuses("---\nid: p\n--- x\n---\n", 3, "second document");
+    refuses("---\nid: p\nnote: |\n  more\n--- # mine\nid: q\n---\n", 5, "second document");
+    refuses("---\nid: p\n... # mine\n---\n", 3, "second document");
     let deep = format!("---\nid: p\nx: {}\n---\n", "[".repeat(100_000));
     assert!(split(&deep).is_err());
     let deep = format!("---\nid: p\nx:\n {}y\n---\n", "- ".repeat(5_000));

@@ -93,7 +93,7 @@ fn a_placeholder_is_moved_deleted_and_copied() {
         "a db l(m) z inner",
     );
     edits(|text| text.replace(DB, &format!("- A\n\n  {DB}")), "a +(db) l(m inner) z");
-    // Whoever writes a paragraph before it, four columns deep or more, does not turn it into code.
+    // A new paragraph before it, four columns deep or more, does not turn it into code.
     edits(|text| text.replace(DB, &format!("New\n\n    {}", DB)), "a + db l(m inner) z");
     edits(
         |text| text.replace(DB, &format!("    one\n    {}\n    two\n\n", DB.trim_end())),
@@ -284,8 +284,8 @@ fn columns_stand_in_their_list_and_nothing_beside_them() {
     };
     check(&list(vec![column("two", &["b", "c"]), column("one", &["a"])]), &base, None);
     let beside = list(vec![column("one", &["a"]), text("c"), column("two", &["b"])]);
-    check(&beside, &base, Some("something stands beside the columns of a page"));
-    check(&[text("c"), column("one", &["a"])], &base, Some("a column stands outside its columns"));
+    check(&beside, &base, Some("a block is beside the columns of a page"));
+    check(&[text("c"), column("one", &["a"])], &base, Some("a column is outside its column list"));
     // What the service has itself goes along as it is.
     check(&beside, &beside, None);
     // What is written beside columns goes into the one before it, or the first.

@@ -79,8 +79,8 @@ fn what_was_taken_for_formatting_is_sent_or_put_back_where_a_person_says_so() {
 
 #[test]
 fn no_difference_is_silent() {
-    let toggle = "is taken for formatting: it is a toggle at the service still";
-    let blank = "is taken for formatting: the service has an empty paragraph before it still";
+    let toggle = "is taken for formatting: it is still a toggle at the service";
+    let blank = "is taken for formatting: the service still has an empty paragraph before it";
     is_told("A\n\n+ b\n", "A\n\n- b\n", "paragraph \"A\"\ntoggle \"b\"", &[&format!("line 3 {toggle}")]);
     is_told("+ a\n+ b\n", "+ a\n- b\n", "toggle \"a\"\nbullet \"b\"", &[]);
     is_told(
@@ -114,25 +114,25 @@ fn no_difference_is_silent() {
         "a `b`\n",
         "a **`b`**\n",
         "paragraph \"a b\"",
-        &["line 1 has code with another style: it is code alone at the service"],
+        &["line 1 has code with another style: at the service it is only code"],
     );
     is_told(
         "a<u>  </u>b\n",
         "a<u> </u>b\n",
         "paragraph \"a  b\"",
-        &["line 1 is taken for formatting: its white space is as it was at the service"],
+        &["line 1 is taken for formatting: its white space is unchanged at the service"],
     );
     is_told("1. a\n2. b\n", "1. a\n7. b\n", "numbered \"a\"\nnumbered \"b\"", &[]);
     is_told(
         "",
         "A\n\n<!-- block: database nowhere -->\n",
         "paragraph \"A\"",
-        &["line 3 stands for a block that this workspace does not have: it stays in this file"],
+        &["line 3 stands for a block that does not exist in this workspace: it stays in this file"],
     );
     // White space that a person takes away is an edit; where other lines changed as well, it is a formatter's work
     // and told.
     is_told("a  b\n\nc\n", "a b\n\nc\n", "paragraph \"a b\"\nparagraph \"c\"", &[]);
-    let space = "line 1 is taken for formatting: its white space is as it was at the service";
+    let space = "line 1 is taken for formatting: its white space is unchanged at the service";
     is_told("a  b\n\n- c\n", "a b\n\n* c\n", "paragraph \"a  b\"\nbullet \"c\"", &[space]);
     is_told("a|  é\n\nc\n", "a| é\n\nc\n", "paragraph \"a| é\"\nparagraph \"c\"", &[]);
 }

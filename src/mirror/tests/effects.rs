@@ -1,4 +1,4 @@
-//! Each effect by itself, in a folder that nobody else writes to.
+//! Each effect by itself, in a folder that no other program writes to.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -121,7 +121,7 @@ fn round(
     bed.put(NOTE, "old");
     let person = Arc::new(Mutex::new(Person::new(&bed)));
     if what == "trash" {
-        // What goes to the trash is kept there; what is replaced is known to whoever replaces it.
+        // What goes to the trash is kept there; what is replaced is known to the writer.
         person.lock().unwrap().cares_for.insert("old".to_owned());
     }
     let (hand, plan) = (person.clone(), saves.to_vec());
@@ -146,7 +146,7 @@ fn round(
     for text in &person.lock().unwrap().cares_for {
         assert!(everything.values().any(|there| there == text), "{what}\n{text:?} is lost: {everything:#?}");
     }
-    // Nothing half-done is left, and no text but those that somebody wrote.
+    // Nothing half-done is left, and no text that was never written.
     let aside = bed.aside();
     assert!(aside.iter().all(|name| name.ends_with(".done") || name.ends_with(".note")), "{what}: {aside:?}");
     let count = |ending| aside.iter().filter(|name| name.ends_with(ending)).count();

@@ -18,7 +18,7 @@ fn only_a_first_run_makes_a_root() {
     let write = Effect::WriteFile { path: at("x.md"), bytes: b"x".to_vec(), expect: Expect::Absent };
     assert_eq!(scan(&mirror).root, RootState::Missing);
     let refused = mirror.perform(&write).unwrap_err();
-    assert_eq!(refused, DiskError::RootNotReady(format!("{} is not there", root.display())));
+    assert_eq!(refused, DiskError::RootNotReady(format!("{} does not exist", root.display())));
     assert!(!root.exists());
 
     fs::create_dir_all(&root).unwrap();
@@ -28,7 +28,7 @@ fn only_a_first_run_makes_a_root() {
     assert!(matches!(mirror.perform(&write), Err(DiskError::RootNotReady(_))));
     assert!(!root.join(".espejo").exists());
 
-    // The same mirror finds its root as soon as somebody made it.
+    // The same mirror finds its root as soon as it exists.
     open(&root, &clock, true);
     assert_eq!(scan(&mirror).root, RootState::Ready);
     assert_eq!(scan(&mirror).entries.len(), 1);

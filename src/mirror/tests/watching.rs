@@ -148,7 +148,7 @@ fn links_are_not_followed() {
 #[test]
 fn a_tree_that_was_hinted_at_is_watched_to_its_leaves() {
     let bed = bed();
-    // Whoever may not read it gets no watch on it, and the rest all the same.
+    // Without permission to read it there is no watch on it, but on the rest.
     bed.put("shut/x.md", "");
     fs::set_permissions(bed.real("shut"), std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
     let (watcher, receiver) = watch(&bed);

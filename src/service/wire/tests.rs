@@ -262,15 +262,15 @@ fn what_is_no_evidence_is_refused() {
     );
     check(&fetch(), "", "that begins nothing");
     check(&fetch(), "\u{fffd}\u{0}\u{1}", "that begins");
-    check(&fetch(), "null", "instead of JSON");
-    check(&fetch(), "[]", "instead of JSON");
+    check(&fetch(), "null", "not JSON but");
+    check(&fetch(), "[]", "not JSON but");
     check(&fetch(), "{}", "no “data”, but nothing");
     check(&fetch(), r#"{"error":"x","more":1}"#, "no “data”, but error, more");
-    check(&fetch(), r#"{"data":{}}x"#, "no valid JSON");
+    check(&fetch(), r#"{"data":{}}x"#, "not valid JSON");
     // A list that is none is not an empty list.
     for data in ["null", "{}", "\"\"", "0"] {
-        check(&list(), &format!(r#"{{"data":{data}}}"#), "is no list");
-        check(&Effect::ListWorkspaces, &format!(r#"{{"data":{data}}}"#), "is no list");
+        check(&list(), &format!(r#"{{"data":{data}}}"#), "is not a list");
+        check(&Effect::ListWorkspaces, &format!(r#"{{"data":{data}}}"#), "is not a list");
     }
     // A workspace that cannot be read must not look as if it were gone.
     check(
@@ -281,9 +281,9 @@ fn what_is_no_evidence_is_refused() {
     check(&Effect::ListWorkspaces, r#"{"data":[{"id":"a","name":"A"},{"id":"a","name":"B"}]}"#, "twice");
     check(&Effect::ListWorkspaces, r#"{"data":[{"id":"a/b","name":"A"}]}"#, "cannot be used");
     // A page without content is not an empty page.
-    check(&fetch(), &fetched(json!({}), &["content"]), "came without its content");
-    check(&fetch(), &fetched(json!({ "content": {} }), &[]), "has an object where");
-    check(&fetch(), &fetched(json!({ "content": "[]" }), &[]), "has a text where");
+    check(&fetch(), &fetched(json!({}), &["content"]), "has no content");
+    check(&fetch(), &fetched(json!({ "content": {} }), &[]), "has an object as its content");
+    check(&fetch(), &fetched(json!({ "content": "[]" }), &[]), "has a text as its content");
     // Another page's answer.
     check(&fetch(), &fetched(json!({ "id": "other" }), &[]), "page other came");
     check(&update(), &fetched(json!({ "id": "other" }), &[]), "page other came");
@@ -368,7 +368,8 @@ fn statuses_say_who_acts_next() {
         said,
         ServiceError::Rejected {
             status: 304,
-            message: "it points elsewhere, and the token goes to base_url alone; correct base_url".to_owned(),
+            message: "it redirects elsewhere, but the token is sent to base_url only; correct base_url"
+                .to_owned(),
         },
         Next::Park,
     );
@@ -413,7 +414,7 @@ fn a_redirect_names_its_host_and_nothing_more() {
         };
         assert_eq!(
             message,
-            format!("it points {expected}, and the token goes to base_url alone; correct base_url")
+            format!("it redirects {expected}, but the token is sent to base_url only; correct base_url")
         );
     }
     check(Some("https://evil.example/x?sig=secret"), "to evil.example");
@@ -484,5 +485,5 @@ fn a_long_page_is_read_like_any_other() {
     assert_eq!(wrong(&content), wrong("[]"));
     let no_list = format!(r#"{{"a":"{}"}}"#, "a".repeat(LONG_BODY));
     let no_list = read(&fetch(), 200, &body(&no_list, "\"T\"")).unwrap_err().to_string();
-    assert!(no_list.contains("where its content should be an array"), "{no_list}");
+    assert!(no_list.contains("as its content instead of an array"), "{no_list}");
 }

@@ -203,7 +203,7 @@ fn an_open_editor_that_puts_old_text_back_is_noticed() {
     bench.look_again();
     bench.until("it is sent once more", || words(&bench.content("One")).contains("mine"));
     bench.until_in_step();
-    assert!(bench.attention().contains("put its old text back"), "{}", bench.attention());
+    assert!(bench.attention().contains("overwrote your edit with old text"), "{}", bench.attention());
     bench.rest(daemon);
 }
 
@@ -231,7 +231,7 @@ fn what_was_typed_in_an_editor_that_never_saw_your_edit_is_merged_with_it() {
         });
         bench.until_in_step();
     }
-    assert!(bench.attention().contains("put its old text back"), "{}", bench.attention());
+    assert!(bench.attention().contains("overwrote your edit with old text"), "{}", bench.attention());
     bench.rest(daemon);
 }
 

@@ -69,8 +69,8 @@ fn status(status: u16) -> Fault {
     Fault::Status { status, retry_after: None }
 }
 
-const APP: &str = "look in the app; then espejo approve removes the files, and access regained keeps them";
-const OPERATOR: &str = "nothing is lost; tell the service's operator if it stays";
+const APP: &str = "check the app; espejo approve removes the files; if you get access again, they stay";
+const OPERATOR: &str = "nothing is lost; tell the service's operator if this continues";
 
 fn cases() -> Vec<Case> {
     let pass = |code, mend, make| Case { code, mend, config: "", make, runs: false };
@@ -79,16 +79,16 @@ fn cases() -> Vec<Case> {
     vec![
         pass(
             Code::TokenRefused,
-            "make a new access token in the app's settings and give it to espejo init: a running espejo uses it within # \
+            "create a new access token in the app's settings and run espejo init: a running espejo uses the token within # \
              minutes",
             |bench| bench.world().set_token("tok-another-0123456789"),
         ),
         runs(
             Code::FolderUnusable,
-            "bring the folder back; to mirror afresh, move the state folder away (espejo status names it)",
+            "restore the folder; to start again, move the state folder away (espejo status names it)",
             |bench| fs::rename(bench.root(), bench.outside("away")).unwrap(),
         ),
-        pass(Code::DeletionsHeld, "bring the files back, or run espejo approve", |bench| {
+        pass(Code::DeletionsHeld, "restore the files, or run espejo approve", |bench| {
             (0..12).for_each(|n| fs::remove_file(bench.page(&format!("Page {n}.md"))).unwrap());
         }),
         runs(Code::RemovalsHeld, APP, |bench| {
@@ -107,24 +107,24 @@ fn cases() -> Vec<Case> {
         ),
         pass(
             Code::NotSent,
-            "repair the file (or espejo approve, if it is meant to be so); the service's version is safe",
+            "repair the file (or run espejo approve, if you intend this); the service's version is safe",
             |bench| save(&bench.page("Page 1.md"), ""),
         ),
-        pass(Code::Refused, "edit the file or the page; it is tried again at ##:##:##", |bench| {
+        pass(Code::Refused, "edit the file or the page; espejo retries at ##:##:##", |bench| {
             bench.world().fail_randomly(Matcher::Method("PATCH".to_owned()), status(400), 1_000);
             append(&bench.page("Page 1.md"), "\nmine\n");
         }),
         pass(
             Code::WentBack,
-            "espejo restore brings the newer text back; espejo approve takes this one",
+            "espejo restore restores the newer text; espejo approve accepts this one",
             older_folder,
         ),
         pass(
             Code::FolderOlder,
-            "espejo restore brings the pages up to date; espejo approve takes what is here as it is",
+            "espejo restore restores the newer texts; espejo approve accepts the files as they are",
             older_folder,
         ),
-        runs(Code::Unwritable, "edit the file or the page; either is tried again", |bench| {
+        runs(Code::Unwritable, "edit the file or the page; espejo then retries", |bench| {
             let id = bench.id("Page 1");
             save(&bench.page("Page 1.md"), &format!("---\n{{id: {id}, tags: [a]}}\n---\nwords\n"));
             bench.until_in_step();
@@ -133,7 +133,7 @@ fn cases() -> Vec<Case> {
         }),
         pass(
             Code::Conflict,
-            "espejo conflicts shows it; espejo resolve settles it (--mine, --theirs, --both or --edit)",
+            "espejo conflicts shows it; settle it with espejo resolve (--mine, --theirs, --both or --edit)",
             |bench| {
                 let id = bench.id("Page 1");
                 bench.world().app_edit(&id, vec![paragraph("a", "theirs")]);
@@ -143,13 +143,13 @@ fn cases() -> Vec<Case> {
         pass(Code::UnknownWorkspace, "correct its name in the config, or ask for access", |bench| {
             append(&bench.outside("config.toml"), "[[workspace]]\nslug = \"nowhere\"\n");
         }),
-        pass(Code::BadPattern, "mend the line", |bench| {
+        pass(Code::BadPattern, "fix the line", |bench| {
             save(&bench.root().join(".espejoignore"), "Secret.md\n[z-a].md\n");
         }),
         pass(Code::Unlisted, "espejo approve removes the file", |bench| {
             fail(bench, "GET", "/pages", Fault::ShortList);
         }),
-        pass(Code::UnknownPages, "run espejo approve to make new pages of them", |bench| {
+        pass(Code::UnknownPages, "run espejo approve to create new pages for them", |bench| {
             for n in 0..12 {
                 let text = format!("---\nid: 00000000-0000-4000-8000-{n:012}\n---\nwords\n");
                 save(&bench.page(&format!("Strange {n}.md")), &text);
@@ -160,27 +160,29 @@ fn cases() -> Vec<Case> {
         }),
         with(
             BOTH,
-            pass(Code::NotUploaded, "put it into a .zip, or keep it here only: it stays as it is", |bench| {
+            pass(Code::NotUploaded, "put it into a .zip file, or keep it here only", |bench| {
                 write(bench, "page.html", b"<p>words")
             }),
         ),
         with(
             BACKUP,
-            pass(
-                Code::StorageForbidden,
-                "check the plan and the token's scopes; it is tried again by itself",
-                |bench| bench.world().set_scope("storage:read", false),
-            ),
-        ),
-        with(
-            BOTH,
-            pass(Code::NoWorkspace, "name one that is not frozen as workspace in [storage]", |bench| {
-                bench.world().app_freeze_workspace(&bench.space, true);
+            pass(Code::StorageForbidden, "check the plan and the token's scopes; espejo retries", |bench| {
+                bench.world().set_scope("storage:read", false)
             }),
         ),
         with(
+            BOTH,
+            pass(
+                Code::NoWorkspace,
+                "name a workspace that is not frozen as workspace in [storage]",
+                |bench| {
+                    bench.world().app_freeze_workspace(&bench.space, true);
+                },
+            ),
+        ),
+        with(
             BACKUP,
-            pass(Code::InTheWay, "move that away; the file is fetched again", |bench| {
+            pass(Code::InTheWay, "move it away; espejo then fetches the file", |bench| {
                 fs::remove_file(stored(bench, "a.txt")).unwrap();
                 fs::create_dir(stored(bench, "a.txt")).unwrap();
             }),
@@ -189,15 +191,15 @@ fn cases() -> Vec<Case> {
             BACKUP,
             pass(
                 Code::KeptBeside,
-                "take over what you need, then remove it (it may be sent under a name of its own where mode = \"two-way\")",
+                "copy what you need from it, then delete it (with mode = \"two-way\" you can also rename it, and it is uploaded)",
                 |bench| write(bench, "a.txt", b"mine!!"),
             ),
         ),
-        runs(Code::Outage, "nothing to do: it is tried again, and edits wait in order", |bench| {
+        runs(Code::Outage, "nothing to do: espejo retries, and edits wait in order", |bench| {
             bench.world().fail_randomly(Matcher::Any, Fault::LostBefore, 1_000);
             append(&bench.page("Page 1.md"), "\nmine\n");
         }),
-        runs(Code::Failing, "nothing to do: it is tried again at ##:##:##", |bench| {
+        runs(Code::Failing, "nothing to do: espejo retries at ##:##:##", |bench| {
             bench.world().fail_randomly(Matcher::Method("PATCH".to_owned()), status(500), 1_000);
             append(&bench.page("Page 1.md"), "\nmine\n");
         }),
@@ -205,7 +207,7 @@ fn cases() -> Vec<Case> {
             fail(bench, "GET", "/pages", Fault::SpoiltEntry);
             bench.ask("\"full-pass\"");
         }),
-        pass(Code::ReadOnly, "edits wait here until it can be written to again", |bench| {
+        pass(Code::ReadOnly, "edits wait here until the workspace is writable again", |bench| {
             bench.world().app_freeze_workspace(&bench.space, true);
             append(&bench.page("Page 1.md"), "\nmine\n");
         }),
@@ -215,7 +217,7 @@ fn cases() -> Vec<Case> {
         pass(Code::PutBack, "move it in the app, or set moves = \"recreate\" in [pages]", |bench| {
             fs::rename(bench.page("Page 1.md"), bench.page("Folder/Page 1.md")).unwrap()
         }),
-        pass(Code::CameBack, "delete the files of its subpages, too, if you mean it", |bench| {
+        pass(Code::CameBack, "delete the files of its subpages too, if you intend this", |bench| {
             fs::remove_file(bench.page("Folder.md")).unwrap();
         }),
         runs(Code::Overwritten, "reload the page in the app", |bench| {
@@ -228,7 +230,7 @@ fn cases() -> Vec<Case> {
         }),
         pass(
             Code::Difference,
-            "espejo approve with this file sends it as it stands; espejo dismiss takes the service's line into it",
+            "espejo approve FILE sends the line as it is; espejo dismiss FILE writes the service's line into the file",
             |bench| save(&bench.page("Toggle.md"), &bench.text("Toggle.md").replace("+ fold", "- fold")),
         ),
         pass(Code::OnlyHere, "insert it in the app, or put it into Storage and use its address", |bench| {
@@ -249,7 +251,7 @@ fn cases() -> Vec<Case> {
             "[storage]\nmode = \"backup\"\nmax_download_mb = 1",
             pass(
                 Code::NotFetched,
-                "nothing to do; espejo list shows them as too large, and a larger max_download_mb in [storage] fetches them",
+                "nothing to do; espejo list shows them as too large, and a higher max_download_mb in [storage] fetches them",
                 |bench| {
                     bench.world().app_put_file(None, "large.bin", Contents::Bytes(vec![b'x'; 1_500_000]));
                 },
@@ -257,13 +259,13 @@ fn cases() -> Vec<Case> {
         ),
         pass(
             Code::StaysHere,
-            "nothing to do; espejo diff shows what differs, and mode = \"two-way\" sends it",
+            "nothing to do; espejo diff shows the differences, and mode = \"two-way\" sends them",
             |bench| {
                 append(&bench.outside("config.toml"), "[[workspace]]\nslug = \"equipo\"\nmode = \"down\"\n");
                 append(&bench.page("Page 1.md"), "\nmine\n");
             },
         ),
-        pass(Code::StateOlder, "nothing, if you put a backup of the state back", |bench| {
+        pass(Code::StateOlder, "nothing to do, if you restored a backup of the state", |bench| {
             copy(&bench.state(), &bench.outside("old state"));
             bench.tell(&["sync"]);
             fs::remove_dir_all(bench.state()).unwrap();

@@ -56,7 +56,7 @@ fn check(bench: &Bench, goes_on: &dyn Fn()) {
         assert_eq!(told.code, code, "{words:?}: {told:?}\n{}", bench.seen());
         told.out + &told.err
     };
-    assert_eq!(run(0, &["dismiss"]), "there is no note to put away\n");
+    assert_eq!(run(0, &["dismiss"]), "there is no note to dismiss\n");
     for name in ["Sent.md", "Taken.md", "Counted.md"] {
         // A comment, which only the file has, stays.
         let text = bench.text(name).replace("+ fold", "- fold").replace("1. fold\n2. ", "4. fold\n5. ");
@@ -70,13 +70,13 @@ fn check(bench: &Bench, goes_on: &dyn Fn()) {
     bench.until("it is told", || told(bench) == all);
     // What happened goes; what differs stays until its file is named.
     let said = run(0, &["dismiss"]);
-    assert!(said.starts_with("1 note put away\n3 lines that were taken for formatting stay: "), "{said}");
+    assert!(said.starts_with("1 note dismissed\n3 lines are still taken for formatting: "), "{said}");
     assert_eq!(told(bench), all[..3]);
     bench.forget_requests();
     // The service's version.
     let before = bench.text("Taken.md");
     let said = run(0, &["dismiss", &path("Taken.md")]);
-    assert!(said.contains("says what the service has\n  what it held before is kept"), "{said}");
+    assert!(said.contains("has the service's version now\n  its old text is kept"), "{said}");
     assert_eq!(bench.text("Taken.md"), before.replace("- fold", "+ fold"));
     assert_eq!(told(bench), ["difference Counted.md", "difference Sent.md"]);
     // The same bytes at once again, before anybody has read what was put into the file.
@@ -89,7 +89,7 @@ fn check(bench: &Bench, goes_on: &dyn Fn()) {
     assert_eq!(bench.writes(), Vec::<String>::new(), "the page is as it was");
     // The file's version; the page's name will do.
     let said = run(0, &["approve", path("Sent.md").trim_end_matches(".md")]);
-    assert!(said.contains("Sent.md is sent as it stands"), "{said}");
+    assert!(said.contains("Sent.md is sent as it is"), "{said}");
     goes_on();
     bench.until("it is sent", || kinds(bench, "Sent") == ["paragraph", "bulletListItem", "paragraph"]);
     bench.until("it is told no more", || told(bench) == ["difference Counted.md"]);
@@ -99,7 +99,7 @@ fn check(bench: &Bench, goes_on: &dyn Fn()) {
     );
     // What cannot be sent; then it is settled as well.
     let said = run(1, &["approve", &path("Counted.md")]);
-    assert!(said.contains("can be sent") && said.contains("espejo dismiss "), "{said}");
+    assert!(said.contains("cannot be sent") && said.contains("espejo dismiss "), "{said}");
     run(0, &["dismiss", &path("Counted.md")]);
     assert!(bench.text("Counted.md").contains("\n1. fold\n2. unfold\n"), "{}", bench.text("Counted.md"));
     goes_on();
@@ -117,9 +117,9 @@ fn check(bench: &Bench, goes_on: &dyn Fn()) {
     goes_on();
     bench.until("it is told", || told(bench).contains(&"not-sent Folder/Inner.md".to_owned()));
     let said = run(1, &["dismiss", &path("Folder/Inner.md")]);
-    assert!(said.contains("its page is not; that is not put away: repair the file"), "{said}");
+    assert!(said.contains("its page is not; this cannot be dismissed: repair the file"), "{said}");
     let said = run(1, &["dismiss", &path("Folder.md")]);
-    assert!(said.contains("nothing is told of Equipo/Pages/Folder.md; espejo status"), "{said}");
+    assert!(said.contains("there is no message about Equipo/Pages/Folder.md; espejo status"), "{said}");
     assert!(run(1, &["dismiss", "/etc"]).contains("is not in the mirror"));
     // A conflict has a command of its own.
     let id = bench.id("Moved");
@@ -128,7 +128,10 @@ fn check(bench: &Bench, goes_on: &dyn Fn()) {
     goes_on();
     bench.until("it collides", || bench.status()["conflicts"].as_array().is_some_and(|all| !all.is_empty()));
     let said = run(1, &["dismiss", &path("Moved.md")]);
-    assert!(said.contains("that is not put away: espejo conflicts shows it; espejo resolve"), "{said}");
+    assert!(
+        said.contains("this cannot be dismissed: espejo conflicts shows it; settle it with espejo resolve"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -162,7 +165,7 @@ fn an_edit_that_is_not_sent_is_not_lost_to_a_difference() {
     for command in ["dismiss", "approve"] {
         let told = bench.tell(&[command, &path]);
         assert_eq!(told.code, 1, "{told:?}");
-        assert!(told.err.contains("has an edit that is not sent yet"), "{told:?}");
+        assert!(told.err.contains("has an edit that has not been sent yet"), "{told:?}");
     }
     assert!(bench.text("Taken.md").contains("- fold") && bench.text("Taken.md").contains("mine"));
 }

@@ -169,11 +169,11 @@ fn an_export_goes_only_where_nothing_is() {
     for (dir, why) in [
         (full.clone(), "is not empty"),
         (file.clone(), "is not a folder"),
-        (bench.root().join("out"), "lies in the mirror"),
-        (bench.root(), "lies in the mirror"),
-        (link.join("out"), "lies in the mirror"),
-        (bench.state().join("out"), "lies in the state folder"),
-        (bench.outside("none/out"), "cannot be made"),
+        (bench.root().join("out"), "is in the mirror"),
+        (bench.root(), "is in the mirror"),
+        (link.join("out"), "is in the mirror"),
+        (bench.state().join("out"), "is in the state folder"),
+        (bench.outside("none/out"), "cannot be created"),
         (bench.outside(""), "is not empty"),
     ] {
         let told = export(&bench, &dir);
@@ -203,7 +203,7 @@ fn what_is_not_there_is_said() {
     let dir = bench.outside("out");
     let told = export(&bench, &dir);
     assert_eq!(told.code, 3, "{told:?}");
-    assert!(told.out.contains("folder is not there"), "{told:?}");
+    assert!(told.out.contains("folder does not exist"), "{told:?}");
     sums_hold(&dir);
     let manifest = manifest(&dir);
     assert_eq!((&manifest["items"]["pages"], manifest["missing"].as_array().unwrap().len()), (&json!(2), 1));
@@ -220,7 +220,7 @@ fn what_is_not_there_is_said() {
     let dir = bench.outside("second");
     let told = export(&bench, &dir);
     assert_eq!(told.code, 3, "{told:?}");
-    assert!(told.out.contains("1 item is known by name only"), "{told:?}");
+    assert!(told.out.contains("1 item is without content"), "{told:?}");
     let manifest: Value = serde_json::from_slice(&fs::read(dir.join("manifest.json")).unwrap()).unwrap();
     assert_eq!(manifest["known_by_name_only"][0]["title"], "Unread");
     drop(daemon);

@@ -47,8 +47,8 @@ fn a_folder_that_was_deleted_comes_back_with_all_its_pages() {
     let folder = bench.page("Plan");
     let told = bench.tell(&["restore", folder.to_str().unwrap()]);
     assert_eq!(told.code, 0, "{told:?}");
-    assert_eq!(told.out.matches("comes back as a new page").count(), 7, "{told:?}");
-    assert!(told.out.contains("7 pages put back"), "{told:?}");
+    assert_eq!(told.out.matches("is restored as a new page").count(), 7, "{told:?}");
+    assert!(told.out.contains("7 pages restored"), "{told:?}");
     bench.until("all are there again", || all.iter().all(|title| bench.titled(title).is_some()));
     bench.until_in_step();
     assert_eq!(words(&bench.content("Plan")), "the plan\n");
@@ -85,16 +85,16 @@ fn a_folder_is_put_back_as_it_was_at_a_time() {
     };
     let told = at(&[]);
     assert_eq!(told.code, 0, "{told:?}");
-    assert!(told.out.contains("Plan/Part 0.md is as it was then"), "{told:?}");
-    assert!(told.out.contains("Plan/Part 1/Detail 1.md comes back as a new page"), "{told:?}");
-    assert!(told.out.contains("2 pages put back, 5 as they were already"), "{told:?}");
+    assert!(told.out.contains("Plan/Part 0.md is restored"), "{told:?}");
+    assert!(told.out.contains("Plan/Part 1/Detail 1.md is restored as a new page"), "{told:?}");
+    assert!(told.out.contains("2 pages restored, 5 unchanged"), "{told:?}");
     bench.until("both are back", || {
         !words(&bench.content("Part 0")).contains("later") && bench.titled("Detail 1").is_some()
     });
     bench.until_in_step();
     assert_eq!(above(&bench, "Detail 1").as_deref(), Some("Part 1"));
     let told = at(&[]);
-    assert!(told.code == 0 && told.out.contains("0 pages put back"), "{told:?}");
+    assert!(told.code == 0 && told.out.contains("0 pages restored"), "{told:?}");
     // Before there was anything.
     let told = bench.tell(&["restore", folder.to_str().unwrap(), "--at", "2001-01-01"]);
     assert!(told.code == 1 && told.err.contains("the history has no page in"), "{told:?}");

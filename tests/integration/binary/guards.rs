@@ -7,7 +7,7 @@ use espejo::emulator::{Fault, Matcher};
 use super::bench::{Bench, append, paragraph, save, words};
 use super::state::trashed_files;
 
-const APPROVED: &str = "approved; the next espejo sync or espejo run goes on with it";
+const APPROVED: &str = "approved; the next espejo sync or espejo run continues with it";
 
 fn bench(pages: &str) -> Bench {
     Bench::with(pages, |world, space| {
@@ -154,7 +154,10 @@ fn deleting_everything_in_the_tree_waits_for_approval() {
     let page = "Equipo/Pages/Page 0/Below.md";
     assert!(bench.list().iter().any(|row| row["path"] == page && row["state"] == "deleted"));
     let told = bench.tell(&["why", bench.page("Page 0/Below.md").to_str().unwrap()]);
-    assert!(told.code == 0 && told.out.contains("its file is gone here and its page is not"), "{told:?}");
+    assert!(
+        told.code == 0 && told.out.contains("its file is missing here, and its page still exists"),
+        "{told:?}"
+    );
     let told = bench.tell(&["approve"]);
     assert_eq!((told.code, told.out.lines().next()), (0, Some(APPROVED)), "{told:?}");
     let daemon = bench.run();
@@ -186,7 +189,7 @@ fn eleven_deletions_wait_and_come_back_or_are_approved_one_by_one() {
     let told = bench.tell(&["approve", path.to_str().unwrap()]);
     assert_eq!(
         (told.code, told.out.as_str()),
-        (0, "approved; the running espejo goes on with it\n"),
+        (0, "approved; the running espejo continues with it\n"),
         "{told:?}"
     );
     let id = bench.id(&format!("Page {first}"));

@@ -48,7 +48,7 @@ pub(super) fn run(bench: &Bench) -> Daemon {
     let daemon = bench.run();
     bench.until("it is in step", || {
         bench.status()["state"] == "running"
-            && bench.tell(&["status"]).out.starts_with("everything is in step")
+            && bench.tell(&["status"]).out.starts_with("everything is in sync")
     });
     daemon
 }
@@ -184,20 +184,20 @@ fn a_line_that_is_no_pattern_is_told_and_the_rules_from_before_stay() {
     let told = bench.tell(&["sync"]);
     assert_eq!(told.code, 3, "{told:?}");
     let attention = bench.attention();
-    assert!(attention.contains(".espejoignore: line 2 is no pattern"), "{attention}");
+    assert!(attention.contains(".espejoignore: line 2 is not a pattern"), "{attention}");
     assert_eq!(bench.status()["attention"][0]["code"], "bad-pattern");
     let daemon = bench.run_in_step();
     save(&bench.page("Secret.md"), "secret\n");
     settle(&bench, "First");
     // Another line is wrong now, and the first is gone.
     save(&rules(&bench), "Other.md\nb[\n");
-    bench.until("it is told", || bench.attention().contains("line 2 is no pattern: unclosed"));
+    bench.until("it is told", || bench.attention().contains("line 2 is not a pattern: unclosed"));
     save(&bench.page("Other.md"), "other\n");
     settle(&bench, "Second");
     assert_eq!((bench.titled("Secret"), bench.titled("Other")), (None, None), "{}", bench.seen());
     fs::remove_file(rules(&bench)).unwrap();
     fs::create_dir(rules(&bench)).unwrap();
-    bench.until("it is told", || bench.attention().contains("no ordinary file"));
+    bench.until("it is told", || bench.attention().contains("not an ordinary file"));
     settle(&bench, "Third");
     assert_eq!((bench.titled("Secret"), bench.titled("Other")), (None, None), "{}", bench.seen());
     fs::remove_dir(rules(&bench)).unwrap();

@@ -53,7 +53,7 @@ fn a_deletion_that_is_refused_is_told_and_tried_again_by_a_sync_alone() {
         bench.world().fail_randomly(Matcher::Method("DELETE".to_owned()), status(code), 1000);
         fs::remove_file(bench.page("Page 2.md")).unwrap();
         bench.until("it is told", || bench.attention().contains("the service rejects it"));
-        assert!(bench.attention().contains("espejo sync tries it again"), "{}", bench.attention());
+        assert!(bench.attention().contains("espejo sync retries"), "{}", bench.attention());
         for syncs in 1..3 {
             let told = bench.tell(&["sync"]);
             assert_eq!(told.code, 3, "{code}: {told:?}");
@@ -120,7 +120,7 @@ fn an_approval_is_over_once_nothing_is_held() {
     bench.until("nothing needs the user", || bench.attention().is_empty());
     bench.until_in_step();
     save(&bench.page("Page 3.md"), "");
-    bench.until("it is held", || bench.attention().contains("it is empty now"));
+    bench.until("it is held", || bench.attention().contains("it is empty, but"));
     assert_eq!(bench.writes(), Vec::<String>::new());
     save(&bench.page("Page 3.md"), &sound);
     bench.until("nothing needs the user", || bench.attention().is_empty());

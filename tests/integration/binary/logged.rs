@@ -90,7 +90,7 @@ fn the_log_says_who_did_what_and_a_number_of_it_is_undone() {
         all.last().unwrap()["number"].to_string()
     });
     let told = bench.tell(&["undo", "99999"]);
-    assert!(told.code == 1 && told.err.contains("the log has no #99999"), "{told:?}");
+    assert!(told.code == 1 && told.err.contains("the log has no entry #99999"), "{told:?}");
     let told = bench.tell(&["log", "--since", "soon"]);
     assert!(told.code == 2 && told.err.contains("--since cannot be"), "{told:?}");
     bench.until_in_step();

@@ -55,7 +55,7 @@ fn a_sync_beside_a_daemon_tells_what_needs_the_user() {
     let told = bench.tell(&["sync"]);
     assert_eq!(told.code, 3, "{told:?}");
     assert!(told.out.starts_with("11 pages in step, 1 held back; 1 thing needs you\n! "), "{told:?}");
-    assert!(told.out.contains("Pages/Page 1.md\n    not sent: it is empty now"), "{told:?}");
+    assert!(told.out.contains("Pages/Page 1.md\n    not sent: it is empty, but"), "{told:?}");
     let away = bench.outside("away");
     fs::rename(bench.root(), &away).unwrap();
     let told = bench.tell(&["sync"]);
@@ -75,7 +75,7 @@ fn a_sync_beside_a_daemon_tells_what_needs_the_user() {
         told.join().unwrap()
     });
     assert_eq!((told.code, told.out.as_str()), (1, ""), "{told:?}");
-    assert!(told.err.contains("ended in the middle; run espejo sync again"), "{told:?}");
+    assert!(told.err.contains("stopped before it was done; run espejo sync again"), "{told:?}");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_first_dry_run_is_counted_for_the_first_run() {
     let bench = bench("");
     let told = bench.tell(&["sync", "--dry-run"]);
     assert_eq!(told.code, 0, "{told:?}");
-    assert!(told.out.ends_with("12 acts; nothing was done\n"), "{told:?}");
+    assert!(told.out.ends_with("12 changes would be made; nothing was changed\n"), "{told:?}");
     let asked = bench.requests().len() as u64;
     assert!(asked >= 14, "{asked}");
     assert_eq!(bench.status()["requests_last_minute"], asked);
@@ -233,12 +233,17 @@ fn another_command_under_way_is_not_taken_for_a_daemon() {
     let file = file.to_str().unwrap();
     for command in [&["pause"][..], &["restore", file, "--at", "0d"]] {
         let told = bench.tell(command);
-        assert!(told.code == 1 && told.err.contains("under way") && told.err.contains(&process), "{told:?}");
+        assert!(
+            told.code == 1
+                && told.err.contains("another espejo command is using")
+                && told.err.contains(&process),
+            "{told:?}"
+        );
         assert!(told.err.contains("try again when it has ended"), "{told:?}");
     }
     assert_eq!(bench.status()["state"], "busy");
     let told = bench.tell(&["status"]);
-    assert!(told.out.contains("a sync or another command is under way"), "{told:?}");
+    assert!(told.out.contains("a sync or another command is running"), "{told:?}");
     drop(lock);
     assert_eq!(bench.status()["state"], "stopped");
 }

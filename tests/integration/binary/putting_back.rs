@@ -45,7 +45,7 @@ fn bytes_that_are_no_text_are_replaced_only_by_name_and_kept() {
             told.out.contains("Page 1.md is not UTF-8 text and stays as it is; espejo restore"),
             "{told:?}"
         );
-        assert!(told.out.contains("Page 2.md is back"), "{told:?}");
+        assert!(told.out.contains("Page 2.md is restored"), "{told:?}");
         assert_eq!(fs::read(bench.page("Page 1.md")).unwrap(), odd);
         assert_eq!(bench.text("Page 2.md"), two);
         // Above it is not by name.
@@ -53,7 +53,7 @@ fn bytes_that_are_no_text_are_replaced_only_by_name_and_kept() {
         assert!(told.out.contains("stays as it is"), "{told:?}");
         let told = restore(&bench, 0, &[&bench.page("Page 1")]);
         assert!(
-            told.out.contains("Page 1.md is back") && told.out.contains("is kept in .espejo/trash"),
+            told.out.contains("Page 1.md is restored") && told.out.contains("is kept in .espejo/trash"),
             "{told:?}"
         );
         assert_eq!(bench.text("Page 1.md"), one);

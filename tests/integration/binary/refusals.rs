@@ -93,22 +93,22 @@ const WRONG_WORDS: &[Case<'_>] = &[
         2,
         "there is no option \"-d\"; words to leave out come after --, as in espejo search -- plan -draft",
     ),
-    ("demo --dir /", 1, "the demo would fill /; name a folder of its own with --dir"),
-    ("demo --dir /usr/share", 1, "the demo would fill /usr/share; name a folder of its own with --dir"),
+    ("demo --dir /", 1, "the demo would write into /; name a separate folder with --dir"),
+    ("demo --dir /usr/share", 1, "the demo would write into /usr/share; name a separate folder with --dir"),
     (
         "status --config /dev/zero",
         2,
-        "the config /dev/zero cannot be read: it is no file; name another with --config",
+        "the config /dev/zero cannot be read: it is not a file; name another with --config",
     ),
     (
         "init --config /dev/zero",
         2,
-        "the config /dev/zero cannot be read: it is no file; name another with --config",
+        "the config /dev/zero cannot be read: it is not a file; name another with --config",
     ),
     (
         "demo --dir {dir}/token",
         1,
-        "{dir}/token cannot be made: File exists; choose another folder or mend this one",
+        "{dir}/token cannot be created: File exists; choose another folder or fix this one",
     ),
     (
         "status",
@@ -242,8 +242,7 @@ const WRONG_CONFIGS: &[(&str, &str)] = &[
     ),
     (
         "H\ntoken = \"hunter2\"",
-        " line 3: a token does not belong in the config; put it into a file that only you can read and name that with \
-         token_file, or set ESPEJO_TOKEN",
+        " line 3: do not put a token into the config; put it into a file that only you can read and name the file with token_file, or set ESPEJO_TOKEN",
     ),
     (
         "base_url = \"http://example.com\"\nroot = \"~/W\"",
@@ -260,19 +259,19 @@ const WRONG_CONFIGS: &[(&str, &str)] = &[
     ),
     (
         "base_url = \"https://ana:hunter2@example.com\"\nroot = \"~/W\"",
-        " line 1: base_url must not hold a user name or password; the token comes from token_file or ESPEJO_TOKEN",
+        " line 1: base_url must not contain a user name or password; the token comes from token_file or ESPEJO_TOKEN",
     ),
     (
         "base_url = \"https://example.com/?key=hunter2\"\nroot = \"~/W\"",
-        " line 1: base_url must end with its path; take away what follows the ? or #",
+        " line 1: base_url must end with its path; remove the ? or # and the text after it",
     ),
     (
         "base_url = \"https://example.com\"\nroot = \"~\"",
-        " line 2: root must be a folder of its own, not {dir}; write it as in root = \"~/Workspace\"",
+        " line 2: root must be a separate folder, not {dir}; write it as in root = \"~/Workspace\"",
     ),
     (
         "base_url = \"https://example.com\"\nroot = \"/\"",
-        " line 2: root must be a folder of its own, not /; write it as in root = \"~/Workspace\"",
+        " line 2: root must be a separate folder, not /; write it as in root = \"~/Workspace\"",
     ),
     (
         "base_url = \"https://example.com\"\nroot = \"W\"",
@@ -280,7 +279,7 @@ const WRONG_CONFIGS: &[(&str, &str)] = &[
     ),
     (
         "base_url = \"https://example.com\"\nroot = \"~/a/../b\"",
-        " line 2: root must not hold .. components; write the path out",
+        " line 2: root must not contain .. components; write the full path",
     ),
     (
         "base_url = \"https://example.com\"\nroot = \"~ana/W\"",
@@ -288,16 +287,16 @@ const WRONG_CONFIGS: &[(&str, &str)] = &[
     ),
     (
         "base_url = \"https://example.com\"\nroot = \"~/s/W\"\nstate_dir = \"~/s\"",
-        " line 2: root ({dir}/s/W) and state_dir ({dir}/s) must not lie within each other; choose another root",
+        " line 2: root ({dir}/s/W) and state_dir ({dir}/s) must not contain each other; choose another root",
     ),
     (
         "H\nstate_dir = \"~/W/.state\"",
-        " line 2: root ({dir}/W) and state_dir ({dir}/W/.state) must not lie within each other; choose another root",
+        " line 2: root ({dir}/W) and state_dir ({dir}/W/.state) must not contain each other; choose another root",
     ),
-    ("H\nstate_dir = \"~\"", " line 3: state_dir must be a folder of its own, not {dir}"),
+    ("H\nstate_dir = \"~\"", " line 3: state_dir must be a separate folder, not {dir}"),
     (
         "H\ntoken_file = \"~/W/token\"",
-        " line 3: token_file must lie outside root, so that the token is never taken for a file to sync",
+        " line 3: token_file must be outside root, so that the token is never synced",
     ),
     ("H\ntoken_file = \"token\"", " line 3: token_file must be a path that begins with / or ~/"),
     ("H\nroot\u{0}", " line 3: this is not TOML: key with no value, expected `=`"),
@@ -328,27 +327,27 @@ const WRONG_TOKENS: &[(&[u8], u32, &str)] = &[
     (
         b"to\nk\n",
         0o600,
-        "the token in {dir}/t has more than one line in it: put the access token there as the app shows it, and nothing else",
+        "the token in {dir}/t has more than one line in it: put only the access token there, as the app shows it",
     ),
     (
         b"to k",
         0o600,
-        "the token in {dir}/t has a space in it: put the access token there as the app shows it, and nothing else",
+        "the token in {dir}/t has a space in it: put only the access token there, as the app shows it",
     ),
     (
         "tokén".as_bytes(),
         0o600,
-        "the token in {dir}/t has a character that no token has in it: put the access token there as the app shows it, and nothing else",
+        "the token in {dir}/t has an invalid character in it: put only the access token there, as the app shows it",
     ),
     (
         b"\xff\xfe",
         0o600,
-        "the token in {dir}/t has a character that no token has in it: put the access token there as the app shows it, and nothing else",
+        "the token in {dir}/t has an invalid character in it: put only the access token there, as the app shows it",
     ),
     (
         b"Bearer tok",
         0o600,
-        "the token in {dir}/t has the word Bearer in it: put the access token there as the app shows it, and nothing else",
+        "the token in {dir}/t has the word Bearer in it: put only the access token there, as the app shows it",
     ),
 ];
 
@@ -408,16 +407,14 @@ const WRONG_PLACES: &[Case<'_>] = &[
     (
         "diff Equipo/Pages/Page.md --at tomorrow-ish",
         1,
-        "\"tomorrow-ish\" is no version of Equipo/Pages/Page.md and no time; espejo history lists the versions, and a time is like \
-         14:30, 2026-05-31, \"2026-05-31 14:30\" or 2h",
+        "\"tomorrow-ish\" is neither a version of Equipo/Pages/Page.md nor a time; espejo history lists the versions, and a time is like 14:30, 2026-05-31, \"2026-05-31 14:30\" or 2h",
     ),
     ("restore /etc/passwd", 1, "/etc/passwd is not in the mirror {dir}/mirror"),
     ("restore nowhere.md --at 1", 1, "the history has no version of nowhere.md"),
     (
         "restore Equipo/Pages/Page.md --at 99:99",
         1,
-        "\"99:99\" is no version of Equipo/Pages/Page.md and no time; espejo history lists the versions, and a time is like 14:30, \
-         2026-05-31, \"2026-05-31 14:30\" or 2h",
+        "\"99:99\" is neither a version of Equipo/Pages/Page.md nor a time; espejo history lists the versions, and a time is like 14:30, 2026-05-31, \"2026-05-31 14:30\" or 2h",
     ),
     ("approve /etc", 1, "/etc is not in the mirror {dir}/mirror"),
     ("approve nowhere.md", 1, "nothing is held at nowhere.md; espejo status shows what is"),
@@ -448,12 +445,12 @@ fn wrong_places_and_times_are_one_sentence_each() {
     // A state folder, and then a root, where no folder can be.
     save_bytes(&bench.state(), b"");
     let told =
-        "the state folder {dir}/state cannot be used: File exists; mend it, or name another with state_dir";
+        "the state folder {dir}/state cannot be used: File exists; fix it, or choose another with state_dir";
     none(["sync", "run"].iter().map(|line| here(&(line, 1, told))).collect());
     fs::remove_file(bench.state()).unwrap();
     fs::remove_dir_all(bench.root()).unwrap();
     save_bytes(&bench.root(), b"");
-    let told = "{dir}/mirror cannot be made: File exists; choose another folder or mend this one";
+    let told = "{dir}/mirror cannot be created: File exists; choose another folder or fix this one";
     none(vec![here(&("sync", 1, told))]);
 }
 

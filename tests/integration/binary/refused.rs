@@ -61,7 +61,7 @@ fn a_refused_edit_and_a_refused_new_file_are_tried_again_by_a_sync_and_by_a_rest
             let told = bench.attention();
             let is_told = |name: &str| {
                 told.lines().any(|line| {
-                    line.contains(name) && line.contains("rejects it") && line.contains("tried again at")
+                    line.contains(name) && line.contains("rejects it") && line.contains("espejo retries at")
                 })
             };
             is_told("Page 1.md") && is_told("New.md")
@@ -114,7 +114,7 @@ fn a_service_that_fails_one_page_each_time_is_no_work_for_a_person() {
         bench.until("it is told as the service's trouble", || {
             let told = bench.attention();
             let of_page = told.lines().find(|line| line.starts_with("Equipo/Pages/Page 1.md"));
-            let is_told = of_page.is_some_and(|line| line.contains("(nothing to do: it is tried again at "));
+            let is_told = of_page.is_some_and(|line| line.contains("(nothing to do: espejo retries at "));
             if !is_told {
                 // Looks at other pages, without which it would be the service that fails everything. It also tries the
                 // page again, which untells it and doubles its wait: so what is told is looked at first.
@@ -224,7 +224,7 @@ fn a_refused_node_is_told_with_its_next_try_and_goes_out_by_itself() {
     });
     bench.until("it is told", || {
         let told = bench.attention();
-        told.contains("is not taken") && told.contains("it is tried again at ")
+        told.contains("is refused") && told.contains("espejo retries at ")
     });
     let minutes = Duration::from_secs(100);
     bench.until_within(minutes, "it goes out", || bench.element(&board, &ids[0])["content"] == "mine");
@@ -249,8 +249,8 @@ fn a_refused_upload_and_a_refused_deletion_of_stored_files_are_tried_again_by_a_
     assert_eq!(told.code, 3, "{told:?}");
     let told = bench.attention();
     let of = |name: &str| told.lines().find(|line| line.contains(name)).unwrap_or_default();
-    assert!(of("new.txt").contains("it is tried again at "), "{told}");
-    assert!(of("a.txt").contains("espejo sync tries it again"), "{told}");
+    assert!(of("new.txt").contains("espejo retries at "), "{told}");
+    assert!(of("a.txt").contains("espejo sync retries"), "{told}");
     bench.world().calm();
     bench.sync();
     let there: Vec<String> = bench

@@ -99,7 +99,7 @@ fn a_conflict_is_settled_in_an_editor_and_what_is_typed_is_kept() {
         super::bench::Told::of(command.output().unwrap())
     };
     for (editor, told) in [
-        ("", "no editor is named"),
+        ("", "no editor is set"),
         ("false", "the editor failed"),
         ("sed -i 's/app/APP/'", "is still a marker"),
     ] {

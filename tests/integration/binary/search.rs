@@ -215,8 +215,8 @@ fn whatever_is_typed_is_answered_in_words() {
         (&[""][..], "nothing to search for"),
         (&["  "], "nothing to search for"),
         (&["", " ", "\t"], "nothing to search for"),
-        (&["-equipo"], "only leaves out"),
-        (&["-a", "OR", "-b"], "only leaves out"),
+        (&["-equipo"], "only excludes"),
+        (&["-a", "OR", "-b"], "only excludes"),
         (&[many.as_str()], "more than 64 words"),
     ] {
         for flags in [&["search", "--"][..], &["search", "--remote", "--"]] {
@@ -231,7 +231,7 @@ fn whatever_is_typed_is_answered_in_words() {
     for (flags, why) in [
         (&["--kind", "mail"][..], "not mirrored"),
         (&["--kind", "page", "--kind", "message"], "not mirrored"),
-        (&["--remote", "--kind", "slide"], "does not know it"),
+        (&["--remote", "--kind", "slide"], "cannot search for it"),
     ] {
         let told = bench.tell(&[&["search", "x"], flags].concat());
         assert_eq!((told.code, told.out.as_str()), (2, ""), "{told:?}");
@@ -383,7 +383,7 @@ fn the_service_is_asked_alone_or_by_the_daemon() {
     bench.world().set_scope("search:read", false);
     let told = bench.tell(&["search", "--remote", "camión"]);
     assert_eq!((told.code, told.err.lines().count()), (1, 1), "{told:?}");
-    assert!(told.err.contains("scope search:read") && told.err.contains("leave out --remote"), "{told:?}");
+    assert!(told.err.contains("scope search:read") && told.err.contains("omit --remote"), "{told:?}");
     bench.world().set_scope("search:read", true);
     // A refused search is nobody's trouble: the daemon goes on.
     append(&bench.page("Notas.md"), "\nuna cosa más\n");
@@ -429,6 +429,6 @@ fn a_service_that_is_away_is_told_in_one_sentence() {
     save(&bench.outside("config.toml"), &away);
     let told = bench.tell(&["search", "--remote", "camión"]);
     assert_eq!((told.code, told.err.lines().count()), (1, 1), "{told:?}");
-    assert!(told.err.contains("cannot be reached") && told.err.contains("leave out --remote"), "{told:?}");
+    assert!(told.err.contains("cannot be reached") && told.err.contains("omit --remote"), "{told:?}");
     assert_eq!(bench.titles(&["camión"]), ["Reunión"]);
 }

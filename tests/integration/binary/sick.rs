@@ -160,7 +160,7 @@ fn a_canvas_waits_for_room_and_says_so() {
         bench
             .attention()
             .lines()
-            .any(|line| line.contains("no space left") && line.ends_with("(it is tried again by itself)"))
+            .any(|line| line.contains("no space left") && line.ends_with("(espejo retries)"))
     });
     disk.free();
     bench.until("it heals", || {
@@ -204,7 +204,7 @@ fn a_disk_within_the_storage_folder_is_mirrored_like_the_rest_and_away_it_is_wai
     for _ in 0..2 {
         bench.tell(&["sync"]);
     }
-    assert!(bench.attention().contains("2 stored files that belong here cannot be seen"), "{}", bench.seen());
+    assert!(bench.attention().contains("2 stored files that belong here cannot be read"), "{}", bench.seen());
     assert_eq!((storage::links(&bench), storage::files(&place).len()), (0, 0), "{}", bench.seen());
 }
 

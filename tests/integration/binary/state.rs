@@ -176,7 +176,7 @@ fn signals_end_it_cleanly_and_sighup_reads_the_config_again() {
     let page = bench.id("Page 2");
     bench.write_config(6_000, "deletes = \"restore\"");
     daemon.signal(Signal::HUP);
-    bench.until("the config is read again", || bench.log().contains("config read again"));
+    bench.until("the config is read again", || bench.log().contains("config reloaded"));
     bench.forget_requests();
     fs::remove_file(bench.page("Page 2.md")).unwrap();
     bench.until("the new config holds", || bench.page("Page 2.md").exists());
@@ -213,19 +213,19 @@ fn a_reload_that_cannot_be_carried_out_ends_nothing() {
     save(&config, &text);
     mode(0o644);
     daemon.signal(Signal::HUP);
-    bench.until("it is told once more", || told("until then nothing is mirrored") == 1);
+    bench.until("it is told once more", || told("until then nothing is synced") == 1);
     // Meanwhile the state goes away.
     fs::rename(bench.state(), bench.outside("away")).unwrap();
     save(&bench.state(), "in its place\n");
     mode(0o600);
     daemon.signal(Signal::HUP);
-    bench.until("it is told, too", || told("until then nothing is mirrored") == 2);
+    bench.until("it is told, too", || told("until then nothing is synced") == 2);
     // It is back, and a command is at work with it.
     fs::remove_file(bench.state()).unwrap();
     fs::rename(bench.outside("away"), bench.state()).unwrap();
     let lock = espejo::mirror::lock::Lock::acquire(&bench.state()).unwrap();
     daemon.signal(Signal::HUP);
-    bench.until("it waits", || told("it is waited for") == 1);
+    bench.until("it waits", || told("espejo waits for it") == 1);
     assert!(daemon.is_running());
     drop(lock);
     goes_on(2);

@@ -360,7 +360,7 @@ fn a_size_that_is_not_true_places_nothing_until_it_is() {
     });
     let daemon = bench.run();
     bench.until("the other file is there", || stored(&bench, "b.txt").exists());
-    bench.until("the wrong one is told", || bench.attention().contains("4 bytes came and 9 were told"));
+    bench.until("the wrong one is told", || bench.attention().contains("4 bytes arrived instead of 9"));
     assert!(!stored(&bench, "a.txt").exists());
     bench.world().app_change_file(&file.unwrap(), |file| file.told_size = None);
     bench.ask("\"full-pass\"");

@@ -271,7 +271,7 @@ fn an_upload_in_doubt_whose_folder_was_trashed_since_keeps_no_sync_from_its_end(
     bench.forget_requests();
     assert_eq!(bench.tell(&["sync"]).code, 3, "{}", bench.seen());
     let told = bench.attention();
-    assert!(told.contains("Docs/new.txt: not uploaded: its folder is not at the service"), "{told}");
+    assert!(told.contains("Docs/new.txt: not uploaded: its folder does not exist at the service"), "{told}");
     assert_eq!((text(bench, "Docs/new.txt"), bench.writes()), ("words".into(), Vec::new()));
     bench.tell(&["approve"]);
     bench.tell(&["sync"]);

@@ -66,8 +66,8 @@ fn an_old_copy_of_the_folder_trashes_and_reverts_no_stored_file() {
         let told = bench.attention();
         for line in [
             "the folder is an older copy",
-            "Storage/Docs/b.txt: not uploaded: it came back with an older copy of the folder",
-            "Storage/8.pdf: not uploaded: it came back with an older copy of the folder",
+            "Storage/Docs/b.txt: not uploaded: it comes from an older copy of the folder",
+            "Storage/8.pdf: not uploaded: it comes from an older copy of the folder",
         ] {
             assert!(told.contains(line), "{line}: {told}");
         }

@@ -22,8 +22,8 @@ fn what_is_taken_for_formatting_is_told_until_file_and_page_agree() {
     save(&bench.page("Toggle.md"), &bench.text("Toggle.md").replace("+ folded", "- folded"));
     save(&bench.page("Blank.md"), &bench.text("Blank.md").replace("one\n\n\ntwo", "one\n\ntwo"));
     bench.until("both are told", || {
-        is_told("Toggle.md: line 7 is taken for formatting: it is a toggle")
-            && is_told("Blank.md: line 7 is taken for formatting: the service has an empty paragraph")
+        is_told("Toggle.md: line 7 is taken for formatting: it is still a toggle")
+            && is_told("Blank.md: line 7 is taken for formatting: the service still has an empty paragraph")
     });
     let diff = bench.tell(&["diff"]);
     assert!(diff.out.contains("Toggle.md: line 7 is taken for formatting"), "{diff:?}");
@@ -114,4 +114,18 @@ fn verify_lists_links_between_pages_that_lead_nowhere() {
     save(&bench.page("Gone.md"), "Here it is\n");
     let told = bench.tell(&["verify"]);
     assert!(told.out.contains("2 links between pages lead nowhere:"), "{told:?}");
+}
+
+#[test]
+fn diff_names_a_folder_that_is_no_workspaces() {
+    let bench = Bench::with("", |world, space| {
+        world.app_create(space, None, "Page", vec![paragraph("a", "words")]);
+    });
+    bench.sync();
+    let told = bench.tell(&["diff"]);
+    assert_eq!((told.code, told.out.as_str()), (0, ""), "{told:?}");
+    std::fs::create_dir_all(bench.root().join("Mine/Pages")).unwrap();
+    save(&bench.root().join("Mine/Pages/New.md"), "words\n");
+    let told = bench.tell(&["diff"]);
+    assert!(told.out.starts_with("Mine/ belongs to no workspace, so its files are not sent"), "{told:?}");
 }

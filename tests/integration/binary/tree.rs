@@ -300,7 +300,7 @@ fn a_moved_file_can_be_a_new_page_by_the_config() {
     });
     bench.until_in_step();
     assert_eq!(bench.writes(), Vec::<String>::new());
-    assert!(bench.attention().contains("a page with subpages is not made anew"), "{}", bench.attention());
+    assert!(bench.attention().contains("a page with subpages is not recreated"), "{}", bench.attention());
     bench.rest(daemon);
 }
 

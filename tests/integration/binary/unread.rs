@@ -1,4 +1,4 @@
-//! A part of the folder that cannot be looked at: it holds back what may be in it, of every kind, and nothing else.
+//! A part of the folder that cannot be read: it holds back what may be in it, of every kind, and nothing else.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -133,7 +133,7 @@ fn a_folder_that_cannot_be_read_holds_back_what_may_be_in_it_and_nothing_else() 
     let shut = [bench.page("Folder"), stored(&bench, "Big"), bench.deck_file("Talk")];
     shut.iter().for_each(|path| chmod(path, 0o000));
     let told = |name: &str| {
-        bench.attention().lines().any(|line| line.starts_with(name) && line.contains("cannot be looked at"))
+        bench.attention().lines().any(|line| line.starts_with(name) && line.contains("cannot be read"))
     };
     bench.until("each is told", || {
         ["Equipo/Pages/Folder:", "Storage/Big:", "Presentations/Talk:"].iter().all(|name| told(name))

@@ -33,7 +33,7 @@ fn why_and_list_say_when_a_page_is_looked_at_next() {
     bench.until_in_step();
     let busy = why("Filler 6.md");
     assert_eq!(busy["reason"], "hot", "{busy}");
-    assert!(busy["why"].as_str().unwrap().contains("looked at every"), "{busy}");
+    assert!(busy["why"].as_str().unwrap().contains("checked every"), "{busy}");
     for row in bench.list() {
         assert!(is_later(&row), "{row}");
     }
@@ -107,8 +107,8 @@ fn why_says_what_keeps_a_file_here_and_what_to_do() {
     for (place, words) in [
         ("Equipo/Pages/Notes/Sketch.canvas", "directly in Equipo/Whiteboards; move it there"),
         ("Storage/.env", "it is hidden"),
-        ("Storage/.git/config", ".git is a hidden folder"),
-        ("Storage/x.tmp", "a program's temporary file"),
+        ("Storage/.git/config", ".git is hidden"),
+        ("Storage/x.tmp", "a temporary file or backup"),
         ("Storage/link.md", "it is a symbolic link"),
     ] {
         let told = bench.tell(&["why", root.join(place).to_str().unwrap()]);

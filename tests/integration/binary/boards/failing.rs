@@ -88,7 +88,7 @@ fn canvases_that_cannot_be_made_or_removed_are_spaced_and_told() {
                 nodes.push(super::new::node("n1", "new"));
             }),
         }
-        let is_told = |line: &str| line.contains(file) && line.contains("tried again by itself");
+        let is_told = |line: &str| line.contains(file) && line.contains("espejo retries");
         bench.until_within(Duration::from_secs(120), "it is told", || bench.attention().lines().any(is_told));
         assert!(bench.asked_at(method, &path).len() >= 3, "{kind}\n{}", bench.seen());
         bench.is_spaced(method, &path);

@@ -33,12 +33,9 @@ fn route(board: &CanvasId, element: &str) -> String {
 #[test]
 fn a_refusal_in_the_middle_leaves_what_succeeded_and_tells_the_rest() {
     let status = |status| Fault::Status { status, retry_after: None };
-    for (fault, words) in [
-        (status(400), "is not taken"),
-        (status(404), ""),
-        (status(403), "it is read-only"),
-        (status(500), ""),
-    ] {
+    for (fault, words) in
+        [(status(400), "is refused"), (status(404), ""), (status(403), "it is read-only"), (status(500), "")]
+    {
         let mut there = None;
         let bench = six(&mut there);
         let (board, ids) = there.unwrap();
@@ -56,7 +53,7 @@ fn a_refusal_in_the_middle_leaves_what_succeeded_and_tells_the_rest() {
         } else {
             bench.until(words, || bench.attention().contains(words));
         }
-        if words == "is not taken" {
+        if words == "is refused" {
             bench.until("the others went", || {
                 bench
                     .elements(&board)

@@ -24,7 +24,7 @@ fn a_removed_sticky_is_deleted_and_kept_and_a_removed_image_comes_back() {
     bench.until("the image is back", || bench.nodes(&path).contains_key(&ids[3]));
     bench.until_canvases_rest();
     assert_eq!(bench.changes(), [(format!("DELETE {}", ids[0]), json!(null))]);
-    assert!(bench.attention().contains("could not make again"), "{}", bench.attention());
+    assert!(bench.attention().contains("cannot create again"), "{}", bench.attention());
     drop(daemon);
     let store = espejo::store::Store::open(&bench.state()).unwrap().store;
     let place = espejo::model::MirrorPath::new("Equipo/Whiteboards/Kick-off.canvas").unwrap();
@@ -37,7 +37,7 @@ fn a_removed_sticky_is_deleted_and_kept_and_a_removed_image_comes_back() {
     let minute = espejo::commands::when::local(graves[0].at)[..16].to_owned();
     let told = bench.tell(&["restore", path.to_str().unwrap(), "--at", &minute]);
     assert_eq!(told.code, 0, "{told:?}");
-    assert!(told.out.starts_with("1 deleted node is back in "), "{told:?}");
+    assert!(told.out.starts_with("1 deleted node restored in "), "{told:?}");
     bench.sync_any();
     let all = bench.elements(&board);
     let again = all.iter().find(|element| element["content"] == "one").expect("it is back");

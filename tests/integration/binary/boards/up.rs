@@ -228,12 +228,12 @@ fn what_the_api_cannot_do_is_put_back_and_told() {
     let whole = bench.canvas(&path);
     let cases: [Case; 4] = [
         ("whose text the API cannot change", |nodes| nodes[3]["text"] = json!("mine")),
-        ("the order is put back", |nodes| nodes.swap(0, 2)),
+        ("the order is changed back", |nodes| nodes.swap(0, 2)),
         ("must stay a text node", |nodes| {
             nodes[1]["type"] = json!("link");
             nodes[1]["url"] = json!("https://example.com");
         }),
-        ("which the API cannot take away", |nodes| drop(nodes[2].as_object_mut().unwrap().remove("color"))),
+        ("which the API cannot remove", |nodes| drop(nodes[2].as_object_mut().unwrap().remove("color"))),
     ];
     for (words, edit) in cases {
         bench.edit_canvas(&path, edit);
@@ -298,7 +298,7 @@ fn two_slides_that_changed_places_go_back_and_are_told_by_their_own_names() {
     bench.until("they are put back", || {
         let says =
             |path: &std::path::Path, word| fs::read_to_string(path).is_ok_and(|text| text.contains(word));
-        says(&one, "first") && says(&two, "second") && bench.attention().contains("put back")
+        says(&one, "first") && says(&two, "second") && bench.attention().contains("moved back")
     });
     bench.until_canvases_rest();
     assert!(!bench.attention().contains("(moving)"), "{}", bench.attention());

@@ -55,7 +55,7 @@ fn when_all_is_well_the_doctor_says_so_and_changes_nothing() {
     assert!(lines.iter().all(|line| line.starts_with("ok ")), "{lines:#?}");
     for words in [
         "espejo runs, process ",
-        "is sound, version ",
+        "is intact, version ",
         "agree on the time",
         "pages, whiteboards, presentations",
     ] {
@@ -83,7 +83,7 @@ fn a_config_or_token_that_is_not_there_or_broken_is_told_with_its_mend() {
     fs::remove_file(&token).unwrap();
     check(&bench, "fail", "token", "cannot be read", "espejo init");
     save(&config, &text.replace("base_url", "base_ulr"));
-    check(&bench, "fail", "config", "did you mean \"base_url\"", "mend it");
+    check(&bench, "fail", "config", "did you mean \"base_url\"", "fix it");
     let mut command = bench.espejo(&["doctor"]);
     save(&config, &text);
     let told = Told::of(command.env("ESPEJO_TOKEN", super::super::bench::TOKEN).output().unwrap());
@@ -106,7 +106,7 @@ fn what_the_service_refuses_is_told_by_area() {
     bench.world().fail_next(Matcher::Any, Fault::Status { status: 401, retry_after: None });
     check(&bench, "fail", "service", "refuses the token", "new access token");
     bench.world().fail_next(Matcher::Any, Fault::Page(404));
-    check(&bench, "fail", "service", "not in the service's words", "correct base_url");
+    check(&bench, "fail", "service", "not an answer of the API", "correct base_url");
     bench.world().app_leave_workspace(&bench.space);
     check(&bench, "fail", "workspaces", "sees no workspace", "ask for access");
 }
@@ -135,15 +135,15 @@ fn folder_and_state_that_are_not_as_they_should_be_are_told() {
     let marker = bench.root().join(".espejo/marker");
     let text = fs::read_to_string(&marker).unwrap();
     save(&marker, &text.replace("id: ", "id: f"));
-    check(&bench, "fail", "folder", "is another mirror", "correct root");
+    check(&bench, "fail", "folder", "belongs to another mirror", "correct root");
     fs::remove_file(&marker).unwrap();
-    check(&bench, "fail", "folder", "has lost its marker", "bring .espejo back");
+    check(&bench, "fail", "folder", "has lost its marker", "restore .espejo");
     save(&marker, &text);
     fs::rename(bench.root(), bench.outside("away")).unwrap();
-    check(&bench, "fail", "folder", "was mirrored and is gone", "is its disk mounted");
+    check(&bench, "fail", "folder", "is missing, so nothing is written", "is its disk mounted");
     fs::rename(bench.outside("away"), bench.root()).unwrap();
     fs::set_permissions(bench.state(), fs::Permissions::from_mode(0o755)).unwrap();
-    check(&bench, "warn", "state", "others on this machine may look into", "chmod 700");
+    check(&bench, "warn", "state", "other users of this machine can read", "chmod 700");
     fs::set_permissions(bench.state(), fs::Permissions::from_mode(0o700)).unwrap();
     bench.tell(&["pause"]);
     check(&bench, "warn", "daemon", "has been paused since", "espejo resume");
@@ -151,7 +151,7 @@ fn folder_and_state_that_are_not_as_they_should_be_are_told() {
     let whole = fs::read(&database).unwrap();
     super::super::bench::save_bytes(&database, b"not a database at all, but long enough to be looked at");
     let spoilt = fs::read(&database).unwrap();
-    check(&bench, "fail", "state", "is damaged", "builds it anew");
+    check(&bench, "fail", "state", "is damaged", "rebuilds it");
     assert_eq!(fs::read(&database).unwrap(), spoilt, "the doctor mends nothing");
     super::super::bench::save_bytes(&database, &whole);
 }
@@ -162,7 +162,7 @@ fn a_unit_that_leads_nowhere_is_told() {
     let folder = bench.outside(".config/systemd/user");
     fs::create_dir_all(&folder).unwrap();
     save(&folder.join("espejo.service"), "[Service]\nExecStart=/nowhere/espejo run\n");
-    check(&bench, "fail", "unit", "starts /nowhere/espejo, which is not there", "espejo service install");
+    check(&bench, "fail", "unit", "starts /nowhere/espejo, which does not exist", "espejo service install");
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn an_unattended_init_writes_a_config_that_mirrors_at_once() {
     assert_eq!(told.code, 0, "{told:?}");
     assert!(told.out.contains("2 workspaces (Equipo, Archivo)"), "{told:?}");
     assert!(
-        told.out.contains("The first mirror: 2 pages: about 9 requests, 1 minute at 60 a minute."),
+        told.out.contains("The first sync: 2 pages: about 9 requests, 1 minute at 60 a minute."),
         "{told:?}"
     );
     let token = home.join(".config/espejo/token");
@@ -92,13 +92,12 @@ fn of_a_mirror_that_is_there_it_is_told_what_changes() {
     let bench = bench();
     let (home, url) = (bench.home(), bench.base_url());
     let said = ["--base-url", &url, "--token-stdin", "--yes", "--storage", "off", "--workspaces", "equipo"];
-    assert!(init(home, TOKEN, &said).out.contains("The first mirror: "));
+    assert!(init(home, TOKEN, &said).out.contains("The first sync: "));
     let told = Told::of(bare(home).args(["sync", "--quiet"]).output().unwrap());
     assert_eq!(told.code, 0, "{told:?}");
     bench.forget_requests();
     let told = init(home, "", &["--yes", "--storage", "two-way", "--workspaces", "all"]);
-    let said = "The mirror is there already, with 2 pages; what changes: workspaces (was equipo, now all), personal files \
-                (was left alone, now both ways).";
+    let said = "The mirror already exists, with 2 pages; these settings change: workspaces (was equipo, now all), personal files (was left alone, now both ways).";
     assert!(told.code == 0 && told.out.contains(said) && !told.out.contains("first mirror"), "{told:?}");
     assert_eq!(bench.requests(), ["GET /workspaces"], "what it would cost is no question");
     let told = init(home, "", &["--yes"]);
@@ -150,11 +149,11 @@ fn what_cannot_be_set_up_is_said_in_a_sentence_and_nothing_is_written() {
             "",
             &[][..],
             2,
-            "missing: --base-url URL, --token-file FILE or --token-stdin, --workspaces all, --root DIR",
+            "needs these options: --base-url URL, --token-file FILE or --token-stdin, --workspaces all, --root DIR",
         ),
-        ("", &["--yes"], 2, "missing: --base-url URL, --token-file FILE or --token-stdin"),
-        ("", &["--yes", "--base-url", &url], 2, "missing: --token-file FILE or --token-stdin"),
-        (TOKEN, &["--token-stdin", "--base-url", &url], 2, "--yes takes the defaults"),
+        ("", &["--yes"], 2, "needs these options: --base-url URL, --token-file FILE or --token-stdin"),
+        ("", &["--yes", "--base-url", &url], 2, "needs these options: --token-file FILE or --token-stdin"),
+        (TOKEN, &["--token-stdin", "--base-url", &url], 2, "--yes uses the defaults"),
         (
             TOKEN,
             &["--yes", "--token-stdin", "--base-url", "http://example.com"],
@@ -170,29 +169,19 @@ fn what_cannot_be_set_up_is_said_in_a_sentence_and_nothing_is_written() {
             "wrong",
             &["--yes", "--token-stdin", "--base-url", &url],
             1,
-            "; copy an access token anew from the app's settings",
+            "; copy the access token from the app's settings again",
         ),
-        (
-            TOKEN,
-            &["--yes", "--token-stdin", "--base-url", closed],
-            1,
-            "; look whether this computer is online",
-        ),
+        (TOKEN, &["--yes", "--token-stdin", "--base-url", closed], 1, "; check the network connection"),
         (TOKEN, &["--yes", "--token-stdin", "--base-url", &site], 1, &is_it),
         (TOKEN, &["--yes", "--token-stdin", "--base-url", &format!("{url}/pages/x")], 1, &is_it),
-        (
-            TOKEN,
-            &["--yes", "--token-stdin", "--base-url", &url, "--root", "/etc"],
-            2,
-            "not one of the system's",
-        ),
+        (TOKEN, &["--yes", "--token-stdin", "--base-url", &url, "--root", "/etc"], 2, "not a system folder"),
         (
             TOKEN,
             &["--yes", "--token-stdin", "--base-url", &url, "--workspaces", "x"],
             2,
-            "it sees equipo, archivo",
+            "it has access to equipo, archivo",
         ),
-        (TOKEN, &["--yes", "--token-stdin", "--base-url", &url, "--root", root], 2, "a folder of its own"),
+        (TOKEN, &["--yes", "--token-stdin", "--base-url", &url, "--root", root], 2, "a separate folder"),
         (
             TOKEN,
             &["--yes", "--token-stdin", "--base-url", &url, "--root", open],
@@ -247,7 +236,7 @@ fn a_state_is_not_given_another_root() {
     let (new, old) = (home.join("Elsewhere"), home.join("Workspace"));
     let told = init(home, "", &["--root", "~/Elsewhere"]);
     let why = format!(
-        "belongs to {}: move that folder to {} first, or, to mirror afresh,",
+        "belongs to {}: move that folder to {} first, or, to start again,",
         old.display(),
         new.display()
     );

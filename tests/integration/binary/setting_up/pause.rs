@@ -27,7 +27,7 @@ fn a_pause_outlives_a_kill_and_what_was_edited_meanwhile_goes_out_merged() {
     let bench = bench();
     let daemon = bench.run_in_step();
     let told = bench.tell(&["pause"]);
-    assert!(told.code == 0 && told.out.starts_with("paused: nothing is asked or sent"), "{told:?}");
+    assert!(told.code == 0 && told.out.starts_with("paused: no requests are sent"), "{told:?}");
     bench.until("it is paused", || bench.status()["state"] == "paused");
     // What was under way has ended: its answer is the last that comes.
     bench.until("nothing is asked any more", || {
@@ -72,10 +72,10 @@ fn a_pause_outlives_a_kill_and_what_was_edited_meanwhile_goes_out_merged() {
         );
     }
     let again = bench.tell(&["pause"]);
-    assert!(again.code == 0 && again.out.starts_with("paused already, since 2"), "{again:?}");
+    assert!(again.code == 0 && again.out.starts_with("already paused since 2"), "{again:?}");
     assert_eq!(bench.requests(), Vec::<String>::new(), "nothing was asked or sent\n{}", bench.seen());
 
-    assert_eq!(bench.tell(&["resume"]).out, "resumed: what waited goes out now\n");
+    assert_eq!(bench.tell(&["resume"]).out, "resumed: waiting edits are sent now\n");
     bench.until("both edits are in the page", || {
         let content = words(&bench.content("One"));
         content.contains("theirs") && content.contains("mine")
@@ -85,7 +85,7 @@ fn a_pause_outlives_a_kill_and_what_was_edited_meanwhile_goes_out_merged() {
     bench.until("the deletion went out", || bench.is_trashed(&two));
     bench.until("the file has both", || bench.text("One.md").contains("theirs"));
     assert_eq!(bench.status()["paused_since"], Value::Null);
-    assert_eq!(bench.tell(&["resume"]).out, "nothing was paused\n");
+    assert_eq!(bench.tell(&["resume"]).out, "espejo was not paused\n");
     bench.rest(daemon);
 }
 
@@ -107,10 +107,7 @@ fn without_a_daemon_a_pause_is_for_the_next_one() {
     daemon.stop();
     let status = bench.status();
     assert!(status["state"] == "stopped" && status["paused_since"].is_string(), "{status}");
-    assert_eq!(
-        bench.tell(&["resume"]).out,
-        "resumed: what waits goes out with the next espejo run or espejo sync\n"
-    );
+    assert_eq!(bench.tell(&["resume"]).out, "resumed: the next espejo run or espejo sync sends what waits\n");
     bench.sync();
     assert!(words(&bench.content("One")).contains("mine"), "{}", bench.seen());
 }

@@ -48,20 +48,20 @@ fn an_init_on_a_terminal_asks_and_asks_again_where_it_is_refused() {
     terminal.type_in("\x1b[B");
     terminal.type_in(" ");
     terminal.type_in(ENTER);
-    terminal.until("The folder to mirror into");
+    terminal.until("Folder to mirror into");
     // The home directory itself is refused.
     terminal.type_in("~\r");
-    terminal.until("a folder of its own");
-    terminal.until("The folder to mirror into");
+    terminal.until("a separate folder");
+    terminal.until("Folder to mirror into");
     terminal.type_in("~/Espejo\r");
-    terminal.until("Your personal files?");
+    terminal.until("Sync your personal files?");
     terminal.type_in("\x1b[B\x1b[B");
     terminal.type_in(ENTER);
-    terminal.until("The first mirror: 1 page");
+    terminal.until("The first sync: 1 page");
     terminal.until("Write ");
     assert!(!bench.outside("new.toml").exists(), "written before the last word");
     terminal.type_in(ENTER);
-    terminal.until("Mirror with:");
+    terminal.until("Start syncing with:");
     assert_eq!(terminal.ended(), 0, "{}", terminal.shown());
     assert!(terminal.is_sane());
     let shown = terminal.shown();
@@ -95,13 +95,13 @@ fn a_line_of_init_is_edited_as_in_a_shell() {
     terminal.until("Token accepted");
     terminal.until("Which workspaces?");
     terminal.type_in(ENTER);
-    terminal.until("The folder to mirror into");
+    terminal.until("Folder to mirror into");
     terminal.type_in(&format!("~/{}\x15~/Short\r", "long ".repeat(40)));
-    terminal.until("Your personal files?");
+    terminal.until("Sync your personal files?");
     terminal.type_in(ENTER);
     terminal.until("Write ");
     terminal.type_in(ENTER);
-    terminal.until("Mirror with:");
+    terminal.until("Start syncing with:");
     assert_eq!(terminal.ended(), 0, "{}", terminal.shown());
     assert!(terminal.is_sane());
     assert_eq!(fs::read_to_string(bench.outside("new.token")).unwrap().trim(), TOKEN);
@@ -118,7 +118,7 @@ fn ctrl_d_in_an_empty_line_breaks_off() {
     terminal.type_in(&format!("{}\r", bench.base_url()));
     terminal.until("Your access token");
     terminal.type_in("x\x15\x04");
-    terminal.until("init was broken off; nothing was written");
+    terminal.until("init was cancelled; nothing was written");
     assert_eq!(terminal.ended(), 1);
     assert!(terminal.is_sane());
     assert!(!bench.outside("new.toml").exists() && !bench.outside("new.token").exists());
@@ -142,7 +142,7 @@ fn a_signal_in_a_question_leaves_the_terminal_as_it_was() {
 
 #[test]
 fn ctrl_c_in_a_question_writes_nothing_and_leaves_the_terminal_as_it_was() {
-    for question in ["The service's address", "Your access token", "The folder to mirror into"] {
+    for question in ["The service's address", "Your access token", "Folder to mirror into"] {
         let bench = bench();
         let mut terminal = init(&bench);
         terminal.until("The service's address");
@@ -150,14 +150,14 @@ fn ctrl_c_in_a_question_writes_nothing_and_leaves_the_terminal_as_it_was() {
             terminal.type_in(&format!("{}\r", bench.base_url()));
             terminal.until("Your access token");
         }
-        if question == "The folder to mirror into" {
+        if question == "Folder to mirror into" {
             terminal.type_in(&format!("{TOKEN}\r"));
             terminal.until("Which workspaces?");
             terminal.type_in(ENTER);
             terminal.until(question);
         }
         terminal.type_in(CTRL_C);
-        terminal.until("init was broken off; nothing was written");
+        terminal.until("init was cancelled; nothing was written");
         assert_eq!(terminal.ended(), 1, "{question}");
         assert!(terminal.is_sane(), "{question}");
         assert!(
@@ -217,7 +217,7 @@ fn every_line_of_status_fits_eighty_columns_and_no_colour_is_forced() {
     for (words, code, said) in [
         (&["sync"][..], 3, "while parsing a flow\r\n    sequence"),
         (&["verify", "--deep"], 3, "while parsing a flow\r\n    sequence"),
-        (&["export", target.to_str().unwrap()], 0, "checks every byte"),
+        (&["export", target.to_str().unwrap()], 0, "to check every byte"),
     ] {
         let mut command = bench.espejo(words);
         command.env("NO_COLOR", "1");

@@ -93,7 +93,7 @@ fn the_user_service_is_installed_and_removed_and_an_edited_unit_is_kept() {
 
     unit.told();
     let told = unit.tell(&["service", "uninstall"]);
-    assert!(told.code == 0 && told.out.contains("the config and the token stay"), "{told:?}");
+    assert!(told.code == 0 && told.out.contains("the config and the token are kept"), "{told:?}");
     assert_eq!(
         unit.told(),
         ["systemctl --user disable --now espejo.service", "systemctl --user daemon-reload"]
@@ -112,13 +112,9 @@ fn where_the_service_cannot_be_installed_nothing_is_and_the_reason_is_said() {
         assert!(!unit.path().exists(), "{words}");
     };
     let unit = Unit::new();
-    check(&unit, 1, "there is no systemd here");
+    check(&unit, 1, "systemd is not installed");
     unit.program("systemctl", "*) echo 'Failed to connect to bus: No medium found' >&2; exit 1;;");
-    check(
-        &unit,
-        1,
-        "does not answer (Failed to connect to bus: No medium found); log in as this user itself",
-    );
+    check(&unit, 1, "does not answer (Failed to connect to bus: No medium found); log in as this user");
     unit.program("systemctl", "*is-active*) exit 3;;");
     // A token in this shell's environment is none of the service's.
     fs::remove_file(unit.bench.outside("token")).unwrap();
