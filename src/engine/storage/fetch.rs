@@ -106,7 +106,8 @@ impl Storage {
                 let home_is_listed = self.is_listed(home.as_ref());
                 self.take_in_file(desk, &crate::model::StorageFile { position, rest, ..file })?;
                 if node.seen != Seen::Listed {
-                    let mut is_hidden = true;
+                    // A list and a single look contradict each other; one that moved does not.
+                    let mut is_hidden = !elsewhere;
                     if home_is_listed {
                         self.edit_file(desk, id, |node| {
                             node.seen = Seen::Listed;

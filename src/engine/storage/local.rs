@@ -11,7 +11,8 @@ use super::{Desk, Moment, Storage, Task, effect};
 use crate::engine::disk::{RACY_MS, is_racy};
 use crate::model::{
     Code, ContentHash, DiskError, DiskReply, Effect, EntryKind, FileId, FileNode, FileObject, LocalOnly,
-    MirrorPath, Scan, Seen, Stamp, StorageEffect, StorageMode, StoredReply, Timestamp, Unreadable, planted,
+    MirrorPath, Scan, Seen, Stamp, StorageEffect, StorageMode, StoredFile, StoredReply, Timestamp,
+    Unreadable, planted,
 };
 use crate::plan::barrier::{Absent, Barrier};
 use crate::plan::filenames;
@@ -319,11 +320,15 @@ impl Storage {
         ends.filter(|end| *end > self.sight.at).min()
     }
 
-    /// The files that are as agreed, by their places: of two that were agreed on for one place, it is the other's.
+    /// The files that lie in their places, by these places: of two that were agreed on for one place, it is the other's. One
+    /// that was just renamed has another time of change, and is the same file.
     fn owners(&self) -> BTreeMap<&MirrorPath, &FileId> {
-        let bases = self.files.values().filter_map(|node| Some((node.base.as_ref()?, &node.remote.id)));
-        let as_agreed = bases.filter(|(base, _)| self.sight.files.get(&base.path) == Some(&base.stamp));
-        as_agreed.map(|(base, id)| (&base.path, id)).collect()
+        let bases = || self.files.values().filter_map(|node| Some((node.base.as_ref()?, &node.remote.id)));
+        let there = |base: &StoredFile| self.sight.files.get(&base.path);
+        let untouched =
+            bases().filter(|(base, _)| there(base).is_some_and(|at| is_untouched(&base.stamp, at)));
+        let as_agreed = bases().filter(|(base, _)| there(base) == Some(&base.stamp));
+        untouched.chain(as_agreed).map(|(base, id)| (&base.path, id)).collect()
     }
 
     fn local_now(
