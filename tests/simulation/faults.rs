@@ -142,8 +142,9 @@ impl Run {
 
     fn bring_root_back(&mut self) {
         self.folder.root = RootState::Ready;
+        // Before whatever was to come after them: a save is not cut off by its own beginning.
         for act in std::mem::take(&mut self.postponed) {
-            self.later(1_000, Due::Deed(act));
+            self.later(0, Due::Deed(act));
         }
     }
 

@@ -140,27 +140,7 @@ impl Engine {
         was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
         seen: &BTreeMap<MirrorPath, Stamp>,
     ) -> Result<(), StoreError> {
-        let mut by_object: BTreeMap<FileObject, Vec<(MirrorPath, Stamp)>> = BTreeMap::new();
-        for file in self.boards.files.values() {
-            by_object.entry(file.stamp.object()).or_default().push((file.path.clone(), file.stamp));
-        }
-        let mut moves: Vec<(MirrorPath, MirrorPath)> = Vec::new();
-        for (path, stamp) in seen {
-            if self.boards.files.get(path).is_some_and(|file| file.stamp.object() == stamp.object()) {
-                continue;
-            }
-            let [(from, was)] = by_object.get(&stamp.object()).map_or(&[][..], Vec::as_slice) else {
-                continue;
-            };
-            if !is_same_file(was, stamp) {
-                continue;
-            }
-            // It is still where it was as well: a second link to one file, and no move.
-            let stays = seen.get(from).is_some_and(|there| there.object() == stamp.object());
-            if !stays && !moves.iter().any(|(_, to)| to == path) {
-                moves.push((from.clone(), path.clone()));
-            }
-        }
+        let moves = moves(&self.boards.files, seen);
         let mut moved = Vec::new();
         for (from, to) in &moves {
             if let Some(file) = self.boards.files.get(from).cloned() {
@@ -333,6 +313,35 @@ impl Engine {
     }
 }
 
+/// The files that were known by their objects in one place and stand in another now: from where to where.
+fn moves(
+    files: &BTreeMap<MirrorPath, CanvasFile>,
+    seen: &BTreeMap<MirrorPath, Stamp>,
+) -> Vec<(MirrorPath, MirrorPath)> {
+    let mut by_object: BTreeMap<FileObject, Vec<(MirrorPath, Stamp)>> = BTreeMap::new();
+    for file in files.values() {
+        by_object.entry(file.stamp.object()).or_default().push((file.path.clone(), file.stamp));
+    }
+    let mut moves: Vec<(MirrorPath, MirrorPath)> = Vec::new();
+    for (path, stamp) in seen {
+        if files.get(path).is_some_and(|file| file.stamp.object() == stamp.object()) {
+            continue;
+        }
+        let [(from, was)] = by_object.get(&stamp.object()).map_or(&[][..], Vec::as_slice) else {
+            continue;
+        };
+        if !is_same_file(was, stamp) {
+            continue;
+        }
+        // It is still where it was as well: a second link to one file, and no move.
+        let stays = seen.get(from).is_some_and(|there| there.object() == stamp.object());
+        if !stays && !moves.iter().any(|(_, to)| to == path) {
+            moves.push((from.clone(), path.clone()));
+        }
+    }
+    moves
+}
+
 /// Whether two looks at different places saw one file. Where the file system keeps no fine births a number is handed out again at
 /// once, and a file that was moved is known by its size and time as well; one that was changed too is known by its nodes.
 fn is_same_file(was: &Stamp, is: &Stamp) -> bool {
@@ -360,4 +369,40 @@ pub(super) fn remembered_folders(store: &Store) -> Result<(String, Seen), StoreE
         Some((MirrorPath::new(&path).ok()?, (true, stamp)))
     });
     Ok((text, folders.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_moved_is_itself_though_its_place_is_filled() {
+        let at = |path: &str| MirrorPath::new(path).unwrap();
+        let stamp = |inode, size, born_ns| Stamp { inode, size, born_ns, ..Stamp::default() };
+        let check = |born_ns, found: [(&str, u64, u64); 2], expected: &[(&str, &str)]| {
+            let known = CanvasFile {
+                path: at("P/01.canvas"),
+                canvas: None,
+                stamp: stamp(1, 50, born_ns),
+                hash: None,
+                problem: None,
+                racy: false,
+            };
+            let files = BTreeMap::from([(known.path.clone(), known)]);
+            let seen = found.map(|(path, inode, size)| (at(path), stamp(inode, size, born_ns)));
+            let found = moves(&files, &seen.into());
+            let expected: Vec<_> = expected.iter().map(|(from, to)| (at(from), at(to))).collect();
+            assert_eq!(found, expected, "born at {born_ns}");
+        };
+        for born_ns in [7, 0] {
+            let moved = &[("P/01.canvas", "P/new.canvas")];
+            check(born_ns, [("P/01.canvas", 2, 10), ("P/new.canvas", 1, 50)], moved);
+            // A second link to it, and two others.
+            check(born_ns, [("P/01.canvas", 1, 50), ("P/new.canvas", 1, 50)], &[]);
+            check(born_ns, [("P/01.canvas", 2, 10), ("P/new.canvas", 3, 50)], &[]);
+        }
+        // Without a birth its number may have been given to another file.
+        check(0, [("P/01.canvas", 2, 50), ("P/new.canvas", 1, 60)], &[]);
+        check(7, [("P/01.canvas", 2, 50), ("P/new.canvas", 1, 60)], &[("P/01.canvas", "P/new.canvas")]);
+    }
 }

@@ -48,7 +48,12 @@ impl Run {
                     let is_object = thing.kind == EntryKind::File && thing.stamp.object() == stamp.object();
                     is_object && at.name().ends_with(".canvas") && is_certain(at, thing)
                 };
-                let at = self.folder.things.iter().find(is_it).map(|(at, _)| at.clone());
+                let is_cut = |thing: &Thing| thing.kind == EntryKind::File && thing.bytes.is_empty();
+                // What was cut off under its name is what is written on, though that is another file by then.
+                let at = match self.folder.things.get(&path).filter(|thing| is_cut(thing)) {
+                    Some(_) => None,
+                    None => self.folder.things.iter().find(is_it).map(|(at, _)| at.clone()),
+                };
                 Deed::WriteBack(at.unwrap_or(path), bytes)
             }
             deed => deed,
@@ -78,7 +83,9 @@ impl Run {
         let (decks, was_there) = (people::deck_folders(&self.folder), self.folder.file(&from).is_some());
         // What is saved by its name lands in a place that is empty where the file has been moved meanwhile.
         let lands_anew = match &deed {
-            Deed::WriteBack(..) | Deed::Replace(..) => !was_there,
+            // One that was cut off there may be another file by now.
+            Deed::WriteBack(path, _) => self.folder.file(path).is_none_or(|file| file.bytes.is_empty()),
+            Deed::Replace(..) => !was_there,
             Deed::Rename(from, to) => from.name().ends_with(".tmp") && self.folder.file(to).is_none(),
             _ => false,
         };
@@ -96,8 +103,14 @@ impl Run {
             twice.into_iter().for_each(|word| self.ledger.copy(word));
         }
         let folder = &mut self.folder;
+        // A program that saves what was there makes no folder anew that has been renamed meanwhile.
+        let saves = |path: &MirrorPath, bytes: &[u8]| bytes.is_empty() || path.name().ends_with(".tmp");
         let (done, line) = match &deed {
-            Deed::Write(path, _) if !folder.has_way(path) => (false, format!("writes {path}")),
+            Deed::Write(path, bytes)
+                if !folder.has_way(path) || saves(path, bytes) && !folder.has_parent(path) =>
+            {
+                (false, format!("writes {path}"))
+            }
             Deed::Write(path, bytes) => (folder.write(path, bytes), format!("writes {path}")),
             Deed::WriteBack(path, bytes) => {
                 // A person sees that another file has come into the place since.

@@ -118,11 +118,6 @@ fn a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted() {
 }
 
 #[test]
-fn a_slide_renamed_and_replaced_by_an_empty_one_is_that_slide() {
-    keeps("a_slide_renamed_and_replaced_by_an_empty_one_is_that_slide");
-}
-
-#[test]
 fn a_slide_saved_over_after_its_rename_was_cut_off_is_that_slide() {
     keeps("a_slide_saved_over_after_its_rename_was_cut_off_is_that_slide");
 }
