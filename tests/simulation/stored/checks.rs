@@ -232,7 +232,9 @@ impl Run {
         let placed_ms = checks.placed.get(&number).copied().unwrap_or(0).max(taken.at_ms);
         let here = self.folder.stored();
         let mut here = here.filter(|(path, thing)| {
-            !is_copy_beside(path)
+            // What was removed, and made anew under another name, is another file.
+            let is_anew = taken.is_back && path.name() != record.filename;
+            !(is_copy_beside(path) || is_anew)
                 && bodies_at(&self.folder, &self.stored.bodies, path) == Some(number)
                 && thing.stamp.size == self.stored.bodies.size(number)
         });
@@ -246,10 +248,12 @@ impl Run {
                 format!("a DELETE of {id}, which {path} holds and nothing else at the service"),
             );
         }
-        // Another one took its place, by being written over it or after it was moved away.
+        // Another one took its place, by being written over it or after it was moved away. One of that name that somebody in
+        // the app has put there is no newer version of it.
         let world = &self.service.world;
         let newer = |other: &&FileRecord| {
             other.id != *id
+                && other.uploaded.is_some()
                 && other.folder == record.folder
                 && other.filename == record.filename
                 && world.storage_shows(&other.id)
