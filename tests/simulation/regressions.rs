@@ -402,6 +402,16 @@ fn an_open_files_inode_goes_to_no_new_file() {
 }
 
 #[test]
+fn an_upload_in_doubt_is_not_given_up_on_a_list_that_lacks_more() {
+    keeps("an_upload_in_doubt_is_not_given_up_on_a_list_that_lacks_more");
+}
+
+#[test]
+fn an_upload_in_doubt_is_sought_for_longer_than_a_list_is_short() {
+    keeps("an_upload_in_doubt_is_sought_for_longer_than_a_list_is_short");
+}
+
+#[test]
 fn deletions_before_a_restart_count_for_the_guard() {
     keeps("deletions_before_a_restart_count_for_the_guard");
 }

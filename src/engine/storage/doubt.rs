@@ -12,14 +12,13 @@ use crate::store::StoreError;
 
 /// An upload whose answer was lost may still be carried out for so long.
 const LOST_MS: i64 = 10_000;
-/// A list that lacks what was uploaded is asked for once more after this.
-const AGAIN_MS: i64 = 1_000;
-/// One that lacks more than that: a service in trouble may show less for a while.
-const AGAIN_IF_WRONG_MS: i64 = 30_000;
+/// A list that lacks what was uploaded is asked for once more after this: a service in trouble may show less for a while.
+const AGAIN_MS: i64 = 15_000;
 
 impl Storage {
     /// A list of the folder that a lost upload went to: what looks like it is fetched and compared; when nothing does in two
-    /// lists that are young enough, the upload was never carried out.
+    /// lists that are young enough, the upload was never carried out. A list that lacks anything else says nothing, until
+    /// a look at that one by itself has said that it is gone.
     pub(super) fn look_for_lost_uploads(
         &mut self,
         desk: &mut Desk<'_>,
@@ -32,10 +31,8 @@ impl Storage {
             .filter(|upload| upload.folder.as_ref() == folder)
             .filter_map(|upload| Some((upload.path.clone(), upload.lost_at?)))
             .collect();
-        // What else it lacks may be there as well.
-        let is_lacked = |node: &FileNode| {
-            node.base.is_some() && node.seen != Seen::Listed && node.remote.folder.as_ref() == folder
-        };
+        let is_lacked =
+            |node: &FileNode| node.seen == Seen::Unlisted && node.remote.folder.as_ref() == folder;
         let lacks_more = !lost.is_empty() && self.files.values().any(is_lacked);
         for (path, lost_at) in lost {
             let sought = self
@@ -50,9 +47,13 @@ impl Storage {
                 self.walk_by(folder, lost_at.plus_ms(LOST_MS), desk.tick);
                 continue;
             }
-            // One list may come empty or short: the next one says so too.
+            if lacks_more {
+                // It is listed again by and by.
+                self.lacking.remove(&path);
+                continue;
+            }
             let first = *self.lacking.entry(path.clone()).or_insert(asked_at);
-            let again_at = first.plus_ms(if lacks_more { AGAIN_IF_WRONG_MS } else { AGAIN_MS });
+            let again_at = first.plus_ms(AGAIN_MS);
             if asked_at < again_at {
                 self.walk_by(folder, again_at, desk.tick);
                 continue;

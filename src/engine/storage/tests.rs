@@ -511,7 +511,7 @@ fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_fo
         play.now = play.now.plus_ms(60_000);
         play.lists(&both);
         assert_eq!(play.storage.uploads.is_empty(), is_it, "{content}: one list proves nothing");
-        play.now = play.now.plus_ms(1_000);
+        play.now = play.now.plus_ms(15_000);
         play.lists(&both);
         assert!(play.storage.uploads.is_empty(), "{content}: nothing else looks like it");
         play.with(|storage, desk| storage.next_act_on_files(desk)).unwrap();

@@ -19,6 +19,8 @@ const LIST_TO_DELETE_MS: i64 = 6_000;
 const TOGETHER_MS: i64 = 60_000;
 /// What failed is not asked again sooner.
 const PATIENCE_MS: i64 = 400;
+/// An upload in doubt that no list shows for so long is sent once more.
+const LACKED_MS: i64 = 15_000;
 /// A scan and a list take their time; what came back longer ago has been seen.
 const SEEN_BY_THEN_MS: i64 = 30_000;
 
@@ -53,6 +55,8 @@ pub(crate) struct StoredChecks {
     confirmed: BTreeSet<FileId>,
     /// The body behind each attachment that was ever shown.
     attachments: BTreeMap<AttachmentId, u32>,
+    /// Since when the lists that the engine was told lack a file that it uploaded.
+    lacked: BTreeMap<FileId, i64>,
     deleted: Vec<i64>,
     failed: BTreeMap<Part, i64>,
     /// Somebody in the app renamed or moved a folder.
@@ -89,6 +93,11 @@ impl StoredChecks {
     /// Whether a person moved or removed it in the folder.
     pub(crate) fn was_taken(&self, number: u32) -> bool {
         self.taken.contains_key(&number)
+    }
+
+    /// Whether no list has shown an upload for so long that nobody can tell that it was carried out.
+    fn is_lacked(&self, id: &FileId, now_ms: i64) -> bool {
+        self.lacked.get(id).is_some_and(|since| now_ms - since >= LACKED_MS)
     }
 
     /// A download broke off.
@@ -361,6 +370,12 @@ impl Run {
         };
         match world.storage_files().find(is_same) {
             Some(other) if self.stored.checks.worked_on.contains(&other.id) => Ok(()),
+            Some(other) if self.stored.checks.is_lacked(&other.id, self.now_ms) => {
+                let allowed = &mut self.checks.canvas.allowed;
+                *allowed.entry("uploaded, and in no list for a quarter of a minute").or_default() += 1;
+                self.stored.bodies.copy(number);
+                Ok(())
+            }
             Some(other) if other.uploaded.is_some() => {
                 broken("once", format!("{:?} was uploaded twice: {} and {id}", record.filename, other.id))
             }
@@ -389,6 +404,14 @@ impl Run {
         }
         if let StorageEffect::List(folder) = effect {
             checks.listed.insert(folder.clone(), self.now_ms);
+            let is_in_it = |file: &&FileRecord| file.folder == *folder && file.uploaded.is_some();
+            for file in self.service.world.storage_files().filter(is_in_it) {
+                if files.iter().any(|shown| shown.id == file.id) {
+                    checks.lacked.remove(&file.id);
+                } else {
+                    checks.lacked.entry(file.id.clone()).or_insert(self.now_ms);
+                }
+            }
         }
     }
 
