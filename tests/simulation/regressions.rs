@@ -337,6 +337,11 @@ fn a_stored_file_that_moves_into_the_old_place_of_a_renamed_one_is_not_its_new_v
 }
 
 #[test]
+fn a_stored_file_that_is_shown_again_is_told_no_more() {
+    keeps("a_stored_file_that_is_shown_again_is_told_no_more");
+}
+
+#[test]
 fn a_stored_file_that_moves_on_before_its_old_name_is_trashed_stands_once() {
     keeps("a_stored_file_that_moves_on_before_its_old_name_is_trashed_stands_once");
 }

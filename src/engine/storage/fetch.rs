@@ -120,10 +120,12 @@ impl Storage {
                         self.walk_everything_by(now, desk.tick);
                     }
                     // Lists and single looks that contradict each other are not asked without end.
-                    let again_ms = if is_hidden { HIDDEN_RETRY_MS } else { 0 };
                     let moment = self.moment(id);
-                    moment.failing.until = now.plus_ms(again_ms);
+                    moment.is_back();
                     moment.hidden = is_hidden;
+                    if is_hidden {
+                        moment.failing.until = now.plus_ms(HIDDEN_RETRY_MS);
+                    }
                 }
                 let moment = self.moment(id);
                 moment.link = Some(Box::new((link, now.plus_ms((good_for_ms - LINK_MARGIN_MS).max(1_000)))));

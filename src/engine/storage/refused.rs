@@ -3,6 +3,7 @@
 use super::local::Local;
 use super::send::Candidate;
 use super::{Moment, Storage};
+use crate::engine::retry::Failing;
 use crate::model::{Refusal, Timestamp};
 
 /// What the service made another file of: to send that once more makes one more.
@@ -18,6 +19,12 @@ impl Moment {
     /// Whether it may be in the list of what needs a person.
     pub(super) fn is_told_of(&self) -> bool {
         self.trouble.is_some() || self.hidden || self.local == Local::Odd
+    }
+
+    /// The service shows it again: what failed while it did not is over.
+    pub(super) fn is_back(&mut self) {
+        self.failing = Failing::default();
+        self.trouble = None;
     }
 
     /// Whether the service refused to move it to its trash, and is not asked again yet.

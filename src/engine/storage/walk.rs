@@ -356,7 +356,7 @@ impl Storage {
         if let Some(moment) = self.moments.get_mut(&seen.id) {
             moment.hidden = false;
             if back {
-                moment.failing.until = Timestamp::default();
+                moment.is_back();
             }
         }
         if left != seen.folder {
