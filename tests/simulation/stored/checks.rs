@@ -370,7 +370,9 @@ impl Run {
         };
         match world.storage_files().find(is_same) {
             Some(other) if self.stored.checks.worked_on.contains(&other.id) => Ok(()),
-            Some(other) if self.stored.checks.is_lacked(&other.id, self.now_ms) => {
+            Some(other)
+                if other.uploaded.is_some() && self.stored.checks.is_lacked(&other.id, self.now_ms) =>
+            {
                 let allowed = &mut self.checks.canvas.allowed;
                 *allowed.entry("uploaded, and in no list for a quarter of a minute").or_default() += 1;
                 self.stored.bodies.copy(number);
@@ -404,13 +406,21 @@ impl Run {
         }
         if let StorageEffect::List(folder) = effect {
             checks.listed.insert(folder.clone(), self.now_ms);
-            let is_in_it = |file: &&FileRecord| file.folder == *folder && file.uploaded.is_some();
-            for file in self.service.world.storage_files().filter(is_in_it) {
-                if files.iter().any(|shown| shown.id == file.id) {
-                    checks.lacked.remove(&file.id);
-                } else {
-                    checks.lacked.entry(file.id.clone()).or_insert(self.now_ms);
-                }
+            let world = &self.service.world;
+            let is_lacking = |file: &&FileRecord| {
+                file.folder == *folder
+                    && world.storage_shows(&file.id)
+                    && !files.iter().any(|shown| shown.id == file.id)
+            };
+            let lacking: BTreeSet<&FileId> =
+                world.storage_files().filter(is_lacking).map(|file| &file.id).collect();
+            // One that lacks what was shown before says nothing of an upload.
+            let is_wrong = lacking.iter().any(|id| checks.confirmed.contains(*id));
+            let is_elsewhere =
+                |id: &FileId| world.storage_file(id).is_some_and(|file| file.folder != *folder);
+            checks.lacked.retain(|id, _| is_elsewhere(id) || lacking.contains(id) && !is_wrong);
+            for id in lacking.into_iter().filter(|_| !is_wrong) {
+                checks.lacked.entry(id.clone()).or_insert(self.now_ms);
             }
         }
     }
