@@ -87,12 +87,16 @@ impl Engine {
 
     /// Ends the requests for elements of a canvas that is gone.
     pub(super) fn end_element_intents(&mut self, canvas: &CanvasId) -> Result<(), StoreError> {
-        let of_it = |kind: &IntentKind| matches!(kind, IntentKind::Element(of, ..) if of == canvas);
-        let names = self.boards.intents.iter().filter(|(_, intent)| of_it(&intent.kind));
-        for name in names.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+        for name in self.element_intents(canvas).cloned().collect::<Vec<_>>() {
             self.end_board_intent(&name)?;
         }
         Ok(())
+    }
+
+    /// The names of the intents to make elements of a canvas.
+    pub(super) fn element_intents<'a>(&'a self, canvas: &'a CanvasId) -> impl Iterator<Item = &'a String> {
+        let of_it = move |kind: &IntentKind| matches!(kind, IntentKind::Element(of, ..) if of == canvas);
+        self.boards.intents.iter().filter(move |(_, intent)| of_it(&intent.kind)).map(|(name, _)| name)
     }
 
     /// Files and folders that shall become something have other names: so has what was asked for them. All at once, for

@@ -310,9 +310,6 @@ impl Engine {
             return Ok(None);
         }
         let base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
-        if canvas::is_blank(text) && !base.is_empty() && !node.approved {
-            return Ok(Some(Problem::Emptied));
-        }
         let names = self.boards.names.get(canvas).cloned().unwrap_or_default();
         let local = match canvas::read(text, canvas.surface(), &base, &names, &Origins::new()) {
             Ok(local) => local,

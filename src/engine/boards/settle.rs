@@ -194,6 +194,12 @@ impl Engine {
         let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else { return Ok(None) };
         let remote = self.elements_at(node.remote)?;
         let base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
+        let has_nodes = || !base.is_empty() || self.element_intents(&node.id).next().is_some();
+        if canvas::is_blank(&text) && !node.approved && has_nodes() {
+            // Asked here and not when the file is read: elements that were on their way then are in the base now.
+            self.save_canvas_file(CanvasFile { problem: Some(Problem::Emptied), ..file.clone() })?;
+            return Ok(None);
+        }
         let base = canvas::known(&text, &base, &remote);
         let names = self.boards.names.get(&node.id).cloned().unwrap_or_default();
         let surface = node.id.surface();

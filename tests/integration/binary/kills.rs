@@ -76,7 +76,8 @@ impl User<'_> {
             7 | 8 => {
                 let beside =
                     if (self.draw)(2) == 0 { file.with_extension("") } else { file.with_file_name("") };
-                drop(fs::create_dir_all(&beside));
+                // Where the folder around it has just been renamed, nobody makes the old one anew.
+                drop(fs::create_dir(&beside));
                 if beside.is_dir() {
                     save(&beside.join(format!("New {word}.md")), &format!("{word} in a new file\n"));
                     self.wrote(&word, &format!("a new file in {}", beside.display()));

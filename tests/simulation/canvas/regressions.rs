@@ -38,6 +38,11 @@ fn a_canvas_that_comes_back_waits_for_no_request_of_before() {
 }
 
 #[test]
+fn a_canvas_that_is_emptied_while_its_nodes_are_being_made_is_held() {
+    keeps("a_canvas_that_is_emptied_while_its_nodes_are_being_made_is_held");
+}
+
+#[test]
 fn a_copy_of_a_slide_that_is_there_is_not_one_that_is_missing() {
     keeps("a_copy_of_a_slide_that_is_there_is_not_one_that_is_missing");
 }
