@@ -58,7 +58,7 @@ pub struct View {
     pub here: Here,
     /// The service holds another content than was agreed.
     pub renewed: bool,
-    /// It may be what an upload that is under way has made, or its place is that of an upload in doubt.
+    /// It may be what an upload that is under way has made, or its place is that of an upload whose answer is not known.
     pub awaited: bool,
     /// The content that the service holds is here, whole.
     pub fetched: bool,
@@ -130,6 +130,8 @@ fn both_there(view: &View) -> Decision {
         Here::Damaged => Decision::Discard,
         Here::Changed if view.renewed && planted("placed-over-edit") => content(view),
         Here::Changed if view.perhaps_placed => content(view),
+        // What was sent from its place may be at the service by now: then it is that file's, and no edit of this one.
+        Here::Changed if view.awaited => Decision::Wait,
         Here::Changed if view.mode == StorageMode::TwoWay && !view.renewed => Decision::Wait,
         Here::Changed => Decision::SetAside,
         Here::Unclear | Here::Missing => Decision::Wait,
@@ -174,6 +176,7 @@ mod tests {
         check(View { here: Here::Changed, ..REST }, Decision::SetAside);
         check(View { here: Here::Changed, renewed: true, perhaps_placed: true, ..REST }, Decision::Fetch);
         check(View { here: Here::Changed, ..BOTH }, Decision::Wait);
+        check(View { here: Here::Changed, renewed: true, awaited: true, ..BOTH }, Decision::Wait);
         check(View { here: Here::Changed, renewed: true, ..BOTH }, Decision::SetAside);
         check(View { here: Here::Missing, ..BOTH }, Decision::TrashThere);
         check(View { here: Here::Missing, kept: true, ..BOTH }, Decision::Wait);

@@ -352,6 +352,11 @@ fn a_stored_file_whose_place_is_taken_stays_until_it_is_there_under_its_new_name
 }
 
 #[test]
+fn a_stored_file_whose_upload_is_in_doubt_is_not_kept_beside() {
+    keeps("a_stored_file_whose_upload_is_in_doubt_is_not_kept_beside");
+}
+
+#[test]
 fn a_swap_and_a_rename_before_a_push_send_nothing_to_the_wrong_page() {
     keeps("a_swap_and_a_rename_before_a_push_send_nothing_to_the_wrong_page");
 }

@@ -243,6 +243,7 @@ impl Storage {
             seen: node.seen,
             agreed: base.is_some(),
             awaited: self.may_be_under_way(node)
+                || base.is_some_and(|base| self.uploads.contains_key(&base.path))
                 || fetched && wanted.as_ref().is_some_and(|wanted| self.uploads.contains_key(wanted)),
             here,
             renewed,
