@@ -264,6 +264,9 @@ impl CanvasChecks {
     pub(crate) fn asked(&mut self, effect: &BoardEffect, now_ms: i64) -> Result<(), Failure> {
         let key = key_of(effect);
         let Some((times, at)) = self.failed.get(&key).filter(|_| effect.is_write()) else { return Ok(()) };
+        // A new slide is asked for without the file that it is for: each file has its own failures.
+        let is_of_many = matches!(effect, BoardEffect::AddSlide(_));
+        let times = if is_of_many { 1 } else { *times };
         let patience = (PATIENCE_MS << times.saturating_sub(1).min(12)).min(PATIENCE_MOST_MS);
         if now_ms - at < patience {
             return broken(

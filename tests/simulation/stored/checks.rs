@@ -268,10 +268,11 @@ impl Run {
                 && world.storage_shows(&other.id)
         };
         let newer: Vec<&FileRecord> = world.storage_files().filter(newer).collect();
-        if !newer.is_empty() && !newer.iter().any(|file| checks.confirmed.contains(&file.id)) {
+        let is_confirmed = newer.iter().any(|file| checks.confirmed.contains(&file.id));
+        if taken.is_overwritten && !newer.is_empty() && !is_confirmed {
             return broken("guard", format!("a DELETE of {id} before anything showed its newer version"));
         }
-        if taken.is_overwritten || !newer.is_empty() {
+        if taken.is_overwritten || is_confirmed {
             return Ok(());
         }
         let grace_ms = i64::from(self.scene.grace_ms);
