@@ -1,7 +1,7 @@
 //! Presentations as folders: their names, what becomes of one whose folder was deleted, and of the folder of one that the
 //! service no longer has.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::super::Engine;
 use super::super::pace::Class;
@@ -13,7 +13,7 @@ use crate::engine::Way;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::engine::retry::Fails;
 use crate::model::{
-    BoardEffect, CanvasId, CanvasNode, Code, DeckId, DeckNode, Effect, MirrorPath, Presence, ServiceError,
+    BoardEffect, CanvasId, CanvasNode, Code, DeckId, Effect, MirrorPath, Presence, ServiceError,
     ServiceReply, Timestamp,
 };
 use crate::plan::existence::{Existence, There};
@@ -33,14 +33,6 @@ pub(super) fn deck_removals(
 ) -> Result<Removals, StoreError> {
     let is_known = |id: &str| loaded.decks.keys().any(|deck| deck.as_str() == id);
     Removals::open(store, "deck_removals", RECENT_MS, is_known, now)
-}
-
-/// Presentations as an earlier run knew them: the clock may have been set back since.
-pub(super) fn not_ahead(mut decks: BTreeMap<DeckId, DeckNode>, now: Timestamp) -> BTreeMap<DeckId, DeckNode> {
-    for deck in decks.values_mut() {
-        deck.missing_since = deck.missing_since.map(|at| at.min(now));
-    }
-    decks
 }
 
 impl Engine {

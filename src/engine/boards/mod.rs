@@ -347,7 +347,7 @@ impl Boards {
             removals,
             deck_removals,
             active: loaded.canvases.keys().cloned().collect(),
-            decks: decks::not_ahead(loaded.decks, now),
+            decks: loaded.decks,
             canvases: loaded.canvases,
             files: loaded.files,
             names: loaded.names,
@@ -373,8 +373,9 @@ impl Boards {
         for node in boards.canvases.values_mut() {
             node.poll.last = node.poll.last.min(now);
             node.poll.life = node.poll.life.min(now);
-            node.missing_since = node.missing_since.map(|at| at.min(now));
+            node.missing_since = node.missing_since.min(Some(now));
         }
+        boards.decks.values_mut().for_each(|deck| deck.missing_since = deck.missing_since.min(Some(now)));
         Ok(boards)
     }
 }
