@@ -514,7 +514,7 @@ impl Engine {
         let wanted = self.service.wants.pages().filter(|id| !waits_for_time(id)).count();
         let pending = wanted
             + self.sent.len()
-            + self.intents.len()
+            + self.creations.len()
             + usize::from(self.all_woken)
             + self.active.union(&self.settling).filter(|id| !waits_for_time(id)).count();
         let lists_done = self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)

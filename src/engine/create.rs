@@ -1,4 +1,4 @@
-//! New files become pages, each exactly once: an intent is stored before a POST, and after a lost answer the service is
+//! New files become pages, each exactly once: the creation is stored before the POST, and after a lost answer the service is
 //! searched for what it may have made before anything is asked again.
 
 mod refused;
@@ -9,8 +9,8 @@ use super::flight::Purpose;
 use super::pace::Class;
 use super::{Engine, Way, poll};
 use crate::model::{
-    Agreed, Body, Effect, Intent, LocalFile, MirrorPath, Node, PageId, Presence, RemotePage, ServiceError,
-    ServiceReply, Timestamp, WorkspaceId, folder_of, planted,
+    Agreed, Body, Creation, Effect, LocalFile, MirrorPath, Node, PageDraft, PageId, Presence, RemotePage,
+    ServiceError, ServiceReply, Timestamp, WorkspaceId, folder_of, planted,
 };
 use crate::plan::identity::KnownFile;
 use crate::plan::{Place, naming, place};
@@ -18,12 +18,9 @@ use crate::store::{LastSight, StoreError};
 
 /// The service's title for a page created without one (API document, "POST /pages").
 const DEFAULT_TITLE: &str = "Sin título";
-/// Looks after a lost answer: this long after it, and this long after the first look. A slow service may still be
-/// carrying the request out.
-const LOOK_AFTER_MS: [i64; 2] = [2_000, 15_000];
 
 /// Where in the folder, in which workspace and under which page something is to be created.
-type Creation = (MirrorPath, WorkspaceId, Option<PageId>);
+type Target = (MirrorPath, WorkspaceId, Option<PageId>);
 
 impl Engine {
     /// The next POST, if a new file is ready for one.
@@ -34,26 +31,23 @@ impl Engine {
         {
             return Ok(None);
         }
-        let ready = |(file, (place, workspace, parent)): (&LocalFile, Creation)| Intent {
+        let ready = |(file, (place, workspace, parent)): (&LocalFile, Target)| PageDraft {
             stamp: (place == file.path).then_some(file.stamp),
             title: title_for(&place, file),
             path: place,
             workspace,
             parent,
-            asked_at: self.now,
-            lost: None,
         };
         // What has been refused before goes last: were it the reason, it would keep the others waiting.
         let (fresh, again) = (self.first_ready(false), || self.first_ready(true));
-        let Some(intent) = fresh.or_else(again).map(ready) else { return Ok(None) };
-        self.store.save_intent(&intent)?;
-        let Intent { path, workspace, parent, title, .. } = intent.clone();
-        self.intents.insert(path.clone(), intent);
+        let Some(draft) = fresh.or_else(again).map(ready) else { return Ok(None) };
+        self.creations.begin(&mut self.store, draft.clone(), self.now)?;
+        let PageDraft { path, workspace, parent, title, .. } = draft;
         Ok(Some((Effect::CreatePage { workspace, parent, title }, Purpose::Create { path })))
     }
 
     /// The first new file that something can be created for, of those that were refused before or of the others.
-    fn first_ready(&self, refused: bool) -> Option<(&LocalFile, Creation)> {
+    fn first_ready(&self, refused: bool) -> Option<(&LocalFile, Target)> {
         let files = self.trees.unbound.iter().filter(|path| self.was_refused(path) == refused);
         let mut files = files.filter_map(|path| self.trees.files.get(path));
         files.find_map(|file| Some((file, self.ready_to_create(file)?)))
@@ -67,7 +61,7 @@ impl Engine {
     }
 
     /// What must be created for this file: itself, or the topmost folder above it that is no page yet.
-    fn ready_to_create(&self, file: &LocalFile) -> Option<Creation> {
+    fn ready_to_create(&self, file: &LocalFile) -> Option<Target> {
         let workspace = self.trees.layout().workspace_at(&file.path)?;
         let sound = file.hash.is_some() && file.problem.is_none() && !self.watch.is_unread(&file.path);
         // What cannot be looked at may be another file by now.
@@ -84,7 +78,7 @@ impl Engine {
         }
         let mut place = file.path.clone();
         for _ in 0..200 {
-            if self.intents.contains_key(&place) {
+            if self.creations.contains(&place) {
                 return None;
             }
             let folder = place.parent()?;
@@ -94,7 +88,7 @@ impl Engine {
                     let usable = parent.as_ref().is_none_or(|id| self.is_there(id))
                         && !self.is_refused(&place, parent.as_ref())
                         && !self.is_refused_place(&workspace, parent.as_ref())
-                        && !self.is_like_an_intent(&title, &workspace, parent.as_ref())
+                        && !self.is_like_a_creation(&title, &workspace, parent.as_ref())
                         && !self.may_be_its_page(file, &title, &workspace, parent.as_ref())
                         && !self.awaits_its_page(&place, &workspace, parent.as_ref());
                     return usable.then_some((place, workspace, parent));
@@ -105,10 +99,10 @@ impl Engine {
                         folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
                     let is_taken = |path: &MirrorPath| {
                         self.trees.files.contains_key(path)
-                            || self.intents.values().any(|intent| {
+                            || self.creations.drafts().any(|draft| {
                                 // Most are elsewhere, which is sooner known than the name.
-                                intent.path.parent() == path.parent()
-                                    && self.asked_at(intent).as_ref() == Some(path)
+                                draft.path.parent() == path.parent()
+                                    && self.asked_at(draft).as_ref() == Some(path)
                             })
                     };
                     if beside.as_ref().is_some_and(is_taken) {
@@ -123,9 +117,9 @@ impl Engine {
 
     /// Whether a page of this title was asked for there and no answer has come: were there two, nobody could tell which
     /// of them a lost answer was about.
-    fn is_like_an_intent(&self, title: &str, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
-        self.intents.values().any(|intent| {
-            intent.title == title && intent.workspace == *workspace && intent.parent.as_ref() == parent
+    fn is_like_a_creation(&self, title: &str, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
+        self.creations.drafts().any(|draft| {
+            draft.title == title && draft.workspace == *workspace && draft.parent.as_ref() == parent
         })
     }
 
@@ -244,16 +238,14 @@ impl Engine {
         if self.root.adopting {
             self.bind(&path, &node.id, true)?;
         } else if !self.watch.is_unread(&path) {
-            let intent = Intent {
+            let draft = PageDraft {
                 path,
                 workspace: node.workspace.clone(),
                 parent: node.remote.parent.clone(),
                 title: node.remote.title.clone(),
-                asked_at: self.now,
-                lost: None,
                 stamp: Some(file.stamp),
             };
-            self.page_made(&intent, node.id.clone(), node.remote.clone(), false)?;
+            self.page_made(&draft, node.id.clone(), node.remote.clone(), None)?;
         }
         Ok(true)
     }
@@ -270,8 +262,8 @@ impl Engine {
     }
 
     /// Whether a POST in doubt may have made this page: then it waits for the verdict.
-    pub(super) fn awaits_intent(&self, node: &Node) -> bool {
-        self.intents.values().any(|intent| is_answer_to(node, intent))
+    pub(super) fn awaits_creation(&self, node: &Node) -> bool {
+        self.creations.all().any(|creation| is_answer_to(node, creation))
     }
 
     pub(super) fn created(
@@ -279,10 +271,10 @@ impl Engine {
         path: &MirrorPath,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let Some(mut intent) = self.intents.get(path).cloned() else { return Ok(()) };
+        let Some(Creation { draft, asked_at, .. }) = self.creations.get(path).cloned() else { return Ok(()) };
         match result {
             Ok(ServiceReply::Meta(meta)) => {
-                self.end_intent(&intent.path)?;
+                self.creations.end(&mut self.store, path)?;
                 let remote = RemotePage {
                     parent: meta.parent,
                     title: meta.title,
@@ -291,24 +283,21 @@ impl Engine {
                     presence: Presence::Listed,
                     body: None,
                 };
-                self.page_made(&intent, meta.id, remote, true)
+                self.page_made(&draft, meta.id, remote, Some(asked_at))
             }
             Err(error) if error.may_have_happened() && !planted("intent-skipped") => {
-                intent.lost = Some((self.now, 0));
-                let (workspace, at) = (intent.workspace.clone(), self.now.plus_ms(LOOK_AFTER_MS[0]));
-                self.list_by(&workspace, at);
-                self.store.save_intent(&intent)?;
-                self.intents.insert(intent.path.clone(), intent);
+                let at = self.creations.lose(&mut self.store, path, self.now)?;
+                self.list_by(&draft.workspace, at);
                 Ok(())
             }
-            Ok(_) => self.end_intent(&intent.path),
+            Ok(_) => self.creations.end(&mut self.store, path),
             Err(error) => {
-                self.end_intent(&intent.path)?;
+                self.creations.end(&mut self.store, path)?;
                 match &error {
-                    ServiceError::Forbidden(why) => self.forbid_writes(&intent.workspace, why),
+                    ServiceError::Forbidden(why) => self.forbid_writes(&draft.workspace, why),
                     ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
-                        self.list_by(&intent.workspace.clone(), self.now);
-                        self.creation_refused(&intent, &error);
+                        self.list_by(&draft.workspace, self.now);
+                        self.creation_refused(&draft, &error);
                         Ok(())
                     }
                     _ => Ok(()),
@@ -317,39 +306,34 @@ impl Engine {
         }
     }
 
-    fn end_intent(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
-        self.intents.remove(path);
-        self.store.delete_intent(path)
-    }
-
     fn is_looked_at(&self, id: &PageId) -> bool {
         self.flights
             .values()
             .any(|flight| matches!(&flight.purpose, Purpose::Look { page, .. } if page == id))
     }
 
-    /// The service has made a page for a file (or a folder): they belong together from now on. `just_now`: its answer
-    /// says so; otherwise it was found in a list.
+    /// The service has made a page for a file (or a folder): they belong together from now on. `answers` is when the request
+    /// was sent that this is the answer to; without it the page was found in a list.
     fn page_made(
         &mut self,
-        intent: &Intent,
+        draft: &PageDraft,
         id: PageId,
         remote: RemotePage,
-        just_now: bool,
+        answers: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         let (now, tick) = (self.now, self.tick);
-        self.place_is_open(intent);
+        self.place_is_open(draft);
         let empty = Body::of(Vec::new());
         self.store.keep_body(&empty)?;
         let first_seen = self.trees.pages.get(&id).map_or(now, |node| node.first_seen);
         let remote = RemotePage { body: remote.body.or(Some(empty.hash)), ..remote };
-        let mut node = Node::new(id.clone(), intent.workspace.clone(), remote, first_seen, poll::fresh(now));
-        node.stem = intent.path.page_stem().or(Some(intent.path.name())).map(ToOwned::to_owned);
+        let mut node = Node::new(id.clone(), draft.workspace.clone(), remote, first_seen, poll::fresh(now));
+        node.stem = draft.path.page_stem().or(Some(draft.path.name())).map(ToOwned::to_owned);
         poll::changed(&mut node.poll, now);
         node.poll.last = now;
         let mut missing = None;
-        if let Some(stamp) = intent.stamp {
-            let file = self.trees.files.get(&intent.path).filter(|file| file.page.is_none());
+        if let Some(stamp) = draft.stamp {
+            let file = self.trees.files.get(&draft.path).filter(|file| file.page.is_none());
             node.base = Some(Agreed {
                 parent: node.remote.parent.clone(),
                 title: node.remote.title.clone(),
@@ -357,15 +341,15 @@ impl Engine {
                 body: empty.hash,
                 text: None,
                 front_title: file.and_then(|file| file.front_title.clone()),
-                path: self.asked_at(intent).unwrap_or_else(|| intent.path.clone()),
+                path: self.asked_at(draft).unwrap_or_else(|| draft.path.clone()),
                 folder_at: None,
             });
             if file.is_none() {
                 // The file went while its page was made: the page follows it like any other whose file was deleted.
                 node.missing_since = Some(now);
-                node.missing_from = Some(intent.path.clone());
+                node.missing_from = Some(draft.path.clone());
                 missing =
-                    Some(KnownFile { path: intent.path.clone(), page: Some(id.clone()), stamp, hash: None });
+                    Some(KnownFile { path: draft.path.clone(), page: Some(id.clone()), stamp, hash: None });
                 tracing::debug!(inode = stamp.inode, "the file of a new page is missing");
             }
         }
@@ -374,9 +358,9 @@ impl Engine {
             self.store.save_missing(&id, &file.path, LastSight { stamp: file.stamp, hash: None })?;
             self.watch.missing.insert(id.clone(), file);
         }
-        if intent.stamp.is_some() && self.trees.unbound.contains(&intent.path) {
-            self.bind(&intent.path, &id, true)?;
-            self.watch.read_by(&intent.path.clone(), now);
+        if draft.stamp.is_some() && self.trees.unbound.contains(&draft.path) {
+            self.bind(&draft.path, &id, true)?;
+            self.watch.read_by(&draft.path.clone(), now);
         }
         // A list may have told of the page before its POST was answered, and a look may say more than that answer.
         let is_looked_at = self.is_looked_at(&id);
@@ -385,85 +369,64 @@ impl Engine {
         moment.acted = tick.saturating_sub(1);
         moment.missed = tick;
         moment.wanted = tick;
-        if just_now && !is_known {
+        if let Some(asked_at) = answers.filter(|_| !is_known) {
             // The answer to the POST is a look: the page was empty when it was made, some time after it was asked for.
             moment.looked = tick + 1;
             moment.seen = tick + 1;
-            moment.seen_at = intent.asked_at;
+            moment.seen_at = asked_at;
         }
-        self.made_was(&id, &intent.path)?;
-        self.say(Way::Up, &intent.path, "new page");
+        self.made_was(&id, &draft.path)?;
+        self.say(Way::Up, &draft.path, "new page");
         self.wake_all();
         Ok(())
     }
 
     /// Where the file was when its page was asked for, as its title tells: it may have been renamed since.
-    fn asked_at(&self, intent: &Intent) -> Option<MirrorPath> {
-        let said = intent.path.page_stem().is_none_or(|stem| naming::still_says(stem, &intent.title));
-        let file = self.trees.files.get(&intent.path);
+    fn asked_at(&self, draft: &PageDraft) -> Option<MirrorPath> {
+        let said = draft.path.page_stem().is_none_or(|stem| naming::still_says(stem, &draft.title));
+        let file = self.trees.files.get(&draft.path);
         // A title from the front matter tells nothing of the name.
-        let in_front = file.is_some_and(|file| file.front_title.as_ref() == Some(&intent.title));
-        if said || in_front || intent.stamp.is_none() {
-            return Some(intent.path.clone());
+        let in_front = file.is_some_and(|file| file.front_title.as_ref() == Some(&draft.title));
+        if said || in_front || draft.stamp.is_none() {
+            return Some(draft.path.clone());
         }
-        let stem = naming::choose(&intent.title, &|_| false, 252).stem;
-        intent.path.parent()?.join(&format!("{stem}.md")).ok()
+        let stem = naming::choose(&draft.title, &|_| false, 252).stem;
+        draft.path.parent()?.join(&format!("{stem}.md")).ok()
     }
 
-    /// After a page list: has a POST in doubt made a page?
-    pub(super) fn resolve_lost_intents(
+    /// After a page list: has an unconfirmed creation made a page?
+    pub(super) fn confirm_pages(
         &mut self,
         workspace: &WorkspaceId,
-        looked_at: Timestamp,
+        asked_at: Timestamp,
     ) -> Result<(), StoreError> {
-        let lost: Vec<Intent> = self
-            .intents
-            .values()
-            .filter(|i| i.lost.is_some() && i.workspace == *workspace)
-            .cloned()
-            .collect();
-        for mut intent in lost {
-            let Some((since, looks)) = intent.lost else { continue };
-            let candidates: Vec<Node> =
-                self.trees.pages.values().filter(|node| is_answer_to(node, &intent)).cloned().collect();
+        // A list that lacks pages we know of is no evidence that one was not made.
+        let is_lacked =
+            |node: &Node| node.workspace == *workspace && node.remote.presence == Presence::Unlisted;
+        for creation in self.creations.unconfirmed(|draft| draft.workspace == *workspace) {
+            let like: Vec<Node> =
+                self.trees.pages.values().filter(|node| is_answer_to(node, &creation)).cloned().collect();
             let empty = Body::of(Vec::new()).hash;
-            let seen: Vec<&Node> = candidates.iter().filter(|node| node.remote.body.is_some()).collect();
+            let seen: Vec<&Node> = like.iter().filter(|node| node.remote.body.is_some()).collect();
             // An empty one is ours. A single one that is not empty is, too: somebody in the app has begun to write in
             // it, and our text joins theirs.
             let found = seen.iter().find(|node| node.remote.body == Some(empty)).or(match seen[..] {
-                [ref only] if candidates.len() == 1 => Some(only),
+                [ref only] if like.len() == 1 => Some(only),
                 _ => None,
             });
+            let draft = &creation.draft;
             if let Some(node) = found {
-                self.end_intent(&intent.path)?;
-                self.page_made(&intent, node.id.clone(), node.remote.clone(), false)?;
-                continue;
-            }
-            if candidates.iter().any(|node| node.remote.body.is_none()) {
+                self.creations.end(&mut self.store, &draft.path)?;
+                self.page_made(draft, node.id.clone(), node.remote.clone(), None)?;
+            } else if like.iter().any(|node| node.remote.body.is_none()) {
                 // Its body is asked for as one of the pages never seen; then the next list tells.
                 self.list_by(workspace, self.now.plus_ms(1_000));
-                continue;
+            } else if self.trees.pages.values().any(is_lacked) {
+                self.list_by(workspace, self.now.plus_ms(5_000));
+            } else if let Some(at) = self.creations.not_shown(&mut self.store, &draft.path, asked_at)? {
+                self.list_by(workspace, at);
             }
-            let due = since.plus_ms(LOOK_AFTER_MS[(looks as usize).min(1)]);
-            // A list that lacks pages we know of is no evidence that one was not made.
-            let doubtful = self
-                .trees
-                .pages
-                .values()
-                .any(|node| node.workspace == *workspace && node.remote.presence == Presence::Unlisted);
-            if looked_at < due || doubtful {
-                self.list_by(workspace, due.max(self.now.plus_ms(5_000)));
-                continue;
-            }
-            if (looks as usize) + 1 < LOOK_AFTER_MS.len() {
-                intent.lost = Some((since, looks + 1));
-                self.list_by(workspace, since.plus_ms(LOOK_AFTER_MS[1]));
-                self.store.save_intent(&intent)?;
-                self.intents.insert(intent.path.clone(), intent);
-            } else {
-                // Two looks found nothing: it was not carried out. The file is asked for again like any new one.
-                self.end_intent(&intent.path)?;
-            }
+            // Otherwise it was not carried out: the file is asked for again like any new one.
         }
         Ok(())
     }
@@ -474,12 +437,13 @@ fn title_for(place: &MirrorPath, file: &LocalFile) -> String {
     if *place == file.path { place::title_of_new(file) } else { naming::title_of(place.name()) }
 }
 
-fn is_answer_to(node: &Node, intent: &Intent) -> bool {
-    let title = if intent.title.is_empty() { DEFAULT_TITLE } else { &intent.title };
+fn is_answer_to(node: &Node, creation: &Creation<PageDraft>) -> bool {
+    let draft = &creation.draft;
+    let title = if draft.title.is_empty() { DEFAULT_TITLE } else { &draft.title };
     node.base.is_none()
         && node.file.is_none()
-        && node.workspace == intent.workspace
-        && node.remote.parent == intent.parent
+        && node.workspace == draft.workspace
+        && node.remote.parent == draft.parent
         && node.remote.title == title
-        && node.first_seen >= intent.asked_at
+        && node.first_seen >= creation.asked_at
 }

@@ -510,7 +510,7 @@ impl Engine {
         let is_another =
             |old: &LocalFile| old.stamp.object() != file.stamp.object() || old.claims != file.claims;
         // A file that a page was asked for is on its way to be a page's.
-        let is_asked_for = self.intents.contains_key(&file.path);
+        let is_asked_for = self.creations.contains(&file.path);
         let old = old.filter(|old| !is_at_home && (old.page.is_some() || is_asked_for) && is_another(old));
         if let Some(old) = old {
             self.saw_file(&file, &look.bytes, false)?;

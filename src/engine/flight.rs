@@ -161,20 +161,20 @@ impl Purpose {
         matches!(self, Self::Scan | Self::Read { .. })
     }
 
-    /// What a page is being made for has another path.
-    pub(super) fn follow_creation(&mut self, from: &MirrorPath, to: &MirrorPath) {
+    /// What pages are being made for has other paths.
+    pub(super) fn follow_creations(&mut self, moved: &BTreeMap<MirrorPath, MirrorPath>) {
         if let Self::Create { path } = self
-            && path == from
+            && let Some(to) = moved.get(path)
         {
-            *path = to.clone();
+            path.clone_from(to);
         }
     }
 
-    /// As [`Purpose::follow_creation`], by the names of what shall be made.
-    pub(super) fn follow_board_creation(&mut self, names: &BTreeMap<String, String>) {
+    /// As [`Purpose::follow_creations`], of whiteboards, presentations and slides.
+    pub(super) fn follow_board_creations(&mut self, moved: &BTreeMap<String, String>) {
         if let Self::Board(purpose) = self
             && let super::boards::Purpose::Create { name } = &mut **purpose
-            && let Some(to) = names.get(name)
+            && let Some(to) = moved.get(name)
         {
             to.clone_into(name);
         }

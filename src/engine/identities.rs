@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use super::Engine;
 use super::disk::UNSETTLED_MAX_MS;
-use crate::model::{Body, LocalFile, MirrorPath, Node, PageId, Problem, Stamp, Timestamp, folder_of};
+use super::trees::Trees;
+use crate::model::{
+    Body, LocalFile, MirrorPath, Node, PageDraft, PageId, Problem, Stamp, Timestamp, folder_of,
+};
 use crate::plan::identity::{self, KnownFile, SeenFile, Verdict, is_same_file};
 use crate::store::{LastSight, StoreError};
 
@@ -21,16 +24,18 @@ impl Engine {
             return Ok(());
         }
         let seen_now = std::mem::take(&mut self.lists.last_seen);
-        let has_intent = |file: &LocalFile| file.page.is_none() && self.intents.contains_key(&file.path);
+        let is_asked_for_itself =
+            |file: &LocalFile| file.page.is_none() && self.creations.contains(&file.path);
         let mut objects: BTreeMap<(u64, u64, i64), Vec<&LocalFile>> = BTreeMap::new();
-        for file in self.trees.files.values().filter(|file| file.page.is_some() || has_intent(file)) {
+        for file in self.trees.files.values().filter(|file| file.page.is_some() || is_asked_for_itself(file))
+        {
             objects.entry(file.stamp.object()).or_default().push(file);
         }
         let is_one_of_them = |file: &LocalFile| {
             let mut kin = objects.get(&file.stamp.object()).into_iter().flatten();
             kin.any(|other| {
                 // Of two places of one file that both are asked for, neither is the other.
-                let counts = other.page.is_some() || !has_intent(file);
+                let counts = other.page.is_some() || !is_asked_for_itself(file);
                 counts && is_same_file((other.stamp, other.hash), (file.stamp, file.hash))
             })
         };
@@ -179,49 +184,46 @@ impl Engine {
 
     /// Whether a page was asked for a file, or for a folder that it is in.
     fn is_asked_for(&self, path: &MirrorPath) -> bool {
-        self.intents.contains_key(path)
-            || self.intents.values().any(|intent| intent.stamp.is_none() && path.is_within(&intent.path))
+        self.creations.contains(path)
+            || self.creations.drafts().any(|draft| draft.stamp.is_none() && path.is_within(&draft.path))
     }
 
-    /// A file that shall become a page has another path: so has what was asked for it.
-    pub(super) fn follow_intent(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
-        if let Some(mut intent) = self.intents.remove(from) {
-            self.store.delete_intent(from)?;
-            intent.path = to.clone();
-            self.store.save_intent(&intent)?;
-            self.intents.insert(to.clone(), intent);
-            for flight in self.flights.values_mut() {
-                flight.purpose.follow_creation(from, to);
-            }
-        }
+    /// Files and folders that shall become pages have other paths: so has what was asked for them.
+    pub(super) fn follow_creations(
+        &mut self,
+        moved_to: impl Fn(&PageDraft, &Trees) -> Option<MirrorPath>,
+    ) -> Result<(), StoreError> {
+        let trees = &self.trees;
+        let moved = |draft: &PageDraft| Some(PageDraft { path: moved_to(draft, trees)?, ..draft.clone() });
+        let moved = self.creations.follow(&mut self.store, moved)?;
+        self.flights.values_mut().for_each(|flight| flight.purpose.follow_creations(&moved));
         Ok(())
     }
 
-    /// Folders that shall become pages, and were moved with what is in them.
-    pub(super) fn follow_folder_intents(
+    /// As [`Engine::follow_creations`], of one file or folder.
+    pub(super) fn follow_creation(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+        self.follow_creations(|draft, _| (draft.path == *from).then(|| to.clone()))
+    }
+
+    /// A file in a folder that shall become a page was moved, and the folder is gone: it was moved with what is in it.
+    pub(super) fn follow_folder_creations(
         &mut self,
         from: &MirrorPath,
         to: &MirrorPath,
     ) -> Result<(), StoreError> {
-        let moved: Vec<(MirrorPath, MirrorPath)> = self
-            .intents
-            .values()
-            .filter(|intent| intent.stamp.is_none() && from.is_within(&intent.path))
-            .filter(|intent| !self.trees.folders.contains(&intent.path))
-            .filter_map(|intent| {
-                let inside = from.as_str().strip_prefix(intent.path.as_str())?;
-                let folder = MirrorPath::new(to.as_str().strip_suffix(inside)?).ok()?;
-                Some((intent.path.clone(), folder))
-            })
-            .collect();
-        moved.into_iter().try_for_each(|(old, new)| self.follow_intent(&old, &new))
+        self.follow_creations(|draft, trees| {
+            let is_gone = draft.stamp.is_none() && !trees.folders.contains(&draft.path);
+            let is_in_it = is_gone && from.is_within(&draft.path);
+            let inside = from.as_str().strip_prefix(draft.path.as_str()).filter(|_| is_in_it)?;
+            MirrorPath::new(to.as_str().strip_suffix(inside)?).ok()
+        })
     }
 
     /// A file that moved together with the folder of its subpages: they are where they were, in it.
     pub(super) fn follow_folder(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         let (Some(old), Some(new)) = (folder_of(from), folder_of(to)) else { return Ok(()) };
         if !self.trees.folders.contains(&old) && self.trees.folders.contains(&new) {
-            self.follow_intent(&old, &new)?;
+            self.follow_creation(&old, &new)?;
             self.rebase_agreed(&old, &new)?;
         }
         Ok(())

@@ -253,7 +253,7 @@ impl Engine {
             return scan;
         }
         let known = self.mirrored().map(|(path, stamp, _)| (path, stamp));
-        let asked = self.intents.values().filter_map(|intent| Some((intent.path.clone(), intent.stamp?)));
+        let asked = self.creations.drafts().filter_map(|draft| Some((draft.path.clone(), draft.stamp?)));
         let known: BTreeMap<MirrorPath, Stamp> =
             known.chain(asked).filter(|(path, _)| ignoring.ignores_file(path)).collect();
         let is_ignored = |entry: &Entry| ignoring.ignores(&entry.path, entry.kind == EntryKind::Folder);

@@ -364,7 +364,7 @@ impl Engine {
         workspace.listed_at = flight.as_of(self.now);
         self.save_workspace(workspace)?;
         self.choose_stems(id)?;
-        self.resolve_lost_intents(id, flight.sent_at)
+        self.confirm_pages(id, flight.sent_at)
     }
 
     /// Whether the pages that are known to be listed are these and no others.

@@ -18,6 +18,7 @@ mod beside;
 mod boards;
 mod conflicts;
 mod create;
+mod creations;
 mod differences;
 mod disk;
 mod dismissed;
@@ -74,10 +75,11 @@ pub use text::allowed_in;
 
 use crate::markdown::Allowed;
 use crate::model::{
-    BodyJson, ContentHash, Effect, EffectId, Event, Intent, MirrorPath, Outcome, PageId, Request, Sent,
+    BodyJson, ContentHash, Effect, EffectId, Event, MirrorPath, Outcome, PageDraft, PageId, Request, Sent,
     Settings, Timestamp, WorkspaceId, folder_of, planted,
 };
 use crate::store::{Store, StoreError, Writing};
+use creations::Creations;
 use flight::{Flight, Purpose};
 use trees::Trees;
 
@@ -114,7 +116,8 @@ pub struct Engine {
     sent: BTreeMap<PageId, Sent>,
     /// Writes to files that may have been made although nothing says so.
     writing: BTreeMap<PageId, Writing>,
-    intents: BTreeMap<MirrorPath, Intent>,
+    /// New files and folders that pages were asked for.
+    creations: Creations<PageDraft>,
     /// New files (and folders) that the service would not make pages of.
     refusals: BTreeMap<MirrorPath, create::RefusedFile>,
     allowed: BTreeMap<WorkspaceId, Allowed>,
@@ -230,12 +233,7 @@ impl Engine {
         let sent = if planted("doubt-forgotten") { Vec::new() } else { store.sent()? };
         let sent = sent.into_iter().map(|sent| (sent.page.clone(), sent)).collect();
         let writing = store.writing()?.into_iter().map(|writing| (writing.page.clone(), writing)).collect();
-        let mut intents: BTreeMap<_, _> =
-            store.intents()?.into_iter().map(|intent| (intent.path.clone(), intent)).collect();
-        // A POST that an earlier run asked for may have been carried out: the same case as a lost answer.
-        for intent in intents.values_mut().filter(|intent| intent.lost.is_none()) {
-            intent.lost = Some((now, 0));
-        }
+        let creations = Creations::open(&store, now)?;
         let board_adopting = store.meta("board_adopting")?.as_deref() != Some("no");
         let boards = boards::Boards::open(&mut store, board_adopting, now)?;
         store.drop_unused_elements()?;
@@ -275,7 +273,7 @@ impl Engine {
             background_turn: 0,
             sent,
             writing,
-            intents,
+            creations,
             refusals: BTreeMap::new(),
             allowed: BTreeMap::new(),
             active,

@@ -132,13 +132,9 @@ impl Engine {
         for (old, new) in self.trees.rebase(from, to) {
             self.rename_file(&old, &new)?;
         }
-        let waiting: Vec<MirrorPath> =
-            self.intents.keys().filter(|path| path.is_within(from)).cloned().collect();
-        for old in waiting {
-            if let Some(new) = old.rebase(from, to) {
-                self.follow_intent(&old, &new)?;
-            }
-        }
+        self.follow_creations(|draft, _| {
+            draft.path.is_within(from).then(|| draft.path.rebase(from, to)).flatten()
+        })?;
         self.copies_moved(from, to)?;
         self.rebase_agreed(from, to)?;
         self.edit_page(page, |node| {

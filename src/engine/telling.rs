@@ -137,14 +137,14 @@ impl Engine {
                 };
                 match verdict {
                     Verdict::Moved { from, .. } => {
-                        self.follow_intent(from, &file.path)?;
+                        self.follow_creation(from, &file.path)?;
                         self.follow_folder(from, &file.path)?;
-                        self.follow_folder_intents(from, &file.path)?;
+                        self.follow_folder_creations(from, &file.path)?;
                         *left -= 1;
                     }
                     Verdict::New { from: Some(from), .. } | Verdict::Copy { from: Some(from), .. } => {
-                        self.follow_intent(from, &file.path)?;
-                        self.follow_folder_intents(from, &file.path)?;
+                        self.follow_creation(from, &file.path)?;
+                        self.follow_folder_creations(from, &file.path)?;
                         *left -= 1;
                     }
                     _ => {}

@@ -255,7 +255,7 @@ impl Engine {
             // Its file may be one that has just been seen and not been read.
             return Ok(None);
         }
-        if self.awaits_intent(node) {
+        if self.awaits_creation(node) {
             self.active.remove(&node.id);
             return Ok(None);
         }

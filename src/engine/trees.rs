@@ -470,11 +470,7 @@ impl Engine {
             .values_mut()
             .filter(|node| is_unbound(node))
             .map(|node| &mut node.first_seen)
-            .chain(self.intents.values_mut().flat_map(|intent| {
-                [Some(&mut intent.asked_at), intent.lost.as_mut().map(|(since, _)| since)]
-                    .into_iter()
-                    .flatten()
-            }))
+            .chain(self.creations.times())
             .filter(|at| **at > now)
             .collect();
         let order: BTreeSet<Timestamp> = times.iter().map(|at| **at).collect();
@@ -489,9 +485,7 @@ impl Engine {
         for node in pages.iter().filter_map(|id| self.trees.pages.get(id)) {
             self.store.save_page(node)?;
         }
-        for intent in self.intents.values() {
-            self.store.save_intent(intent)?;
-        }
+        self.creations.save(&mut self.store)?;
         self.store.commit()
     }
 

@@ -4,6 +4,7 @@
 //! In code a presentation is a *deck*, and what holds elements, a whiteboard or a slide, is a *canvas*. Elements stay
 //! JSON, exactly as sent, for the reason that blocks do.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
@@ -19,7 +20,8 @@ pub type Elements = Vec<Value>;
 pub type Fields = Map<String, Value>;
 
 /// What holds elements.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CanvasId {
     /// A whiteboard.
     Board(BoardId),
@@ -334,30 +336,4 @@ pub struct CanvasFile {
     pub problem: Option<Problem>,
     /// Whether it was modified so shortly before it was read that an equal stamp proves nothing.
     pub racy: bool,
-}
-
-/// A POST whose outcome must be known before it may be asked again.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CanvasIntent {
-    /// What shall be made.
-    pub kind: IntentKind,
-    /// The ids of its kind that the service showed before, so that a new one is known for new.
-    pub before: Vec<String>,
-    /// When it was last asked.
-    pub asked_at: Timestamp,
-    /// Set once an answer was lost: how many looks since found nothing.
-    pub lost: Option<u32>,
-}
-
-/// What a POST shall make.
-#[derive(Debug, Clone, PartialEq)]
-pub enum IntentKind {
-    /// A whiteboard from a file, with the name that was asked for: the file may be renamed before the answer comes.
-    Board(WorkspaceId, MirrorPath, String),
-    /// A presentation from a folder, with the name that was asked for, as with a whiteboard.
-    Deck(MirrorPath, String),
-    /// A slide from a file.
-    Slide(DeckId, MirrorPath),
-    /// An element from a node, by the id that the file has for it.
-    Element(CanvasId, String, Fields),
 }

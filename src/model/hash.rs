@@ -2,9 +2,31 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The SHA-256 of some bytes. Equal hashes are taken for equal bytes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct ContentHash(pub [u8; 32]);
+
+/// A text that is no hash.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not 64 hex digits")]
+pub struct BadHash(pub String);
+
+impl TryFrom<String> for ContentHash {
+    type Error = BadHash;
+
+    fn try_from(text: String) -> Result<Self, BadHash> {
+        Self::from_hex(&text).ok_or(BadHash(text))
+    }
+}
+
+impl From<ContentHash> for String {
+    fn from(hash: ContentHash) -> Self {
+        hash.to_hex()
+    }
+}
 
 impl ContentHash {
     /// The hash of `bytes`.

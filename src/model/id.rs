@@ -4,6 +4,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// An id that could not be used: empty, over 128 bytes, or with a character that has a meaning in a URL or a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the service sent an id that cannot be used: {0:?}")]
@@ -12,8 +14,23 @@ pub struct BadId(pub String);
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
         pub struct $name(Arc<str>);
+
+        impl TryFrom<String> for $name {
+            type Error = BadId;
+
+            fn try_from(text: String) -> Result<Self, BadId> {
+                Self::new(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0.as_ref().to_owned()
+            }
+        }
 
         impl $name {
             /// Takes an id as the service sent it (API document: a UUID string).

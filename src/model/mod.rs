@@ -5,6 +5,7 @@
 mod attention;
 mod block;
 mod board;
+mod creation;
 mod deep;
 mod effect;
 mod failure;
@@ -29,6 +30,7 @@ pub(crate) mod tests;
 mod time;
 mod tools;
 mod trees;
+mod unsent;
 mod work;
 
 pub use attention::{Attention, Code, Level, to_act_on};
@@ -37,17 +39,17 @@ pub use block::{
     semantically_equal, undescribed,
 };
 pub use board::{
-    BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Deck, DeckNode,
-    Elements, Fields, IntentKind, Slide, Surface, Whiteboard, elements_hash, elements_json, id_of,
-    is_creatable,
+    BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasNode, Deck, DeckNode, Elements,
+    Fields, Slide, Surface, Whiteboard, elements_hash, elements_json, id_of, is_creatable,
 };
+pub use creation::{CanvasDraft, CanvasItem, Creation, Draft, PageDraft, Unconfirmed, Upload};
 pub use deep::{NESTED_MAX, levels, read_json};
 pub use effect::{
     ANSWER_MAX_MS, DiskReply, Effect, EffectId, Entry, EntryKind, Event, Expect, FileLook, Hides, Outcome,
     Request, RootState, Scan, ServiceReply, Unreadable,
 };
 pub use failure::{DiskError, Next, ServiceError};
-pub use hash::ContentHash;
+pub use hash::{BadHash, ContentHash};
 pub use id::{
     AttachmentId, BadId, BoardId, DeckId, ElementId, FileId, FolderId, PageId, SlideId, WorkspaceId,
 };
@@ -69,12 +71,13 @@ pub use settings::{
 pub use stamp::{FileObject, Stamp};
 pub use storage::{
     DownloadError, Downloaded, FileNode, FolderNode, Link, LocalOnly, Part, Seen, StorageEffect,
-    StorageEvent, StorageFile, StorageFolder, StorageListing, StorageReply, StoredFile, StoredReply, Upload,
+    StorageEvent, StorageFile, StorageFolder, StorageListing, StorageReply, StoredFile, StoredReply,
 };
 pub use time::Timestamp;
 pub use tools::{TOOL_FOLDERS, is_tool_folder};
 pub use trees::{
-    Agreed, Body, Hold, Intent, LastPush, LocalFile, Node, Parked, PollState, Presence, RemotePage, Sent,
+    Agreed, Body, Hold, LastPush, LocalFile, Node, Parked, PollState, Presence, RemotePage, Sent,
     WorkspaceNode, folder_of,
 };
+pub use unsent::{Unsendable, Unsent};
 pub use work::{Job, Work, Worked};

@@ -4,6 +4,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// A text that names no place inside the mirror.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a path inside the mirror")]
@@ -12,8 +14,23 @@ pub struct BadPath(pub String);
 /// A path relative to the mirror's root: components joined by `/`, none of them empty, `.` or `..`, no NUL.
 /// The empty path is the root itself. It cannot name anything outside the root; symbolic links are refused by the
 /// edge that opens it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct MirrorPath(Arc<str>);
+
+impl TryFrom<String> for MirrorPath {
+    type Error = BadPath;
+
+    fn try_from(text: String) -> Result<Self, BadPath> {
+        Self::new(&text)
+    }
+}
+
+impl From<MirrorPath> for String {
+    fn from(path: MirrorPath) -> Self {
+        path.0.as_ref().to_owned()
+    }
+}
 
 impl Borrow<str> for MirrorPath {
     fn borrow(&self) -> &str {

@@ -1,10 +1,13 @@
 //! What the file system says of a file without opening it.
 
+use serde::{Deserialize, Serialize};
+
 use super::Timestamp;
 
 /// Metadata that changes when a file does. Equal stamps let a scan skip reading; they are never proof of equal
 /// content by themselves when the modification time is as young as the look (coarse clocks).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(from = "[i64; 6]", into = "[i64; 6]")]
 pub struct Stamp {
     /// Device number.
     pub device: u64,
@@ -18,6 +21,21 @@ pub struct Stamp {
     pub changed_ns: i64,
     /// Birth time where the file system keeps one, nanoseconds since the epoch; 0 otherwise.
     pub born_ns: i64,
+}
+
+/// The six fields in their order; numbers above 2^63 are negative ones of the same bits, as SQLite has no others.
+impl From<Stamp> for [i64; 6] {
+    fn from(stamp: Stamp) -> Self {
+        let [device, inode, size] = [stamp.device, stamp.inode, stamp.size].map(u64::cast_signed);
+        [device, inode, size, stamp.modified_ns, stamp.changed_ns, stamp.born_ns]
+    }
+}
+
+impl From<[i64; 6]> for Stamp {
+    fn from([device, inode, size, modified_ns, changed_ns, born_ns]: [i64; 6]) -> Self {
+        let [device, inode, size] = [device, inode, size].map(i64::cast_unsigned);
+        Self { device, inode, size, modified_ns, changed_ns, born_ns }
+    }
 }
 
 /// What stays with a file whatever is written into it and whatever it is called: device, inode and birth.

@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::{
     AttachmentId, ContentHash, DiskError, EffectId, FileId, FolderId, MirrorPath, PollState, Rest, Stamp,
-    Timestamp, WorkspaceId,
+    Timestamp, Unsent, WorkspaceId,
 };
 
 /// A folder of the user's storage, as the service shows it (API document, "Storage folder").
@@ -326,29 +326,6 @@ impl StoredFile {
     }
 }
 
-/// An upload that may have been carried out although nothing says so.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Upload {
-    /// The local file.
-    pub path: MirrorPath,
-    /// Where to; `None` for the root.
-    pub folder: Option<FolderId>,
-    /// Under which name.
-    pub filename: String,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Its hash.
-    pub hash: ContentHash,
-    /// The local file as it was read.
-    pub stamp: Stamp,
-    /// The file whose newer content it is.
-    pub replaces: Option<FileId>,
-    /// When it was sent.
-    pub asked_at: Timestamp,
-    /// When its answer was lost, if it was.
-    pub lost_at: Option<Timestamp>,
-}
-
 /// A file in the storage folder that the service does not have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LocalOnly {
@@ -356,6 +333,6 @@ pub struct LocalOnly {
     pub path: MirrorPath,
     /// Its size in bytes.
     pub size: u64,
-    /// Why it is not sent: empty for one that is on its way or that a backup leaves alone.
-    pub why: String,
+    /// Why it is not sent; `None` for one that is on its way or that a backup leaves alone.
+    pub why: Option<Unsent>,
 }

@@ -286,25 +286,6 @@ pub struct Sent {
     pub title: Option<String>,
 }
 
-/// A POST whose outcome must be known before it may be asked again.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Intent {
-    /// The file (or folder, without `.md`) that shall become a page.
-    pub path: MirrorPath,
-    /// Where.
-    pub workspace: WorkspaceId,
-    /// Under which page.
-    pub parent: Option<PageId>,
-    /// The title asked for.
-    pub title: String,
-    /// When it was last asked.
-    pub asked_at: Timestamp,
-    /// Set once an answer was lost: when the question became open, and how many looks since found nothing.
-    pub lost: Option<(Timestamp, u32)>,
-    /// The file's stamp then: the file may have been renamed since. `None` for a folder.
-    pub stamp: Option<Stamp>,
-}
-
 /// A workspace in the mirror.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkspaceNode {

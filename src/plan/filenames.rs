@@ -3,6 +3,7 @@
 
 use super::ignore;
 use super::naming::{self, WallTime, fold};
+use crate::model::Unsendable;
 use crate::model::is_tool_folder;
 
 /// File systems take names of up to this many bytes.
@@ -91,32 +92,6 @@ pub fn is_conflict_copy(name: &str) -> bool {
         let rest = after.get(15..).unwrap_or("");
         naming::is_date_and_time(moment) && (rest.is_empty() || rest.starts_with(['.', '-']))
     })
-}
-
-/// Why the service takes no such file.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unsendable {
-    /// It has more bytes than the API takes.
-    #[error("it has {:.1} MB, but the API accepts at most 3 MB", *.0 as f64 / 1_000_000.0)]
-    TooLarge(u64),
-    /// Its name has more characters than the API takes.
-    #[error("its name has more than 255 characters")]
-    LongName,
-    /// It is of a kind that the service refuses, by this ending.
-    #[error("the service refuses files that end with .{0}")]
-    Ending(String),
-}
-
-impl Unsendable {
-    /// What the user can do.
-    #[must_use]
-    pub fn mend(&self) -> &'static str {
-        match self {
-            Self::TooLarge(_) => "upload it in the app; this file stays as it is",
-            Self::LongName => "give it a shorter name",
-            Self::Ending(_) => "put it into a .zip file, or keep it here only",
-        }
-    }
 }
 
 /// Why a file may not be sent; `None` when the service should take it. `size` is in bytes.

@@ -6,6 +6,7 @@
 
 pub mod apart;
 pub mod barrier;
+pub mod confirm;
 pub mod evidence;
 pub mod existence;
 pub mod filenames;

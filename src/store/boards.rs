@@ -11,9 +11,8 @@ use super::rows::{
 };
 use super::{Store, StoreError};
 use crate::model::{
-    BoardId, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, CanvasNode, ContentHash, Deck, DeckId,
-    DeckNode, Elements, IntentKind, MirrorPath, PageId, Problem, SlideId, Stamp, Timestamp, elements_hash,
-    elements_json,
+    BoardId, CanvasAgreed, CanvasFile, CanvasId, CanvasNode, ContentHash, Deck, DeckId, DeckNode, Elements,
+    MirrorPath, PageId, Problem, SlideId, Stamp, Timestamp, elements_hash, elements_json,
 };
 
 /// Everything remembered of canvases.
@@ -29,8 +28,6 @@ pub struct LoadedBoards {
     pub names: BTreeMap<CanvasId, BTreeMap<String, String>>,
     /// Writes to canvas files that are not known to have ended.
     pub writing: BTreeMap<CanvasId, CanvasWriting>,
-    /// POSTs that are not known to have ended.
-    pub intents: Vec<CanvasIntent>,
     /// Generated files by path.
     pub drawn: BTreeMap<MirrorPath, Drawn>,
     /// Magnets by page.
@@ -117,10 +114,6 @@ impl Store {
             let (text, elements) = (hash(row, "text")?, hash(row, "elements")?);
             let writing = CanvasWriting { text, elements, whole: row.get("whole")? };
             all.writing.insert(canvas_of(row)?, writing);
-        }
-        let mut query = self.db.prepare_cached("SELECT * FROM board_intents")?;
-        for row in query.query_and_then([], intent_of)? {
-            all.intents.push(row?);
         }
         let mut query = self.db.prepare_cached("SELECT * FROM board_drawn")?;
         let mut rows = query.query([])?;
@@ -341,63 +334,6 @@ impl Store {
         Ok(())
     }
 
-    /// Remembers a POST before it is sent. `name` names it for [`Store::delete_canvas_intent`].
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_canvas_intent(&mut self, name: &str, intent: &CanvasIntent) -> Result<(), StoreError> {
-        let (mut deck, mut own, mut space, mut at, mut node, mut fields) =
-            (None, None, None, None, None, None);
-        let kind = match &intent.kind {
-            IntentKind::Board(workspace, path, name) => {
-                (space, at, node) = (Some(workspace.as_str()), Some(path.as_str()), Some(name.as_str()));
-                "board"
-            }
-            IntentKind::Deck(path, name) => {
-                (at, node) = (Some(path.as_str()), Some(name.as_str()));
-                "deck"
-            }
-            IntentKind::Slide(id, path) => {
-                (deck, at) = (Some(id.as_str()), Some(path.as_str()));
-                "slide"
-            }
-            IntentKind::Element(canvas, id, all) => {
-                let (a, b) = keys(canvas);
-                (deck, own, node) = (Some(a), Some(b), Some(id.as_str()));
-                fields = Some(Value::Object(all.clone()).to_string());
-                "element"
-            }
-        };
-        let before = Value::from(intent.before.clone()).to_string();
-        self.turn()?
-            .prepare_cached(
-                "INSERT OR REPLACE INTO board_intents VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
-            )?
-            .execute(params![
-                name,
-                kind,
-                deck,
-                own,
-                space,
-                at,
-                node,
-                fields,
-                before,
-                intent.asked_at.0,
-                intent.lost
-            ])?;
-        Ok(())
-    }
-
-    /// Forgets a POST that has been settled.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_canvas_intent(&mut self, name: &str) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM board_intents WHERE name = ?1")?.execute([name])?;
-        Ok(())
-    }
-
     /// Remembers a generated file, or forgets it.
     ///
     /// # Errors
@@ -555,44 +491,5 @@ fn file_of(row: &Row<'_>) -> Result<CanvasFile, StoreError> {
         hash: optional_hash(row, "hash")?,
         problem: problem_of(row)?,
         racy: row.get("racy")?,
-    })
-}
-
-fn intent_of(row: &Row<'_>) -> Result<CanvasIntent, StoreError> {
-    let bad = || StoreError::Row("intent");
-    let text = |column: &str| -> Result<String, StoreError> {
-        row.get::<_, Option<String>>(column)?.ok_or_else(bad)
-    };
-    let deck = || -> Result<DeckId, StoreError> { DeckId::new(&text("deck")?).map_err(|_| bad()) };
-    // Earlier versions asked for no other name than the file's or the folder's.
-    let named = |path: &MirrorPath| -> Result<String, StoreError> {
-        let stem = path.name().strip_suffix(".canvas").unwrap_or(path.name());
-        Ok(row.get::<_, Option<String>>("node")?.unwrap_or_else(|| stem.to_owned()))
-    };
-    let kind = match row.get::<_, String>("kind")?.as_str() {
-        "board" => {
-            let path = path(&text("path")?)?;
-            let name = named(&path)?;
-            IntentKind::Board(workspace_id(&text("workspace")?)?, path, name)
-        }
-        "deck" => {
-            let path = path(&text("path")?)?;
-            let name = named(&path)?;
-            IntentKind::Deck(path, name)
-        }
-        "slide" => IntentKind::Slide(deck()?, path(&text("path")?)?),
-        "element" => match json(&text("fields")?)? {
-            Value::Object(fields) => {
-                IntentKind::Element(canvas_id(&text("deck")?, &text("own")?)?, text("node")?, fields)
-            }
-            _ => return Err(bad()),
-        },
-        _ => return Err(bad()),
-    };
-    Ok(CanvasIntent {
-        kind,
-        before: serde_json::from_str(&text("before")?).map_err(|_| bad())?,
-        asked_at: Timestamp(row.get("asked_at")?),
-        lost: row.get("lost")?,
     })
 }

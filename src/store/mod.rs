@@ -1,4 +1,4 @@
-//! Memory: the three trees, intents and the limiter's log in one SQLite database.
+//! Memory: the three trees, creations and the limiter's log in one SQLite database.
 //!
 //! The store belongs to the core: it is deterministic and transactional, and the simulation runs it in memory. The
 //! engine opens a transaction with its first write of a turn and commits at the turn's end, so that what an effect
@@ -9,6 +9,7 @@ mod apart;
 mod board_status;
 mod boards;
 mod checkpoint;
+mod creations;
 mod history;
 mod holds;
 mod left_pushes;

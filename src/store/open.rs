@@ -8,6 +8,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::upgrade::{self, NEWEST, StateCopy};
 use super::{Checked, Opened, Store, StoreError};
+use crate::model::{CanvasDraft, PageDraft, Upload};
 
 /// "espj": told apart from any other SQLite file.
 pub(super) const APPLICATION_ID: i64 = 0x6573_706a;
@@ -93,7 +94,9 @@ fn open_file(path: &Path) -> Result<Opened, StoreError> {
 impl Store {
     /// Reads every row that the program keeps in memory.
     fn check(&mut self) -> Result<Checked, StoreError> {
-        self.intents()?;
+        self.creations::<PageDraft>()?;
+        self.creations::<CanvasDraft>()?;
+        self.creations::<Upload>()?;
         self.missing_files()?;
         self.check_bodies()?;
         Ok(Checked {
@@ -244,7 +247,8 @@ mod tests {
             // A body that is missing must not count as empty.
             "INSERT INTO writing (page, text, body) VALUES ('p', zeroblob(32), zeroblob(32))",
             "INSERT INTO missing_files VALUES ('', '../a.md', 1, 1, 1, 1, 1, 1, NULL)",
-            "INSERT INTO intents (path, workspace, title, asked_at, looks) VALUES ('../out.md', 'w', 't', 1, 0)",
+            "INSERT INTO creations VALUES ('page', 'a', '{\"path\":\"../out.md\",\"workspace\":\"w\",\"title\":\"t\"}', 1, NULL, 0)",
+            "INSERT INTO creations VALUES ('file', 'a', '{}', 1, NULL, 0)",
         ] {
             let folder = tempfile::tempdir().unwrap();
             drop(Store::open(folder.path()).unwrap());

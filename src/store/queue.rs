@@ -2,9 +2,9 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::rows::{hash, optional_page, page_id, path, stamp_of, stamp_values, workspace_id};
+use super::rows::{hash, page_id, path};
 use super::{Store, StoreError};
-use crate::model::{Attention, Code, ContentHash, Intent, MirrorPath, PageId, Sent, Timestamp};
+use crate::model::{Attention, Code, ContentHash, MirrorPath, PageId, Sent, Timestamp};
 
 /// A conflict copy on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,67 +186,6 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn delete_sent(&mut self, page: &PageId) -> Result<(), StoreError> {
         self.turn()?.prepare_cached("DELETE FROM sent WHERE page = ?1")?.execute([page.as_str()])?;
-        Ok(())
-    }
-
-    /// Every POST in doubt.
-    ///
-    /// # Errors
-    /// [`StoreError`] when a row cannot be read.
-    pub fn intents(&self) -> Result<Vec<Intent>, StoreError> {
-        let mut query = self.db.prepare_cached("SELECT * FROM intents ORDER BY path")?;
-        let rows = query.query_and_then([], |row| {
-            let is_stamped = row.get::<_, Option<i64>>("device")?.is_some();
-            let stamp = is_stamped.then(|| stamp_of(row, "size")).transpose()?;
-            let looks: u32 = row.get("looks")?;
-            Ok(Intent {
-                path: path(&row.get::<_, String>("path")?)?,
-                workspace: workspace_id(&row.get::<_, String>("workspace")?)?,
-                parent: optional_page(row, "parent")?,
-                title: row.get("title")?,
-                asked_at: Timestamp(row.get("asked_at")?),
-                lost: row.get::<_, Option<i64>>("lost_at")?.map(|at| (Timestamp(at), looks)),
-                stamp,
-            })
-        })?;
-        rows.collect()
-    }
-
-    /// Remembers a POST before it is sent.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_intent(&mut self, intent: &Intent) -> Result<(), StoreError> {
-        let stamp = intent.stamp.map(stamp_values);
-        let part = |i: usize| stamp.map(|s| s[i]);
-        self.turn()?
-            .prepare_cached(
-                "INSERT OR REPLACE INTO intents VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
-            )?
-            .execute(params![
-                intent.path.as_str(),
-                intent.workspace.as_str(),
-                intent.parent.as_ref().map(PageId::as_str),
-                intent.title,
-                intent.asked_at.0,
-                intent.lost.map(|(at, _)| at.0),
-                intent.lost.map_or(0, |(_, looks)| looks),
-                part(0),
-                part(1),
-                part(2),
-                part(3),
-                part(4),
-                part(5),
-            ])?;
-        Ok(())
-    }
-
-    /// Forgets a POST that is settled.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_intent(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
-        self.turn()?.prepare_cached("DELETE FROM intents WHERE path = ?1")?.execute([path.as_str()])?;
         Ok(())
     }
 

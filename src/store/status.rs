@@ -204,7 +204,9 @@ impl ReadOnly {
             ))? + one(&format!(
                 "SELECT count(*) FROM files f WHERE page IS NULL AND problem IS NULL AND {IS_SENT_FROM}"
             ))?,
-            queue: one("SELECT (SELECT count(*) FROM sent) + (SELECT count(*) FROM intents)")?,
+            queue: one(
+                "SELECT (SELECT count(*) FROM sent) + (SELECT count(*) FROM creations WHERE kind = 'page')",
+            )?,
             requests_last_minute: requests.unsigned_abs(),
             oldest_look: looks.first().copied().map(Timestamp),
             median_look: looks.get(looks.len() / 2).copied().map(Timestamp),
@@ -238,7 +240,7 @@ impl ReadOnly {
         let (folders, local_only) = two(
             "SELECT (SELECT count(*) FROM storage_folders WHERE listed), (SELECT count(*) FROM storage_local)".to_owned(),
         )?;
-        let (uploads, _) = two("SELECT count(*), 0 FROM storage_uploads".to_owned())?;
+        let (uploads, _) = two("SELECT count(*), 0 FROM creations WHERE kind = 'file'".to_owned())?;
         Ok(StorageCounts { files: here, bytes, missing, missing_bytes, folders, local_only, uploads })
     }
 

@@ -1,6 +1,6 @@
 //! Rows of personal storage: folders, files, uploads in doubt, and local files that the service does not have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Row, params};
 
@@ -18,8 +18,8 @@ pub struct StoredStorage {
     pub folders: BTreeMap<FolderId, FolderNode>,
     /// Files by id.
     pub files: BTreeMap<FileId, FileNode>,
-    /// Uploads in doubt, by local path.
-    pub uploads: BTreeMap<MirrorPath, Upload>,
+    /// Local files that are being uploaded.
+    pub uploads: BTreeSet<MirrorPath>,
     /// Local files that the service does not have, by path.
     pub local_only: BTreeMap<MirrorPath, LocalOnly>,
     /// Local files that came back with an older copy of the folder, and when each had last changed, in nanoseconds.
@@ -39,16 +39,16 @@ impl Store {
         let mut loaded = StoredStorage {
             folders: table(db, "SELECT * FROM storage_folders", folder_of, |node| node.remote.id.clone())?,
             files: table(db, "SELECT * FROM storage_files", file_of, |node| node.remote.id.clone())?,
-            uploads: table(db, "SELECT * FROM storage_uploads", upload_of, |upload| upload.path.clone())?,
+            uploads: self.creations::<Upload>()?.into_iter().map(|creation| creation.draft.path).collect(),
             ..StoredStorage::default()
         };
         let mut query = self.db.prepare_cached("SELECT path, size, why FROM storage_local")?;
         let rows = query.query_and_then([], |row| {
-            let size: i64 = row.get(1)?;
+            let (size, why): (i64, String) = (row.get(1)?, row.get(2)?);
             Ok::<_, StoreError>(LocalOnly {
                 path: path(&row.get::<_, String>(0)?)?,
                 size: size.unsigned_abs(),
-                why: row.get(2)?,
+                why: serde_json::from_str(&why).map_err(|_| StoreError::Row("local file"))?,
             })
         })?;
         for row in rows {
@@ -156,54 +156,15 @@ impl Store {
         Ok(())
     }
 
-    /// Remembers an upload before it is sent.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_upload(&mut self, upload: &Upload) -> Result<(), StoreError> {
-        let stamp = stamp_values(upload.stamp);
-        self.turn()?
-            .prepare_cached(
-                "INSERT OR REPLACE INTO storage_uploads VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
-            )?
-            .execute(params![
-                upload.path.as_str(),
-                upload.folder.as_ref().map(FolderId::as_str),
-                upload.filename,
-                number(upload.size),
-                upload.hash.0,
-                upload.replaces.as_ref().map(FileId::as_str),
-                upload.asked_at.0,
-                upload.lost_at.map(|at| at.0),
-                stamp[0],
-                stamp[1],
-                stamp[2],
-                stamp[3],
-                stamp[4],
-                stamp[5],
-            ])?;
-        Ok(())
-    }
-
-    /// Forgets an upload that is settled.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn delete_upload(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
-        self.turn()?
-            .prepare_cached("DELETE FROM storage_uploads WHERE path = ?1")?
-            .execute([path.as_str()])?;
-        Ok(())
-    }
-
     /// Writes down a local file that the service does not have.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn save_local_only(&mut self, item: &LocalOnly) -> Result<(), StoreError> {
+        let why = serde_json::to_string(&item.why).map_err(|_| StoreError::Row("local file"))?;
         self.turn()?
             .prepare_cached("INSERT OR REPLACE INTO storage_local VALUES (?1,?2,?3)")?
-            .execute(params![item.path.as_str(), number(item.size), item.why])?;
+            .execute(params![item.path.as_str(), number(item.size), why])?;
         Ok(())
     }
 
@@ -321,19 +282,5 @@ fn file_of(row: &Row<'_>) -> Result<FileNode, StoreError> {
         base,
         replaced_by: optional(row, col!(row, "replaced_by"), file_id)?,
         approved: row.get(col!(row, "approved"))?,
-    })
-}
-
-fn upload_of(row: &Row<'_>) -> Result<Upload, StoreError> {
-    Ok(Upload {
-        path: path(&row.get::<_, String>(col!(row, "path"))?)?,
-        folder: optional(row, col!(row, "folder"), folder_id)?,
-        filename: row.get(col!(row, "filename"))?,
-        size: row.get::<_, i64>(col!(row, "size"))?.unsigned_abs(),
-        hash: content_hash(row, col!(row, "hash"))?,
-        stamp: stamp_of(row, col!(row, "stamp_size"))?,
-        replaces: optional(row, col!(row, "replaces"), file_id)?,
-        asked_at: Timestamp(row.get(col!(row, "asked_at"))?),
-        lost_at: row.get::<_, Option<i64>>(col!(row, "lost_at"))?.map(Timestamp),
     })
 }

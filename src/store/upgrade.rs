@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005.sql"),
     include_str!("migrations/0006.sql"),
     include_str!("migrations/0007.sql"),
+    include_str!("migrations/0008.sql"),
 ];
 
 /// The version that this espejo writes.
@@ -232,5 +233,100 @@ mod tests {
         }
         assert_eq!(boards("E.canvas").unwrap().problem, Some(Problem::Emptied));
         assert_eq!(boards("F.canvas").unwrap().problem, None);
+    }
+
+    #[test]
+    fn why_a_local_file_is_not_sent_is_kept_in_the_words_of_an_older_state() {
+        let (folder, db) = state_of(7);
+        db.execute_batch(
+            r#"INSERT INTO storage_local VALUES ('Storage/a', 1, ''), ('Storage/b', 2, 'it has 4.0 MB, "but"')"#,
+        )
+        .unwrap();
+        drop(db);
+        let mut store = Store::open(folder.path()).unwrap().store;
+        let why: Vec<_> =
+            store.load_storage().unwrap().local_only.into_values().map(|item| item.why).collect();
+        assert_eq!(why, [None, Some(crate::model::Unsent::Legacy(r#"it has 4.0 MB, "but""#.to_owned()))]);
+    }
+
+    #[test]
+    fn creations_of_an_older_state_are_the_same_in_one_table() {
+        use crate::model::{
+            BoardId, CanvasDraft, CanvasId, CanvasItem, ContentHash, Creation, DeckId, FileId, FolderId,
+            PageDraft, PageId, SlideId, Stamp, Timestamp, Unconfirmed, Upload, WorkspaceId,
+        };
+        let (folder, db) = state_of(7);
+        let hash = ContentHash::of(b"a");
+        db.execute_batch(&format!(
+            r#"INSERT INTO intents VALUES ('S/Pages/A "b".md', 'w', 'p', 'Ça', 100, 200, 1, -1, 2, 3, 4, 5, 6);
+            INSERT INTO intents (path, workspace, title, asked_at, looks) VALUES ('S/Pages/F', 'w', '', 100, 0);
+            INSERT INTO board_intents (name, kind, workspace, path, before, asked_at)
+                VALUES ('board S/W/Plan.canvas', 'board', 'w', 'S/W/Plan.canvas', '["x"]', 7);
+            INSERT INTO board_intents (name, kind, path, before, asked_at, lost)
+                VALUES ('deck P/Talk', 'deck', 'P/Talk', '[]', 7, 1);
+            INSERT INTO board_intents (name, kind, path, node, before, asked_at, lost)
+                VALUES ('deck P/Was', 'deck', 'P/Was', 'Named', '[]', 7, 0);
+            INSERT INTO board_intents (name, kind, deck, own, node, fields, before, asked_at, lost)
+                VALUES ('element  b n', 'element', '', 'b', 'n', '{{"x":1.50}}', '[]', 7, 0),
+                    ('element d s n', 'element', 'd', 's', 'n', '{{}}', '[]', 7, 0);
+            INSERT INTO board_intents (name, kind, deck, path, before, asked_at, lost)
+                VALUES ('slide d', 'slide', 'd', 'P/Talk/a.canvas', '[]', 7, 0);
+            INSERT INTO storage_uploads VALUES
+                ('Storage/a.txt', 'f', 'a.txt', 5, x'{}', 'old', 100, 300, 1, 2, 3, 4, 5, 6);"#,
+            hash.to_hex()
+        ))
+        .unwrap();
+        drop(db);
+        let store = Store::open(folder.path()).unwrap().store;
+        let path = |text: &str| MirrorPath::new(text).unwrap();
+        let space = WorkspaceId::new("w").unwrap();
+        let at = Timestamp;
+        let stamp = |device| Stamp { device, inode: 2, size: 3, modified_ns: 4, changed_ns: 5, born_ns: 6 };
+        let page = |name: &str, parent: Option<&str>, title: &str, stamp| PageDraft {
+            path: path(name),
+            workspace: space.clone(),
+            parent: parent.map(|id| PageId::new(id).unwrap()),
+            title: title.to_owned(),
+            stamp,
+        };
+        let doubt = |since, looks| Some(Unconfirmed { since: at(since), looks });
+        let pages: Vec<Creation<PageDraft>> = store.creations().unwrap();
+        let first = page("S/Pages/A \"b\".md", Some("p"), "Ça", Some(stamp(u64::MAX)));
+        let second = page("S/Pages/F", None, "", None);
+        assert_eq!(
+            pages,
+            [
+                Creation { draft: first, asked_at: at(100), unconfirmed: doubt(200, 1) },
+                Creation { draft: second, asked_at: at(100), unconfirmed: None },
+            ]
+        );
+        let (deck, fields) = (DeckId::new("d").unwrap(), serde_json::from_str(r#"{"x":1.50}"#).unwrap());
+        let board = CanvasId::Board(BoardId::new("b").unwrap());
+        let slide = CanvasId::Slide(deck.clone(), SlideId::new("s").unwrap());
+        let canvases: Vec<Creation<CanvasDraft>> = store.creations().unwrap();
+        let expected = [
+            (CanvasItem::Board(space.clone(), path("S/W/Plan.canvas"), "Plan".to_owned()), None),
+            (CanvasItem::Deck(path("P/Talk"), "Talk".to_owned()), doubt(7, 1)),
+            (CanvasItem::Deck(path("P/Was"), "Named".to_owned()), doubt(7, 0)),
+            (CanvasItem::Element(board, "n".to_owned(), fields), doubt(7, 0)),
+            (CanvasItem::Element(slide, "n".to_owned(), serde_json::Map::new()), doubt(7, 0)),
+            (CanvasItem::Slide(deck, path("P/Talk/a.canvas")), doubt(7, 0)),
+        ];
+        let expected = expected.map(|(item, unconfirmed)| {
+            let before = if unconfirmed.is_none() { vec!["x".to_owned()] } else { Vec::new() };
+            Creation { draft: CanvasDraft { item, before }, asked_at: at(7), unconfirmed }
+        });
+        assert_eq!(canvases, expected);
+        let files: Vec<Creation<Upload>> = store.creations().unwrap();
+        let upload = Upload {
+            path: path("Storage/a.txt"),
+            folder: Some(FolderId::new("f").unwrap()),
+            filename: "a.txt".to_owned(),
+            size: 5,
+            hash,
+            stamp: stamp(1),
+            replaces: Some(FileId::new("old").unwrap()),
+        };
+        assert_eq!(files, [Creation { draft: upload, asked_at: at(100), unconfirmed: doubt(300, 0) }]);
     }
 }

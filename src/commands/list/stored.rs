@@ -32,7 +32,7 @@ pub(super) fn rows(stored: &StoredStorage, apart: &BTreeMap<String, &'static str
         row.state = row.id.as_ref().and_then(|id| apart.get(id)).copied().unwrap_or(row.state);
     }
     rows.extend(stored.local_only.values().map(|item| {
-        let sent = stored.uploads.contains_key(&item.path);
+        let sent = stored.uploads.contains(&item.path);
         Row {
             kind: "file",
             id: None,
@@ -42,7 +42,7 @@ pub(super) fn rows(stored: &StoredStorage, apart: &BTreeMap<String, &'static str
             state: if sent { "sending" } else { "local only" },
             checked_at: None,
             next_check: None,
-            why: Some(item.why.clone()).filter(|why| !why.is_empty()),
+            why: item.why.as_ref().map(ToString::to_string),
         }
     }));
     rows.sort_by(|a, b| (&a.path, &a.title).cmp(&(&b.path, &b.title)));

@@ -1,40 +1,20 @@
-//! New files become whiteboards and slides, new folders presentations, each exactly once: as with pages, an intent is
-//! stored before a POST, and after a lost answer the lists are searched for what it may have made.
-
-use std::collections::BTreeMap;
+//! New files become whiteboards and slides, new folders presentations, each exactly once: as with pages, the
+//! creation is stored before the POST, and after a lost answer the lists are searched for what it may have made.
 
 use super::super::Engine;
 use super::super::pace::Class;
 use super::looks::FORBIDDEN_RETRY_MS;
 use super::place::Spot;
-use super::push::LOOK_AFTER_MS;
 use super::{Area, Choice, Purpose, board};
 use crate::engine::Way;
 use crate::engine::flight::Flight;
 use crate::engine::retry::{Failing, Fails};
 use crate::model::{
-    BoardEffect, BoardReply, CanvasAgreed, CanvasFile, CanvasId, CanvasIntent, DeckId, DeckNode, IntentKind,
-    MirrorPath, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
+    BoardEffect, BoardReply, CanvasAgreed, CanvasDraft, CanvasFile, CanvasId, CanvasItem, Creation, DeckId,
+    DeckNode, Draft, MirrorPath, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::naming;
 use crate::store::StoreError;
-
-/// The one name of what an intent shall make.
-pub(super) fn intent_name(kind: &IntentKind) -> String {
-    match kind {
-        IntentKind::Board(_, path, _) => format!("board {path}"),
-        IntentKind::Deck(path, _) => format!("deck {path}"),
-        IntentKind::Slide(deck, _) => slide_intent_name(deck),
-        IntentKind::Element(canvas, node, _) => {
-            format!("element {} {} {node}", canvas.deck().map_or("", DeckId::as_str), canvas.own_id())
-        }
-    }
-}
-
-/// As [`intent_name`]: one at a time for each presentation, so that files are appended in their order.
-pub(super) fn slide_intent_name(deck: &DeckId) -> String {
-    format!("slide {deck}")
-}
 
 /// Of which nothing could be made: a new file or folder.
 #[derive(Debug)]
@@ -52,111 +32,83 @@ impl Unmade {
     }
 }
 
-/// The file or folder that an intent is for.
-pub(super) fn file_of(kind: &IntentKind) -> Option<&MirrorPath> {
-    match kind {
-        IntentKind::Board(_, path, _) | IntentKind::Deck(path, _) | IntentKind::Slide(_, path) => Some(path),
-        IntentKind::Element(..) => None,
-    }
-}
-
-fn deck_of(folder: &MirrorPath) -> IntentKind {
-    IntentKind::Deck(folder.clone(), naming::title_of(folder.name()))
+fn deck_of(folder: &MirrorPath) -> CanvasItem {
+    CanvasItem::Deck(folder.clone(), naming::title_of(folder.name()))
 }
 
 /// Whether a presentation is one that this POST may have made.
-fn may_have_made(intent: &CanvasIntent, deck: &DeckNode) -> bool {
-    matches!(&intent.kind, IntentKind::Deck(_, name) if *name == deck.seen.name)
-        && !intent.before.iter().any(|id| id == deck.seen.id.as_str())
+fn may_have_made(draft: &CanvasDraft, deck: &DeckNode) -> bool {
+    matches!(&draft.item, CanvasItem::Deck(_, name) if *name == deck.seen.name)
+        && !draft.before.iter().any(|id| id == deck.seen.id.as_str())
 }
 
 impl Engine {
-    pub(super) fn save_board_intent(&mut self, intent: CanvasIntent) -> Result<(), StoreError> {
-        let name = intent_name(&intent.kind);
-        self.store.save_canvas_intent(&name, &intent)?;
-        self.boards.intents.insert(name, intent);
-        Ok(())
-    }
-
-    pub(super) fn end_board_intent(&mut self, name: &str) -> Result<(), StoreError> {
-        if self.boards.intents.remove(name).is_some() {
-            self.store.delete_canvas_intent(name)?;
-        }
-        Ok(())
+    pub(super) fn end_board_creation(&mut self, name: &String) -> Result<(), StoreError> {
+        self.boards.creations.end(&mut self.store, name)
     }
 
     /// Ends the requests for elements of a canvas that is gone.
-    pub(super) fn end_element_intents(&mut self, canvas: &CanvasId) -> Result<(), StoreError> {
-        for name in self.element_intents(canvas).cloned().collect::<Vec<_>>() {
-            self.end_board_intent(&name)?;
-        }
-        Ok(())
+    pub(super) fn end_element_creations(&mut self, canvas: &CanvasId) -> Result<(), StoreError> {
+        let drafts = self.boards.creations.drafts();
+        let names: Vec<String> =
+            drafts.filter(|draft| is_element_of(draft, canvas)).map(Draft::key).collect();
+        names.iter().try_for_each(|name| self.end_board_creation(name))
     }
 
-    /// The names of the intents to make elements of a canvas.
-    pub(super) fn element_intents<'a>(&'a self, canvas: &'a CanvasId) -> impl Iterator<Item = &'a String> {
-        let of_it = move |kind: &IntentKind| matches!(kind, IntentKind::Element(of, ..) if of == canvas);
-        self.boards.intents.iter().filter(move |(_, intent)| of_it(&intent.kind)).map(|(name, _)| name)
+    /// Whether elements of a canvas are being made.
+    pub(super) fn makes_elements(&self, canvas: &CanvasId) -> bool {
+        self.boards.creations.drafts().any(|draft| is_element_of(draft, canvas))
     }
 
     /// Files and folders that shall become something have other names: so has what was asked for them. All at once, for
     /// two may have changed names with each other.
-    pub(super) fn follow_board_intents(
+    pub(super) fn follow_board_creations(
         &mut self,
         moves: &[(MirrorPath, MirrorPath)],
     ) -> Result<(), StoreError> {
-        let to = |path: &MirrorPath| moves.iter().find(|(from, _)| from == path).map(|(_, to)| to);
-        let mut moved: Vec<(String, CanvasIntent)> = Vec::new();
-        for (old, intent) in &self.boards.intents {
-            let mut intent = intent.clone();
-            match &mut intent.kind {
-                IntentKind::Board(_, path, _) | IntentKind::Deck(path, _) | IntentKind::Slide(_, path) => {
-                    let Some(to) = to(path) else { continue };
+        let moved = |draft: &CanvasDraft| {
+            let mut draft = draft.clone();
+            match &mut draft.item {
+                CanvasItem::Board(_, path, _) | CanvasItem::Deck(path, _) | CanvasItem::Slide(_, path) => {
+                    let (_, to) = moves.iter().find(|(from, _)| from == path)?;
                     path.clone_from(to);
                 }
-                IntentKind::Element(..) => continue,
+                CanvasItem::Element(..) => return None,
             }
-            moved.push((old.clone(), intent));
-        }
-        for (old, _) in &moved {
-            self.end_board_intent(old)?;
-        }
-        let names: BTreeMap<String, String> =
-            moved.iter().map(|(old, intent)| (old.clone(), intent_name(&intent.kind))).collect();
-        for (_, intent) in moved {
-            self.save_board_intent(intent)?;
-        }
-        self.flights.values_mut().for_each(|flight| flight.purpose.follow_board_creation(&names));
+            Some(draft)
+        };
+        let moved = self.boards.creations.follow(&mut self.store, moved)?;
+        self.flights.values_mut().for_each(|flight| flight.purpose.follow_board_creations(&moved));
         Ok(())
     }
 
     /// The next POST of a whiteboard, presentation or slide, if a new file or folder is ready for one.
     pub(super) fn next_board_creation(&mut self) -> Result<Choice, StoreError> {
-        let Some(kind) = self.creatable() else { return Ok(None) };
-        let is_again = file_of(&kind).is_some_and(|path| self.boards.unmade.contains_key(path));
+        let Some(item) = self.creatable() else { return Ok(None) };
+        let is_again = item.source().is_some_and(|path| self.boards.unmade.contains_key(path));
         let class = if is_again { Class::Asked } else { Class::Edit };
         if !self.pace.allows(class, 2, false, self.now) {
             return Ok(None);
         }
-        let (effect, before) = match &kind {
-            IntentKind::Board(workspace, _, name) => {
+        let (effect, before) = match &item {
+            CanvasItem::Board(workspace, _, name) => {
                 let known = self.boards.canvases.keys().filter(|id| id.deck().is_none());
                 let before = known.map(|id| id.own_id().to_owned()).collect();
                 (BoardEffect::CreateBoard { workspace: workspace.clone(), name: name.clone() }, before)
             }
-            IntentKind::Deck(_, name) => {
+            CanvasItem::Deck(_, name) => {
                 let before = self.boards.decks.keys().map(ToString::to_string).collect();
                 (BoardEffect::CreateDeck { name: name.clone() }, before)
             }
-            IntentKind::Slide(deck, _) => {
+            CanvasItem::Slide(deck, _) => {
                 let known = self.boards.canvases.keys().filter(|id| id.deck() == Some(deck));
                 let before = known.map(|id| id.own_id().to_owned()).collect();
                 (BoardEffect::AddSlide(deck.clone()), before)
             }
-            IntentKind::Element(..) => return Ok(None),
+            CanvasItem::Element(..) => return Ok(None),
         };
-        let name = intent_name(&kind);
-        self.save_board_intent(CanvasIntent { kind, before, asked_at: self.now, lost: None })?;
+        let name = item.key();
+        self.boards.creations.begin(&mut self.store, CanvasDraft { item, before }, self.now)?;
         Ok(Some(board(effect, Purpose::Create { name })))
     }
 
@@ -165,7 +117,7 @@ impl Engine {
     }
 
     /// What a new file or folder shall become, the first of them.
-    fn creatable(&self) -> Option<IntentKind> {
+    fn creatable(&self) -> Option<CanvasItem> {
         if self.boards.adopting || !self.boards_are_quiet() || !self.board_lists_done() {
             return None;
         }
@@ -176,16 +128,16 @@ impl Engine {
                 && !self.is_refused_canvas(&file.path)
         });
         for file in new {
-            let kind = match self.spot_of(&file.path, false) {
+            let item = match self.spot_of(&file.path, false) {
                 Some(Spot::Board(space)) => {
                     let open = self.is_live(&space) && !self.is_closed(&Area::Whiteboards(space.clone()));
-                    open.then(|| IntentKind::Board(space, file.path.clone(), Self::stem_said(&file.path)))
+                    open.then(|| CanvasItem::Board(space, file.path.clone(), Self::stem_said(&file.path)))
                 }
                 Some(Spot::InDeck(folder)) => self.slide_for(&folder, &file.path),
                 _ => None,
             };
-            if let Some(kind) = kind.filter(|kind| !self.boards.intents.contains_key(&intent_name(kind))) {
-                return Some(kind);
+            if let Some(item) = item.filter(|item| !self.boards.creations.contains(&item.key())) {
+                return Some(item);
             }
         }
         let grace = self.settings.pages.delete_grace_ms;
@@ -198,12 +150,12 @@ impl Engine {
         empty.map(|(folder, _)| deck_of(folder))
     }
 
-    fn slide_for(&self, folder: &MirrorPath, path: &MirrorPath) -> Option<IntentKind> {
+    fn slide_for(&self, folder: &MirrorPath, path: &MirrorPath) -> Option<CanvasItem> {
         match self.deck_at(folder) {
             Some(deck) => {
                 let ready = deck.presence == Presence::Listed && deck.listed_at.0 > 0 && !deck.blank;
                 let open = !self.is_closed(&Area::Presentations);
-                (ready && open).then(|| IntentKind::Slide(deck.seen.id.clone(), path.clone()))
+                (ready && open).then(|| CanvasItem::Slide(deck.seen.id.clone(), path.clone()))
             }
             None => self.may_make_deck(folder).then(|| deck_of(folder)),
         }
@@ -213,12 +165,12 @@ impl Engine {
         // A presentation's folder that was renamed goes back to its name.
         let known = self.boards.canvases.values().filter_map(|node| node.file.as_ref());
         // So may one that is no longer where a presentation was asked for it.
-        let is_asked_for = |intent: &CanvasIntent| match &intent.kind {
-            IntentKind::Deck(of, _) => of == folder || !self.boards.there.contains_key(of),
+        let is_asked_for = |draft: &CanvasDraft| match &draft.item {
+            CanvasItem::Deck(of, _) => of == folder || !self.boards.there.contains_key(of),
             _ => false,
         };
         !self.is_closed(&Area::Presentations)
-            && !self.boards.intents.values().any(is_asked_for)
+            && !self.boards.creations.drafts().any(is_asked_for)
             && !self.is_refused_canvas(folder)
             && !known.into_iter().any(|path| path.is_within(folder))
             && !self.boards.moved_folders.values().any(|moved| moved == folder)
@@ -232,23 +184,23 @@ impl Engine {
 
     pub(super) fn board_created(
         &mut self,
-        name: &str,
+        name: &String,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let Some(mut intent) = self.boards.intents.get(name).cloned() else { return Ok(()) };
-        match (&intent.kind, result) {
-            (IntentKind::Board(space, path, _), Ok(ServiceReply::Board(BoardReply::Board(made)))) => {
-                self.end_board_intent(name)?;
+        let Some(Creation { draft, .. }) = self.boards.creations.get(name).cloned() else { return Ok(()) };
+        match (&draft.item, result) {
+            (CanvasItem::Board(space, path, _), Ok(ServiceReply::Board(BoardReply::Board(made)))) => {
+                self.end_board_creation(name)?;
                 let id = CanvasId::Board(made.id);
                 self.board_made(id.clone(), Some(space.clone()), made.name, path)?;
                 self.was_made_empty(&id)
             }
-            (IntentKind::Deck(folder, _), Ok(ServiceReply::Board(BoardReply::Deck(made)))) => {
-                self.end_board_intent(name)?;
+            (CanvasItem::Deck(folder, _), Ok(ServiceReply::Board(BoardReply::Deck(made)))) => {
+                self.end_board_creation(name)?;
                 self.deck_made(made, folder)
             }
-            (IntentKind::Slide(deck, path), Ok(ServiceReply::Board(BoardReply::Slide(made)))) => {
-                self.end_board_intent(name)?;
+            (CanvasItem::Slide(deck, path), Ok(ServiceReply::Board(BoardReply::Slide(made)))) => {
+                self.end_board_creation(name)?;
                 let order = self.slides_of(deck).map(|node| node.order + 1).max().unwrap_or(0);
                 let id = CanvasId::Slide(deck.clone(), made.id);
                 self.board_made(id.clone(), None, String::new(), path)?;
@@ -259,38 +211,37 @@ impl Engine {
                 })
             }
             (_, Err(error)) if !error.may_have_happened() || planted("board-post-forgotten") => {
-                self.end_board_intent(name)?;
-                self.board_refused(&intent.kind, &error);
+                self.end_board_creation(name)?;
+                self.board_refused(&draft.item, &error);
                 Ok(())
             }
             (_, result) => {
                 let why = result.map_or_else(Fails::Service, |_| Fails::EachTime);
-                if let Some(path) = file_of(&intent.kind) {
+                if let Some(path) = draft.item.source() {
                     self.not_made(path, why);
                 }
-                intent.lost = Some(0);
-                intent.asked_at = self.now;
-                self.list_for(&intent.kind, self.now.plus_ms(LOOK_AFTER_MS[0]));
-                self.save_board_intent(intent)
+                let at = self.boards.creations.lose(&mut self.store, name, self.now)?;
+                self.list_for(&draft.item, at);
+                Ok(())
             }
         }
     }
 
-    /// The list that would show what an intent may have made is due at `at`.
-    fn list_for(&mut self, kind: &IntentKind, at: Timestamp) {
+    /// The list that would show an unconfirmed item is due at `at`.
+    fn list_for(&mut self, item: &CanvasItem, at: Timestamp) {
         let lists = &mut self.boards.lists;
-        match kind {
-            IntentKind::Board(space, ..) => drop(lists.boards_due.insert(space.clone(), at)),
-            IntentKind::Slide(deck, _) => drop(lists.slides_due.insert(deck.clone(), at)),
+        match item {
+            CanvasItem::Board(space, ..) => drop(lists.boards_due.insert(space.clone(), at)),
+            CanvasItem::Slide(deck, _) => drop(lists.slides_due.insert(deck.clone(), at)),
             _ => lists.decks_due = at,
         }
     }
 
-    fn board_refused(&mut self, kind: &IntentKind, error: &ServiceError) {
-        let (area, path) = match kind {
-            IntentKind::Board(space, path, _) => (Area::Whiteboards(space.clone()), path.clone()),
-            IntentKind::Deck(path, _) | IntentKind::Slide(_, path) => (Area::Presentations, path.clone()),
-            IntentKind::Element(..) => return,
+    fn board_refused(&mut self, item: &CanvasItem, error: &ServiceError) {
+        let (area, path) = match item {
+            CanvasItem::Board(space, path, _) => (Area::Whiteboards(space.clone()), path.clone()),
+            CanvasItem::Deck(path, _) | CanvasItem::Slide(_, path) => (Area::Presentations, path.clone()),
+            CanvasItem::Element(..) => return,
         };
         match error {
             ServiceError::Forbidden(why) => self.forbid_area(area, why),
@@ -382,8 +333,8 @@ impl Engine {
     }
 
     /// Whether a presentation may be what was asked for and is not known to be there yet: its folder is told then.
-    pub(super) fn awaits_deck_intent(&self, deck: &DeckNode) -> bool {
-        deck.folder.is_none() && self.boards.intents.values().any(|intent| may_have_made(intent, deck))
+    pub(super) fn awaits_deck_creation(&self, deck: &DeckNode) -> bool {
+        deck.folder.is_none() && self.boards.creations.drafts().any(|draft| may_have_made(draft, deck))
     }
 
     /// The blank slide that a new presentation comes with is its folder's first file.
@@ -421,79 +372,72 @@ impl Engine {
         Ok(())
     }
 
-    fn lost_of(&self, flight: &Flight, wanted: impl Fn(&IntentKind) -> bool) -> Vec<CanvasIntent> {
-        let lost = |intent: &&CanvasIntent| intent.lost.is_some() && intent.asked_at <= flight.sent_at;
-        self.boards.intents.values().filter(lost).filter(|intent| wanted(&intent.kind)).cloned().collect()
-    }
-
-    /// After a list of whiteboards: did a POST in doubt make one?
-    pub(super) fn resolve_lost_boards(
-        &mut self,
-        space: &WorkspaceId,
-        flight: &Flight,
-    ) -> Result<(), StoreError> {
-        for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Board(of, ..) if of == space)) {
-            let IntentKind::Board(_, path, name) = &intent.kind else { continue };
+    /// After a list of whiteboards: has an unconfirmed creation made one?
+    pub(super) fn confirm_boards(&mut self, space: &WorkspaceId, flight: &Flight) -> Result<(), StoreError> {
+        let wanted = |draft: &CanvasDraft| matches!(&draft.item, CanvasItem::Board(of, ..) if of == space);
+        for Creation { draft, .. } in self.boards.creations.unconfirmed(wanted) {
+            let CanvasItem::Board(_, path, name) = &draft.item else { continue };
             let found = self.boards.canvases.values().find(|node| {
                 node.workspace.as_ref() == Some(space)
                     && node.name == *name
                     && node.base.is_none()
-                    && !intent.before.iter().any(|id| id == node.id.own_id())
+                    && !draft.before.iter().any(|id| id == node.id.own_id())
             });
-            match found.map(|node| node.id.clone()) {
-                Some(id) => {
-                    self.end_board_intent(&intent_name(&intent.kind))?;
-                    self.board_made(id.clone(), Some(space.clone()), name.clone(), path)?;
-                }
-                None => self.looked_in_vain(intent)?,
-            }
+            let Some(id) = found.map(|node| node.id.clone()) else {
+                self.board_not_shown(&draft, flight)?;
+                continue;
+            };
+            self.end_board_creation(&draft.key())?;
+            self.board_made(id, Some(space.clone()), name.clone(), path)?;
         }
         Ok(())
     }
 
-    /// After a list of presentations: did a POST in doubt make one?
-    pub(super) fn resolve_lost_decks(&mut self, flight: &Flight) -> Result<(), StoreError> {
-        for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Deck(..))) {
-            let IntentKind::Deck(folder, _) = &intent.kind else { continue };
-            let may_be = |deck: &&DeckNode| deck.folder.is_none() && may_have_made(&intent, deck);
-            let found = self.boards.decks.values().find(may_be);
-            match found.map(|deck| deck.seen.clone()) {
-                Some(made) => {
-                    self.end_board_intent(&intent_name(&intent.kind))?;
-                    self.deck_made(made, folder)?;
-                }
-                None => self.looked_in_vain(intent)?,
-            }
+    /// As [`Engine::confirm_boards`], of presentations.
+    pub(super) fn confirm_decks(&mut self, flight: &Flight) -> Result<(), StoreError> {
+        let wanted = |draft: &CanvasDraft| matches!(draft.item, CanvasItem::Deck(..));
+        for Creation { draft, .. } in self.boards.creations.unconfirmed(wanted) {
+            let CanvasItem::Deck(folder, _) = &draft.item else { continue };
+            let may_be = |deck: &&DeckNode| deck.folder.is_none() && may_have_made(&draft, deck);
+            let Some(made) = self.boards.decks.values().find(may_be).map(|deck| deck.seen.clone()) else {
+                self.board_not_shown(&draft, flight)?;
+                continue;
+            };
+            self.end_board_creation(&draft.key())?;
+            self.deck_made(made, folder)?;
         }
         Ok(())
     }
 
-    /// After a list of slides: did a POST in doubt append one?
-    pub(super) fn resolve_lost_slides(&mut self, deck: &DeckId, flight: &Flight) -> Result<(), StoreError> {
-        for intent in self.lost_of(flight, |kind| matches!(kind, IntentKind::Slide(of, _) if of == deck)) {
-            let IntentKind::Slide(_, path) = &intent.kind else { continue };
+    /// As [`Engine::confirm_boards`], of the slides of a presentation.
+    pub(super) fn confirm_slides(&mut self, deck: &DeckId, flight: &Flight) -> Result<(), StoreError> {
+        let wanted = |draft: &CanvasDraft| matches!(&draft.item, CanvasItem::Slide(of, _) if of == deck);
+        for Creation { draft, .. } in self.boards.creations.unconfirmed(wanted) {
+            let CanvasItem::Slide(_, path) = &draft.item else { continue };
             let new = self
                 .slides_of(deck)
-                .filter(|node| node.base.is_none() && !intent.before.iter().any(|id| id == node.id.own_id()));
-            match new.max_by_key(|node| node.order).map(|node| node.id.clone()) {
-                Some(id) => {
-                    self.end_board_intent(&intent_name(&intent.kind))?;
-                    self.board_made(id, None, String::new(), path)?;
-                }
-                None => self.looked_in_vain(intent)?,
-            }
+                .filter(|node| node.base.is_none() && !draft.before.iter().any(|id| id == node.id.own_id()));
+            let Some(id) = new.max_by_key(|node| node.order).map(|node| node.id.clone()) else {
+                self.board_not_shown(&draft, flight)?;
+                continue;
+            };
+            self.end_board_creation(&draft.key())?;
+            self.board_made(id, None, String::new(), path)?;
         }
         Ok(())
     }
 
-    /// Nothing was found: once more a little later, then it is asked for anew.
-    fn looked_in_vain(&mut self, mut intent: CanvasIntent) -> Result<(), StoreError> {
-        let looks = intent.lost.unwrap_or(0) + 1;
-        if looks >= 2 {
-            return self.end_board_intent(&intent_name(&intent.kind));
+    /// A list lacks what may have been made: it is asked for again, or the creation was not carried out.
+    fn board_not_shown(&mut self, draft: &CanvasDraft, flight: &Flight) -> Result<(), StoreError> {
+        let at = self.boards.creations.not_shown(&mut self.store, &draft.key(), flight.sent_at)?;
+        if let Some(at) = at {
+            self.list_for(&draft.item, at);
         }
-        intent.lost = Some(looks);
-        self.list_for(&intent.kind, self.now.plus_ms(LOOK_AFTER_MS[1]));
-        self.save_board_intent(intent)
+        Ok(())
     }
+}
+
+/// Whether this creates an element of a canvas.
+pub(super) fn is_element_of(draft: &CanvasDraft, canvas: &CanvasId) -> bool {
+    matches!(&draft.item, CanvasItem::Element(of, ..) if of == canvas)
 }

@@ -13,7 +13,7 @@ use crate::engine::Way;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::engine::retry::Fails;
 use crate::model::{
-    BoardEffect, CanvasId, CanvasNode, Code, DeckId, Effect, MirrorPath, Presence, ServiceError,
+    BoardEffect, CanvasId, CanvasItem, CanvasNode, Code, DeckId, Effect, MirrorPath, Presence, ServiceError,
     ServiceReply, Timestamp,
 };
 use crate::plan::existence::{Existence, There};
@@ -240,7 +240,7 @@ impl Engine {
 
     /// Nothing is remembered of a presentation, nor of what was asked for in it: no list would tell what became of that.
     fn forget_deck(&mut self, deck: &DeckId) -> Result<(), StoreError> {
-        self.end_board_intent(&super::create::slide_intent_name(deck))?;
+        self.end_board_creation(&CanvasItem::slide_key(deck))?;
         self.boards.decks.remove(deck);
         self.boards.deck_trouble.remove(deck);
         let lists = &mut self.boards.lists;
@@ -345,7 +345,7 @@ impl Engine {
             .filter_map(|path| Some((path.clone(), path.rebase(from, to)?)))
             .collect();
         // A slide that is being made of one of them is that one's all the same.
-        self.follow_board_intents(&moved)?;
+        self.follow_board_creations(&moved)?;
         for (old, new) in moved {
             if let Some(file) = self.boards.files.get(&old).cloned() {
                 self.forget_canvas_file(&old)?;

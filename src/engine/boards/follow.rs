@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Engine;
-use super::create;
 use super::disk::is_stray;
 use super::place::{Spot, stem_of};
 use crate::canvas::{self, Aliases};
 use crate::model::{
-    CanvasFile, CanvasId, CanvasNode, ContentHash, Entry, Expect, FileObject, IntentKind, MirrorPath,
+    CanvasFile, CanvasId, CanvasItem, CanvasNode, ContentHash, Entry, Expect, FileObject, MirrorPath,
     Presence, Scan, Stamp,
 };
 use crate::plan::naming::still_says;
@@ -113,8 +112,8 @@ impl Engine {
         let is_folder = |path: &MirrorPath| {
             self.spot_of(path, true) == Some(Spot::DeckFolder) && self.boards.there.contains_key(path)
         };
-        let asked = self.boards.intents.values().filter_map(|intent| match &intent.kind {
-            IntentKind::Deck(folder, _) => {
+        let asked = self.boards.creations.drafts().filter_map(|draft| match &draft.item {
+            CanvasItem::Deck(folder, _) => {
                 Some(folder).filter(|folder| !self.boards.there.contains_key(*folder))
             }
             _ => None,
@@ -150,7 +149,7 @@ impl Engine {
             }
         }
         let folders = self.moved_deck_folders(was_there, &moves);
-        self.follow_board_intents(&[&moves[..], &folders].concat())?;
+        self.follow_board_creations(&[&moves[..], &folders].concat())?;
         let landed: BTreeSet<MirrorPath> = moves.iter().map(|(_, to)| to.clone()).collect();
         for mut file in moved {
             let overwritten = self.boards.files.get(&file.path).and_then(|old| old.canvas.clone());
@@ -221,7 +220,7 @@ impl Engine {
 
     /// Whether something was asked for to be made of a file.
     fn is_canvas_asked_for(&self, path: &MirrorPath) -> bool {
-        self.boards.intents.values().any(|intent| create::file_of(&intent.kind) == Some(path))
+        self.boards.creations.drafts().any(|draft| draft.item.source() == Some(path))
     }
 
     /// The canvas whose missing file this may be.

@@ -132,7 +132,7 @@ impl Engine {
             self.wake_boards();
             self.watch.scan_by(self.now);
         }
-        self.resolve_lost_boards(space, flight)
+        self.confirm_boards(space, flight)
     }
 
     fn take_in_decks(&mut self, flight: &Flight, decks: Vec<Deck>, complete: bool) -> Result<(), StoreError> {
@@ -187,7 +187,7 @@ impl Engine {
             self.wake_boards();
             self.watch.scan_by(self.now);
         }
-        self.resolve_lost_decks(flight)?;
+        self.confirm_decks(flight)?;
         self.choose_deck_folders()
     }
 
@@ -233,7 +233,7 @@ impl Engine {
         let now = self.now;
         self.edit_deck(deck, |node| node.listed_at = now)?;
         self.wake_deck(deck);
-        self.resolve_lost_slides(deck, flight)?;
+        self.confirm_slides(deck, flight)?;
         self.use_blank_slide(deck)
     }
 
@@ -403,7 +403,7 @@ impl Engine {
                 moment.seen_at = flight.as_of(now);
                 moment.unreadable = None;
                 self.take_in_elements(canvas, &elements)?;
-                self.resolve_lost_elements(canvas, &elements, flight)
+                self.confirm_elements(canvas, &elements, flight)
             }
             Err(ServiceError::NotFound(_)) => {
                 self.moment_of(canvas).looked = flight.tick;

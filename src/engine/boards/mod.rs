@@ -26,13 +26,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::creations::Creations;
 use super::pace::Class;
 use super::removals::Removals;
 use super::retry::{Failing, Fails};
 use super::{Engine, Way};
 use crate::canvas::{Aliases, Op, Origins};
 use crate::model::{
-    BoardEffect, CanvasFile, CanvasId, CanvasIntent, CanvasNode, Code, ContentHash, DeckId, DeckNode, Effect,
+    BoardEffect, CanvasDraft, CanvasFile, CanvasId, CanvasNode, Code, ContentHash, DeckId, DeckNode, Effect,
     Elements, FileObject, MirrorPath, PageId, Presence, Refusal, ServiceError, ServiceReply, Stamp,
     Timestamp, WorkspaceId,
 };
@@ -54,7 +55,7 @@ pub(super) struct Boards {
     files: BTreeMap<MirrorPath, CanvasFile>,
     names: BTreeMap<CanvasId, Aliases>,
     writing: BTreeMap<CanvasId, CanvasWriting>,
-    intents: BTreeMap<String, CanvasIntent>,
+    creations: Creations<CanvasDraft>,
     drawn: BTreeMap<MirrorPath, Drawn>,
     dashboards: BTreeMap<PageId, Value>,
 
@@ -354,17 +355,11 @@ impl Boards {
             writing: loaded.writing,
             drawn: loaded.drawn,
             dashboards: loaded.dashboards,
+            creations: Creations::open(store, now)?.clamp(now),
             adopting,
             draw_due: true,
             ..Self::default()
         };
-        for mut intent in loaded.intents {
-            // What an earlier run asked for may have been carried out: the same case as a lost answer.
-            intent.lost = intent.lost.or(Some(0));
-            // The clock may have been set back since.
-            intent.asked_at = intent.asked_at.min(now);
-            boards.intents.insert(create::intent_name(&intent.kind), intent);
-        }
         // What was removed while its file came back, before that could be told.
         let is_of_none = |file: &&mut CanvasFile| {
             file.canvas.as_ref().is_some_and(|canvas| !boards.canvases.contains_key(canvas))
@@ -467,7 +462,7 @@ impl Engine {
         self.boards.refused.retain(|(canvas, _), _| canvas != id);
         self.boards.lists.emptied.remove(&Emptied::Canvas(id.clone()));
         self.boards.draw_due = true;
-        self.end_element_intents(id)?;
+        self.end_element_creations(id)?;
         self.store.delete_canvas(id)
     }
 

@@ -235,7 +235,7 @@ impl Engine {
         };
         let wants =
             self.boards.wants.iter().filter(|(id, want)| **want != Want::Look && !is_held(id)).count();
-        let pending = wants + self.boards.intents.len() + self.boards.unread.len();
+        let pending = wants + self.boards.creations.len() + self.boards.unread.len();
         let active = self.boards.active.iter().filter(|id| !is_held(id)).count();
         let unseen = live().filter(|node| node.remote.is_none() && !is_unreadable(self, node)).count();
         let looks = self.boards.wants.values().filter(|want| **want == Want::Look).count();

@@ -149,7 +149,7 @@ impl Engine {
             .decks
             .values()
             .filter(|deck| deck.folder.is_none() && deck.presence == Presence::Listed)
-            .filter(|deck| !self.awaits_deck_intent(deck))
+            .filter(|deck| !self.awaits_deck_creation(deck))
             .cloned()
             .collect();
         for mut deck in nameless {

@@ -5,20 +5,20 @@ use serde_json::Value;
 
 use super::super::Engine;
 use super::super::pace::Class;
+use super::create::is_element_of;
 use super::{Choice, Purpose, Want, board};
 use crate::canvas::{self, Op};
 use crate::engine::Way;
 use crate::engine::flight::Flight;
 use crate::model::{
-    BoardEffect, BoardReply, CanvasId, CanvasIntent, CanvasNode, Elements, Fields, IntentKind, RefusalClass,
-    ServiceError, ServiceReply, id_of, planted,
+    BoardEffect, BoardReply, CanvasDraft, CanvasId, CanvasItem, CanvasNode, Creation, Draft, Elements,
+    Fields, RefusalClass, ServiceError, ServiceReply, id_of, planted,
 };
+use crate::plan::confirm;
 use crate::store::StoreError;
 
 /// A look older than this is too old to write on.
 pub(super) const FRESH_MS: i64 = 5_000;
-/// Looks after a lost answer: this long after it, and this long after the first look.
-pub(super) const LOOK_AFTER_MS: [i64; 2] = [2_000, 15_000];
 
 impl Engine {
     /// The next request that carries an edit up, or that one hangs on.
@@ -102,10 +102,10 @@ impl Engine {
             return Ok(None);
         };
         let class = self.write_class(canvas);
-        if let Some(intent) = self.lost_element_of(canvas) {
+        let unconfirmed = self.boards.creations.unconfirmed(|draft| is_element_of(draft, canvas));
+        if let Some(doubt) = unconfirmed.into_iter().find_map(|creation| creation.unconfirmed) {
             // What became of a POST must be known before anything rests on the list.
-            let wait = LOOK_AFTER_MS[usize::from(intent.lost.unwrap_or(0) > 0)];
-            let due = intent.asked_at.plus_ms(wait);
+            let due = confirm::next_look(&doubt);
             if self.now < due {
                 self.moment_of(canvas).failing.until = due;
                 return Ok(None);
@@ -151,13 +151,11 @@ impl Engine {
                 BoardEffect::DeleteElement { canvas: canvas.clone(), element: id.clone() }
             }
             Op::Create { node, fields, .. } => {
-                let intent = CanvasIntent {
-                    kind: IntentKind::Element(canvas.clone(), node.clone(), fields.clone()),
+                let draft = CanvasDraft {
+                    item: CanvasItem::Element(canvas.clone(), node.clone(), fields.clone()),
                     before: compared.remote.iter().map(|element| id_of(element).to_owned()).collect(),
-                    asked_at: self.now,
-                    lost: None,
                 };
-                self.save_board_intent(intent)?;
+                self.boards.creations.begin(&mut self.store, draft, self.now)?;
                 BoardEffect::CreateElement { canvas: canvas.clone(), fields: fields.clone() }
             }
         };
@@ -238,11 +236,7 @@ impl Engine {
         instead_of: Option<&str>,
         made: Value,
     ) -> Result<(), StoreError> {
-        self.end_board_intent(&super::create::intent_name(&IntentKind::Element(
-            canvas.clone(),
-            node.to_owned(),
-            Fields::new(),
-        )))?;
+        self.end_board_creation(&CanvasItem::element_key(canvas, node))?;
         self.moment_of(canvas).writes.succeeded(node);
         let id = id_of(&made).to_owned();
         self.store.save_name(canvas, node, &id)?;
@@ -265,17 +259,11 @@ impl Engine {
 
     fn push_failed(&mut self, canvas: &CanvasId, op: Op, error: &ServiceError) -> Result<(), StoreError> {
         if let Op::Create { node, .. } = &op {
-            let name =
-                super::create::intent_name(&IntentKind::Element(canvas.clone(), node.clone(), Fields::new()));
+            let name = CanvasItem::element_key(canvas, node);
             if error.may_have_happened() && !planted("element-post-forgotten") {
-                if let Some(mut intent) = self.boards.intents.get(&name).cloned() {
-                    intent.lost = Some(0);
-                    intent.asked_at = self.now;
-                    self.save_board_intent(intent)?;
-                }
-                return Ok(());
+                return self.boards.creations.lose(&mut self.store, &name, self.now).map(drop);
             }
-            self.end_board_intent(&name)?;
+            self.end_board_creation(&name)?;
         }
         let tick = self.tick;
         // Whatever it was, the next attempt looks first.
@@ -310,59 +298,36 @@ impl Engine {
         Ok(())
     }
 
-    fn lost_element_of(&self, canvas: &CanvasId) -> Option<CanvasIntent> {
-        self.boards
-            .intents
-            .values()
-            .find(|intent| {
-                intent.lost.is_some() && matches!(&intent.kind, IntentKind::Element(of, ..) if of == canvas)
-            })
-            .cloned()
-    }
-
-    /// After a look: did a POST in doubt make an element?
-    pub(super) fn resolve_lost_elements(
+    /// After a look: has an unconfirmed creation made an element?
+    pub(super) fn confirm_elements(
         &mut self,
         canvas: &CanvasId,
         elements: &[Value],
         flight: &Flight,
     ) -> Result<(), StoreError> {
-        let lost: Vec<CanvasIntent> = self
-            .boards
-            .intents
-            .values()
-            .filter(|intent| intent.lost.is_some() && intent.asked_at <= flight.sent_at)
-            .filter(|intent| matches!(&intent.kind, IntentKind::Element(of, ..) if of == canvas))
-            .cloned()
-            .collect();
-        for mut intent in lost {
-            let IntentKind::Element(_, node, fields) = intent.kind.clone() else { continue };
+        for Creation { draft, .. } in self.boards.creations.unconfirmed(|draft| is_element_of(draft, canvas))
+        {
+            let CanvasItem::Element(_, node, fields) = &draft.item else { continue };
             let meant: Vec<&String> =
                 self.boards.names.get(canvas).into_iter().flat_map(|names| names.values()).collect();
             let is_new = |element: &&Value| {
                 let id = id_of(element);
-                intent.before.iter().all(|known| known != id) && !meant.iter().any(|known| *known == id)
+                draft.before.iter().all(|known| known != id) && !meant.iter().any(|known| *known == id)
             };
             // The app may have moved or restyled it since: then it is the only new one with its words.
             let mut alike =
-                elements.iter().filter(is_new).filter(|element| canvas::may_be_made_of(element, &fields));
+                elements.iter().filter(is_new).filter(|element| canvas::may_be_made_of(element, fields));
             let only = alike.next().filter(|_| alike.next().is_none());
-            let exact = elements.iter().filter(is_new).find(|element| canvas::was_made_of(element, &fields));
+            let exact = elements.iter().filter(is_new).find(|element| canvas::was_made_of(element, fields));
             let found = exact.or(only);
             if let Some(found) = found {
                 // A node of an element that was edited here and removed there has that one's id, or a name for it.
                 let names = self.boards.names.get(canvas);
-                let before = names.and_then(|names| names.get(&node)).unwrap_or(&node).clone();
-                self.element_made(canvas, &node, &fields, Some(&before), found.clone())?;
+                let before = names.and_then(|names| names.get(node)).unwrap_or(node).clone();
+                self.element_made(canvas, node, fields, Some(&before), found.clone())?;
                 continue;
             }
-            let looks = intent.lost.unwrap_or(0) + 1;
-            intent.lost = Some(looks);
-            if looks < 2 {
-                self.save_board_intent(intent)?;
-            } else {
-                self.end_board_intent(&super::create::intent_name(&intent.kind))?;
-            }
+            self.boards.creations.not_shown(&mut self.store, &draft.key(), flight.sent_at)?;
             self.boards.active.insert(canvas.clone());
         }
         Ok(())

@@ -170,7 +170,7 @@ impl Engine {
         }
         self.note_canvas_writing(canvas, None)?;
         // The file that comes shows what they have made.
-        self.end_element_intents(canvas)?;
+        self.end_element_creations(canvas)?;
         let moment = self.moment_of(canvas);
         moment.wanted = 0;
         moment.text = None;

@@ -6,7 +6,7 @@ use super::place::stem_of;
 use super::{Choice, Held, Purpose, Want, Writes, Wrote, on_disk};
 use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
 use crate::model::{
-    CanvasAgreed, CanvasFile, CanvasId, CanvasNode, Code, ContentHash, Effect, Elements, Expect, IntentKind,
+    CanvasAgreed, CanvasFile, CanvasId, CanvasItem, CanvasNode, Code, ContentHash, Effect, Elements, Expect,
     MirrorPath, Presence, Problem, Stamp, planted,
 };
 use crate::plan::guard::Guard;
@@ -74,7 +74,7 @@ impl Engine {
             // Its folder comes back whole, or goes whole.
             return Ok(None);
         }
-        if !self.boards_are_quiet() || self.awaits_board_intent(node) {
+        if !self.boards_are_quiet() || self.awaits_board_creation(node) {
             self.boards.active.insert(node.id.clone());
             return Ok(None);
         }
@@ -108,12 +108,12 @@ impl Engine {
         self.boards.files.get(&path).is_some_and(|file| file.canvas.is_none()).then_some(path)
     }
 
-    fn awaits_board_intent(&self, node: &CanvasNode) -> bool {
-        self.boards.intents.values().any(|intent| match (&intent.kind, &node.id) {
-            (IntentKind::Board(space, _, name), CanvasId::Board(_)) => {
+    fn awaits_board_creation(&self, node: &CanvasNode) -> bool {
+        self.boards.creations.drafts().any(|draft| match (&draft.item, &node.id) {
+            (CanvasItem::Board(space, _, name), CanvasId::Board(_)) => {
                 node.workspace.as_ref() == Some(space) && *name == node.name
             }
-            (IntentKind::Slide(deck, _), CanvasId::Slide(own, _)) => deck == own,
+            (CanvasItem::Slide(deck, _), CanvasId::Slide(own, _)) => deck == own,
             _ => false,
         }) || node.id.deck().is_some_and(|deck| self.boards.decks.get(deck).is_some_and(|deck| deck.blank))
     }
@@ -194,7 +194,7 @@ impl Engine {
         let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else { return Ok(None) };
         let remote = self.elements_at(node.remote)?;
         let base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
-        let has_nodes = || !base.is_empty() || self.element_intents(&node.id).next().is_some();
+        let has_nodes = || !base.is_empty() || self.makes_elements(&node.id);
         if canvas::is_blank(&text) && !node.approved && has_nodes() {
             // Asked here and not when the file is read: elements that were on their way then are in the base now.
             self.save_canvas_file(CanvasFile { problem: Some(Problem::Emptied), ..file.clone() })?;

@@ -244,7 +244,7 @@ impl Engine {
         let look = if is_left { self.pace.earliest(class, 1, false, now) } else { far };
         let wanted = self.boards.wants.iter().filter(|(canvas, _)| !self.waits_for_list(canvas));
         let wanted = wanted.map(|(canvas, want)| self.want_due(canvas, *want));
-        let asked = (!self.boards.intents.is_empty()).then_some(now);
+        let asked = (!self.boards.creations.is_empty()).then_some(now);
         let edit = wanted
             .chain(asked)
             .min()

@@ -2,7 +2,9 @@
 //! after the other is asked with one file for all of them.
 
 use super::super::Engine;
-use crate::model::{Intent, MirrorPath, PageId, Refusal, RefusalClass, ServiceError, Timestamp, WorkspaceId};
+use crate::model::{
+    MirrorPath, PageDraft, PageId, Refusal, RefusalClass, ServiceError, Timestamp, WorkspaceId,
+};
 use crate::plan::Place;
 
 /// After so many refusals in a row at one place it is the place that the service refuses: its other files wait too.
@@ -40,34 +42,34 @@ fn place_rests_until<'a>(
 
 impl Engine {
     /// The service's own words against a page there: asked again when something has changed, and now and then.
-    pub(super) fn creation_refused(&mut self, intent: &Intent, error: &ServiceError) {
+    pub(super) fn creation_refused(&mut self, draft: &PageDraft, error: &ServiceError) {
         let unbound = &self.trees.unbound;
         self.refusals.retain(|path, _| unbound.iter().any(|file| file.is_within(path)));
-        let before = self.refusals.get(&intent.path);
-        let before = before.filter(|refused| refused.is_at(&intent.workspace, intent.parent.as_ref()));
+        let before = self.refusals.get(&draft.path);
+        let before = before.filter(|refused| refused.is_at(&draft.workspace, draft.parent.as_ref()));
         let before = before.map(|refused| &refused.refusal);
         let refusal = Refusal::new(RefusalClass::of(error), error.to_string(), before, self.now);
         if refusal.tries == 1 {
             self.ask_for_workspaces_soon();
         }
         let refused = RefusedFile {
-            workspace: intent.workspace.clone(),
-            parent: intent.parent.clone(),
+            workspace: draft.workspace.clone(),
+            parent: draft.parent.clone(),
             why: refusal.said.clone(),
             refusal,
             counts: true,
         };
-        self.refusals.insert(intent.path.clone(), refused);
-        if self.is_refused_place(&intent.workspace, intent.parent.as_ref()) {
-            self.tell_who_waits(intent, &error.to_string());
+        self.refusals.insert(draft.path.clone(), refused);
+        if self.is_refused_place(&draft.workspace, draft.parent.as_ref()) {
+            self.tell_who_waits(draft, &error.to_string());
         }
     }
 
     /// The last refusal at a place speaks for the files that have not been asked for.
-    fn tell_who_waits(&mut self, intent: &Intent, why: &str) {
-        let parent = Place::Under(intent.parent.clone());
+    fn tell_who_waits(&mut self, draft: &PageDraft, why: &str) {
+        let parent = Place::Under(draft.parent.clone());
         let is_there = |path: &&MirrorPath| {
-            self.trees.layout().workspace_at(path).as_ref() == Some(&intent.workspace)
+            self.trees.layout().workspace_at(path).as_ref() == Some(&draft.workspace)
                 && self.made_under(path) == parent
         };
         let waiting = self.trees.unbound.iter().filter(|path| !self.was_refused(path));
@@ -76,11 +78,11 @@ impl Engine {
             1 => Some("another new file there waits with it".to_owned()),
             count => Some(format!("{count} other new files there wait with it")),
         };
-        let parent = intent.parent.as_ref();
+        let parent = draft.parent.as_ref();
         for (path, refusal) in &mut self.refusals {
-            if *path == intent.path {
+            if *path == draft.path {
                 refusal.why = who.iter().fold(why.to_owned(), |why, who| format!("{why}; {who}"));
-            } else if refusal.is_at(&intent.workspace, parent) {
+            } else if refusal.is_at(&draft.workspace, parent) {
                 refusal.why.clone_from(&refusal.refusal.said);
             }
         }
@@ -107,16 +109,16 @@ impl Engine {
         let until = place_rests_until(self.refusals.values(), workspace, parent);
         until.is_some_and(|until| {
             let is_asked =
-                |intent: &Intent| intent.workspace == *workspace && intent.parent.as_ref() == parent;
-            until > self.now || self.intents.values().any(is_asked)
+                |draft: &PageDraft| draft.workspace == *workspace && draft.parent.as_ref() == parent;
+            until > self.now || self.creations.drafts().any(is_asked)
         })
     }
 
     /// The service makes pages there.
-    pub(super) fn place_is_open(&mut self, intent: &Intent) {
-        self.refusals.remove(&intent.path);
-        let parent = intent.parent.as_ref();
-        for refusal in self.refusals.values_mut().filter(|r| r.is_at(&intent.workspace, parent)) {
+    pub(super) fn place_is_open(&mut self, draft: &PageDraft) {
+        self.refusals.remove(&draft.path);
+        let parent = draft.parent.as_ref();
+        for refusal in self.refusals.values_mut().filter(|r| r.is_at(&draft.workspace, parent)) {
             refusal.counts = false;
         }
     }

@@ -122,10 +122,9 @@ impl Storage {
         self.walks.remove(&Some(id.clone()));
         self.folders_missed.remove(id);
         // What an upload into it has made is gone with it.
-        let gone = self.uploads.values().filter(|upload| upload.folder.as_ref() == Some(id));
+        let gone = self.creations.drafts().filter(|upload| upload.folder.as_ref() == Some(id));
         for path in gone.map(|upload| upload.path.clone()).collect::<Vec<_>>() {
-            self.uploads.remove(&path);
-            desk.store.delete_upload(&path)?;
+            self.creations.end(desk.store, &path)?;
         }
         desk.store.delete_storage_folder(id)
     }
@@ -243,8 +242,8 @@ impl Storage {
             seen: node.seen,
             agreed: base.is_some(),
             awaited: self.may_be_under_way(node)
-                || base.is_some_and(|base| self.uploads.contains_key(&base.path))
-                || fetched && wanted.as_ref().is_some_and(|wanted| self.uploads.contains_key(wanted)),
+                || base.is_some_and(|base| self.creations.contains(&base.path))
+                || fetched && wanted.as_ref().is_some_and(|wanted| self.creations.contains(wanted)),
             here,
             renewed,
             fetched,

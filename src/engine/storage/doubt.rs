@@ -5,64 +5,34 @@
 use super::local::is_untouched;
 use super::{Desk, Storage};
 use crate::model::{
-    ContentHash, FileId, FileNode, FolderId, MirrorPath, Seen, StorageFile, Timestamp, Upload,
+    ContentHash, Creation, FileId, FileNode, FolderId, MirrorPath, Seen, StorageFile, Timestamp, Upload,
 };
 use crate::plan::filenames;
 use crate::store::StoreError;
 
-/// An upload whose answer was lost may still be carried out for so long.
-const LOST_MS: i64 = 10_000;
-/// A list that lacks what was uploaded is asked for once more after this: a service in trouble may show less for a while.
-const AGAIN_MS: i64 = 15_000;
-
 impl Storage {
-    /// A list of the folder that a lost upload went to: what looks like it is fetched and compared; when nothing does in two
-    /// lists that are young enough, the upload was never carried out. A list that lacks anything else says nothing, until
-    /// a look at that one by itself has said that it is gone.
-    pub(super) fn look_for_lost_uploads(
+    /// A list of the folder that an unconfirmed upload went to: what looks like it is fetched and compared. A list that lacks
+    /// anything else says nothing, until a look at that one by itself has said that it is gone.
+    pub(super) fn confirm_uploads(
         &mut self,
         desk: &mut Desk<'_>,
         folder: Option<&FolderId>,
         asked_at: Timestamp,
     ) -> Result<(), StoreError> {
-        let lost: Vec<(MirrorPath, Timestamp)> = self
-            .uploads
-            .values()
-            .filter(|upload| upload.folder.as_ref() == folder)
-            .filter_map(|upload| Some((upload.path.clone(), upload.lost_at?)))
-            .collect();
         let is_lacked =
             |node: &FileNode| node.seen == Seen::Unlisted && node.remote.folder.as_ref() == folder;
-        let lacks_more = !lost.is_empty() && self.files.values().any(is_lacked);
-        for (path, lost_at) in lost {
-            let sought = self
-                .uploads
-                .get(&path)
-                .is_some_and(|upload| self.files.values().any(|node| self.may_be(node, upload)));
-            if sought {
-                self.lacking.remove(&path);
-                continue;
+        for upload in self.creations.unconfirmed(|upload| upload.folder.as_ref() == folder) {
+            let path = &upload.draft.path;
+            if self.files.values().any(|node| self.may_be(node, &upload)) {
+                // It is fetched first.
+            } else if self.files.values().any(is_lacked) {
+                self.walk_by(folder, desk.now.plus_ms(5_000), desk.tick);
+            } else if let Some(at) = self.creations.not_shown(desk.store, path, asked_at)? {
+                self.walk_by(folder, at, desk.tick);
+            } else {
+                // Its place is free.
+                self.wake_in(folder);
             }
-            if asked_at < lost_at.plus_ms(LOST_MS) {
-                self.walk_by(folder, lost_at.plus_ms(LOST_MS), desk.tick);
-                continue;
-            }
-            if lacks_more {
-                // It is listed again by and by.
-                self.lacking.remove(&path);
-                continue;
-            }
-            let first = *self.lacking.entry(path.clone()).or_insert(asked_at);
-            let again_at = first.plus_ms(AGAIN_MS);
-            if asked_at < again_at {
-                self.walk_by(folder, again_at, desk.tick);
-                continue;
-            }
-            self.lacking.remove(&path);
-            self.uploads.remove(&path);
-            desk.store.delete_upload(&path)?;
-            // Its place is free.
-            self.wake_in(folder);
         }
         Ok(())
     }
@@ -75,15 +45,12 @@ impl Storage {
         hash: ContentHash,
     ) -> Result<(), StoreError> {
         let Some(node) = self.files.get(id).cloned() else { return Ok(()) };
-        let found = self
-            .uploads
-            .values()
-            .find(|upload| self.looks_like(&node, upload) && upload.hash == hash)
-            .cloned();
-        if let Some(upload) = found {
-            return self.settle_upload(desk, &upload, &node.remote);
+        let like = self.creations.all().filter(|upload| self.looks_like(&node, upload));
+        let like: Vec<Upload> = like.map(|upload| upload.draft.clone()).collect();
+        if let Some(upload) = like.iter().find(|upload| upload.hash == hash) {
+            return self.settle_upload(desk, upload, &node.remote);
         }
-        if self.uploads.values().any(|upload| self.looks_like(&node, upload)) {
+        if !like.is_empty() {
             // Another program or person sent this file of that name and size: a list that shows no other one ends the search.
             self.walk_by(node.remote.folder.as_ref(), desk.now, desk.tick);
         }
@@ -92,29 +59,30 @@ impl Storage {
 
     /// Whether a file with this content is what a lost upload sent.
     pub(super) fn is_lost_upload(&self, node: &FileNode, hash: ContentHash) -> bool {
-        self.uploads.values().any(|upload| upload.hash == hash && self.looks_like(node, upload))
+        self.creations.all().any(|upload| upload.draft.hash == hash && self.looks_like(node, upload))
     }
 
     /// Whether a file looks like what a lost upload sent, and is not known to hold something else.
-    fn may_be(&self, node: &FileNode, upload: &Upload) -> bool {
-        self.looks_like(node, upload) && !self.is_known_to_differ(node, upload)
+    fn may_be(&self, node: &FileNode, upload: &Creation<Upload>) -> bool {
+        self.looks_like(node, upload) && !self.is_known_to_differ(node, &upload.draft)
     }
 
     /// Whether a file looks like what a lost upload has made: by its folder and name, or by one of the two where it has come
     /// since and nothing has both. It may have been renamed or moved in the app by now.
-    fn looks_like(&self, node: &FileNode, upload: &Upload) -> bool {
+    fn looks_like(&self, node: &FileNode, creation: &Creation<Upload>) -> bool {
+        let upload = &creation.draft;
         let met_at =
             self.moments.get(&node.remote.id).map_or_else(Timestamp::default, |moment| moment.met_at);
         let is_like_in_part = || {
             let in_folder = node.remote.folder == upload.folder && upload.size > 0;
             let is_as_well =
                 |other: &FileNode| is_like(other, upload) && !self.is_known_to_differ(other, upload);
-            met_at >= upload.asked_at
+            met_at >= creation.asked_at
                 && is_unclaimed(node, upload)
                 && (in_folder || has_its_name(node, upload))
                 && !self.files.values().any(is_as_well)
         };
-        upload.lost_at.is_some() && (is_like(node, upload) || is_like_in_part())
+        creation.unconfirmed.is_some() && (is_like(node, upload) || is_like_in_part())
     }
 
     fn is_known_to_differ(&self, node: &FileNode, upload: &Upload) -> bool {
@@ -128,7 +96,7 @@ impl Storage {
 
     /// Whether a file may be what an upload under way has made: its answer tells.
     pub(super) fn may_be_under_way(&self, node: &FileNode) -> bool {
-        self.uploads.values().any(|upload| upload.lost_at.is_none() && is_like(node, upload))
+        self.creations.all().any(|upload| upload.unconfirmed.is_none() && is_like(node, &upload.draft))
     }
 
     /// Where the file of an upload is: a folder around it may have been renamed since.

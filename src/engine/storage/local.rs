@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use super::names::storage_root;
-use super::reasons::{Trouble, Unsent};
+use super::reasons::Trouble;
 use super::send::Candidate;
 use super::{Desk, Moment, Storage, Task, effect};
 use crate::engine::disk::{RACY_MS, is_racy};
@@ -446,8 +446,7 @@ impl Storage {
         for (path, (stamp, replaces)) in strays {
             let leftover = filenames::is_leftover(path.name()) && !filenames::is_conflict_copy(path.name());
             if replaces.is_none() && !leftover {
-                let why = self.candidates.get(&path).and_then(|candidate| candidate.refused.as_ref());
-                let why = why.map_or_else(String::new, Unsent::why);
+                let why = self.candidates.get(&path).and_then(|candidate| candidate.refused.clone());
                 list.insert(path.clone(), LocalOnly { path, size: stamp.size, why });
             }
         }

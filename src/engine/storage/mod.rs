@@ -39,6 +39,7 @@ pub use report::StorageSummary;
 pub(super) use task::Task;
 use task::{Fetched, effect};
 
+use super::creations::Creations;
 use super::pace::{Class, Pace};
 use crate::model::{
     AttachmentId, DiskError, DiskReply, Effect, FileId, FileNode, FolderId, FolderNode, Link, LocalOnly,
@@ -60,9 +61,7 @@ pub(super) struct Storage {
     mode: StorageMode,
     folders: BTreeMap<FolderId, FolderNode>,
     files: BTreeMap<FileId, FileNode>,
-    uploads: BTreeMap<MirrorPath, Upload>,
-    /// Uploads in doubt that a list lacked, and when that was asked for.
-    lacking: BTreeMap<MirrorPath, Timestamp>,
+    creations: Creations<Upload>,
     local_only: BTreeMap<MirrorPath, LocalOnly>,
     /// Local files that came back with an older copy of the folder, and when each had last changed: not sent while that is so.
     returned: BTreeMap<MirrorPath, i64>,
@@ -187,8 +186,7 @@ impl Storage {
             mode,
             folders: loaded.folders,
             files: loaded.files,
-            uploads: loaded.uploads,
-            lacking: BTreeMap::new(),
+            creations: Creations::open(store, now)?.clamp(now),
             local_only: loaded.local_only,
             returned: loaded.returned,
             folder: folder::Known::open(store)?,
@@ -223,11 +221,6 @@ impl Storage {
             trashed: BTreeMap::new(),
             no_workspace: false,
         };
-        // An upload that an earlier run asked for may have been carried out: the same case as a lost answer.
-        for upload in storage.uploads.values_mut() {
-            upload.lost_at = Some(upload.lost_at.map_or(now, |at| at.min(now)));
-            upload.asked_at = upload.asked_at.min(now);
-        }
         // What waited to be trashed for a replacement that is gone is a file like any other.
         let known: BTreeSet<FileId> = storage.files.keys().cloned().collect();
         for node in storage.files.values_mut() {
@@ -239,7 +232,7 @@ impl Storage {
         storage.active = known;
         storage.plan_walks(now);
         // What became of an upload is asked at once: until then nothing is done about its file.
-        let folders: BTreeSet<_> = storage.uploads.values().map(|upload| upload.folder.clone()).collect();
+        let folders: BTreeSet<_> = storage.creations.drafts().map(|upload| upload.folder.clone()).collect();
         for folder in folders {
             storage.walk_by(folder.as_ref(), now, 0);
         }

@@ -118,7 +118,7 @@ impl Storage {
                 || summary.sending == self.too_soon(now)
                 || self.no_workspace)
             // What an upload made in a folder that is not shown is not known before that is.
-            && self.uploads.values().all(|upload| upload.lost_at.is_none() || !self.is_listed(upload.folder.as_ref()))
+            && self.creations.unconfirmed(|upload| self.is_listed(upload.folder.as_ref())).is_empty()
     }
 
     /// Files that were uploaded a moment ago and have changed again: they wait for nothing but time.
@@ -282,7 +282,7 @@ impl Storage {
         for (path, candidate) in &self.candidates {
             let refused = candidate.refused.as_ref().filter(|_| self.mode == StorageMode::TwoWay);
             let Some(unsent) = refused else { continue };
-            let (why, mend) = (unsent.why(), unsent.mend());
+            let (why, mend) = (unsent.to_string(), unsent.mend());
             let by_service = candidate.by_service.as_ref().filter(|r| r.retry_at != Refusal::NEVER);
             let code = match by_service.map(|refusal| code_of(refusal.class)) {
                 Some(Code::Failing) => Code::Failing,

@@ -6,15 +6,15 @@
 
 use super::local::{Local, is_untouched, may_hide};
 use super::names::storage_root;
-use super::reasons::{Trouble, Unsent};
+use super::reasons::Trouble;
 use super::removals::Gone;
 use super::{Desk, Rests, Storage, Task, effect};
 use crate::engine::Way;
 use crate::engine::retry::Failing;
 use crate::model::{
-    ContentHash, DiskError, DiskReply, Effect, FileId, FileNode, MirrorPath, Refusal, RefusalClass, Seen,
-    ServiceError, ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply, StoredFile,
-    Timestamp, Upload, WorkspaceId, WorkspaceNode, planted,
+    ContentHash, Creation, DiskError, DiskReply, Effect, FileId, FileNode, MirrorPath, Refusal, RefusalClass,
+    Seen, ServiceError, ServiceReply, Stamp, StorageEffect, StorageFile, StorageMode, StorageReply,
+    StoredFile, Timestamp, Unsent, Upload, WorkspaceId, WorkspaceNode, planted,
 };
 use crate::plan::{filenames, naming::fold, stored};
 use crate::store::StoreError;
@@ -106,7 +106,7 @@ impl Storage {
                     && self.again.due(path) <= desk.now
                     && desk.rested_ms(&candidate.stamp, candidate.found_at)
                         >= Self::quiet_ms(desk, &candidate.stamp)
-                    && !self.uploads.contains_key(path)
+                    && !self.creations.contains(path)
                     && candidate.replaces.as_ref().is_none_or(|id| self.is_as_agreed_there(id));
                 due.then(|| path.clone())
             })
@@ -213,14 +213,11 @@ impl Storage {
             hash: ContentHash::of(&ready.bytes),
             stamp: ready.stamp,
             replaces: candidate.replaces.clone(),
-            asked_at: desk.now,
-            lost_at: None,
         };
-        if !planted("upload-not-noted") {
-            desk.store.save_upload(&upload)?;
+        self.creations.begin(desk.store, upload, desk.now)?;
+        if planted("upload-not-noted") {
+            desk.store.delete_creation::<Upload>(&ready.path)?;
         }
-        self.lacking.remove(&upload.path);
-        self.uploads.insert(upload.path.clone(), upload);
         let effect = effect(StorageEffect::Upload { workspace, folder, filename, bytes: ready.bytes });
         Ok(Some((effect, Task::Upload(ready.path))))
     }
@@ -231,7 +228,7 @@ impl Storage {
         path: &MirrorPath,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let Some(mut upload) = self.uploads.get(path).cloned() else { return Ok(()) };
+        let Some(Creation { draft: upload, .. }) = self.creations.get(path).cloned() else { return Ok(()) };
         let error = match result {
             Ok(ServiceReply::Storage(StorageReply::Uploaded(file))) if file.size == upload.size => {
                 return self.settle_upload(desk, &upload, &file);
@@ -245,21 +242,19 @@ impl Storage {
         // What looks like it has waited for this.
         self.wake_in(upload.folder.as_ref());
         if error.may_have_happened() {
-            upload.lost_at = Some(desk.now);
-            desk.store.save_upload(&upload)?;
-            self.walk_by(upload.folder.as_ref(), desk.now.plus_ms(1_000), desk.tick);
-            self.uploads.insert(path.clone(), upload);
+            let at = self.creations.lose(desk.store, path, desk.now)?;
+            self.walk_by(upload.folder.as_ref(), at, desk.tick);
             return Ok(());
         }
-        self.uploads.remove(path);
-        desk.store.delete_upload(path)?;
+        self.creations.end(desk.store, path)?;
         if let Some(candidate) = self.candidates.get_mut(path) {
             desk.fails(&mut candidate.failing, 1);
             match &error {
                 ServiceError::Rejected { message, .. } => {
                     let unsent = Unsent::Refused(message.clone());
                     let before = candidate.by_service.as_ref();
-                    let refusal = Refusal::new(RefusalClass::of(&error), unsent.why(), before, desk.now);
+                    let refusal =
+                        Refusal::new(RefusalClass::of(&error), unsent.to_string(), before, desk.now);
                     candidate.refused = Some(unsent);
                     candidate.by_service = Some(refusal);
                 }
@@ -279,8 +274,7 @@ impl Storage {
     fn upload_was_cut(&mut self, desk: &mut Desk<'_>, upload: &Upload, size: u64) -> Result<(), StoreError> {
         self.wake_in(upload.folder.as_ref());
         self.walk_by(upload.folder.as_ref(), desk.now, desk.tick);
-        self.uploads.remove(&upload.path);
-        desk.store.delete_upload(&upload.path)?;
+        self.creations.end(desk.store, &upload.path)?;
         if let Some(candidate) = self.candidates.get_mut(&upload.path) {
             candidate.failing.count += 1;
             candidate.refused = Some(Unsent::Cut { made: size, sent: upload.size });
@@ -293,8 +287,7 @@ impl Storage {
     fn refresh_local_only(&mut self, desk: &mut Desk<'_>) -> Result<(), StoreError> {
         let mut list = self.local_only.clone();
         for (path, item) in &mut list {
-            let why = self.candidates.get(path).and_then(|candidate| candidate.refused.as_ref());
-            item.why = why.map_or_else(String::new, Unsent::why);
+            item.why = self.candidates.get(path).and_then(|candidate| candidate.refused.clone());
         }
         self.write_local_only(desk, list)
     }
@@ -326,8 +319,7 @@ impl Storage {
             approved: false,
         };
         desk.store.save_storage_file(&node)?;
-        desk.store.delete_upload(&upload.path)?;
-        self.uploads.remove(&upload.path);
+        self.creations.end(desk.store, &upload.path)?;
         self.candidates.remove(&upload.path);
         self.again.sent(&upload.path, now);
         let replaced = upload.replaces.as_ref().filter(|old| {

@@ -64,8 +64,6 @@ fn upload() -> Upload {
         hash: ContentHash::of(b"newer"),
         stamp: Stamp::default(),
         replaces: None,
-        asked_at: NOW,
-        lost_at: None,
     }
 }
 
@@ -301,14 +299,17 @@ fn a_list_from_before_our_own_change_is_followed_by_another() {
     let check = |change: (Task, Outcome), list: &[StorageFile], again: bool| {
         let what = format!("{:?} {list:?}", change.0);
         let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
-        play.storage.uploads.insert(up.path.clone(), Upload { stamp: AS_AGREED, ..up.clone() });
+        play.storage
+            .creations
+            .begin(&mut play.store, Upload { stamp: AS_AGREED, ..up.clone() }, NOW)
+            .unwrap();
         let asked = play.ask(Task::Walk(None));
         let (task, outcome) = change;
         let is_upload = matches!(task, Task::Upload(_));
         let task = play.ask(task);
         play.end(task, outcome);
         if !is_upload {
-            play.storage.uploads.clear();
+            play.storage.creations.end(&mut play.store, &up.path).unwrap();
         }
         play.end(asked, listing(list));
         assert_eq!((play.is_settled(), play.wants_list()), (!again, again), "{what}");
@@ -431,7 +432,7 @@ fn an_upload_goes_right_behind_a_list_and_not_when_that_shows_the_same_name() {
     play.end(list, listing(&[shown("a", "one"), shown("b", "one"), shown("new", "theirs")]));
     assert!(play.storage.is_awaited(&new), "it is compared first");
     assert!(play.with(|storage, desk| storage.next_upload(desk)).unwrap().is_none());
-    assert!(play.storage.uploads.is_empty() && play.storage.ready.is_none());
+    assert!(play.storage.creations.is_empty() && play.storage.ready.is_none());
 }
 
 #[test]
@@ -487,7 +488,7 @@ fn lost_upload(play: &mut Play) -> Upload {
     let upload = upload();
     let own = Stamp { inode: 9, ..AS_AGREED };
     play.scan(&[("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED), ("Storage/new.txt", own)]);
-    play.storage.uploads.insert(upload.path.clone(), upload.clone());
+    play.storage.creations.begin(&mut play.store, upload.clone(), NOW).unwrap();
     upload
 }
 
@@ -507,13 +508,13 @@ fn another_file_of_the_same_name_and_size_is_fetched_once_and_ends_the_search_fo
         let download = play.ask(Task::Download { file: file("new"), attachment, size: 5 });
         let hash = ContentHash::of(content.as_bytes());
         play.end(download, Outcome::Download(Ok(crate::model::Downloaded { hash })));
-        assert_eq!(play.storage.uploads.is_empty(), is_it, "{content}");
+        assert_eq!(play.storage.creations.is_empty(), is_it, "{content}");
         play.now = play.now.plus_ms(60_000);
         play.lists(&both);
-        assert_eq!(play.storage.uploads.is_empty(), is_it, "{content}: one list proves nothing");
+        assert_eq!(play.storage.creations.is_empty(), is_it, "{content}: one list proves nothing");
         play.now = play.now.plus_ms(15_000);
         play.lists(&both);
-        assert!(play.storage.uploads.is_empty(), "{content}: nothing else looks like it");
+        assert!(play.storage.creations.is_empty(), "{content}: nothing else looks like it");
         play.with(|storage, desk| storage.next_act_on_files(desk)).unwrap();
         assert_eq!(play.wants("new"), None, "{content}: it is not fetched again");
     };
@@ -528,8 +529,9 @@ fn an_upload_that_the_service_cut_is_not_sent_again() {
     let sent = play.ask(Task::Upload(upload.path.clone()));
     let cut = StorageFile { size: 3, ..shown("new", "cut") };
     play.end(sent, service(StorageReply::Uploaded(cut)));
-    assert!(play.storage.uploads.is_empty());
-    let told = |play: &Play| play.storage.candidates[&upload.path].refused.clone().map(|unsent| unsent.why());
+    assert!(play.storage.creations.is_empty());
+    let told =
+        |play: &Play| play.storage.candidates[&upload.path].refused.clone().map(|unsent| unsent.to_string());
     play.now = play.now.plus_ms(86_400_000);
     play.with(|storage, desk| storage.next_read(desk));
     assert_eq!(told(&play).as_deref(), Some("the service stored 3 bytes instead of 5"));

@@ -243,7 +243,7 @@ impl Storage {
         // What was replaced waits for a list that shows its replacement, in whichever folder that one is.
         let replaced = self.files.values().filter(|node| node.replaced_by.is_some());
         self.active.extend(replaced.map(|node| node.remote.id.clone()));
-        self.look_for_lost_uploads(desk, folder.as_ref(), asked_at)
+        self.confirm_uploads(desk, folder.as_ref(), asked_at)
     }
 
     /// Whether anything in the list was new.

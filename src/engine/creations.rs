@@ -1,0 +1,154 @@
+//! The creations of one kind: each is in the state before its request leaves and until its outcome is known.
+
+use std::collections::BTreeMap;
+
+use crate::model::{Creation, Draft, Timestamp, Unconfirmed};
+use crate::plan::confirm;
+use crate::store::{Store, StoreError};
+
+/// The creations of one kind whose outcome is not known, by name.
+#[derive(Debug)]
+pub(super) struct Creations<D: Draft>(BTreeMap<D::Key, Creation<D>>);
+
+impl<D: Draft> Default for Creations<D> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<D: Draft> Creations<D> {
+    /// What an earlier run left. What it sent may have been carried out: the same case as a lost answer.
+    pub(super) fn open(store: &Store, now: Timestamp) -> Result<Self, StoreError> {
+        let all = store.creations::<D>()?.into_iter().map(|mut creation| {
+            creation.unconfirmed.get_or_insert(Unconfirmed { since: now, looks: 0 });
+            (creation.draft.key(), creation)
+        });
+        Ok(Self(all.collect()))
+    }
+
+    /// Times from the future, of a clock that was set back, become `now`.
+    pub(super) fn clamp(mut self, now: Timestamp) -> Self {
+        self.times().for_each(|at| *at = now.min(*at));
+        self
+    }
+
+    /// All times that these creations hold.
+    pub(super) fn times(&mut self) -> impl Iterator<Item = &mut Timestamp> {
+        self.0.values_mut().flat_map(|creation| {
+            let since = creation.unconfirmed.as_mut().map(|doubt| &mut doubt.since);
+            [Some(&mut creation.asked_at), since].into_iter().flatten()
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn contains(&self, key: &D::Key) -> bool {
+        self.0.contains_key(key)
+    }
+
+    pub(super) fn get(&self, key: &D::Key) -> Option<&Creation<D>> {
+        self.0.get(key)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Creation<D>> {
+        self.0.values()
+    }
+
+    pub(super) fn drafts(&self) -> impl Iterator<Item = &D> {
+        self.0.values().map(|creation| &creation.draft)
+    }
+
+    /// Those whose answer is lost, of the drafts that are `wanted`.
+    pub(super) fn unconfirmed(&self, wanted: impl Fn(&D) -> bool) -> Vec<Creation<D>> {
+        let all = self.0.values().filter(|creation| creation.unconfirmed.is_some());
+        all.filter(|creation| wanted(&creation.draft)).cloned().collect()
+    }
+
+    /// A request is about to leave.
+    pub(super) fn begin(&mut self, store: &mut Store, draft: D, now: Timestamp) -> Result<(), StoreError> {
+        self.put(store, Creation { draft, asked_at: now, unconfirmed: None })
+    }
+
+    /// Its outcome is known.
+    pub(super) fn end(&mut self, store: &mut Store, key: &D::Key) -> Result<(), StoreError> {
+        if self.0.remove(key).is_some() {
+            store.delete_creation::<D>(key)?;
+        }
+        Ok(())
+    }
+
+    /// Its answer is lost. Returns when the first list that counts may be asked for.
+    pub(super) fn lose(
+        &mut self,
+        store: &mut Store,
+        key: &D::Key,
+        now: Timestamp,
+    ) -> Result<Timestamp, StoreError> {
+        let doubt = Unconfirmed { since: now, looks: 0 };
+        if let Some(creation) = self.0.get(key).cloned() {
+            self.put(store, Creation { unconfirmed: Some(doubt), ..creation })?;
+        }
+        Ok(confirm::next_look(&doubt))
+    }
+
+    /// A list that was asked for at `asked_at` lacks the item. Returns when the next one that counts may be asked for; `None`
+    /// when the creation was not carried out, which ends it.
+    pub(super) fn not_shown(
+        &mut self,
+        store: &mut Store,
+        key: &D::Key,
+        asked_at: Timestamp,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let Some(creation) = self.0.get(key).cloned() else { return Ok(None) };
+        let Some(before) = creation.unconfirmed else { return Ok(None) };
+        let Some(doubt) = confirm::not_shown(before, asked_at) else {
+            self.end(store, key)?;
+            return Ok(None);
+        };
+        if doubt != before {
+            self.put(store, Creation { unconfirmed: Some(doubt), ..creation })?;
+        }
+        Ok(Some(confirm::next_look(&doubt)))
+    }
+
+    /// Changes drafts whose source has another name now, all at once: two may have changed names with each other. Returns the
+    /// old and the new name of each.
+    pub(super) fn follow(
+        &mut self,
+        store: &mut Store,
+        renamed: impl Fn(&D) -> Option<D>,
+    ) -> Result<BTreeMap<D::Key, D::Key>, StoreError> {
+        let moved: Vec<(D::Key, Creation<D>)> = self
+            .0
+            .iter()
+            .filter_map(|(old, creation)| {
+                Some((old.clone(), Creation { draft: renamed(&creation.draft)?, ..creation.clone() }))
+            })
+            .collect();
+        for (old, _) in &moved {
+            self.end(store, old)?;
+        }
+        let names = moved.iter().map(|(old, creation)| (old.clone(), creation.draft.key())).collect();
+        for (_, creation) in moved {
+            self.put(store, creation)?;
+        }
+        Ok(names)
+    }
+
+    /// Writes all of them.
+    pub(super) fn save(&self, store: &mut Store) -> Result<(), StoreError> {
+        self.0.values().try_for_each(|creation| store.save_creation(creation))
+    }
+
+    fn put(&mut self, store: &mut Store, creation: Creation<D>) -> Result<(), StoreError> {
+        store.save_creation(&creation)?;
+        self.0.insert(creation.draft.key(), creation);
+        Ok(())
+    }
+}
