@@ -1,274 +1,358 @@
-//! The planner against two sides that are disturbed at will: grown, agreed, disturbed, then decided on page by page, with
-//! every act pretended to succeed, to be refused or to lose its answer, until all rests. Then both sides agree, and no
-//! word that nobody took away is lost. A million of these cases are played with `ESPEJO_CASES`, see docs/testing.md.
+//! Laws of [`decide`], over every page that differs in what a decision can depend on: on both sides, at one side only, and
+//! one step after the other until nothing is left to do.
 
-mod acts;
-mod known;
-mod people;
-mod requests;
-mod view;
-mod world;
+use super::*;
+use crate::model::{Agreed, PollState, RemotePage, Stamp, Timestamp, WorkspaceId};
 
-use std::collections::BTreeMap;
+/// A value of one side, by a number; equal numbers are equal values.
+type Value = u8;
 
-use crate::model::{Deletes, MirrorPath, Moves, PageId};
-use crate::plan::{Decision, naming};
-use known::Mirror;
-use world::{TOP, World, words};
-
-const CASES: u64 = 3_000;
-/// So many failing cases are named.
-const FAILURES_TOLD: usize = 8;
-/// Rounds of looks and acts after which everything must be at rest once nobody disturbs it.
-const ROUNDS_MAX: usize = 40;
-
-struct Case {
-    world: World,
-    mirror: Mirror,
-    faults: bool,
+/// One page, reduced to what a decision can depend on. In `title`, `parent` and `body` stand base, local, remote.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Page {
+    agreed: bool,
+    presence: Presence,
+    has_file: bool,
+    title: [Value; 3],
+    parent: [Value; 3],
+    body: [Value; 3],
+    /// Whether the service's body is known.
+    is_fetched: bool,
+    /// Whether the file's bytes are those that were agreed on.
+    same_bytes: bool,
+    /// Whether the file was read since it changed, and whether its text was parsed.
+    is_read: bool,
+    is_parsed: bool,
+    /// Whether the file lies in another folder than was agreed, and whether its path is the one where it belongs.
+    moved: bool,
+    at_home: bool,
+    /// Whether it can be said where the file belongs.
+    has_place: bool,
+    stale_front: bool,
+    has_problem: bool,
+    /// Whether the grace time is over: for a missing file, and for one in another place.
+    rests: bool,
+    sends: bool,
+    deletes: Deletes,
+    moves: Moves,
 }
 
-/// Plays one case; what went wrong, and the story if it was asked for.
-fn play(number: u64, tells: bool) -> Result<(), String> {
-    let mut world = World::new(number.wrapping_mul(0x2545_f491_4f6c_dd1d) + 1, tells);
-    let deletes = if number.is_multiple_of(2) { Deletes::Trash } else { Deletes::Restore };
-    let moves = if (number / 2).is_multiple_of(2) { Moves::PutBack } else { Moves::Recreate };
-    let faults = number / 4 % 2 == 1;
-    world.grow();
-    let mut case = Case { world, mirror: Mirror::new(deletes, moves), faults };
-    case.run();
-    let mut story = case.world.story.take().unwrap_or_default().join("\n");
-    if tells {
-        story = format!("{story}\n{}", scene(&case));
-    }
-    match case.world.broken {
-        None => Ok(()),
-        Some(why) => Err(format!("{why}\n{deletes:?} {moves:?}\n{story}")),
-    }
-}
+const BASE: usize = 0;
+const LOCAL: usize = 1;
+const REMOTE: usize = 2;
 
-impl Case {
-    fn run(&mut self) {
-        self.until_rest(false);
-        if self.world.luck.percent(25) {
-            self.forget_some();
-        }
-        // Both sides are disturbed on their own, then both while looks and acts go on.
-        for _ in 0..self.world.luck.below(6) {
-            self.disturb();
-        }
-        let faults = self.faults;
-        for _ in 0..self.world.luck.below(30) {
-            match self.world.luck.below(10) {
-                0..=2 => self.disturb(),
-                3 => self.mirror.scan(&mut self.world),
-                4 => self.mirror.list(&self.world),
-                5 => self.mirror.create(&mut self.world, faults),
-                _ => {
-                    let pages: Vec<PageId> = self.mirror.pages.keys().cloned().collect();
-                    if let Some(page) = self.world.luck.pick(&pages) {
-                        self.mirror.settle(&mut self.world, &page, faults);
-                    }
-                }
-            }
-            self.world.nothing_is_lost();
-            if self.world.broken.is_some() {
-                return;
-            }
-        }
-        self.world.tell(|| "= everybody rests".to_owned());
-        for page in self.world.pages.values_mut() {
-            page.listed = true;
-        }
-        self.until_rest(true);
-        if self.world.broken.is_none() && !self.problems().is_empty() {
-            self.mend();
-            self.until_rest(false);
-        }
-        self.sides_agree();
-    }
-
-    fn problems(&self) -> Vec<MirrorPath> {
-        let files = self.mirror.files.values().filter(|file| file.problem.is_some());
-        files.map(|file| file.path.clone()).collect()
-    }
-
-    /// Somebody mends what could not be understood, and says that what is empty is meant so.
-    fn mend(&mut self) {
-        for path in self.problems() {
-            self.world.tell(|| format!("= mends {path}"));
-            if let Some(file) = self.world.files.get_mut(&path) {
-                file.text.broken = false;
-            }
-            let page = self.mirror.files[&path].page.clone();
-            if let Some(node) = page.and_then(|page| self.mirror.pages.get_mut(&page)) {
-                node.approved = true;
-            }
-            self.mirror.read(&mut self.world, &path);
-        }
-    }
-
-    /// Pairs that count as never compared, as after the state was lost.
-    fn forget_some(&mut self) {
-        self.world.tell(|| "= forgets what was agreed".to_owned());
-        let mut luck = self.world.luck.clone();
-        for node in self.mirror.pages.values_mut().filter(|node| node.file.is_some()) {
-            if luck.percent(50) {
-                node.base = None;
-            }
-        }
-        self.mirror.crash();
-    }
-
-    fn disturb(&mut self) {
-        if self.world.luck.percent(50) {
-            self.world.act_on_disk();
-        } else {
-            self.world.act_in_the_app();
-        }
-    }
-
-    /// Looks at everything and decides on every page, in any order, until nothing is left to do.
-    fn until_rest(&mut self, with_problems: bool) {
-        let mut decided: BTreeMap<(PageId, String), usize> = BTreeMap::new();
-        let mut quiet = 0;
-        for _ in 0..ROUNDS_MAX {
-            let before = self.mirror.deeds;
-            self.mirror.list(&self.world);
-            let mut pages: Vec<PageId> = self.mirror.pages.keys().cloned().collect();
-            for page in &pages {
-                self.mirror.get(&mut self.world, page);
-            }
-            self.mirror.scan(&mut self.world);
-            self.mirror.create(&mut self.world, false);
-            let mut all_rest = true;
-            while !pages.is_empty() {
-                let page = pages.swap_remove(self.world.luck.below(pages.len()));
-                let last = self.mirror.settle(&mut self.world, &page, false);
-                all_rest &= last == Decision::Rest;
-                if !matches!(last, Decision::Rest | Decision::Wait | Decision::Materialise) {
-                    let key = (page, format!("{last:?}"));
-                    let times = decided.entry(key.clone()).or_default();
-                    *times += 1;
-                    if *times > ROUNDS_MAX / 2 {
-                        self.world.fail(|| format!("{} is decided again and again on {}", key.1, key.0));
-                    }
-                }
-                self.world.nothing_is_lost();
-                if self.world.broken.is_some() {
-                    return;
-                }
-            }
-            // What cannot be understood holds itself, what is beneath it, and whoever wants its place.
-            let held = with_problems && !self.problems().is_empty();
-            quiet = if (all_rest || held) && self.mirror.deeds == before { quiet + 1 } else { 0 };
-            // What rests stays at rest, also when its grace time is over.
-            if quiet >= if held { 4 } else { 2 } {
-                return;
-            }
-        }
-        self.world.fail(|| "it never comes to rest".to_owned());
-    }
-
-    /// Every page has its one file, where it belongs, with its words; and every file is a page's.
-    fn sides_agree(&mut self) {
-        if self.world.broken.is_some() {
-            return;
-        }
-        let why = self.disagreement();
-        if let Some(why) = why {
-            self.world.fail(|| why);
-        }
-    }
-
-    fn disagreement(&self) -> Option<String> {
-        let (world, mirror) = (&self.world, &self.mirror);
-        let mut seen: BTreeMap<u32, &PageId> = BTreeMap::new();
-        for (id, page) in world.pages.iter().filter(|(_, page)| page.visible && !page.trashed) {
-            let Some(node) = mirror.pages.get(id) else { return Some(format!("{id} is not known")) };
-            let Some((path, file)) = node.file.as_ref().and_then(|path| world.files.get_key_value(path))
-            else {
-                return Some(format!("{id} has no file"));
-            };
-            if file.text.lines != page.lines {
-                return Some(format!("{path} says {:?}, {id} {:?}", file.text.lines, page.lines));
-            }
-            let says = file.text.title.clone();
-            let stem = path.page_stem().unwrap();
-            if says.clone().unwrap_or_else(|| naming::title_of(stem)) != page.title {
-                return Some(format!("{path} ({says:?}) is not titled {:?}", page.title));
-            }
-            let above = page.parent.as_ref().filter(|parent| world.get(parent).is_some());
-            let folder = match above.map(|parent| mirror.pages[parent].file.as_ref()) {
-                None => MirrorPath::new(TOP).unwrap(),
-                Some(None) => continue,
-                Some(Some(file)) => World::beneath(file),
-            };
-            if path.parent().as_ref() != Some(&folder) {
-                return Some(format!("{path} is not in {folder}"));
-            }
-            for word in words(&page.lines) {
-                let before = seen.insert(word, id).filter(|before| *before != id);
-                // What is made anew elsewhere may be kept where it was, too.
-                let may_be = world.doubled[word as usize] || world.copied || mirror.moves == Moves::Recreate;
-                if before.is_some() && !may_be {
-                    return Some(format!("the word {word} stands in two pages"));
-                }
-            }
-        }
-        for (path, file) in &world.files {
-            let page = mirror.files.get(path).and_then(|file| file.page.as_ref());
-            if page.is_none_or(|page| world.get(page).is_none()) {
-                return Some(format!("{path} ({:?}) is no page's", file.text));
-            }
-        }
-        None
-    }
-}
-
-/// Everything there is, for a story.
-fn scene(case: &Case) -> String {
-    let page = |(id, page): (&PageId, &world::Served)| format!("{id} {page:?}");
-    let file = |(path, file): (&MirrorPath, &world::OnDisk)| format!("{path} {:?}", file.text);
-    let known = |file: &crate::model::LocalFile| {
-        format!("{} is {:?} disowned {:?} {:?}", file.path, file.page, file.disowned, file.problem)
+impl Page {
+    /// A page on which everything agrees.
+    const CALM: Self = Self {
+        agreed: true,
+        presence: Presence::Listed,
+        has_file: true,
+        title: [0; 3],
+        parent: [0; 3],
+        body: [0; 3],
+        is_fetched: true,
+        same_bytes: true,
+        is_read: true,
+        is_parsed: true,
+        moved: false,
+        at_home: true,
+        has_place: true,
+        stale_front: false,
+        has_problem: false,
+        rests: true,
+        sends: true,
+        deletes: Deletes::Trash,
+        moves: Moves::PutBack,
     };
-    let node = |node: &crate::model::Node| {
-        format!("{} at {:?} {:?} base {:?}", node.id, node.file, node.remote, node.base)
-    };
-    let mut lines: Vec<String> = case.world.pages.iter().map(page).collect();
-    lines.extend(case.world.files.iter().map(file));
-    lines.extend(case.mirror.files.values().map(known));
-    lines.extend(case.mirror.pages.values().map(node));
-    lines.join("\n")
+
+    fn decide(&self) -> Decision {
+        let hash = |value: Value| ContentHash([value; 32]);
+        let title = |value: Value| format!("T{value}");
+        let parent = |value: Value| (value > 0).then(|| PageId::new(&format!("p{value}")).unwrap());
+        let path = |text: &str| MirrorPath::new(text).unwrap();
+        let (home, away) = (path("S/Pages/T.md"), path("S/Pages/Other/T.md"));
+        let here = if self.moved { &away } else { &home };
+        let base = Agreed {
+            parent: parent(self.parent[BASE]),
+            title: title(self.title[BASE]),
+            icon: None,
+            body: hash(self.body[BASE]),
+            text: Some(hash(100)),
+            front_title: None,
+            path: home.clone(),
+            folder_at: None,
+        };
+        let remote = RemotePage {
+            parent: parent(self.parent[REMOTE]),
+            title: title(self.title[REMOTE]),
+            icon: None,
+            position: 0.0,
+            presence: self.presence,
+            body: self.is_fetched.then(|| hash(self.body[REMOTE])),
+        };
+        let (id, space) = (PageId::new("a").unwrap(), WorkspaceId::new("w").unwrap());
+        let mut node = Node::new(id, space, remote, Timestamp(0), PollState::default());
+        node.base = self.agreed.then_some(base);
+        node.file = self.has_file.then(|| here.clone());
+        let file = LocalFile {
+            path: here.clone(),
+            page: Some(node.id.clone()),
+            stamp: Stamp::default(),
+            hash: self.is_read.then(|| hash(if self.same_bytes { 100 } else { 101 })),
+            claims: None,
+            disowned: None,
+            front_title: None,
+            problem: self.has_problem.then_some(crate::model::Problem::NotText),
+            racy: false,
+        };
+        let elsewhere = path("S/Pages/Elsewhere.md");
+        decide(&View {
+            node: &node,
+            file: self.has_file.then_some(&file),
+            local_parent: &Place::Under(parent(self.parent[LOCAL])),
+            local_title: &title(self.title[LOCAL]),
+            meaning: (self.is_read && self.is_parsed).then(|| hash(self.body[LOCAL])),
+            belongs: self.has_place.then_some(if self.at_home { here } else { &elsewhere }),
+            front_is_stale: self.stale_front,
+            grace_is_over: self.rests,
+            rests: self.rests,
+            sends: self.sends,
+            deletes: self.deletes,
+            moves: self.moves,
+        })
+    }
+
+    fn is_there(&self) -> bool {
+        matches!(self.presence, Presence::Listed | Presence::Hidden)
+    }
+
+    /// Whether the service changed something since both sides agreed.
+    fn has_news(&self) -> bool {
+        self.is_fetched && self.body[REMOTE] != self.body[BASE]
+    }
+
+    /// Whether the text of the file says something that the service never got.
+    fn is_edited(&self) -> bool {
+        !self.same_bytes && self.body[LOCAL] != self.body[BASE]
+    }
+
+    fn is_retitled(&self) -> bool {
+        self.title[LOCAL] != self.title[BASE]
+            && self.title[REMOTE] == self.title[BASE]
+            && self.title[LOCAL] != self.title[REMOTE]
+    }
 }
 
-fn number_of(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
+/// Base, local and remote: all equal, changed here, changed there, changed alike, changed on both sides.
+const CHANGES: [[Value; 3]; 5] = [[0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [0, 1, 2]];
+
+/// Every page, in turn.
+fn every_page(mut check: impl FnMut(&Page)) {
+    let presences = [Presence::Listed, Presence::Unlisted, Presence::Gone];
+    let values = CHANGES.iter().flat_map(|title| CHANGES.iter().map(move |parent| (*title, *parent)));
+    let values = values.flat_map(|(title, parent)| CHANGES.map(|body| (title, parent, body)));
+    for (title, parent, body) in values {
+        for presence in presences {
+            for bits in 0_u32..1 << 13 {
+                let bit = |n: u32| bits >> n & 1 == 1;
+                let page = Page {
+                    agreed: bit(0),
+                    presence,
+                    has_file: bit(1),
+                    title,
+                    parent,
+                    body,
+                    is_fetched: bit(2),
+                    same_bytes: bit(3),
+                    is_read: bit(4),
+                    is_parsed: bit(4) && bit(5),
+                    moved: bit(6),
+                    at_home: bit(7),
+                    has_place: true,
+                    stale_front: false,
+                    has_problem: bit(8),
+                    rests: bit(9),
+                    sends: bit(10),
+                    deletes: if bit(11) { Deletes::Trash } else { Deletes::Restore },
+                    moves: if bit(12) { Moves::PutBack } else { Moves::Recreate },
+                };
+                // The agreed bytes say what was agreed.
+                if !page.same_bytes || page.body[LOCAL] == page.body[BASE] {
+                    check(&page);
+                }
+            }
+        }
+    }
 }
 
 #[test]
-fn whatever_is_disturbed_comes_to_rest_and_agrees_and_loses_nothing() {
-    if let Some(number) = number_of("ESPEJO_CASE") {
-        if let Err(story) = play(number, true) {
-            panic!("{story}");
+fn nothing_is_taken_away_that_the_other_side_does_not_have() {
+    every_page(|page| {
+        let decision = page.decide();
+        let is_sound = match &decision {
+            // The page is gone, and the file says what was last agreed on, or what was last seen of the page.
+            Decision::TrashFile => {
+                let is_mirror = !page.agreed && page.is_parsed && page.body[LOCAL] == page.body[REMOTE];
+                page.presence == Presence::Gone
+                    && page.is_read
+                    && (page.agreed && page.same_bytes || is_mirror)
+            }
+            // The file is gone for the whole grace time, and the service changed nothing since.
+            Decision::TrashPage => {
+                let is_unchanged = !page.has_news()
+                    && page.title[REMOTE] == page.title[BASE]
+                    && page.parent[REMOTE] == page.parent[BASE];
+                page.agreed
+                    && page.is_there()
+                    && !page.has_file
+                    && page.rests
+                    && page.deletes == Deletes::Trash
+                    && is_unchanged
+            }
+            Decision::Forget => !page.has_file && page.presence == Presence::Gone,
+            Decision::Unbind => page.has_file && page.presence == Presence::Gone && !page.agreed,
+            // An edit is merged into what comes only while it may not be sent.
+            Decision::Splice => !page.is_edited() || !page.sends && page.has_news(),
+            Decision::Adopt => !page.agreed && page.body[LOCAL] == page.body[REMOTE],
+            Decision::AcceptBytes => page.agreed && !page.is_edited(),
+            _ => true,
+        };
+        assert!(is_sound, "{decision:?} for {page:?}");
+    });
+}
+
+#[test]
+fn nothing_is_written_on_either_side_without_a_reason() {
+    every_page(|page| {
+        let decision = page.decide();
+        let has_reason = match &decision {
+            Decision::Push { title } => {
+                let retitled = title.as_deref() == Some(format!("T{}", page.title[LOCAL]).as_str());
+                let is_sendable = page.sends || !page.has_news();
+                let readable = !page.has_problem && page.is_read;
+                let title_is_sound = title.is_none() || retitled && page.is_retitled();
+                is_sendable
+                    && readable
+                    && page.is_there()
+                    && title_is_sound
+                    && (page.is_edited() || title.is_some())
+            }
+            Decision::Splice => page.has_news() && page.is_there() && !page.has_problem,
+            Decision::Relocate { puts_back: true } => {
+                page.moves == Moves::PutBack
+                    && page.moved
+                    && page.rests
+                    && page.parent[LOCAL] != page.parent[BASE]
+            }
+            Decision::Relocate { puts_back: false } => {
+                !page.at_home && !page.is_edited() && !page.is_retitled()
+            }
+            Decision::Recreate => {
+                let is_calm = !page.is_edited() && !page.has_news() && !page.is_retitled();
+                page.moves == Moves::Recreate && page.moved && page.rests && is_calm
+            }
+            Decision::Restore => !page.has_file && page.agreed && page.is_there() && page.rests,
+            Decision::Materialise => !page.has_file && !page.agreed && page.is_there() && page.is_fetched,
+            Decision::KeepBoth => page.has_file && !page.agreed && page.body[LOCAL] != page.body[REMOTE],
+            Decision::SetAside => {
+                page.presence == Presence::Gone && page.agreed && !(page.is_read && page.same_bytes)
+            }
+            Decision::Rest => {
+                page.has_file && page.agreed && page.same_bytes && page.at_home && !page.has_news()
+            }
+            _ => true,
+        };
+        assert!(has_reason, "{decision:?} for {page:?}");
+        if page.presence == Presence::Unlisted {
+            assert_eq!(decision, Decision::Look, "what no list shows is asked for by itself: {page:?}");
         }
-        return;
-    }
-    let first = number_of("ESPEJO_FROM").unwrap_or(0);
-    let mut failed: Vec<(u64, String)> = Vec::new();
-    for number in first..first + number_of("ESPEJO_CASES").unwrap_or(CASES) {
-        let end = std::panic::catch_unwind(|| play(number, false));
-        if let Some(why) = end.unwrap_or_else(|_| Err("a panic".to_owned())).err() {
-            failed.push((number, why.lines().next().unwrap_or_default().to_owned()));
-            if failed.len() == FAILURES_TOLD {
-                break;
+        if page.has_problem && page.has_file && page.agreed && page.is_there() {
+            assert_eq!(decision, Decision::Wait, "{page:?}");
+        }
+    });
+    assert_eq!(Page::CALM.decide(), Decision::Rest);
+    assert_eq!(Page { stale_front: true, ..Page::CALM }.decide(), Decision::Splice);
+    assert_eq!(Page { has_place: false, ..Page::CALM }.decide(), Decision::Wait);
+}
+
+/// The page after an act that succeeded; `None` when it is no longer a page with a file.
+fn after(page: &Page, decision: &Decision) -> Option<Page> {
+    let merge = |[base, local, remote]: [Value; 3]| match (local == base, remote == base) {
+        (true, _) => remote,
+        (false, true) => local,
+        // What both sides changed differently is merged into something new.
+        (false, false) if local != remote => 9,
+        _ => local,
+    };
+    let mut next = *page;
+    match decision {
+        Decision::Read => (next.is_read, next.is_parsed) = (true, true),
+        Decision::Look => next.is_fetched = true,
+        Decision::AcceptBytes => next.same_bytes = true,
+        Decision::Adopt => (next.agreed, next.same_bytes, next.body[BASE]) = (true, true, page.body[LOCAL]),
+        Decision::Push { title } => {
+            let body = merge(page.body);
+            // The service has the merged body, and the file still what it said: the difference comes next.
+            (next.body[REMOTE], next.body[BASE]) = (body, page.body[LOCAL]);
+            next.same_bytes = true;
+            if title.is_some() {
+                (next.title[REMOTE], next.title[BASE]) = (page.title[LOCAL], page.title[LOCAL]);
             }
         }
+        Decision::Splice => {
+            next.body = [page.body[REMOTE]; 3];
+            (next.same_bytes, next.stale_front) = (true, false);
+        }
+        Decision::Relocate { .. } => {
+            (next.at_home, next.moved, next.parent[LOCAL]) = (true, false, page.parent[REMOTE]);
+            next.title[LOCAL] = page.title[REMOTE];
+        }
+        Decision::AgreeOnPlace => {
+            (next.title[BASE], next.parent[BASE]) = (page.title[REMOTE], page.parent[REMOTE]);
+            next.moved = false;
+        }
+        Decision::Settle => next.rests = true,
+        _ => return None,
     }
-    if let Some((number, _)) = failed.first() {
-        let told: Vec<String> = failed.iter().map(|(number, why)| format!("case {number}: {why}")).collect();
-        let story = play(*number, true).err().unwrap_or_default();
-        panic!("{}\nESPEJO_CASE={number} repeats the first:\n{story}", told.join("\n"));
-    }
+    Some(next)
+}
+
+#[test]
+fn every_difference_is_settled_and_both_sides_are_then_the_same() {
+    every_page(|page| {
+        let is_sendable = page.sends && !page.has_problem && page.rests && page.is_fetched;
+        if !page.has_file || !page.agreed || !page.is_there() || !is_sendable {
+            return;
+        }
+        let mut at = *page;
+        for _ in 0..12 {
+            let decision = at.decide();
+            if decision == Decision::Rest {
+                let [base, local, remote] = at.body;
+                assert!(base == local && local == remote, "{page:?} rests as {at:?}");
+                let was_edited = page.is_edited() && page.body[LOCAL] != page.body[REMOTE];
+                assert!(
+                    !was_edited || remote == page.body[LOCAL] || remote == 9,
+                    "{page:?} loses its edit: {at:?}"
+                );
+                assert_eq!(
+                    (at.title[BASE], at.parent[BASE]),
+                    (at.title[REMOTE], at.parent[REMOTE]),
+                    "{page:?}"
+                );
+                return;
+            }
+            // A file that a person moved becomes a page of its own.
+            let Some(next) = after(&at, &decision) else {
+                assert!(
+                    decision == Decision::Recreate && at.moves == Moves::Recreate,
+                    "{page:?}: {decision:?}"
+                );
+                return;
+            };
+            assert_ne!(next, at, "{decision:?} changes nothing for {page:?}");
+            at = next;
+        }
+        panic!("{page:?} is never settled: {at:?}");
+    });
 }
