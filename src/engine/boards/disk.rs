@@ -78,6 +78,7 @@ impl Engine {
             self.boards.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some())
         };
         self.boards.missed_objects.retain(|_, (canvas, _)| is_missing(canvas));
+        self.note_untracked();
         self.note_elsewhere(scan)?;
         self.keep_folders()?;
         self.note_missing_decks(&hidden)?;

@@ -229,6 +229,14 @@ impl Engine {
         is_same_file(was, stamp).then_some(canvas)
     }
 
+    /// Notes when the files that are no canvas's were first seen.
+    pub(super) fn note_untracked(&mut self) {
+        let before = std::mem::take(&mut self.boards.untracked);
+        let untracked = self.boards.files.values().filter(|file| file.canvas.is_none());
+        let seen_at = |path: &MirrorPath| before.get(path).copied().unwrap_or(self.now);
+        self.boards.untracked = untracked.map(|file| (file.path.clone(), seen_at(&file.path))).collect();
+    }
+
     /// Canvases whose files are missing are decided on anew.
     pub(super) fn wake_missing(&mut self) {
         let missing = self.boards.canvases.values().filter(|node| node.missing_since.is_some());
@@ -292,6 +300,9 @@ impl Engine {
         if missing.is_empty() || self.is_canvas_asked_for(path) {
             return Ok(None);
         }
+        // A file that stood beside the canvas's own is another one, like it as it may be: what it lacks was not removed.
+        let since = self.boards.untracked.get(path);
+        let stood_beside = |node: &CanvasNode| since.is_some_and(|since| Some(*since) < node.missing_since);
         // A copy of a file that is there, whatever that has of the missing one: copies keep nodes that the API cannot make.
         let is_copy = |file: &CanvasFile| file.canvas.is_some() && file.hash == Some(hash);
         let is_copy = self.boards.files.values().any(is_copy);
@@ -304,7 +315,7 @@ impl Engine {
             let here = canvas::named_in(text, &elements, names);
             let unsent = self.boards.moments.get(&node.id).and_then(|moment| moment.text.as_ref());
             let is_same = base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash);
-            if is_same || !is_copy && here > 0 && here * 2 >= elements.len() {
+            if is_same || !is_copy && !stood_beside(node) && here > 0 && here * 2 >= elements.len() {
                 found.push(node.id.clone());
             }
         }

@@ -42,6 +42,9 @@ pub(crate) struct CanvasChecks {
     left: BTreeMap<MirrorPath, Nodes>,
     /// The leaves that a person changed, by the ids and words of their nodes.
     touched: BTreeMap<String, BTreeSet<&'static str>>,
+    /// The words that elements were made with, whatever the app has written there since: the node keeps its own id until the
+    /// file has been written.
+    made_with: BTreeMap<String, Vec<String>>,
     /// Nodes that a person removed.
     pub(super) removed: BTreeSet<String>,
     /// Canvases that were not shown at some time.
@@ -181,10 +184,25 @@ impl CanvasChecks {
         })
     }
 
+    /// An element was made with this text.
+    pub(super) fn element_made(&mut self, id: &str, words: &[Word]) {
+        self.made_with.insert(id.to_owned(), words.iter().map(Word::to_string).collect());
+    }
+
+    /// What an element's node may be known by: its id, and the words that it was made with.
+    fn names_of(&self, id: &str) -> impl Iterator<Item = String> {
+        std::iter::once(id.to_owned()).chain(self.made_with.get(id).cloned().unwrap_or_default())
+    }
+
+    /// Whether a person removed an element's node.
+    pub(super) fn is_removed(&self, id: &str) -> bool {
+        self.names_of(id).any(|name| self.removed.contains(&name))
+    }
+
     /// Whether a person changed this of an element on disk.
     pub(super) fn is_touched(&self, id: &str, said: &[&Said], leaf: &str) -> bool {
         let keys = said.iter().flat_map(|said| keys_of(id, said));
-        keys.chain([id.to_owned()]).any(|key| self.touched.get(&key).is_some_and(|all| all.contains(leaf)))
+        keys.chain(self.names_of(id)).any(|key| self.touched.get(&key).is_some_and(|all| all.contains(leaf)))
     }
 
     /// These are not shown for a while, or ever again.

@@ -265,7 +265,7 @@ impl Run {
             return broken("guard", format!("a DELETE of {name}, a {kind}, which nobody can make again"));
         }
         let words = words_of(was);
-        let is_asked_for = checks.removed.contains(id)
+        let is_asked_for = checks.is_removed(id)
             || words
                 .iter()
                 .any(|word| self.ledger.may_vanish(*word) || checks.removed.contains(&word.to_string()));
@@ -312,6 +312,7 @@ impl Run {
         let Some(made) = self.service.world.elements_of(canvas).last().cloned() else { return Ok(()) };
         let words = words_of(&made);
         self.checks.canvas.made_beside(&words);
+        self.checks.canvas.element_made(id_of(&made), &words);
         self.checks.canvas.unseen.insert(id_of(&made).to_owned());
         if self.checks.canvas.is_lost_track {
             return Ok(());
