@@ -262,7 +262,7 @@ impl Run {
             words.into_iter().for_each(|word| self.ledger.copy(word));
             if let Some(number) = bodies_at(&self.folder, &self.stored.bodies, &path) {
                 self.stored.copies.handled(number);
-                self.stored.checks.taken(number, true, false, self.now_ms);
+                self.stored.checks.taken(number, true, None, self.now_ms);
                 self.stored.bodies.put(number);
                 self.stored.bodies.copy(number);
                 self.stored.checks.placed(number, false, self.now_ms);

@@ -161,9 +161,12 @@ impl Run {
                 };
                 let was = self.service.world.whiteboard(&board).map(|board| board.name.clone());
                 self.service.world.app_rename_board(&board, &name);
-                let is_unseen = self.checks.canvas.last_look(&CanvasId::Board(board), self.now_ms).is_none();
-                if let Some(was) = was.filter(|was| is_unseen && self.checks.canvas.asked_for_board(was)) {
-                    self.checks.canvas.allow_board("renamed before it was seen", was);
+                let (board, now_ms) = (CanvasId::Board(board), self.now_ms);
+                for checks in self.canvas_checks() {
+                    let is_unseen = checks.last_look(&board, now_ms).is_none();
+                    if let Some(was) = was.clone().filter(|was| is_unseen && checks.asked_for_board(was)) {
+                        checks.allow_board("renamed before it was seen", was);
+                    }
                 }
                 format!("renames a whiteboard to {name:?}")
             }
@@ -313,10 +316,14 @@ impl Run {
                 let after = words_in(content.as_bytes());
                 let gone = before.iter().filter(|word| !after.contains(word));
                 gone.for_each(|word| self.ledger.forget(*word));
-                if self.checks.canvas.unseen.contains(&id) {
+                let mut is_unseen = false;
+                for checks in self.canvas_checks().filter(|checks| checks.unseen.contains(&id)) {
+                    checks.rewritten.extend(&before);
+                    is_unseen = true;
+                }
+                if is_unseen {
                     // Whether it is what a POST made whose answer was lost can no longer be told.
                     before.iter().for_each(|word| self.ledger.copy(*word));
-                    self.checks.canvas.rewritten.extend(&before);
                 }
                 format!("retexts to {content:?}")
             }

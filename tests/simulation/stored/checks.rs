@@ -28,8 +28,8 @@ const SEEN_BY_THEN_MS: i64 = 30_000;
 #[derive(Debug, Clone, Copy)]
 struct Taken {
     at_ms: i64,
-    /// Another one was written over it.
-    is_overwritten: bool,
+    /// The one that was written over it.
+    overwritten_by: Option<u32>,
     /// It was put there anew since.
     is_back: bool,
 }
@@ -59,6 +59,8 @@ pub(crate) struct StoredChecks {
     lacked: BTreeMap<FileId, i64>,
     deleted: Vec<i64>,
     failed: BTreeMap<Part, i64>,
+    /// Bodies that the service still had under their former name when a person ignored something.
+    renamed_before_ignored: BTreeSet<u32>,
     /// Somebody in the app renamed or moved a folder.
     pub(crate) folders_changed: bool,
     /// How often something happened at the service between a list and the DELETE that rested on it.
@@ -75,14 +77,14 @@ impl StoredChecks {
     }
 
     /// A person took a body from its place: it is elsewhere now (`stays`), or another one is written over it.
-    pub(crate) fn taken(&mut self, number: u32, stays: bool, by_writing: bool, now_ms: i64) {
-        if stays && by_writing {
+    pub(crate) fn taken(&mut self, number: u32, stays: bool, overwritten_by: Option<u32>, now_ms: i64) {
+        if stays && overwritten_by.is_some() {
             return;
         }
         // What is moved again and again left its first place when it left that.
         let first = self.taken.get(&number).filter(|taken| !taken.is_back).map(|taken| taken.at_ms);
         let at_ms = first.unwrap_or(now_ms);
-        self.taken.insert(number, Taken { at_ms, is_overwritten: by_writing, is_back: false });
+        self.taken.insert(number, Taken { at_ms, overwritten_by, is_back: false });
     }
 
     /// Whether a person put it into the folder.
@@ -93,6 +95,22 @@ impl StoredChecks {
     /// Whether a person moved or removed it in the folder.
     pub(crate) fn was_taken(&self, number: u32) -> bool {
         self.taken.contains_key(&number)
+    }
+
+    /// Whether one body was written over another one, or over what was written over that.
+    fn is_newer(&self, number: u32, than: u32) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut at = than;
+        while let Some(by) = self.taken.get(&at).and_then(|taken| taken.overwritten_by) {
+            if by == number {
+                return true;
+            }
+            if !seen.insert(by) {
+                break;
+            }
+            at = by;
+        }
+        false
     }
 
     /// Whether no list has shown an upload for so long that nobody can tell that it was carried out.
@@ -260,19 +278,24 @@ impl Run {
         // Another one took its place, by being written over it or after it was moved away. One of that name that somebody in
         // the app has put there is no newer version of it.
         let world = &self.service.world;
-        let newer = |other: &&FileRecord| {
+        let is_named_so = |other: &&FileRecord| {
             other.id != *id
                 && other.uploaded.is_some()
                 && other.folder == record.folder
                 && other.filename == record.filename
                 && world.storage_shows(&other.id)
         };
-        let newer: Vec<&FileRecord> = world.storage_files().filter(newer).collect();
-        let is_confirmed = newer.iter().any(|file| checks.confirmed.contains(&file.id));
-        if taken.is_overwritten && !newer.is_empty() && !is_confirmed {
+        let named_so: Vec<&FileRecord> = world.storage_files().filter(is_named_so).collect();
+        let is_confirmed = named_so.iter().any(|file| checks.confirmed.contains(&file.id));
+        // Two files may have one name at the service: the newer version is the one that was written over this one here.
+        let is_newer = |file: &&FileRecord| {
+            let holds = self.stored.bodies.known(&file.bytes());
+            holds.is_some_and(|holds| checks.is_newer(holds, number))
+        };
+        if named_so.iter().any(is_newer) && !is_confirmed {
             return broken("guard", format!("a DELETE of {id} before anything showed its newer version"));
         }
-        if taken.is_overwritten || is_confirmed {
+        if taken.overwritten_by.is_some() || is_confirmed {
             return Ok(());
         }
         let grace_ms = i64::from(self.scene.grace_ms);
@@ -465,9 +488,32 @@ impl Run {
         if missing.is_empty() { Ok(()) } else { broken("lost", missing.join(" ")) }
     }
 
-    /// Whether a body stands twice on one side that nobody copied.
-    pub(crate) fn no_body_doubled(&self) -> Result<(), Failure> {
+    /// A person ignores something. A file that was just renamed, and that the service still has under its former name, may
+    /// come back under both names if it goes while it is ignored.
+    pub(crate) fn renamed_before_ignored(&mut self) {
         let bodies = &self.stored.bodies;
+        let mut names: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+        for (path, thing) in self.folder.stored() {
+            if let Some(number) = bodies.known(&thing.bytes) {
+                names.entry(number).or_default().insert(path.name());
+            }
+        }
+        let world = &self.service.world;
+        let shown = world.storage_files().filter(|file| world.storage_shows(&file.id));
+        for file in shown {
+            if let Some(number) = bodies.known(&file.bytes())
+                && self.stored.checks.was_taken(number)
+                && names.get(&number).is_some_and(|names| !names.contains(file.filename.as_str()))
+            {
+                self.stored.checks.renamed_before_ignored.insert(number);
+            }
+        }
+    }
+
+    /// Whether a body stands twice on one side that nobody copied.
+    pub(crate) fn no_body_doubled(&mut self) -> Result<(), Failure> {
+        let bodies = &self.stored.bodies;
+        let before_ignored = &self.stored.checks.renamed_before_ignored;
         let mut seen = BTreeMap::new();
         for (path, thing) in self.folder.stored().filter(|(path, _)| !is_copy_beside(path)) {
             if let Some(number) =
@@ -477,6 +523,10 @@ impl Run {
                 && !(self.scene.stored_mode == 0 && self.stored.checks.was_taken(number))
                 && let Some(other) = seen.insert(number, path)
             {
+                if before_ignored.contains(&number) {
+                    *self.checks.canvas.allowed.entry("renamed before it was ignored").or_default() += 1;
+                    continue;
+                }
                 return broken("doubled", format!("s{number} is in {other} and in {path}"));
             }
         }
@@ -485,6 +535,7 @@ impl Run {
         for file in world.storage_files().filter(|file| world.storage_shows(&file.id)) {
             if let Some(number) = bodies.known(&file.bytes())
                 && !bodies.may_be_twice(number)
+                && !before_ignored.contains(&number)
                 && let Some(other) = seen.insert(number, &file.id)
             {
                 return broken("doubled", format!("s{number} is {other} and {}", file.id));

@@ -98,7 +98,7 @@ impl Run {
             .map(|(path, thing)| (path.clone(), self.stored.bodies.known(&thing.bytes)))
             .collect();
         let mut went = BTreeSet::new();
-        let mut replaced = BTreeSet::new();
+        let mut replaced = BTreeMap::new();
         let mut came = BTreeSet::new();
         for (path, body) in now.iter().rev() {
             let same = copy.things.get(path).is_some_and(|old| old.is_none() || old == body);
@@ -111,8 +111,8 @@ impl Run {
                 self.folder.unlink(path)
             };
             went.extend(body.filter(|_| gone));
-            let has_other = copy.things.get(path).is_some_and(Option::is_some);
-            replaced.extend(body.filter(|_| gone && has_other));
+            let other = copy.things.get(path).copied().flatten();
+            replaced.extend(body.filter(|_| gone).zip(other));
         }
         for (path, body) in &copy.things {
             match body {
@@ -130,7 +130,8 @@ impl Run {
             self.stored.checks.placed(*number, true, self.now_ms);
         }
         for number in &went {
-            self.stored.checks.taken(*number, came.contains(number), replaced.contains(number), self.now_ms);
+            let by = replaced.get(number).copied();
+            self.stored.checks.taken(*number, came.contains(number), by, self.now_ms);
             // What never left the folder went with it.
             if !self.at_service(*number) && !came.contains(number) {
                 self.stored.bodies.forget(*number);

@@ -353,7 +353,7 @@ impl Run {
                 // Two machines give one file two names: it is kept under both.
                 self.stored.bodies.copy(number);
             }
-            self.stored.checks.taken(number, placed.contains(&number), held.is_some(), self.now_ms);
+            self.stored.checks.taken(number, placed.contains(&number), held, self.now_ms);
             if !self.is_left(number) {
                 self.stored.bodies.forget(number);
             }
