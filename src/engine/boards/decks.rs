@@ -325,10 +325,15 @@ impl Engine {
     /// The folder that a presentation's files are in although its own is gone, or that is its own under another name.
     pub(super) fn folder_moved_to(&self, deck: &DeckId) -> Option<MirrorPath> {
         let folder = self.deck_folder(deck).filter(|folder| !self.boards.there.contains_key(folder))?;
-        let of_files = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent()).next();
-        let other = of_files.or_else(|| self.boards.moved_folders.get(deck).cloned())?;
-        let is_free = other.parent() == Self::decks_root() && self.deck_at(&other).is_none();
-        (other != folder && is_free && self.boards.there.contains_key(&other)).then_some(other)
+        // One of its files may be in the folder of another presentation.
+        let is_free = |other: &MirrorPath| {
+            *other != folder
+                && other.parent() == Self::decks_root()
+                && self.deck_at(other).is_none()
+                && self.boards.there.contains_key(other)
+        };
+        let of_files = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent());
+        of_files.chain(self.boards.moved_folders.get(deck).cloned()).find(is_free)
     }
 
     pub(super) fn deck_folder_renamed(

@@ -118,6 +118,11 @@ fn a_slide_is_not_written_into_a_presentations_folder_that_was_renamed() {
 }
 
 #[test]
+fn a_presentations_folder_goes_back_whole_wherever_one_of_its_slides_is() {
+    keeps("a_presentations_folder_goes_back_whole_wherever_one_of_its_slides_is");
+}
+
+#[test]
 fn a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted() {
     keeps("a_slide_made_in_the_app_keeps_a_presentation_whose_folder_was_deleted");
 }
