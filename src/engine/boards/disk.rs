@@ -51,7 +51,7 @@ impl Engine {
         let there = &self.boards.there;
         self.boards.unmade.retain(|path, _| there.contains_key(path));
         let hidden = |path: &MirrorPath| scan.covers(path);
-        self.note_moved_folders(&was_there);
+        self.note_moved_folders(&was_there, &seen);
         self.find_strays(scan, &mut seen);
         self.follow_objects(&was_there, &seen)?;
         let missed = self.missed_canvases();

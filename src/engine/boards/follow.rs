@@ -46,8 +46,13 @@ impl Engine {
 
     /// Notes which folders of presentations have other names than at the last scan. A folder's own time says when its entries
     /// changed, and stays when it is renamed.
-    pub(super) fn note_moved_folders(&mut self, was_there: &BTreeMap<MirrorPath, (bool, Stamp)>) {
+    pub(super) fn note_moved_folders(
+        &mut self,
+        was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
+        seen: &BTreeMap<MirrorPath, Stamp>,
+    ) {
         let before = std::mem::take(&mut self.boards.moved_folders);
+        let moves = moves(&self.boards.files, seen);
         let there = &self.boards.there;
         let is_free = |path: &MirrorPath| {
             there.get(path).is_some_and(|(is_folder, _)| *is_folder)
@@ -75,7 +80,12 @@ impl Engine {
                 let pictures = there.iter().filter(|(_, (is_folder, stamp))| !is_folder && is_drawn(stamp));
                 pictures.filter_map(|(path, _)| path.parent()).find(|path| is_free(path))
             };
-            let now = by_object.map(|(path, _)| path.clone()).or_else(by_picture);
+            // So did a file in it that is no slide yet.
+            let by_file = || {
+                let moved = moves.iter().filter(|(from, _)| from.is_within(&folder));
+                moved.filter_map(|(_, to)| to.parent()).find(|path| is_free(path))
+            };
+            let now = by_object.map(|(path, _)| path.clone()).or_else(by_picture).or_else(by_file);
             let now = now.or_else(|| before.get(deck).filter(|path| is_free(path)).cloned());
             moved.extend(now.map(|path| (deck.clone(), path)));
         }

@@ -68,6 +68,11 @@ fn a_new_canvas_written_in_the_moment_of_a_kill_is_no_second_one() {
 }
 
 #[test]
+fn a_new_presentation_renamed_before_its_slides_are_made_is_that_presentation() {
+    keeps("a_new_presentation_renamed_before_its_slides_are_made_is_that_presentation");
+}
+
+#[test]
 fn a_presentation_deleted_before_the_clock_went_back_is_trashed() {
     keeps("a_presentation_deleted_before_the_clock_went_back_is_trashed");
 }
