@@ -288,7 +288,7 @@ impl Engine {
     }
 
     /// The canvas whose file is missing and is this one: saved under another name, the old file removed. It holds what
-    /// that held, or half of that one's nodes.
+    /// that held, or half of that one's nodes. A slide without nodes is any new file in its folder: slides have no names.
     pub(super) fn missing_owner(
         &self,
         path: &MirrorPath,
@@ -325,7 +325,10 @@ impl Engine {
             let here = canvas::named_in(text, &elements, names);
             let unsent = self.boards.moments.get(&node.id).and_then(|moment| moment.text.as_ref());
             let is_same = base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash);
-            if is_same || !is_copy && !stood_beside(node) && here > 0 && here * 2 >= elements.len() {
+            let was_here = node.missing_from.as_ref().map(MirrorPath::parent) == Some(path.parent());
+            let is_blank = elements.is_empty() && was_here && node.id.deck().is_some();
+            let is_like = is_blank || here > 0 && here * 2 >= elements.len();
+            if is_same || is_like && !is_copy && !stood_beside(node) {
                 found.push(node.id.clone());
             }
         }

@@ -158,6 +158,16 @@ fn a_slide_made_while_its_folder_is_renamed_is_made_once() {
 }
 
 #[test]
+fn a_slide_that_comes_back_after_its_number_changed_is_that_slide() {
+    keeps("a_slide_that_comes_back_after_its_number_changed_is_that_slide");
+}
+
+#[test]
+fn a_slide_without_nodes_saved_under_another_name_is_that_slide() {
+    keeps("a_slide_without_nodes_saved_under_another_name_is_that_slide");
+}
+
+#[test]
 fn a_slides_page_in_a_folder_that_is_gone_waits_for_a_scan() {
     keeps("a_slides_page_in_a_folder_that_is_gone_waits_for_a_scan");
 }
