@@ -190,13 +190,17 @@ impl Engine {
 
     /// Canvases whose files are missing, by the places where those would be theirs again.
     pub(super) fn missed_canvases(&self) -> BTreeMap<MirrorPath, CanvasId> {
-        let missed = self.boards.canvases.values().filter(|node| node.missing_since.is_some());
+        let missed = || self.boards.canvases.values().filter(|node| node.missing_since.is_some());
+        let left: BTreeSet<&MirrorPath> = missed().filter_map(|node| node.missing_from.as_ref()).collect();
         let place = |node: &CanvasNode| match node.id {
             CanvasId::Board(_) => node.missing_from.clone(),
-            // Its number says which slide it is, whatever was there before.
-            CanvasId::Slide(..) => self.canvas_place(node),
+            // Its number says which slide it is, whatever was there before. Where the missing file of another slide was before
+            // the slides got other numbers, only what a file holds tells.
+            CanvasId::Slide(..) => self
+                .canvas_place(node)
+                .filter(|place| node.missing_from.as_ref() == Some(place) || !left.contains(place)),
         };
-        missed.filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
+        missed().filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
     }
 
     /// A file that espejo put into its place, and its folder with it, before a scan shows them.

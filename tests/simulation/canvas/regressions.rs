@@ -118,13 +118,13 @@ fn a_renamed_presentations_folder_is_not_made_anew_for_its_page() {
 }
 
 #[test]
-fn a_slide_is_not_written_into_a_presentations_folder_that_was_renamed() {
-    keeps("a_slide_is_not_written_into_a_presentations_folder_that_was_renamed");
+fn a_presentations_folder_goes_back_whole_wherever_one_of_its_slides_is() {
+    keeps("a_presentations_folder_goes_back_whole_wherever_one_of_its_slides_is");
 }
 
 #[test]
-fn a_presentations_folder_goes_back_whole_wherever_one_of_its_slides_is() {
-    keeps("a_presentations_folder_goes_back_whole_wherever_one_of_its_slides_is");
+fn a_slide_is_not_written_into_a_presentations_folder_that_was_renamed() {
+    keeps("a_slide_is_not_written_into_a_presentations_folder_that_was_renamed");
 }
 
 #[test]
