@@ -211,6 +211,9 @@ impl Run {
                     checks.slides_placed += 1;
                 }
                 let moved = self.folder.within(to);
+                if self.folder.is_folder(to) && moved.len() <= 1 && !self.scene.has_births() {
+                    checks.emptied_renamed += 1;
+                }
                 for path in moved {
                     if let (Some(old), Some(thing)) = (path.rebase(to, from), self.folder.file(&path))
                         && let Some(nodes) = nodes_of(&thing.bytes)

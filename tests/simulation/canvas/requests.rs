@@ -172,7 +172,7 @@ impl Run {
                 self.once("whiteboards", checks.boards_made, checks.boards_placed)
             }
             BoardEffect::CreateDeck { .. } => {
-                self.checks.canvas.decks_made += 1;
+                self.checks.canvas.deck_made();
                 let checks = &self.checks.canvas;
                 self.once("presentations", checks.decks_made, checks.decks_placed)
             }
