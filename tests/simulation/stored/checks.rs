@@ -259,8 +259,10 @@ impl Run {
         let placed_ms = checks.placed.get(&number).copied().unwrap_or(0).max(taken.at_ms);
         let here = self.folder.stored();
         let mut here = here.filter(|(path, thing)| {
-            // What was removed, and made anew under another name, is another file.
-            let is_anew = taken.is_back && path.name() != record.filename;
+            // What was removed, and made anew under another name, is another file. Under its own name it may be, once a person
+            // approves that the old one goes.
+            let is_anew =
+                taken.is_back && (path.name() != record.filename || self.checks.fates.is_approved());
             !(is_copy_beside(path) || is_anew)
                 && bodies_at(&self.folder, &self.stored.bodies, path) == Some(number)
                 && thing.stamp.size == self.stored.bodies.size(number)
