@@ -63,8 +63,8 @@ pub(crate) struct CanvasChecks {
     /// Elements that were made and that no answer has shown, and the words of those of them that the app rewrote.
     pub(super) unseen: BTreeSet<String>,
     pub(super) rewritten: BTreeSet<Word>,
-    /// When whiteboards and slides were deleted, and presentations.
-    pub(super) deleted_ms: Vec<(i64, bool)>,
+    /// When whiteboards and slides were deleted, and presentations, each with the first canvas that went.
+    pub(super) deleted_ms: Vec<(i64, bool, Option<CanvasId>)>,
     /// What was asked for and failed each time: how often, and when last.
     failed: BTreeMap<String, (u32, i64)>,
     /// What is allowed by a stated rule (docs/guarantees.md, "What cannot be promised"), and how often it was.

@@ -121,9 +121,13 @@ impl Run {
             checks.hands.deleted(&name, &words, &filed, (asked_ms, grace_ms), &self.ledger)?;
         }
         let (now_ms, checks) = (self.now_ms, &mut self.checks.canvas);
-        checks.deleted_ms.retain(|(at, _)| now_ms - at < TOGETHER_MS);
-        checks.deleted_ms.push((now_ms, is_deck));
-        let sum = checks.deleted_ms.iter().filter(|(_, deck)| *deck == is_deck).count();
+        // One that is asked for again after a failure is one.
+        let first = canvases.first().cloned();
+        checks.deleted_ms.retain(|(at, deck, canvas)| {
+            now_ms - at < TOGETHER_MS && (*deck != is_deck || canvas.is_none() || *canvas != first)
+        });
+        checks.deleted_ms.push((now_ms, is_deck, first));
+        let sum = checks.deleted_ms.iter().filter(|(_, deck, _)| *deck == is_deck).count();
         let most = PageSettings::default().max_deletes;
         // A large part of all is an accident too. What the app took away may not have been noticed yet, and counts. A
         // presentation counts as one, among presentations.
