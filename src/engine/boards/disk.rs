@@ -318,11 +318,10 @@ impl Engine {
         };
         if local.order.is_empty() && !base.is_empty() && !local.new.is_empty() {
             let ids: BTreeSet<&str> = local.new.iter().map(|(id, _)| id.as_str()).collect();
-            for other in self.boards.canvases.values().filter(|other| other.id != *canvas) {
+            let from = self.copied_from(canvas)?;
+            for other in self.boards.canvases.values().filter(|other| !from.contains(&other.id)) {
                 let theirs = self.elements_at(other.base.as_ref().map(|base| base.elements))?;
-                // A copy of it holds its nodes, and none of its own until their ids are written into the file.
-                let is_copied = theirs.iter().any(|element| names.contains_key(id_of(element)));
-                if !is_copied && theirs.iter().any(|element| ids.contains(id_of(element))) {
+                if theirs.iter().any(|element| ids.contains(id_of(element))) {
                     return Ok(Some(Problem::OthersNodes(other.file.clone())));
                 }
             }

@@ -1,6 +1,8 @@
 //! What the nodes of a canvas file are copies of: a file or a node that was copied keeps the ids of the elements that it
 //! was made from, and with them what JSON Canvas cannot say of those.
 
+use std::collections::BTreeSet;
+
 use super::super::Engine;
 use crate::canvas::{self, Aliases, Origins};
 use crate::model::{CanvasId, ContentHash, Elements, Surface, id_of, is_creatable};
@@ -43,5 +45,23 @@ impl Engine {
         }
         self.moment_of(canvas).origins = Some((hash, found.clone()));
         Ok(found)
+    }
+
+    /// The canvases that a canvas was copied from, and those that they were copied from, with itself. A copy holds their nodes,
+    /// and none of its own until their ids are written into the file; those that the API cannot make stay for ever.
+    pub(super) fn copied_from(&self, canvas: &CanvasId) -> Result<BTreeSet<CanvasId>, StoreError> {
+        let mut from = BTreeSet::from([canvas.clone()]);
+        let mut next = vec![canvas.clone()];
+        while let Some(names) = next.pop().map(|canvas| self.boards.names.get(&canvas)) {
+            let Some(names) = names else { continue };
+            for other in self.boards.canvases.values().filter(|other| other.base.is_some()) {
+                let theirs = self.elements_at(other.base.as_ref().map(|base| base.elements))?;
+                let is_copied = theirs.iter().any(|element| names.contains_key(id_of(element)));
+                if is_copied && from.insert(other.id.clone()) {
+                    next.push(other.id.clone());
+                }
+            }
+        }
+        Ok(from)
     }
 }
