@@ -488,14 +488,17 @@ impl Storage {
         let went_to = self.moments.get(&node.remote.id)?.went_to.as_deref();
         let went_to = went_to.filter(|path| **path != base.path && self.sight.files.contains_key(*path));
         let Some(path) = went_to else { return self.like_elsewhere(node, base) };
-        // Uploaded as another one from where it was before it moved on: that one has gone there as well.
-        let moved_on = |other: &FileId| {
-            let moment = self.moments.get(other).filter(|_| *other != node.remote.id);
+        // Uploaded as another one from where it was before it moved on: that one has gone there as well. Of several such the
+        // last one stays, for none of them may count on one that counts on it.
+        let age = |id: &FileId, base: &StoredFile| (base.stamp.changed_ns, id.clone());
+        let moved_on = |other: &FileId, theirs: &StoredFile| {
+            let moment = self.moments.get(other).filter(|_| age(other, theirs) > age(&node.remote.id, base));
             moment.is_some_and(|moment| moment.went_to.as_deref() == Some(path))
         };
         let there = self.files.values().any(|other| {
-            let theirs = other.base.as_ref().filter(|base| base.path == *path || moved_on(&other.remote.id));
-            theirs.is_some() && self.is_seen_there(&other.remote.id)
+            let id = &other.remote.id;
+            let theirs = other.base.as_ref().filter(|base| base.path == *path || moved_on(id, base));
+            theirs.is_some() && self.is_seen_there(id)
         });
         (!there).then(|| path.clone())
     }

@@ -62,3 +62,18 @@ fn a_file_that_may_be_where_nobody_can_look_is_not_gone() {
         assert_eq!(play.wants("a"), Some(stored::Decision::TrashThere), "{hides:?}");
     }
 }
+
+#[test]
+fn of_two_versions_of_one_file_that_moved_where_nothing_is_sent_one_stays() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
+    // One object in both places in turn: uploaded again when it was renamed, and then moved into a folder that the service
+    // does not have.
+    let moved = [("Storage/Local/b.txt", AS_AGREED)];
+    play.scan(&moved);
+    play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+    play.scan(&moved);
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
+    play.is_settled();
+    assert_eq!((play.wants("a"), play.wants("b")), (Some(stored::Decision::TrashThere), None));
+}
