@@ -53,6 +53,11 @@ fn a_copy_of_a_slide_that_is_there_is_not_one_that_is_missing() {
 }
 
 #[test]
+fn a_file_that_stood_beside_a_whiteboards_own_is_another_one() {
+    keeps("a_file_that_stood_beside_a_whiteboards_own_is_another_one");
+}
+
+#[test]
 fn a_new_canvas_that_could_not_be_read_again_is_made_when_it_can_be() {
     keeps("a_new_canvas_that_could_not_be_read_again_is_made_when_it_can_be");
 }
