@@ -138,6 +138,7 @@ impl Storage {
                 }
             }
         }
+        let were_elsewhere = self.seen_elsewhere();
         let approved_unseen = std::mem::replace(&mut self.sight, sight).approved_unseen;
         self.made.clear();
         self.guards_are_old = true;
@@ -201,7 +202,23 @@ impl Storage {
                 self.edit_file(desk, &id, |node| node.approved = false)?;
             }
         }
+        // One that is no longer where it had gone has been missing from now on.
+        let are_elsewhere = self.seen_elsewhere();
+        for id in were_elsewhere.difference(&are_elsewhere) {
+            let moment = self.moment(id);
+            if moment.local.is_missing() {
+                moment.local = Local::Missing(desk.now);
+            }
+        }
         self.take_in_strays(desk)
+    }
+
+    /// The missing files that lie in another place.
+    fn seen_elsewhere(&self) -> BTreeSet<FileId> {
+        let missing = self.moments.iter().filter(|(_, moment)| moment.local.is_missing());
+        let is_seen = |path: &MirrorPath| self.sight.files.contains_key(path);
+        let elsewhere = missing.filter(|(_, moment)| moment.went_to.as_deref().is_some_and(is_seen));
+        elsewhere.map(|(id, _)| id.clone()).collect()
     }
 
     /// The former numbers of disks that have another one now, as after a start of the machine: what was there is there, and looks

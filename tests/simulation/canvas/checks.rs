@@ -190,8 +190,8 @@ impl CanvasChecks {
 
     /// Whether some file ever said this of a node.
     pub(super) fn was_said(&self, id: &str, said: &Said, leaf: &str, value: &Value) -> bool {
-        keys_of(id, said).iter().any(|key| {
-            let values = self.said.get(key).and_then(|known| known.get(leaf));
+        keys_of(id, said).into_iter().chain(self.names_of(id)).any(|key| {
+            let values = self.said.get(&key).and_then(|known| known.get(leaf));
             values.is_some_and(|values| values.contains(&value.to_string()))
         })
     }

@@ -64,6 +64,27 @@ fn a_file_that_may_be_where_nobody_can_look_is_not_gone() {
 }
 
 #[test]
+fn a_file_that_goes_from_where_it_was_moved_has_a_grace_time_of_its_own() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    let b = ("Storage/b.txt", AS_AGREED);
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
+    let grace = play.settings.pages.delete_grace_ms;
+    let mut wants_after = |files: &[(&str, Stamp)], ms| {
+        play.now = play.now.plus_ms(ms);
+        play.scan(files);
+        play.lists(&[shown("a", "one"), shown("b", "one")]);
+        play.is_settled();
+        play.wants("a")
+    };
+    let moved = [("Storage/Local/a.txt", AS_AGREED), b];
+    wants_after(&moved, 0);
+    assert_eq!(wants_after(&moved, grace), None, "it is there");
+    assert_eq!(wants_after(&[b], 1), None, "a program may be saving it");
+    assert_eq!(wants_after(&[b], grace - 1), None);
+    assert_eq!(wants_after(&[b], 1), Some(stored::Decision::TrashThere));
+}
+
+#[test]
 fn of_two_versions_of_one_file_that_moved_where_nothing_is_sent_one_stays() {
     let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
     play.lists(&[shown("a", "one"), shown("b", "one")]);
