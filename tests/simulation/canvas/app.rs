@@ -196,6 +196,7 @@ impl Run {
                 let deck = nth(&self.service.decks(), a)?;
                 let name = title(&mut self.ledger, "Ponencia");
                 self.service.world.app_rename_deck(&deck, &name);
+                self.canvas_checks().for_each(|checks| checks.deck_renamed(&deck));
                 format!("renames a presentation to {name:?}")
             }
             AppCanvas::TrashDeck => {

@@ -56,8 +56,6 @@ pub(crate) struct CanvasChecks {
     pub(super) boards_made: usize,
     pub(super) slides_made: usize,
     pub(super) decks_made: usize,
-    /// How many empty folders of presentations were renamed where folders have no fine births.
-    pub(super) emptied_renamed: usize,
     /// The same of whiteboards, by their names.
     boards_named: BTreeMap<String, (usize, usize)>,
     /// Elements that were made and that no answer has shown, and the words of those of them that the app rewrote.
@@ -70,6 +68,10 @@ pub(crate) struct CanvasChecks {
     /// What is allowed by a stated rule (docs/guarantees.md, "What cannot be promised"), and how often it was.
     pub(crate) allowed: Allowed,
     may_be_more: Vec<(&'static str, String)>,
+    /// Presentations that may be made once more than folders were put there, by the rules that allow it.
+    decks_may_be_more: Vec<&'static str>,
+    /// Presentations that were made here and that neither an answer nor a list has shown.
+    pub(super) unseen_decks: BTreeSet<DeckId>,
     /// Whiteboard files that were renamed, as they stand.
     pub(super) renamed: BTreeSet<MirrorPath>,
     /// Files that programs saved in place of others.
@@ -154,13 +156,27 @@ impl CanvasChecks {
         self.may_be_more.push((rule, name));
     }
 
-    /// A presentation was made. Of some folders the check cannot tell that they are new ones: see [`Self::emptied_renamed`].
-    pub(super) fn deck_made(&mut self) {
+    /// A presentation may be made once more than folders were put there.
+    pub(super) fn allow_deck(&mut self, rule: &'static str) {
+        self.decks_may_be_more.push(rule);
+    }
+
+    /// A presentation was renamed in the app. One that was made here and that nothing has shown yet is made again.
+    pub(super) fn deck_renamed(&mut self, deck: &DeckId) {
+        if self.unseen_decks.remove(deck) {
+            self.allow_deck("renamed before it was seen");
+        }
+    }
+
+    /// A presentation was made.
+    pub(super) fn deck_made(&mut self, deck: DeckId) {
+        self.unseen_decks.insert(deck);
         self.decks_made += 1;
-        if self.decks_made > self.decks_placed && self.emptied_renamed > 0 {
-            self.emptied_renamed -= 1;
+        if self.decks_made > self.decks_placed
+            && let Some(rule) = self.decks_may_be_more.pop()
+        {
             self.decks_placed += 1;
-            *self.allowed.entry("emptied and renamed, and known by nothing").or_default() += 1;
+            *self.allowed.entry(rule).or_default() += 1;
         }
     }
 

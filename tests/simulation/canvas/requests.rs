@@ -176,7 +176,9 @@ impl Run {
                 self.once("whiteboards", checks.boards_made, checks.boards_placed)
             }
             BoardEffect::CreateDeck { .. } => {
-                self.checks.canvas.deck_made();
+                let all = self.service.world.presentations();
+                let made = all.max_by_key(|deck| deck.serial).map(|deck| deck.id.clone());
+                made.into_iter().for_each(|deck| self.checks.canvas.deck_made(deck));
                 let checks = &self.checks.canvas;
                 self.once("presentations", checks.decks_made, checks.decks_placed)
             }
@@ -364,8 +366,14 @@ impl Run {
             looks.push(Look { elements: elements.clone(), at_ms: self.now_ms });
             self.checks.canvas.unseen.retain(|id| !elements.iter().any(|element| id_of(element) == id));
         }
-        if let Ok(ServiceReply::Board(BoardReply::Element(made))) = result {
-            self.checks.canvas.unseen.remove(id_of(made));
+        let checks = &mut self.checks.canvas;
+        match result {
+            Ok(ServiceReply::Board(BoardReply::Element(made))) => drop(checks.unseen.remove(id_of(made))),
+            Ok(ServiceReply::Board(BoardReply::Deck(made))) => drop(checks.unseen_decks.remove(&made.id)),
+            Ok(ServiceReply::Board(BoardReply::Decks { decks, .. })) => {
+                checks.unseen_decks.retain(|id| decks.iter().all(|deck| deck.id != *id));
+            }
+            _ => {}
         }
     }
 
