@@ -353,11 +353,10 @@ impl Storage {
         let changed = node.remote != *seen || node.seen != Seen::Listed;
         let back = node.seen != Seen::Listed;
         let left = node.remote.folder.clone();
-        if let Some(moment) = self.moments.get_mut(&seen.id) {
-            moment.hidden = false;
-            if back {
-                moment.is_back();
-            }
+        if let Some(moment) = self.moments.get_mut(&seen.id)
+            && (std::mem::take(&mut moment.hidden) || back)
+        {
+            moment.is_back();
         }
         if left != seen.folder {
             self.wake_in(left.as_ref());

@@ -27,3 +27,28 @@ fn a_list_that_says_nothing_new_writes_no_row_for_each_file() {
     list(&mut play, &StorageFile { size: 6, ..inside });
     assert_eq!(kept(&mut play).1, 6, "what is new is written");
 }
+
+#[test]
+fn what_a_list_shows_again_waits_for_no_look_by_itself() {
+    let mut play = Play::new(StorageMode::TwoWay, AS_AGREED);
+    let both = [shown("a", "one"), shown("b", "one")];
+    let there = [("Storage/a.txt", AS_AGREED), ("Storage/b.txt", AS_AGREED)];
+    play.lists(&both);
+    play.scan(&there);
+    play.scan(&there[1..]);
+    play.now = play.now.plus_ms(play.settings.pages.delete_grace_ms);
+    play.lists(&both[1..]);
+    let asked = play.ask(Task::Link(file("a")));
+    let link = StorageReply::Link {
+        file: both[0].clone(),
+        link: Link::new("https://a".to_owned()),
+        good_for_ms: 60_000,
+    };
+    play.end(asked, service(link));
+    play.now = play.now.plus_ms(1_000);
+    play.scan(&there[1..]);
+    play.lists(&both);
+    play.is_settled();
+    let next = play.with(|storage, desk| storage.next_trash(desk)).unwrap();
+    assert_eq!(next.map(|(_, task)| task), Some(Task::Trash(file("a"))));
+}
