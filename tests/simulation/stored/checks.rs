@@ -7,6 +7,7 @@ use espejo::model::{
     AttachmentId, FileId, FolderId, MirrorPath, PageSettings, Part, ServiceReply, Stamp, StorageEffect,
     StorageReply,
 };
+use espejo::plan::filenames::UPLOAD_MOST;
 
 use super::bodies::EMPTY;
 use super::people::{bodies_at, is_copy_beside, root};
@@ -59,8 +60,8 @@ pub(crate) struct StoredChecks {
     lacked: BTreeMap<FileId, i64>,
     deleted: Vec<i64>,
     failed: BTreeMap<Part, i64>,
-    /// Bodies that the service still had under their former name when a person ignored something.
-    renamed_before_ignored: BTreeSet<u32>,
+    /// Bodies that may be kept twice by a stated rule, and that rule.
+    kept_twice: BTreeMap<u32, &'static str>,
     /// Somebody in the app renamed or moved a folder.
     pub(crate) folders_changed: bool,
     /// How often something happened at the service between a list and the DELETE that rested on it.
@@ -507,7 +508,28 @@ impl Run {
                 && self.stored.checks.was_taken(number)
                 && names.get(&number).is_some_and(|names| !names.contains(file.filename.as_str()))
             {
-                self.stored.checks.renamed_before_ignored.insert(number);
+                self.stored.checks.kept_twice.insert(number, "renamed before it was ignored");
+            }
+        }
+    }
+
+    /// A person put this into a place. What the service has under that name and was renamed here stays there until this is
+    /// sent, which never happens to what is too large.
+    pub(crate) fn took_the_place(&mut self, path: &MirrorPath, number: u32) {
+        let bodies = &self.stored.bodies;
+        if bodies.size(number) <= UPLOAD_MOST {
+            return;
+        }
+        let world = &self.service.world;
+        let shown = world.storage_files().filter(|file| world.storage_shows(&file.id));
+        for file in shown.filter(|file| file.filename == path.name()) {
+            if let Some(number) =
+                bodies.known(&file.bytes()).filter(|number| self.stored.checks.was_taken(*number))
+            {
+                self.stored
+                    .checks
+                    .kept_twice
+                    .insert(number, "renamed, and its place is taken by what cannot be sent");
             }
         }
     }
@@ -515,7 +537,7 @@ impl Run {
     /// Whether a body stands twice on one side that nobody copied.
     pub(crate) fn no_body_doubled(&mut self) -> Result<(), Failure> {
         let bodies = &self.stored.bodies;
-        let before_ignored = &self.stored.checks.renamed_before_ignored;
+        let kept_twice = &self.stored.checks.kept_twice;
         let mut seen = BTreeMap::new();
         for (path, thing) in self.folder.stored().filter(|(path, _)| !is_copy_beside(path)) {
             if let Some(number) =
@@ -525,8 +547,8 @@ impl Run {
                 && !(self.scene.stored_mode == 0 && self.stored.checks.was_taken(number))
                 && let Some(other) = seen.insert(number, path)
             {
-                if before_ignored.contains(&number) {
-                    *self.checks.canvas.allowed.entry("renamed before it was ignored").or_default() += 1;
+                if let Some(rule) = kept_twice.get(&number) {
+                    *self.checks.canvas.allowed.entry(rule).or_default() += 1;
                     continue;
                 }
                 return broken("doubled", format!("s{number} is in {other} and in {path}"));
@@ -537,9 +559,12 @@ impl Run {
         for file in world.storage_files().filter(|file| world.storage_shows(&file.id)) {
             if let Some(number) = bodies.known(&file.bytes())
                 && !bodies.may_be_twice(number)
-                && !before_ignored.contains(&number)
                 && let Some(other) = seen.insert(number, &file.id)
             {
+                if let Some(rule) = kept_twice.get(&number) {
+                    *self.checks.canvas.allowed.entry(rule).or_default() += 1;
+                    continue;
+                }
                 return broken("doubled", format!("s{number} is {other} and {}", file.id));
             }
         }

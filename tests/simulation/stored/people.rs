@@ -358,6 +358,9 @@ impl Run {
                 self.stored.bodies.forget(number);
             }
         }
+        if let (Some(number), [path]) = (held, touched.as_slice()) {
+            self.took_the_place(path, number);
+        }
         for number in placed {
             self.stored.copies.handled(number);
             self.stored.bodies.put(number);
