@@ -333,10 +333,14 @@ impl Engine {
             let is_blank = elements.is_empty() && was_here && node.id.deck().is_some();
             let is_like = is_blank || here > 0 && here * 2 >= elements.len();
             if is_same || is_like && !is_copy && !stood_beside(node) {
-                found.push(node.id.clone());
+                // A copy of another missing one has names for the nodes of that, and is less than that itself.
+                let by_ids = canvas::named_in(text, &elements, &none) > 0;
+                found.push((is_same, by_ids, node.id.clone()));
             }
         }
-        Ok(if found.len() == 1 { found.pop() } else { None })
+        let best = found.iter().map(|(is_same, by_ids, _)| (*is_same, *by_ids)).max();
+        found.retain(|(is_same, by_ids, _)| Some((*is_same, *by_ids)) == best);
+        Ok(if found.len() == 1 { found.pop().map(|(.., id)| id) } else { None })
     }
 }
 

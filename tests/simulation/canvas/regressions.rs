@@ -58,6 +58,11 @@ fn a_file_that_stood_beside_a_whiteboards_own_is_another_one() {
 }
 
 #[test]
+fn a_missing_canvas_is_found_although_its_copy_is_missing_too() {
+    keeps("a_missing_canvas_is_found_although_its_copy_is_missing_too");
+}
+
+#[test]
 fn a_new_canvas_that_could_not_be_read_again_is_made_when_it_can_be() {
     keeps("a_new_canvas_that_could_not_be_read_again_is_made_when_it_can_be");
 }
