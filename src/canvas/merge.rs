@@ -207,6 +207,18 @@ pub fn creation(element: &Value) -> Fields {
     fields
 }
 
+/// An element as a POST with these fields asked for it. What the app has changed since is not in it, and neither are the style's
+/// defaults, which may be such a change.
+#[must_use]
+pub fn as_asked(element: &Value, fields: &Fields) -> Value {
+    let mut out = element.clone();
+    if let Some(all) = out.as_object_mut() {
+        all.shift_remove("style");
+        all.extend(fields.clone());
+    }
+    out
+}
+
 /// Whether an element is what a POST with these fields made: for one whose answer was lost.
 #[must_use]
 pub fn was_made_of(element: &Value, fields: &Fields) -> bool {

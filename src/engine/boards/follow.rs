@@ -292,7 +292,8 @@ impl Engine {
     }
 
     /// The canvas whose file is missing and is this one: saved under another name, the old file removed. It holds what
-    /// that held, or half of that one's nodes. A slide without nodes is any new file in its folder: slides have no names.
+    /// that held, or half of that one's nodes. Of a slide in its folder one node is enough, and of one without nodes none:
+    /// slides have no names.
     pub(super) fn missing_owner(
         &self,
         path: &MirrorPath,
@@ -330,9 +331,11 @@ impl Engine {
             let unsent = self.boards.moments.get(&node.id).and_then(|moment| moment.text.as_ref());
             let is_same = base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash);
             let was_here = node.missing_from.as_ref().map(MirrorPath::parent) == Some(path.parent());
-            let is_blank = elements.is_empty() && was_here && node.id.deck().is_some();
-            let is_like = is_blank || here > 0 && here * 2 >= elements.len();
-            if is_same || is_like && !is_copy && !stood_beside(node) {
+            let enough = match node.id.deck() {
+                Some(_) if was_here => elements.len().min(1),
+                _ => elements.len().div_ceil(2).max(1),
+            };
+            if is_same || here >= enough && !is_copy && !stood_beside(node) {
                 // A copy of another missing one has names for the nodes of that, and is less than that itself.
                 let by_ids = canvas::named_in(text, &elements, &none) > 0;
                 found.push((is_same, by_ids, node.id.clone()));

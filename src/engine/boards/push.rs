@@ -12,7 +12,7 @@ use crate::engine::Way;
 use crate::engine::flight::Flight;
 use crate::model::{
     BoardEffect, BoardReply, CanvasDraft, CanvasId, CanvasItem, CanvasNode, Creation, Draft, Elements,
-    Fields, RefusalClass, ServiceError, ServiceReply, id_of, planted,
+    RefusalClass, ServiceError, ServiceReply, id_of, planted,
 };
 use crate::plan::confirm;
 use crate::store::StoreError;
@@ -189,7 +189,10 @@ impl Engine {
                 Ok(())
             }
             (Op::Create { node, fields, instead_of }, Ok(ServiceReply::Board(BoardReply::Element(made)))) => {
-                self.element_made(canvas, &node, &fields, instead_of.as_deref(), made)
+                let mut said = fields;
+                said.shift_remove("type");
+                let agreed = canvas::changed(&made, &said);
+                self.element_made(canvas, &node, agreed, instead_of.as_deref(), made)
             }
             (Op::Delete { id }, Ok(_)) => {
                 self.change_elements(canvas, |base, remote| {
@@ -232,7 +235,7 @@ impl Engine {
         &mut self,
         canvas: &CanvasId,
         node: &str,
-        fields: &Fields,
+        agreed: Value,
         instead_of: Option<&str>,
         made: Value,
     ) -> Result<(), StoreError> {
@@ -241,11 +244,9 @@ impl Engine {
         let id = id_of(&made).to_owned();
         self.store.save_name(canvas, node, &id)?;
         self.boards.names.entry(canvas.clone()).or_default().insert(node.to_owned(), id.clone());
-        let mut said = fields.clone();
-        said.shift_remove("type");
         self.change_elements(canvas, |base, remote| {
             base.retain(|element| Some(id_of(element)) != instead_of && id_of(element) != id);
-            base.push(canvas::changed(&made, &said));
+            base.push(agreed);
             if remote.iter().all(|element| id_of(element) != id) {
                 // Back to front; among equals the newest is in front.
                 let z = |element: &Value| element.get("z_index").and_then(Value::as_f64).unwrap_or(0.0);
@@ -324,7 +325,8 @@ impl Engine {
                 // A node of an element that was edited here and removed there has that one's id, or a name for it.
                 let names = self.boards.names.get(canvas);
                 let before = names.and_then(|names| names.get(node)).unwrap_or(node).clone();
-                self.element_made(canvas, node, fields, Some(&before), found.clone())?;
+                let agreed = canvas::as_asked(found, fields);
+                self.element_made(canvas, node, agreed, Some(&before), found.clone())?;
                 continue;
             }
             self.boards.creations.not_shown(&mut self.store, &draft.key(), flight.sent_at)?;

@@ -173,6 +173,11 @@ fn a_slide_made_while_its_folder_is_renamed_is_made_once() {
 }
 
 #[test]
+fn a_slide_saved_under_another_name_with_one_of_its_nodes_is_that_slide() {
+    keeps("a_slide_saved_under_another_name_with_one_of_its_nodes_is_that_slide");
+}
+
+#[test]
 fn a_slide_that_comes_back_after_its_number_changed_is_that_slide() {
     keeps("a_slide_that_comes_back_after_its_number_changed_is_that_slide");
 }
@@ -195,6 +200,11 @@ fn a_whiteboard_in_doubt_is_found_after_the_clock_went_back() {
 #[test]
 fn a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing() {
     keeps("a_whiteboard_that_came_empty_waits_for_the_list_and_starves_nothing");
+}
+
+#[test]
+fn an_element_in_doubt_that_the_app_recoloured_keeps_that_colour() {
+    keeps("an_element_in_doubt_that_the_app_recoloured_keeps_that_colour");
 }
 
 #[test]
