@@ -80,7 +80,9 @@ impl Run {
         let is_it = |(path, body): &(&MirrorPath, Option<u32>)| {
             let mut told = told.iter().filter(|item| item.path == path.as_str());
             told.any(|item| {
-                *body == number || path.name() == record.filename || item.reason.contains(&record.filename)
+                let is_named_so =
+                    path.name() == record.filename || is_numbered(path.name(), &record.filename);
+                *body == number || is_named_so || item.reason.contains(&record.filename)
             })
         };
         was_taken && self.scene.stored_mode == 1 && files.iter().any(is_it)

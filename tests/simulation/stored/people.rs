@@ -311,6 +311,10 @@ impl Run {
             within.filter_map(|path| bodies_at(&run.folder, &run.stored.bodies, &path)).collect()
         };
         let taken = at_paths(self);
+        if let Some(number) = held.filter(|number| !taken.contains(number) && self.is_in_folder(*number)) {
+            // What comes back to its place while it is elsewhere is there twice.
+            self.stored.bodies.copy(number);
+        }
         let line = format!("@ {deed:?}");
         let done = match deed {
             // Whoever works in a folder that is gone from under him does not make the whole way anew.
@@ -371,8 +375,11 @@ impl Run {
 
     /// Whether a body is in some file here, or in a person's hand.
     fn is_left(&self, number: u32) -> bool {
-        self.stored_in_hand().any(|held| held == number)
-            || self.folder.stored().any(|(_, thing)| self.stored.bodies.known(&thing.bytes) == Some(number))
+        self.stored_in_hand().any(|held| held == number) || self.is_in_folder(number)
+    }
+
+    fn is_in_folder(&self, number: u32) -> bool {
+        self.folder.stored().any(|(_, thing)| self.stored.bodies.known(&thing.bytes) == Some(number))
     }
 
     /// Bodies that people hold in hand.
