@@ -105,7 +105,13 @@ impl Storage {
                 let home = file.folder.clone();
                 let home_is_listed = self.is_listed(home.as_ref());
                 self.take_in_file(desk, &crate::model::StorageFile { position, rest, ..file })?;
-                if node.seen != Seen::Listed {
+                // Only the list of the folder that it is in says that it is gone.
+                let is_astray = node.seen == Seen::Listed && elsewhere && !home_is_listed;
+                if is_astray {
+                    self.edit_file(desk, id, |node| node.seen = Seen::Unlisted)?;
+                    self.moment(id).missed_at = now;
+                }
+                if node.seen != Seen::Listed || is_astray {
                     // A list and a single look contradict each other; one that moved does not.
                     let mut is_hidden = !elsewhere;
                     if home_is_listed {

@@ -52,3 +52,20 @@ fn what_a_list_shows_again_waits_for_no_look_by_itself() {
     let next = play.with(|storage, desk| storage.next_trash(desk)).unwrap();
     assert_eq!(next.map(|(_, task)| task), Some(Task::Trash(file("a"))));
 }
+
+#[test]
+fn a_file_that_moved_into_a_folder_that_goes_before_any_list_shows_it_is_forgotten() {
+    let mut play = Play::new(StorageMode::Backup, AS_AGREED);
+    play.lists(&[shown("a", "one"), shown("b", "one"), shown("c", "two")]);
+    let asked = play.ask(Task::Link(file("c")));
+    let moved = StorageFile { folder: Some(FolderId::new("docs").unwrap()), ..shown("c", "two") };
+    let link =
+        StorageReply::Link { file: moved, link: Link::new("https://c".to_owned()), good_for_ms: 60_000 };
+    play.end(asked, service(link));
+    play.lists(&[shown("a", "one"), shown("b", "one")]);
+    let asked = play.ask(Task::Link(file("c")));
+    play.end(asked, Outcome::Service(Err(ServiceError::NotFound("no such file".to_owned()))));
+    play.is_settled();
+    let seen = play.storage.files.get(&file("c")).map(|node| node.seen);
+    assert!(seen.is_none_or(|seen| seen == Seen::Gone), "{seen:?}");
+}
