@@ -7,12 +7,12 @@ use rusqlite::Connection;
 
 use super::{Store, StoreError};
 
-/// How long the log may become before it is brought in, in bytes: SQLite's own thousand pages of 4096 with their headers.
+/// How long the log may become before it is brought in, in bytes: as SQLite's own thousand pages of 4096 with their headers.
 /// Emptied, its file is cut to this length, so that a longer one tells that there is something to bring in.
 const LOG_BYTES: u64 = 32 + 1_000 * (24 + 4_096);
 
-/// From so many pages on a commit does it itself, if no other thread has: 64 MiB.
-const BACKSTOP_PAGES: i64 = 16_384;
+/// From a log with so many bytes in its pages on a commit does it itself, if no other thread has.
+const BACKSTOP_BYTES: i64 = 64 << 20;
 
 /// A log to be brought in.
 #[derive(Debug)]
@@ -26,7 +26,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn checkpoint_beside(&mut self) -> Result<(), StoreError> {
-        self.db.pragma_update(None, "wal_autocheckpoint", BACKSTOP_PAGES)?;
+        let page: i64 = self.db.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+        self.db.pragma_update(None, "wal_autocheckpoint", BACKSTOP_BYTES / page.max(1))?;
         // It answers with a row.
         self.db.query_row(&format!("PRAGMA journal_size_limit = {LOG_BYTES}"), [], |_| Ok(()))?;
         Ok(())
@@ -105,7 +106,7 @@ mod tests {
         for round in 0..60 {
             write_much(&mut store, 10 + round);
         }
-        let most = u64::try_from(BACKSTOP_PAGES).unwrap() * 4_120 + 2 * LOG_BYTES;
+        let most = u64::try_from(BACKSTOP_BYTES).unwrap() / 1_024 * 1_048 + 2 * LOG_BYTES;
         assert!(log_bytes(folder.path()) <= most, "{} bytes", log_bytes(folder.path()));
         assert!(store.due_checkpoint().is_some());
     }
