@@ -15,6 +15,8 @@ pub(super) struct Flight {
     pub(super) purpose: Purpose,
     pub(super) tick: u64,
     pub(super) sent_at: Timestamp,
+    /// Whether it surely changes nothing on either side.
+    pub(super) only_looks: bool,
 }
 
 impl Flight {
@@ -154,11 +156,6 @@ impl Purpose {
     /// Whether it has its turn in the line of disk effects.
     pub(super) fn is_disk(&self) -> bool {
         !self.is_request() && !matches!(self, Self::Storage(task) if task.is_beside())
-    }
-
-    /// Whether it only looks at pages' files.
-    pub(super) fn is_disk_look(&self) -> bool {
-        matches!(self, Self::Scan | Self::Read { .. })
     }
 
     /// What pages are being made for has other paths.

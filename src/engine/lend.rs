@@ -34,7 +34,7 @@ impl Engine {
             self.pace.sent(self.last_effect, Class::Asked, 0, self.now);
             self.pace.answered(self.last_effect, back);
             self.store.note_request(self.last_effect, self.now)?;
-            self.store.note_answer(self.last_effect, back, self.now.plus_ms(-2 * WINDOW_MS))?;
+            self.store.note_answer(self.last_effect, back, self.now.plus_ms(-2 * WINDOW_MS));
         }
         self.commit()
     }

@@ -147,6 +147,7 @@ pub struct Engine {
     happened: Vec<Happening>,
     /// Answered looks at files that are not committed yet, and whether anything else is not.
     looks_held: u32,
+    held_since: Option<Timestamp>,
     more_held: bool,
     asked: asked::Asked,
     opened: opened::Opened,
@@ -240,6 +241,7 @@ impl Engine {
         store.drop_old_graves(now.plus_ms(-i64::from(settings.pages.history_days) * 86_400_000))?;
         let pace = pace::Pace::new(settings.requests_per_minute, store.request_log()?, now);
         store.close_request_log(now.plus_ms(pace::STRAY_MS))?;
+        store.note_requests_ahead(pace::noted_ahead(settings.requests_per_minute));
         let first_run = store.meta("adopting")?.is_none();
         if first_run {
             store.set_meta("adopting", "yes")?;
@@ -291,6 +293,7 @@ impl Engine {
             boards,
             happened: Vec::new(),
             looks_held: 0,
+            held_since: None,
             more_held: false,
             asked: asked::Asked::default(),
             opened: opened::Opened::default(),
@@ -388,7 +391,7 @@ impl Engine {
             self.tend_watch()?;
             self.save_positions()?;
             self.refresh_attention()?;
-            let is_looking = self.flights.values().any(|flight| flight.purpose.is_disk_look());
+            let is_looking = self.flights.values().any(|flight| flight.only_looks);
             if !is_looking || !self.may_wait() {
                 self.commit_as(self.requests_under_way() == 0 && !self.is_at_the_disk())?;
             }
@@ -398,13 +401,14 @@ impl Engine {
         self.last_effect += 1;
         self.tick += 1;
         let id = EffectId(self.last_effect);
+        let only_looks = effect.only_looks();
+        let mut rests_on_nothing = only_looks;
         if effect.is_request() {
             let (class, reserve) = (purpose.class(), purpose.reserve());
             self.pace.sent(id.0, class, reserve, self.now);
-            self.store.note_request(id.0, self.now)?;
+            rests_on_nothing &= self.store.note_request(id.0, self.now)?;
         }
-        let (rests_on_nothing, only_looks) = (purpose.is_disk_look(), effect.only_looks());
-        self.flights.insert(id, Flight { purpose, tick: self.tick, sent_at: self.now });
+        self.flights.insert(id, Flight { purpose, tick: self.tick, sent_at: self.now, only_looks });
         if !rests_on_nothing || !self.may_wait() {
             self.commit_as(!only_looks)?;
         }
@@ -426,7 +430,7 @@ impl Engine {
         let moments = waits.then_some(&self.moments).into_iter().flat_map(BTreeMap::values);
         let retries = moments.map(|moment| moment.failing.until).filter(|at| *at > now);
         let (scan, read) = self.watch.next_due(now);
-        let all = [scan, self.next_purge(), self.storage.next_due(now)].into_iter();
+        let all = [scan, self.next_purge(), self.storage.next_due(now)].into_iter().chain(self.held_until());
         let some =
             [read, request, self.next_board_disk_due(), self.next_search_due(now), self.next_list_of_needs()];
         let some = some.into_iter().chain([self.next_refused_due()]);
@@ -457,8 +461,8 @@ impl Engine {
     fn done(&mut self, id: EffectId, outcome: Outcome) -> Result<(), StoreError> {
         let Some(flight) = self.flights.remove(&id) else { return Ok(()) };
         self.tick += 1;
-        if flight.purpose.is_disk_look() {
-            self.looks_held += 1;
+        if flight.only_looks {
+            self.hold_look();
         } else {
             self.more_held = true;
         }
@@ -469,7 +473,7 @@ impl Engine {
             Outcome::Disk(result) => self.disk_done(flight, result),
             Outcome::Service(result) => {
                 self.pace.answered(id.0, self.now);
-                self.store.note_answer(id.0, self.now, self.now.plus_ms(-2 * pace::WINDOW_MS))?;
+                self.store.note_answer(id.0, self.now, self.now.plus_ms(-2 * pace::WINDOW_MS));
                 self.service_done(flight, result)
             }
             Outcome::Work(worked) => match flight.purpose {

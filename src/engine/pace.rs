@@ -24,6 +24,11 @@ pub const SLOWED_MS: i64 = 15 * 60_000;
 /// person's edit may be what waits; the background rests a whole window anyway.
 const REFUSED_WAITS_MS: [i64; 7] = [4_000, 5_000, 5_000, 10_000, 20_000, 40_000, 60_000];
 
+/// How many requests are noted before they are made: one commit for all of them. After a kill each of them counts as made.
+pub(super) fn noted_ahead(limit: u32) -> u32 {
+    (limit / 15).min(64)
+}
+
 /// Who asks; earlier ones go first and may use more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {

@@ -291,7 +291,7 @@ impl Engine {
             // A row goes from the list when it is written: if SQLite refuses, it is still behind.
             if let Some(id) = self.trees.unsaved.polled.first() {
                 if let Some(node) = self.trees.pages.get(id) {
-                    self.store.save_poll(Polled::Page(id), &node.poll)?;
+                    self.store.save_poll(Polled::Page(id), &node.poll);
                 }
                 self.trees.unsaved.polled.pop_first();
             } else if let Some(id) = self.trees.unsaved.pages.first() {
@@ -429,7 +429,7 @@ impl Engine {
             let id = node.seen.id.clone();
             match known.filter(|known| known.listed_at.0 > 0) {
                 Some(known) if (WorkspaceNode { listed_at: node.listed_at, ..known.clone() }) == node => {
-                    self.store.save_listed_at(&id, node.listed_at)?;
+                    self.store.save_listed_at(&id, node.listed_at);
                 }
                 _ => self.store.save_workspace(&node)?,
             }

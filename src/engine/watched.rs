@@ -97,7 +97,7 @@ impl Engine {
         let belief = self.watched.watch.belief();
         if belief != self.watched.kept {
             self.watched.kept = belief;
-            self.store.set_meta(BELIEF, &belief::write(&belief))?;
+            self.store.set_meta_late(BELIEF, belief::write(&belief));
         }
         if std::mem::take(&mut self.watched.noticed) {
             self.store.set_meta(DELAYS, &self.watched.delays.write())?;

@@ -193,6 +193,12 @@ pub enum BoardEffect {
 }
 
 impl BoardEffect {
+    /// Whether this surely changes nothing.
+    #[must_use]
+    pub fn only_looks(&self) -> bool {
+        matches!(self, Self::ListBoards(_) | Self::ListDecks | Self::ListSlides(_) | Self::ListElements(_))
+    }
+
     /// Whether it asks for a change.
     #[must_use]
     pub fn is_write(&self) -> bool {

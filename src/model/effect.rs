@@ -113,9 +113,17 @@ impl Effect {
         ) || matches!(self, Self::Storage(effect) if effect.is_request())
     }
 
-    /// Whether this surely changes nothing on either side.
+    /// Whether this surely changes nothing on either side. A download is no part of the folder before it is put in its place.
     #[must_use]
     pub fn only_looks(&self) -> bool {
+        match self {
+            Self::Board(effect) => effect.only_looks(),
+            Self::Storage(effect) => effect.only_looks(),
+            _ => self.looks_at_pages(),
+        }
+    }
+
+    fn looks_at_pages(&self) -> bool {
         matches!(
             self,
             Self::ListWorkspaces

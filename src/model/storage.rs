@@ -153,6 +153,12 @@ pub enum StorageEffect {
 }
 
 impl StorageEffect {
+    /// Whether this surely changes nothing on either side.
+    #[must_use]
+    pub fn only_looks(&self) -> bool {
+        matches!(self, Self::List(_) | Self::AskLink(_) | Self::Download { .. } | Self::Hash(_))
+    }
+
     /// Whether this costs a permit.
     #[must_use]
     pub fn is_request(&self) -> bool {

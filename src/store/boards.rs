@@ -9,7 +9,7 @@ use super::rows::{
     hash, optional_hash, path, poll_of, presence_number, presence_of, problem_of, rest_of, stamp_of,
     stamp_values, table, workspace_id,
 };
-use super::{Store, StoreError};
+use super::{Polled, Store, StoreError};
 use crate::model::{
     BoardId, CanvasAgreed, CanvasFile, CanvasId, CanvasNode, ContentHash, Deck, DeckId, DeckNode, Elements,
     MirrorPath, PageId, Problem, SlideId, Stamp, Timestamp, elements_hash, elements_json,
@@ -174,6 +174,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn save_canvas(&mut self, node: &CanvasNode) -> Result<(), StoreError> {
+        self.save_no_poll(Polled::Canvas(&node.id));
         let (deck, own) = keys(&node.id);
         let base = node.base.as_ref();
         self.turn()?

@@ -12,6 +12,7 @@ mod checkpoint;
 mod creations;
 mod history;
 mod holds;
+mod late;
 mod left_pushes;
 mod missing;
 mod open;
@@ -154,6 +155,7 @@ pub struct Store {
     is_unsynced: bool,
     checked: Checked,
     acts_elsewhere: Vec<Act>,
+    late: late::Late,
 }
 
 /// What was read at opening to see that every row can be read: the next load need not read it again. Gone with the
@@ -168,9 +170,12 @@ struct Checked {
 impl Drop for Store {
     fn drop(&mut self) {
         if self.is_held {
-            self.roll_back();
-            // Without the note the next start only looks more closely.
-            drop(self.set_meta("held", "no").and_then(|()| self.commit()));
+            // What could not be committed is not written, and then the notes of its requests stay.
+            if self.in_turn {
+                self.roll_back();
+            }
+            // Without these notes the next start only looks more closely.
+            drop(self.end_notes().and_then(|()| self.set_meta("held", "no")).and_then(|()| self.commit()));
         }
     }
 }
@@ -217,6 +222,7 @@ impl Store {
             is_unsynced: false,
             checked: Checked::default(),
             acts_elsewhere: Vec::new(),
+            late: late::Late::default(),
         }
     }
 
@@ -286,8 +292,8 @@ impl Store {
         self.begin()
     }
 
-    /// As [`Store::turn`], for times of looks and of requests: no word depends on them, and there are two or three for each
-    /// poll that finds nothing. What is written so outlives a kill; after a power cut it may be older.
+    /// As [`Store::turn`], for times of looks and of requests: no word depends on them. What is written so outlives a kill;
+    /// after a power cut it may be older.
     fn turn_for_times(&mut self) -> Result<&Connection, StoreError> {
         self.checked = Checked::default();
         self.begin()
@@ -334,6 +340,7 @@ impl Store {
     /// Forgets everything written since the last commit.
     pub fn roll_back(&mut self) {
         self.acts_elsewhere.clear();
+        self.lose_times();
         if self.in_turn {
             self.in_turn = self.db.execute_batch("ROLLBACK").is_err();
         }

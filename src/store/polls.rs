@@ -1,11 +1,9 @@
 //! What the poll schedule keeps of each target: no tree, only where each stands.
 
-use rusqlite::params;
-
 use super::boards::keys;
 use super::rows::poll_of;
-use super::{ReadOnly, Store, StoreError};
-use crate::model::{CanvasId, FolderId, PageId, PollState, Timestamp, WorkspaceId};
+use super::{ReadOnly, StoreError};
+use crate::model::{CanvasId, FolderId, PageId, PollState, Timestamp};
 
 /// A target of the schedule.
 #[derive(Debug, Clone, Copy)]
@@ -48,46 +46,23 @@ macro_rules! times {
     };
 }
 
-impl Store {
-    /// Writes how a target that is known stands, and nothing else of it. A power cut may take it back: then the target is
-    /// looked at once more.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_poll(&mut self, of: Polled<'_>, poll: &PollState) -> Result<(), StoreError> {
-        let (sql, (deck, own)) = match of {
-            Polled::Page(id) => {
-                (concat!("UPDATE pages ", times!(), "id = ?6 AND ?7 = ''"), ("", id.as_str()))
-            }
-            Polled::Canvas(id) => {
-                (concat!("UPDATE board_canvases ", times!(), "own = ?6 AND deck = ?7"), keys(id))
-            }
-            Polled::Folder(id) => {
-                (concat!("UPDATE storage_folders ", times!(), "id = ?6 AND ?7 = ''"), ("", id.as_str()))
-            }
-        };
-        let PollState { last, life, changes, changes_at, gap_ms } = poll;
-        self.turn_for_times()?.prepare_cached(sql)?.execute(params![
-            last.0,
-            life.0,
-            changes,
-            changes_at.0,
-            gap_ms,
-            own,
-            deck
-        ])?;
-        Ok(())
+impl<'a> Polled<'a> {
+    /// The number of its table, its presentation if it is a slide, and its id.
+    pub(super) fn place(self) -> (u8, (&'a str, &'a str)) {
+        match self {
+            Self::Page(id) => (0, ("", id.as_str())),
+            Self::Canvas(id) => (1, keys(id)),
+            Self::Folder(id) => (2, ("", id.as_str())),
+        }
     }
 
-    /// Writes when a workspace's pages were listed, and nothing else of it, as [`Store::save_poll`].
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn save_listed_at(&mut self, workspace: &WorkspaceId, at: Timestamp) -> Result<(), StoreError> {
-        self.turn_for_times()?
-            .prepare_cached("UPDATE workspaces SET listed_at = ?1 WHERE id = ?2")?
-            .execute(params![at.0, workspace.as_str()])?;
-        Ok(())
+    /// The statement that writes how a target of the table with this number stands.
+    pub(super) fn update(kind: u8) -> &'static str {
+        match kind {
+            0 => concat!("UPDATE pages ", times!(), "id = ?6 AND ?7 = ''"),
+            1 => concat!("UPDATE board_canvases ", times!(), "own = ?6 AND deck = ?7"),
+            _ => concat!("UPDATE storage_folders ", times!(), "id = ?6 AND ?7 = ''"),
+        }
     }
 }
 
@@ -156,7 +131,9 @@ mod tests {
     use super::*;
     use crate::model::{
         BoardId, CanvasNode, DeckId, FolderNode, Node, Presence, RemotePage, SlideId, StorageFolder,
+        WorkspaceId,
     };
+    use crate::store::Store;
 
     fn page(id: &str) -> Node {
         let remote = RemotePage {
@@ -206,11 +183,12 @@ mod tests {
         let poll =
             PollState { last: Timestamp(11), life: Timestamp(12), changes: 1.5, changes_at, gap_ms: 14 };
         (pages[0].poll, canvases[1].poll, folders[1].poll) = (poll, poll, poll);
-        store.save_poll(Polled::Page(&pages[0].id), &poll).unwrap();
-        store.save_poll(Polled::Canvas(&canvases[1].id), &poll).unwrap();
-        store.save_poll(Polled::Folder(&folders[1].remote.id), &poll).unwrap();
+        store.save_poll(Polled::Page(&pages[0].id), &poll);
+        store.save_poll(Polled::Canvas(&canvases[1].id), &poll);
+        store.save_poll(Polled::Folder(&folders[1].remote.id), &poll);
         store.note_request(1, Timestamp(20)).unwrap();
-        store.note_answer(1, Timestamp(21), Timestamp(0)).unwrap();
+        store.note_answer(1, Timestamp(21), Timestamp(0));
+        store.write_times().unwrap();
         assert!(!store.is_unsynced);
         store.commit().unwrap();
 

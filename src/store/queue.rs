@@ -407,37 +407,6 @@ impl Store {
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
-
-    /// Notes a request before it is sent. A power cut may take the note back, and the minute that it counts for is about what
-    /// a machine needs to start again.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn note_request(&mut self, effect: u64, sent: Timestamp) -> Result<(), StoreError> {
-        let effect = i64::try_from(effect).unwrap_or(i64::MAX);
-        self.turn_for_times()?
-            .prepare_cached("INSERT INTO requests VALUES (?1, ?2, NULL)")?
-            .execute(params![effect, sent.0])?;
-        Ok(())
-    }
-
-    /// Notes that a request was answered, and drops what can no longer count.
-    ///
-    /// # Errors
-    /// [`StoreError`] when SQLite refuses.
-    pub fn note_answer(
-        &mut self,
-        effect: u64,
-        at: Timestamp,
-        forget_before: Timestamp,
-    ) -> Result<(), StoreError> {
-        let effect = i64::try_from(effect).unwrap_or(i64::MAX);
-        let db = self.turn_for_times()?;
-        db.prepare_cached("UPDATE requests SET freed = ?2 WHERE effect = ?1 AND freed IS NULL")?
-            .execute(params![effect, at.0])?;
-        db.prepare_cached("DELETE FROM requests WHERE freed < ?1")?.execute([forget_before.0])?;
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -450,7 +419,8 @@ mod tests {
         store.settle_clock("first", Timestamp(1_000)).unwrap();
         store.note_request(1, Timestamp(5_000)).unwrap();
         store.note_request(2, Timestamp(6_000)).unwrap();
-        store.note_answer(1, Timestamp(5_500), Timestamp(0)).unwrap();
+        store.note_answer(1, Timestamp(5_500), Timestamp(0));
+        store.write_times().unwrap();
         for (boot, zero) in clocks {
             store.settle_clock(boot, Timestamp(*zero)).unwrap();
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::{Connection, OptionalExtension, Row, RowIndex, params};
 
-use super::{Store, StoreError, holds};
+use super::{Polled, Store, StoreError, holds};
 use crate::model::{
     Agreed, Blocks, Body, BodyJson, ContentHash, LastPush, LocalFile, MirrorPath, Node, PageId, Parked,
     PollState, Presence, Problem, RemotePage, Rest, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode,
@@ -52,6 +52,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn save_workspace(&mut self, node: &WorkspaceNode) -> Result<(), StoreError> {
+        self.save_no_listed_at(&node.seen.id);
         self.turn()?
             .prepare_cached("INSERT OR REPLACE INTO workspaces VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?
             .execute(params![
@@ -75,6 +76,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn save_page(&mut self, node: &Node) -> Result<(), StoreError> {
+        self.save_no_poll(Polled::Page(&node.id));
         let base = node.base.as_ref();
         let push = node.last_push.as_ref();
         let parked = node.parked.as_ref();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Row, params};
 
 use super::rows::{col, path, poll_of, rest_of, stamp_of, stamp_values, table};
-use super::{Store, StoreError};
+use super::{Polled, Store, StoreError};
 use crate::model::{
     AttachmentId, ContentHash, FileId, FileNode, FolderId, FolderNode, LocalOnly, MirrorPath, Seen,
     StorageFile, StorageFolder, StoredFile, Timestamp, Upload,
@@ -76,6 +76,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn save_storage_folder(&mut self, node: &FolderNode) -> Result<(), StoreError> {
+        self.save_no_poll(Polled::Folder(&node.remote.id));
         self.turn()?
             .prepare_cached(
                 "INSERT OR REPLACE INTO storage_folders VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",

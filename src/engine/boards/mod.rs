@@ -400,7 +400,7 @@ impl Engine {
             self.conflicts.file_moved(node.id.own_id(), was, is);
         }
         if is_polled {
-            self.store.save_poll(Polled::Canvas(&node.id), &node.poll)?;
+            self.store.save_poll(Polled::Canvas(&node.id), &node.poll);
         } else {
             self.store.save_canvas(&node)?;
         }

@@ -558,7 +558,8 @@ impl Storage {
         match &*node {
             node if *node == before => Ok(()),
             node if (FolderNode { poll: node.poll, ..before }) == *node => {
-                desk.store.save_poll(Polled::Folder(id), &node.poll)
+                desk.store.save_poll(Polled::Folder(id), &node.poll);
+                Ok(())
             }
             node => desk.store.save_storage_folder(node),
         }

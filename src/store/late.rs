@@ -1,0 +1,295 @@
+//! Times of looks and requests, which are written for several requests at once: there are three or four for each poll that
+//! finds nothing, and no word depends on them.
+//!
+//! What a kill takes back of them costs a look that is made once more, or a slot of the limit that is free later than it could
+//! be. It never costs the limit: requests that are not noted one by one were noted ahead.
+
+use std::collections::BTreeMap;
+
+use rusqlite::params;
+
+use super::{LogEntry, Polled, Store, StoreError};
+use crate::model::{PollState, Timestamp, WorkspaceId};
+
+/// The notes of requests that no effect has made yet have this one's number; real ones count from 1.
+const AHEAD: i64 = 0;
+/// Times are written after this long at the latest, with the next request.
+const LATE_MS: i64 = 30_000;
+
+/// What is to be written.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    /// How many requests are noted ahead.
+    size: u32,
+    /// How many of these notes no request stands for yet.
+    left: u32,
+    /// Whether the state holds the notes.
+    is_noted: bool,
+    /// When something was written last.
+    written_at: Timestamp,
+    polls: BTreeMap<Key, PollState>,
+    listed: BTreeMap<WorkspaceId, Timestamp>,
+    values: BTreeMap<&'static str, String>,
+    requests: Vec<LogEntry>,
+    answers: Vec<(u64, Timestamp)>,
+    forgotten_before: Option<Timestamp>,
+}
+
+/// A target: which table has it, its presentation if it is a slide, and its id.
+type Key = (u8, String, String);
+
+fn key(of: Polled<'_>) -> Key {
+    let (kind, (deck, own)) = of.place();
+    (kind, deck.to_owned(), own.to_owned())
+}
+
+impl Late {
+    fn is_empty(&self) -> bool {
+        self.polls.is_empty()
+            && self.listed.is_empty()
+            && self.values.is_empty()
+            && self.requests.is_empty()
+            && self.answers.is_empty()
+    }
+
+    /// Takes one of the notes for this request, unless there is none or it is time to write.
+    fn takes(&mut self, request: LogEntry) -> bool {
+        let is_due = request.sent.since_ms(self.written_at) >= LATE_MS;
+        if self.left == 0 || is_due {
+            return false;
+        }
+        self.left -= 1;
+        self.requests.push(request);
+        true
+    }
+}
+
+impl Store {
+    /// From now on so many requests are noted before they are made, and each of them counts as made until it is known which
+    /// were.
+    pub fn note_requests_ahead(&mut self, requests: u32) {
+        self.late.size = requests;
+    }
+
+    /// How a target that is known stands, and nothing else of it. It is written with other times; a kill may take it back: then
+    /// the target is looked at once more.
+    pub fn save_poll(&mut self, of: Polled<'_>, poll: &PollState) {
+        self.late.polls.insert(key(of), *poll);
+    }
+
+    /// The row of this target is written as a whole.
+    pub(super) fn save_no_poll(&mut self, of: Polled<'_>) {
+        if !self.late.polls.is_empty() {
+            self.late.polls.remove(&key(of));
+        }
+    }
+
+    /// When a workspace's pages were listed, and nothing else of it, as [`Store::save_poll`].
+    pub fn save_listed_at(&mut self, workspace: &WorkspaceId, at: Timestamp) {
+        self.late.listed.insert(workspace.clone(), at);
+    }
+
+    /// As [`Store::save_no_poll`].
+    pub(super) fn save_no_listed_at(&mut self, workspace: &WorkspaceId) {
+        self.late.listed.remove(workspace);
+    }
+
+    /// As [`Store::set_meta`], for what may be lost as times may.
+    pub fn set_meta_late(&mut self, key: &'static str, value: String) {
+        self.late.values.insert(key, value);
+    }
+
+    /// Notes a request before it is sent. Returns whether it is noted already, so that it may leave without a commit. A power
+    /// cut may take the note back, and the minute that it counts for is about what a machine needs to start again.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn note_request(&mut self, effect: u64, sent: Timestamp) -> Result<bool, StoreError> {
+        let request = LogEntry { effect, sent, answered: None };
+        if self.late.takes(request) {
+            return Ok(true);
+        }
+        self.write_times()?;
+        let (size, is_noted) = (self.late.size, self.late.is_noted);
+        let db = self.turn_for_times()?;
+        insert(db, request)?;
+        if !is_noted {
+            let mut note = db.prepare_cached("INSERT INTO requests VALUES (?1, 0, NULL)")?;
+            for _ in 0..size {
+                note.execute([AHEAD])?;
+            }
+        }
+        (self.late.left, self.late.is_noted, self.late.written_at) = (size, true, sent);
+        Ok(false)
+    }
+
+    /// Notes that a request was answered, and drops what can no longer count.
+    pub fn note_answer(&mut self, effect: u64, at: Timestamp, forget_before: Timestamp) {
+        match self.late.requests.iter_mut().find(|request| request.effect == effect) {
+            Some(request) => request.answered = Some(at),
+            None => self.late.answers.push((effect, at)),
+        }
+        self.late.forgotten_before = Some(forget_before);
+    }
+
+    /// Writes all of these times, to be committed with the rest.
+    ///
+    /// # Errors
+    /// [`StoreError`] when SQLite refuses.
+    pub fn write_times(&mut self) -> Result<(), StoreError> {
+        if self.late.is_empty() {
+            return Ok(());
+        }
+        self.turn_for_times()?;
+        // What is written is not late any more; if SQLite refuses, the turn ends the run.
+        let late = std::mem::take(&mut self.late);
+        let Late { size, left, is_noted, written_at, .. } = late;
+        self.late = Late { size, left, is_noted, written_at, ..Late::default() };
+        let db = &self.db;
+        for ((kind, deck, own), poll) in &late.polls {
+            let PollState { last, life, changes, changes_at, gap_ms } = poll;
+            db.prepare_cached(Polled::update(*kind))?.execute(params![
+                last.0,
+                life.0,
+                changes,
+                changes_at.0,
+                gap_ms,
+                own,
+                deck
+            ])?;
+        }
+        let mut list = db.prepare_cached("UPDATE workspaces SET listed_at = ?1 WHERE id = ?2")?;
+        for (workspace, at) in &late.listed {
+            list.execute(params![at.0, workspace.as_str()])?;
+        }
+        drop(list);
+        let mut set = db.prepare_cached("INSERT OR REPLACE INTO meta VALUES (?1, ?2)")?;
+        for (key, value) in &late.values {
+            set.execute([key, value.as_str()])?;
+        }
+        drop(set);
+        let mut answer =
+            db.prepare_cached("UPDATE requests SET freed = ?2 WHERE effect = ?1 AND freed IS NULL")?;
+        for (effect, at) in &late.answers {
+            answer.execute(params![number(*effect), at.0])?;
+        }
+        drop(answer);
+        for request in &late.requests {
+            insert(db, *request)?;
+        }
+        if let Some(before) = late.forgotten_before {
+            db.prepare_cached("DELETE FROM requests WHERE freed < ?1")?.execute([before.0])?;
+        }
+        // The notes that these requests stood for stand for none again.
+        self.late.left = if is_noted { size } else { 0 };
+        Ok(())
+    }
+
+    /// A kill loses what is late.
+    pub(super) fn lose_times(&mut self) {
+        self.late = Late { size: self.late.size, ..Late::default() };
+    }
+
+    /// At the end of a run in which nothing is late the notes ahead stand for nothing.
+    pub(super) fn end_notes(&mut self) -> Result<(), StoreError> {
+        if self.late.is_noted && self.late.is_empty() {
+            self.turn_for_times()?
+                .execute("DELETE FROM requests WHERE effect = ?1 AND freed IS NULL", [AHEAD])?;
+            (self.late.left, self.late.is_noted) = (0, false);
+        }
+        Ok(())
+    }
+}
+
+fn number(effect: u64) -> i64 {
+    i64::try_from(effect).unwrap_or(i64::MAX)
+}
+
+fn insert(db: &rusqlite::Connection, request: LogEntry) -> Result<(), StoreError> {
+    let LogEntry { effect, sent, answered } = request;
+    db.prepare_cached("INSERT INTO requests VALUES (?1, ?2, ?3)")?.execute(params![
+        number(effect),
+        sent.0,
+        answered.map(|at| at.0)
+    ])?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::ReadOnly;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    fn numbers(store: &Store) -> Vec<u64> {
+        store.request_log().unwrap().iter().map(|entry| entry.effect).collect()
+    }
+
+    #[test]
+    fn a_kill_never_makes_requests_fewer_than_they_were() {
+        for made in 0..12 {
+            let mut store = Store::in_memory().unwrap();
+            store.note_requests_ahead(3);
+            for effect in 1..=made {
+                let is_noted = store.note_request(effect, NOW).unwrap();
+                // One is noted by itself, with the notes ahead, and then three take these.
+                assert_eq!(is_noted, effect % 4 != 1, "{effect}");
+                // As the engine does before the request leaves.
+                if !is_noted {
+                    store.commit().unwrap();
+                }
+                store.note_answer(effect, NOW, Timestamp(0));
+            }
+            store.roll_back();
+            let counted = numbers(&store).len() as u64;
+            assert!((made..=made + 3).contains(&counted), "{made}: {counted}");
+            // Each of them counts as under way until the next run has begun.
+            let none_is_free = |entry: &LogEntry| entry.effect != 0 || entry.answered.is_none();
+            assert!(store.request_log().unwrap().iter().all(none_is_free));
+        }
+    }
+
+    #[test]
+    fn times_wait_for_requests_and_not_for_long() {
+        let mut store = Store::in_memory().unwrap();
+        store.note_requests_ahead(3);
+        assert!(!store.note_request(1, NOW).unwrap());
+        store.commit().unwrap();
+        assert!(store.note_request(2, NOW.plus_ms(LATE_MS - 1)).unwrap());
+        store.note_answer(1, NOW.plus_ms(50), Timestamp(0));
+        store.note_answer(2, NOW.plus_ms(LATE_MS), Timestamp(0));
+        store.commit().unwrap();
+        assert_eq!(numbers(&store), [0, 0, 0, 1]);
+        assert!(!store.note_request(3, NOW.plus_ms(LATE_MS)).unwrap());
+        store.commit().unwrap();
+        assert_eq!(numbers(&store), [0, 0, 0, 1, 2, 3]);
+        let answered = |entry: &LogEntry| entry.answered.is_some();
+        let answered: Vec<bool> = store.request_log().unwrap().iter().map(answered).collect();
+        assert_eq!(answered, [false, false, false, true, true, false]);
+    }
+
+    #[test]
+    fn a_run_that_ends_well_leaves_only_what_it_made() {
+        let folder = tempfile::tempdir().unwrap();
+        for tells in [false, true] {
+            let mut store = Store::open(folder.path()).unwrap().store;
+            // As the engine does with what an earlier run left.
+            store.close_request_log(NOW).unwrap();
+            store.note_requests_ahead(3);
+            store.note_request(1, NOW).unwrap();
+            store.commit().unwrap();
+            store.note_request(2, NOW).unwrap();
+            if tells {
+                store.write_times().unwrap();
+                store.commit().unwrap();
+            }
+            drop(store);
+            let left = ReadOnly::open(folder.path()).unwrap().unwrap().request_log().unwrap();
+            let left: Vec<u64> = left.iter().map(|entry| entry.effect).collect();
+            // What was not told may be any of the notes.
+            let expected: &[u64] = if tells { &[0, 0, 0, 1, 1, 2] } else { &[0, 0, 0, 1] };
+            assert_eq!(left, expected);
+        }
+    }
+}
