@@ -292,8 +292,8 @@ impl Store {
         self.begin()
     }
 
-    /// As [`Store::turn`], for times of looks and of requests: no word depends on them. What is written so outlives a kill;
-    /// after a power cut it may be older.
+    /// As [`Store::turn`], for times of looks and of requests and for what is worked out anew by each run: no word depends on
+    /// them. What is written so outlives a kill; after a power cut it may be older.
     fn turn_for_times(&mut self) -> Result<&Connection, StoreError> {
         self.checked = Checked::default();
         self.begin()

@@ -233,14 +233,15 @@ impl Store {
         Ok(())
     }
 
-    /// Replaces the list of what concerns the user; what was there before keeps its time.
+    /// Replaces the list of what concerns the user; what was there before keeps its time. It is worked out anew by each run, so
+    /// that a power cut may take it back.
     ///
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn set_attention(&mut self, list: &[Attention], now: Timestamp) -> Result<(), StoreError> {
         let known: Vec<(Attention, i64)> = self.attention_rows()?;
         let mut stays = vec![false; known.len()];
-        let db = self.turn()?;
+        let db = self.turn_for_times()?;
         let mut insert = db.prepare_cached("INSERT OR IGNORE INTO attention VALUES (?1,?2,?3,?4,?5)")?;
         let mut update =
             db.prepare_cached("UPDATE attention SET action = ?3, code = ?4 WHERE path = ?1 AND reason = ?2")?;
