@@ -87,7 +87,9 @@ impl Engine {
 
     pub(super) fn polled(&self) -> impl Iterator<Item = &Node> {
         let live = self.live_workspaces();
-        let in_one = move |node: &&Node| live.contains(&&node.workspace);
+        // Mostly all are, and then no page is compared: each event may walk over all of them.
+        let all_live = live.len() == self.trees.workspaces.len();
+        let in_one = move |node: &&Node| all_live || live.contains(&&node.workspace);
         let shown = self.trees.pages.values().filter(|node| node.remote.presence.is_shown());
         shown.filter(in_one).filter(|node| !self.trees.ignoring.pages.contains(&node.id))
     }
