@@ -46,12 +46,20 @@ pub(super) fn upgrade(
     // All steps or none: a command that reads meanwhile sees this version's tables or an earlier version's.
     let steps = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     for sql in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
-        steps.execute_batch(sql)?;
+        steps.execute_batch(sql).map_err(without_sql)?;
     }
     steps.pragma_update(None, "application_id", APPLICATION_ID)?;
     steps.pragma_update(None, "user_version", NEWEST)?;
     steps.commit()?;
     Ok(copy)
+}
+
+/// An error without the statements that it is about: a user is told one sentence.
+fn without_sql(error: rusqlite::Error) -> rusqlite::Error {
+    match error {
+        rusqlite::Error::SqlInputError { error, msg, .. } => rusqlite::Error::SqliteFailure(error, Some(msg)),
+        other => other,
+    }
 }
 
 /// Keeps the database as it is: whole under its name, or not at all. A copy of the same version is replaced, for this

@@ -399,16 +399,25 @@ fn the_older_program_gets_its_state_back_with_the_command_that_is_told() {
         let db = rusqlite::Connection::open(&path).unwrap();
         db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap()
     };
-    // As the version before left it.
+    // As an earlier version left it.
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute_batch(
         "ALTER TABLE files DROP COLUMN problem_with; ALTER TABLE board_files DROP COLUMN problem_with;
-         DROP TABLE says_more; PRAGMA user_version = 5; PRAGMA journal_mode = delete",
+         DROP TABLE says_more; DROP TABLE creations;
+         CREATE TABLE intents (path TEXT PRIMARY KEY, workspace TEXT, parent TEXT, title TEXT, asked_at INTEGER,
+            lost_at INTEGER, looks INTEGER, device INTEGER, inode INTEGER, size INTEGER, modified INTEGER, changed INTEGER,
+            born INTEGER) WITHOUT ROWID;
+         CREATE TABLE board_intents (name TEXT PRIMARY KEY, kind TEXT, deck TEXT, own TEXT, workspace TEXT, path TEXT,
+            node TEXT, fields TEXT, before TEXT, asked_at INTEGER, lost INTEGER) WITHOUT ROWID;
+         CREATE TABLE storage_uploads (path TEXT PRIMARY KEY, folder TEXT, filename TEXT, size INTEGER, hash BLOB,
+            replaces TEXT, asked_at INTEGER, lost_at INTEGER, device INTEGER, inode INTEGER, stamp_size INTEGER,
+            modified INTEGER, changed INTEGER, born INTEGER) WITHOUT ROWID;
+         PRAGMA user_version = 5; PRAGMA journal_mode = delete",
     )
     .unwrap();
     drop(db);
     bench.forget_requests();
-    let (newest, before) = (7, bench.text("Page 1.md"));
+    let (newest, before) = (8, bench.text("Page 1.md"));
     let told = bench.tell(&["sync", "-v"]);
     assert_eq!(told.code, 0, "{told:?}");
     let command = |text: &str| {
