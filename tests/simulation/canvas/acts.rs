@@ -244,16 +244,18 @@ impl Run {
         if let Some(file) = self.folder.file(path).filter(|_| is_anew) {
             self.checks.canvas.anew.insert(file.stamp.object());
         }
+        let words: Vec<Word> = self.folder.file(path).map_or_else(Vec::new, |file| file.words.clone());
         if is_anew && self.is_ignored(path) {
             // What went while it was ignored comes back, and what has come is new.
-            let words: Vec<Word> = self.folder.file(path).map_or_else(Vec::new, |file| file.words.clone());
-            words.into_iter().for_each(|word| self.ledger.copy(word));
+            words.iter().for_each(|word| self.ledger.copy(*word));
             let name = naming::title_of(path.name().trim_end_matches(".canvas"));
             self.checks.canvas.allow_board("saved anew while it was ignored", name);
             self.checks.canvas.slides_placed += 1;
         }
         if self.checks.canvas.renamed.contains(path) && !self.is_known_canvas(path) {
             self.checks.canvas.renamed.remove(path);
+            // The canvas that it was comes back if the app has changed it.
+            words.iter().for_each(|word| self.ledger.copy(*word));
             let name = naming::title_of(path.name().trim_end_matches(".canvas"));
             self.checks.canvas.allow_board("changed and renamed, and known by nothing", name);
         }
