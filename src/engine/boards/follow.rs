@@ -331,8 +331,10 @@ impl Engine {
             let unsent = self.boards.moments.get(&node.id).and_then(|moment| moment.text.as_ref());
             let is_same = base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash);
             let was_here = node.missing_from.as_ref().map(MirrorPath::parent) == Some(path.parent());
+            // The nodes of its file may not be agreed on yet.
+            let is_blank = elements.is_empty() && unsent.is_none() && !self.makes_elements(&node.id);
             let enough = match node.id.deck() {
-                Some(_) if was_here => elements.len().min(1),
+                Some(_) if was_here => usize::from(!is_blank),
                 _ => elements.len().div_ceil(2).max(1),
             };
             if is_same || here >= enough && !is_copy && !stood_beside(node) {

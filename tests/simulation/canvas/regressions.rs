@@ -88,6 +88,11 @@ fn a_new_presentation_renamed_before_its_slides_are_made_is_that_presentation() 
 }
 
 #[test]
+fn a_new_slide_is_not_one_whose_nodes_are_being_made() {
+    keeps("a_new_slide_is_not_one_whose_nodes_are_being_made");
+}
+
+#[test]
 fn a_presentation_deleted_before_the_clock_went_back_is_trashed() {
     keeps("a_presentation_deleted_before_the_clock_went_back_is_trashed");
 }
