@@ -23,7 +23,8 @@ pub struct Stamp {
     pub born_ns: i64,
 }
 
-/// The six fields in their order; numbers above 2^63 are negative ones of the same bits, as SQLite has no others.
+/// The six fields in their order. SQLite's integers are signed; device and inode numbers use all 64 bits on some systems and only
+/// compare, so those from 2^63 on are negative ones of the same bits.
 impl From<Stamp> for [i64; 6] {
     fn from(stamp: Stamp) -> Self {
         let [device, inode, size] = [stamp.device, stamp.inode, stamp.size].map(u64::cast_signed);

@@ -6,8 +6,8 @@ use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
 
 use super::rows::{
-    hash, optional_hash, path, poll_of, presence_number, presence_of, problem_of, rest_of, stamp_of,
-    stamp_values, table, workspace_id,
+    hash, optional_hash, path, poll_of, presence_number, presence_of, problem_of, rest_of, stamp_of, table,
+    workspace_id,
 };
 use super::{Polled, Store, StoreError};
 use crate::model::{
@@ -228,7 +228,7 @@ impl Store {
     pub fn save_canvas_file(&mut self, file: &CanvasFile) -> Result<(), StoreError> {
         let (deck, own) = file.canvas.as_ref().map(keys).unzip();
         let (problem, problem_with) = file.problem.as_ref().map(Problem::to_row).unzip();
-        let [device, inode, size, modified, changed, born] = stamp_values(file.stamp);
+        let [device, inode, size, modified, changed, born] = file.stamp.into();
         self.turn()?
             .prepare_cached(
                 "INSERT OR REPLACE INTO board_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
@@ -345,7 +345,7 @@ impl Store {
             db.prepare_cached("DELETE FROM board_drawn WHERE path = ?1")?.execute([path.as_str()])?;
             return Ok(());
         };
-        let [device, inode, size, modified, changed, born] = stamp_values(stamp);
+        let [device, inode, size, modified, changed, born] = stamp.into();
         db.prepare_cached("INSERT OR REPLACE INTO board_drawn VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?
             .execute(params![
                 path.as_str(),

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::params;
 
+use super::rows::number;
 use super::{LogEntry, Polled, Store, StoreError};
 use crate::model::{PollState, Timestamp, WorkspaceId};
 
@@ -199,10 +200,6 @@ impl Store {
         }
         Ok(())
     }
-}
-
-fn number(effect: u64) -> i64 {
-    i64::try_from(effect).unwrap_or(i64::MAX)
 }
 
 fn insert(db: &rusqlite::Connection, request: LogEntry) -> Result<(), StoreError> {

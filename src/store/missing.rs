@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::params;
 
-use super::rows::{optional_hash, page_id, path, stamp_of, stamp_values};
+use super::rows::{optional_hash, page_id, path, stamp_of};
 use super::{Store, StoreError};
 use crate::model::{ContentHash, MirrorPath, PageId, Stamp};
 
@@ -29,7 +29,7 @@ impl Store {
         at: &MirrorPath,
         last: LastSight,
     ) -> Result<(), StoreError> {
-        let [device, inode, size, modified, changed, born] = stamp_values(last.stamp);
+        let [device, inode, size, modified, changed, born] = last.stamp.into();
         self.turn()?
             .prepare_cached("INSERT OR REPLACE INTO missing_files VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?
             .execute(params![

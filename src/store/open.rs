@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::upgrade::{self, NEWEST, StateCopy};
 use super::{Checked, Opened, Store, StoreError};
-use crate::model::{CanvasDraft, PageDraft, Upload};
+use crate::model::{CanvasDraft, PageDraft};
 
 /// "espj": told apart from any other SQLite file.
 pub(super) const APPLICATION_ID: i64 = 0x6573_706a;
@@ -102,7 +102,6 @@ impl Store {
     fn check(&mut self) -> Result<Checked, StoreError> {
         self.creations::<PageDraft>()?;
         self.creations::<CanvasDraft>()?;
-        self.creations::<Upload>()?;
         self.missing_files()?;
         self.check_bodies()?;
         Ok(Checked {

@@ -143,7 +143,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when SQLite refuses.
     pub fn save_file(&mut self, file: &LocalFile) -> Result<(), StoreError> {
-        let stamp = file.stamp;
+        let [device, inode, size, modified, changed, born] = file.stamp.into();
         let (problem, problem_with) = file.problem.as_ref().map(Problem::to_row).unzip();
         self.turn()?
             .prepare_cached(
@@ -152,12 +152,12 @@ impl Store {
             .execute(params![
                 file.path.as_str(),
                 file.page.as_ref().map(PageId::as_str),
-                number(stamp.device),
-                number(stamp.inode),
-                number(stamp.size),
-                stamp.modified_ns,
-                stamp.changed_ns,
-                stamp.born_ns,
+                device,
+                inode,
+                size,
+                modified,
+                changed,
+                born,
                 file.hash.map(|h| h.0),
                 file.claims.as_ref().map(PageId::as_str),
                 file.disowned.as_ref().map(PageId::as_str),
@@ -267,13 +267,9 @@ impl Store {
     }
 }
 
-/// SQLite's integers are signed; device and inode numbers use all 64 bits on some systems and only compare.
-fn number(value: u64) -> i64 {
-    i64::from_ne_bytes(value.to_ne_bytes())
-}
-
-fn unsigned(value: i64) -> u64 {
-    u64::from_ne_bytes(value.to_ne_bytes())
+/// A size or an effect's number as SQLite has it.
+pub(super) fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 pub(super) fn presence_number(presence: Presence) -> i64 {
@@ -416,27 +412,16 @@ pub(super) fn problem_of(row: &Row<'_>) -> Result<Option<Problem>, StoreError> {
     Problem::from_row(&name, with).map(Some).ok_or(StoreError::Row("problem"))
 }
 
-pub(super) fn stamp_values(stamp: Stamp) -> [i64; 6] {
-    [
-        number(stamp.device),
-        number(stamp.inode),
-        number(stamp.size),
-        stamp.modified_ns,
-        stamp.changed_ns,
-        stamp.born_ns,
-    ]
-}
-
 /// The stamp in a row; the column of its size is not called the same everywhere.
 pub(super) fn stamp_of(row: &Row<'_>, size: impl RowIndex) -> Result<Stamp, StoreError> {
-    Ok(Stamp {
-        device: unsigned(row.get(col!(row, "device"))?),
-        inode: unsigned(row.get(col!(row, "inode"))?),
-        size: unsigned(row.get(size)?),
-        modified_ns: row.get(col!(row, "modified"))?,
-        changed_ns: row.get(col!(row, "changed"))?,
-        born_ns: row.get(col!(row, "born"))?,
-    })
+    Ok(Stamp::from([
+        row.get(col!(row, "device"))?,
+        row.get(col!(row, "inode"))?,
+        row.get(size)?,
+        row.get(col!(row, "modified"))?,
+        row.get(col!(row, "changed"))?,
+        row.get(col!(row, "born"))?,
+    ]))
 }
 
 pub(super) fn poll_of(row: &Row<'_>) -> Result<PollState, StoreError> {

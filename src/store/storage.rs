@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Row, params};
 
-use super::rows::{col, path, poll_of, rest_of, stamp_of, stamp_values, table};
+use super::rows::{col, number, path, poll_of, rest_of, stamp_of, table};
 use super::{Polled, Store, StoreError};
 use crate::model::{
     AttachmentId, ContentHash, FileId, FileNode, FolderId, FolderNode, LocalOnly, MirrorPath, Seen,
@@ -114,7 +114,7 @@ impl Store {
     /// [`StoreError`] when SQLite refuses.
     pub fn save_storage_file(&mut self, node: &FileNode) -> Result<(), StoreError> {
         let base = node.base.as_ref();
-        let stamp = base.map(|base| stamp_values(base.stamp));
+        let stamp = base.map(|base| <[i64; 6]>::from(base.stamp));
         let part = |i: usize| stamp.map(|stamp| stamp[i]);
         self.turn()?
             .prepare_cached(
@@ -202,10 +202,6 @@ impl Store {
 }
 
 /// SQLite's integers are signed; no file is that large.
-fn number(size: u64) -> i64 {
-    i64::try_from(size).unwrap_or(i64::MAX)
-}
-
 fn seen_number(seen: Seen) -> i64 {
     match seen {
         Seen::Listed => 0,
