@@ -202,7 +202,7 @@ impl BoardEffect {
     /// Whether it asks for a change.
     #[must_use]
     pub fn is_write(&self) -> bool {
-        !matches!(self, Self::ListBoards(_) | Self::ListDecks | Self::ListSlides(_) | Self::ListElements(_))
+        !self.only_looks()
     }
 }
 

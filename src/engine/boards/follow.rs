@@ -1,6 +1,7 @@
 //! Which canvas a file is whose place, or whose object, is not the one that was known: files and folders that were moved or
 //! saved under other names.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Engine;
@@ -52,7 +53,8 @@ impl Engine {
         seen: &BTreeMap<MirrorPath, Stamp>,
     ) {
         let before = std::mem::take(&mut self.boards.moved_folders);
-        let moves = moves(&self.boards.files, seen);
+        // Seldom asked for: it looks through all files.
+        let moves = LazyCell::new(|| moves(&self.boards.files, seen));
         let there = &self.boards.there;
         let is_free = |path: &MirrorPath| {
             there.get(path).is_some_and(|(is_folder, _)| *is_folder)

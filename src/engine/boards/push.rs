@@ -102,8 +102,11 @@ impl Engine {
             return Ok(None);
         };
         let class = self.write_class(canvas);
-        let unconfirmed = self.boards.creations.unconfirmed(|draft| is_element_of(draft, canvas));
-        if let Some(doubt) = unconfirmed.into_iter().find_map(|creation| creation.unconfirmed) {
+        let doubt_of = |creation: &Creation<CanvasDraft>| {
+            creation.unconfirmed.filter(|_| is_element_of(&creation.draft, canvas))
+        };
+        let doubt = self.boards.creations.all().find_map(doubt_of);
+        if let Some(doubt) = doubt {
             // What became of a POST must be known before anything rests on the list.
             let due = confirm::next_look(&doubt);
             if self.now < due {
