@@ -119,7 +119,7 @@ impl Engine {
             let rests = is_ignored || !self.is_live(&node.workspace);
             let decision = if rests { Decision::Wait } else { self.decide(&node) };
             tracing::trace!(page = %page, ?decision, "decided");
-            self.service.wants.remove(page);
+            self.wants.remove(page);
             if !matches!(decision, Decision::Push { .. } | Decision::Recreate) {
                 self.drop_reservation(page);
             }
@@ -162,7 +162,7 @@ impl Engine {
                         moment.wanted = tick;
                     }
                     let is_first_look = self.is_first_look(&node, &decision);
-                    self.service.wants.insert(page.clone(), decision, is_first_look);
+                    self.wants.insert(page.clone(), decision, is_first_look);
                     self.active.remove(page);
                     return Ok(None);
                 }
@@ -174,7 +174,7 @@ impl Engine {
                 Decision::Unbind => self.let_go(&node)?,
                 Decision::Recreate => {
                     if !self.looked_since_wanted(page) {
-                        self.service.wants.insert(page.clone(), Decision::Look, false);
+                        self.wants.insert(page.clone(), Decision::Look, false);
                         self.active.remove(page);
                         return Ok(None);
                     }

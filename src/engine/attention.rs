@@ -412,7 +412,7 @@ impl Engine {
         let is_push = |wanted: &Decision| matches!(wanted, Decision::Push { .. });
         self.trees.told_of().any(is_edit)
             || self.held.keys().any(is_here)
-            || self.service.wants.pressing().iter().any(|(id, wanted)| is_push(wanted) && is_here(id))
+            || self.wants.pressing().iter().any(|(id, wanted)| is_push(wanted) && is_here(id))
             || self.refusals.values().any(|refusal| refusal.workspace == *workspace)
     }
 
@@ -511,7 +511,7 @@ impl Engine {
     pub fn summary(&self, now: Timestamp) -> Result<Summary, StoreError> {
         let Counts { listed, looked, unseen, mirrored, held } = self.count_pages();
         let waits_for_time = |id: &PageId| self.held.contains_key(id) || self.is_unreadable(id);
-        let wanted = self.service.wants.pages().filter(|id| !waits_for_time(id)).count();
+        let wanted = self.wants.pages().filter(|id| !waits_for_time(id)).count();
         let pending = wanted
             + self.sent.len()
             + self.creations.len()

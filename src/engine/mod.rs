@@ -113,6 +113,8 @@ pub struct Engine {
     poll_slot: u64,
     /// Whose turn a look of the background is: pages', canvases' or storage's.
     background_turn: u8,
+    /// What pages want of the service.
+    wants: wants::Wants,
     sent: BTreeMap<PageId, Sent>,
     /// Writes to files that may have been made although nothing says so.
     writing: BTreeMap<PageId, Writing>,
@@ -273,6 +275,7 @@ impl Engine {
             lists: lists::Lists::default(),
             poll_slot: 0,
             background_turn: 0,
+            wants: wants::Wants::default(),
             sent,
             writing,
             creations,

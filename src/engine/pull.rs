@@ -325,7 +325,7 @@ impl Engine {
             return false;
         }
         let waits = self.held.contains_key(page) || self.is_unreadable(page);
-        let is_wanted = self.service.wants.pressing().contains_key(page) || self.active.contains(page);
+        let is_wanted = self.wants.pressing().contains_key(page) || self.active.contains(page);
         let moment = self.moments.get(page);
         // Not found by itself, and the list has not been asked since.
         let in_doubt = node.remote.presence == Presence::Listed

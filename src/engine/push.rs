@@ -141,7 +141,7 @@ impl Engine {
             self.store.save_sent(&sent)?;
         }
         self.sent.insert(page.clone(), sent);
-        self.service.wants.remove(page);
+        self.wants.remove(page);
         if planted("base-before-answer") {
             self.agree_on_local(page, local, text, title.clone())?;
         }

@@ -87,7 +87,7 @@ impl Engine {
         let (local, remote) = self.both_contents(node);
         let now = self.now;
         self.drop_reservation(page);
-        self.service.wants.remove(page);
+        self.wants.remove(page);
         self.edit_page(page, |node| {
             node.parked = Some(Box::new(Parked { hold, local, remote }));
             node.poll.last = now;

@@ -125,7 +125,7 @@ impl Engine {
         }
         // Before it leaves: whether its answer is ever heard or not, these may be gone.
         self.note_removals(&subtree, true)?;
-        self.service.wants.remove(page);
+        self.wants.remove(page);
         Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
     }
 
@@ -167,7 +167,7 @@ impl Engine {
     }
 
     pub(super) fn bring_back(&mut self, page: &PageId) -> Result<(), StoreError> {
-        self.service.wants.remove(page);
+        self.wants.remove(page);
         self.edit_page(page, |node| {
             if node.file.is_none() {
                 node.base = None;

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
-use super::wants::Wants;
 use super::{Engine, REQUESTS_AT_ONCE};
 use crate::model::{Effect, Next, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted};
 use crate::plan::Decision;
@@ -33,7 +32,6 @@ pub(super) struct Health {
     pub(super) quiet_until: Timestamp,
     /// When each workspace that forbade a write is tried again.
     forbidden: BTreeMap<WorkspaceId, Timestamp>,
-    pub(super) wants: Wants,
 }
 
 impl Engine {
@@ -128,7 +126,7 @@ impl Engine {
         // A push is a look and a PATCH.
         let may_push = !self.pace.is_spent(2, self.now);
         let (mut pushes, mut others) = (Vec::new(), Vec::new());
-        for (page, decision) in self.service.wants.pressing() {
+        for (page, decision) in self.wants.pressing() {
             match decision {
                 Decision::Push { title } if may_push => pushes.push((page.clone(), title.clone())),
                 Decision::Push { .. } => {}
@@ -146,7 +144,7 @@ impl Engine {
         }
         // What has been heard or seen since it was decided may be the missing file.
         let is_quiet = self.watch.is_quiet(self.now);
-        if let Some(pages) = self.service.wants.trashes(self.now).filter(|_| is_quiet).cloned() {
+        if let Some(pages) = self.wants.trashes(self.now).filter(|_| is_quiet).cloned() {
             // Of all pages together, and asked once for all of them.
             let held = self.local_deletions_held();
             let to_be_made = self.to_be_made();
@@ -160,7 +158,7 @@ impl Engine {
                 }
             }
             if held.is_some() {
-                self.service.wants.rest_trashes(self.now.plus_ms(HELD_REST_MS));
+                self.wants.rest_trashes(self.now.plus_ms(HELD_REST_MS));
             }
         }
         for page in others {
@@ -211,7 +209,7 @@ impl Engine {
 
     /// Whether an edit could go, were there a slot.
     fn edits_wait(&self) -> bool {
-        self.service.wants.pressing().iter().any(|(page, decision)| {
+        self.wants.pressing().iter().any(|(page, decision)| {
             matches!(decision, Decision::Push { .. })
                 && !self.is_busy(page)
                 && !self.held.contains_key(page)
@@ -234,7 +232,7 @@ impl Engine {
             let trash_waits = |page: &PageId| {
                 self.retries_until > self.now && self.trees.subtree(page).iter().any(|id| self.is_put_off(id))
             };
-            let wanted = self.service.wants.due(waits, trash_waits);
+            let wanted = self.wants.due(waits, trash_waits);
             let wanted = wanted.or(self.creations_wait().then_some(now));
             let wanted = wanted
                 .map(|due| self.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100)).max(due));

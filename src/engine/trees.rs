@@ -35,6 +35,8 @@ pub(super) struct Trees {
     pub(super) due: Timestamp,
     /// Counts what a list of pages could gainsay: whatever was changed of a page that such a list tells.
     pub(super) told: u64,
+    /// Counts changes of pages: what is drawn from them may be another.
+    pub(super) changes: u64,
     /// The service's tree: children by parent.
     children: BTreeMap<(WorkspaceId, Option<PageId>), BTreeSet<PageId>>,
     /// What the user keeps out of the mirror.
@@ -87,6 +89,7 @@ impl Trees {
         if !self.pages.get(&node.id).is_some_and(|before| is_known_alike(before, &node)) {
             self.tally.arrivals += 1;
         }
+        self.changes += 1;
         self.unindex(&node.id.clone());
         self.index(&node);
         self.pages.insert(node.id.clone(), node);
@@ -335,7 +338,6 @@ impl Engine {
         let unsaved = &mut self.trees.unsaved;
         let rows = if is_polled { &mut unsaved.polled } else { &mut unsaved.pages };
         rows.insert(node.id.clone());
-        self.drawings_are_due();
         self.active.insert(node.id.clone());
         self.trees.put(node);
         Ok(())
@@ -363,7 +365,7 @@ impl Engine {
         self.trees.take(id);
         self.trees.ignoring.pages.remove(id);
         self.trees.unsaved.pages.remove(id);
-        self.service.wants.remove(id);
+        self.wants.remove(id);
         self.store.delete_page(id)?;
         self.board_saw_page(id, None)?;
         if self.sent.remove(id).is_some() {

@@ -416,11 +416,11 @@ impl Engine {
     pub(super) fn boards_are_quiet(&self) -> bool {
         self.watch.is_quiet(self.now) && self.boards.unread.is_empty()
     }
+}
 
-    pub(super) fn read_canvas_file(&self, path: &MirrorPath) -> super::Choice {
-        let path = path.clone();
-        Some(super::on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path }))
-    }
+pub(super) fn read_canvas_file(path: &MirrorPath) -> super::Choice {
+    let path = path.clone();
+    Some(super::on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path }))
 }
 
 /// Whether a canvas's file may be seen in it although none belongs there.

@@ -34,6 +34,7 @@ enum Drawing {
 impl Engine {
     /// The next act on generated files, if one is due.
     pub(super) fn next_drawing(&mut self) -> Result<Choice, StoreError> {
+        self.notice_changed_pages();
         if !self.boards.draw_due || self.now < self.boards.draw_retry || !self.watch.is_told() {
             return Ok(None);
         }
@@ -72,6 +73,12 @@ impl Engine {
         }
         self.boards.draw_due = false;
         Ok(None)
+    }
+
+    /// Dashboards' files are beside their pages' files, and follow them.
+    fn notice_changed_pages(&mut self) {
+        let changes = std::mem::replace(&mut self.boards.drawn_at_change, self.trees.changes);
+        self.boards.draw_due |= changes != self.trees.changes && !self.boards.dashboards.is_empty();
     }
 
     fn save_drawn(&mut self, path: &MirrorPath, drawn: Option<Drawn>) -> Result<(), StoreError> {
@@ -337,13 +344,6 @@ impl Engine {
         }
         self.boards.draw_due = true;
         Ok(())
-    }
-
-    /// Pages moved or went: their generated files follow.
-    pub(in super::super) fn drawings_are_due(&mut self) {
-        if !self.boards.dashboards.is_empty() {
-            self.boards.draw_due = true;
-        }
     }
 
     /// Other files may be drawn than until now.

@@ -102,6 +102,8 @@ pub(super) struct Boards {
     adopting: bool,
     /// Whether pictures may have to be drawn.
     draw_due: bool,
+    /// The number of changes of pages when that was last asked.
+    drawn_at_change: u64,
     /// Generated files that may not be what was written.
     suspects: BTreeSet<MirrorPath>,
     /// Generated files that were changed and are trashed before they are drawn anew.
@@ -116,6 +118,15 @@ pub(super) struct Boards {
 enum Area {
     Whiteboards(WorkspaceId),
     Presentations,
+}
+
+impl Area {
+    fn of(node: &CanvasNode) -> Self {
+        match &node.workspace {
+            Some(workspace) => Self::Whiteboards(workspace.clone()),
+            None => Self::Presentations,
+        }
+    }
 }
 
 /// What a canvas wants of the service.
@@ -494,13 +505,6 @@ impl Engine {
 
     fn waits_for_time(&self, canvas: &CanvasId) -> bool {
         self.boards.moments.get(canvas).is_some_and(|moment| moment.failing.waits(self.now))
-    }
-
-    fn area_of(&self, node: &CanvasNode) -> Area {
-        match &node.workspace {
-            Some(workspace) => Area::Whiteboards(workspace.clone()),
-            None => Area::Presentations,
-        }
     }
 
     /// Whether a canvas's part of the service is mirrored and has been listed.

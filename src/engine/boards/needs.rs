@@ -87,7 +87,7 @@ impl Engine {
         for ((canvas, about), (_, refusal)) in &self.boards.refused {
             let node = self.boards.canvases.get(canvas);
             // What is refused in an area that is closed is told with the area.
-            let node = node.filter(|node| !self.is_closed(&self.area_of(node)));
+            let node = node.filter(|node| !self.is_closed(&Area::of(node)));
             if let Some(path) = node.and_then(|node| node.file.as_ref()) {
                 let reason = format!("the change of its node {about} is refused: {}", refusal.said);
                 let mend = format!("change the node again, or undo the change; {}", self.next_try(refusal));

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::super::Engine;
 use super::super::pace::Class;
 use super::create::is_element_of;
-use super::{Choice, Purpose, Want, board};
+use super::{Area, Choice, Purpose, Want, board};
 use crate::canvas::{self, Op};
 use crate::engine::Way;
 use crate::engine::flight::Flight;
@@ -274,7 +274,7 @@ impl Engine {
         self.moment_of(canvas).wanted = tick;
         match error {
             ServiceError::Forbidden(why) => {
-                let area = self.boards.canvases.get(canvas).map(|node| self.area_of(node));
+                let area = self.boards.canvases.get(canvas).map(|node| Area::of(node));
                 if let Some(area) = area {
                     self.forbid_area(area, why);
                 }

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::super::Engine;
-use super::{Choice, Held, Purpose, Want, Writes, board, on_disk};
+use super::disk::read_canvas_file;
+use super::{Area, Choice, Held, Purpose, Want, Writes, board, on_disk};
 use crate::engine::Way;
 use crate::engine::disk::SCAN_AT_LATEST_MS;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
@@ -68,7 +69,7 @@ impl Engine {
             }
         }
         let guard = self.canvas_deletions_held().filter(|_| !node.approved);
-        let is_closed = || self.is_closed(&self.area_of(node));
+        let is_closed = || self.is_closed(&Area::of(node));
         let held = guard.map(Held::Removal).or_else(|| is_closed().then_some(Held::AreaClosed));
         if held.is_some() {
             self.moment_of(&node.id).held = held;
@@ -313,7 +314,7 @@ impl Engine {
             _ => Here::Changed,
         };
         match (existence(&Case::agreed(here, There::Gone, true)), file.hash) {
-            (Existence::Wait, _) => Ok(self.read_canvas_file(&path)),
+            (Existence::Wait, _) => Ok(read_canvas_file(&path)),
             (Existence::LeavesHere, Some(expect)) => {
                 let purpose = Purpose::TrashFile { canvas: node.id.clone(), path: path.clone() };
                 Ok(Some(on_disk(Effect::TrashFile { path, expect }, purpose)))

@@ -2,8 +2,9 @@
 //! comparison, by element.
 
 use super::super::{Engine, Way};
+use super::disk::read_canvas_file;
 use super::place::stem_of;
-use super::{Choice, Held, Purpose, Want, Writes, Wrote, on_disk};
+use super::{Area, Choice, Held, Purpose, Want, Writes, Wrote, on_disk};
 use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
 use crate::model::{
     CanvasAgreed, CanvasFile, CanvasId, CanvasItem, CanvasNode, Code, ContentHash, Effect, Elements, Expect,
@@ -120,7 +121,7 @@ impl Engine {
 
     fn settle_canvas_file(&mut self, node: &CanvasNode, file: &CanvasFile) -> Result<Choice, StoreError> {
         let Some(hash) = file.hash else {
-            return Ok(if file.problem.is_none() { self.read_canvas_file(&file.path) } else { None });
+            return Ok(if file.problem.is_none() { read_canvas_file(&file.path) } else { None });
         };
         if file.problem.is_some() {
             return Ok(None);
@@ -135,7 +136,7 @@ impl Engine {
         }
         let Some(compared) = self.compare(node, file, hash)? else {
             let problem = self.boards.files.get(&file.path).is_some_and(|file| file.problem.is_some());
-            return Ok(if problem { None } else { self.read_canvas_file(&file.path) });
+            return Ok(if problem { None } else { read_canvas_file(&file.path) });
         };
         let doubt = self.folder_doubt().filter(|_| !node.approved && !compared.sendable.is_empty());
         if let Some(doubt) = doubt {
@@ -157,7 +158,7 @@ impl Engine {
                 self.moment_of(&node.id).held = accident.map(Held::Edit);
                 return Ok(None);
             }
-            let waits = self.is_closed(&self.area_of(node));
+            let waits = self.is_closed(&Area::of(node));
             let tick = self.tick;
             let moment = self.moment_of(&node.id);
             moment.held = waits.then_some(Held::AreaClosed);
@@ -387,7 +388,7 @@ impl Engine {
     ) -> Result<Choice, StoreError> {
         let kept = self.boards.moments.get(&node.id).and_then(|moment| moment.text.clone());
         let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else {
-            return Ok(self.read_canvas_file(&file.path));
+            return Ok(read_canvas_file(&file.path));
         };
         let Some(elements) = node.remote else { return Ok(None) };
         let remote = self.store.elements(elements)?;
