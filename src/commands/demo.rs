@@ -80,7 +80,7 @@ pub async fn run(dir: Option<PathBuf>, out: &mut (dyn Write + Send)) -> Result<E
             () = colleague => {}
         }
     };
-    let ended = opened.run(wished, stop, &mut show).await;
+    let ended = Box::pin(opened.run(wished, stop, &mut show)).await;
     let failed = show.failed.take();
     ended?;
     if let Some(error) = failed {

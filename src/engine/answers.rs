@@ -1,9 +1,8 @@
 //! The answers to disk effects: what each changes, and what a refused one means.
 
-use super::Engine;
 use super::flight::{Flight, Purpose};
 use super::refused::Held;
-use super::retry;
+use super::{Engine, retry};
 use crate::model::{DiskError, DiskReply, MirrorPath};
 use crate::store::StoreError;
 
@@ -14,15 +13,15 @@ impl Engine {
         flight: Flight,
         result: Result<DiskReply, DiskError>,
     ) -> Result<(), StoreError> {
-        let tick = self.tick;
+        let tick = self.cx.tick;
         if let Some(page) = flight.purpose.page().cloned() {
-            self.wake(&page);
+            self.pages.wake(&page);
             if !matches!(flight.purpose, Purpose::ReadToSplice { .. } | Purpose::ReadToCopy { .. }) {
-                let moment = self.moment(&page);
+                let moment = self.pages.moment(&page);
                 moment.acted = tick;
                 if result.is_ok() {
                     moment.failing.count = 0;
-                    self.held.remove(&page);
+                    self.pages.held.remove(&page);
                 }
             }
         }
@@ -32,8 +31,8 @@ impl Engine {
         match (flight.purpose.clone(), result) {
             (Purpose::Scan, Ok(DiskReply::Scan(scan))) => self.scan_done(&flight, scan),
             (Purpose::Scan, Err(error)) => {
-                self.root.state = Some(Err(error.to_string()));
-                self.watch.scan_by(self.now.plus_ms(10_000));
+                self.folder.root.state = Some(Err(error.to_string()));
+                self.folder.watch.scan_by(self.cx.now.plus_ms(10_000));
                 Ok(())
             }
             (Purpose::Read { path }, Ok(DiskReply::File(look))) => {
@@ -43,21 +42,21 @@ impl Engine {
             (Purpose::ReadToSplice { page, .. }, Ok(DiskReply::File(look))) => {
                 // The file may have another text by now, which may be asked about already.
                 let choice = self.splice(&page, &look)?;
-                self.ready = choice.or(self.ready.take());
+                self.in_flight.ready = choice.or(self.in_flight.ready.take());
                 Ok(())
             }
             (Purpose::ReadToCopy { page, path, summary }, Ok(DiskReply::File(look))) => {
-                self.keep_present(&path, &look.bytes)?;
-                self.ready = self.copy_of(&page, &path, &look, summary);
+                self.pages.keep_present(&path, &look.bytes, &mut self.cx)?;
+                self.in_flight.ready = self.pages.trees.copy_of(&page, &path, &look, summary, &self.cx);
                 Ok(())
             }
             (Purpose::Write { page, path, written }, Ok(DiskReply::Written(stamp))) => {
                 self.written(&page, &path, written, stamp)
             }
             (Purpose::WriteCopy { page, copy, beside, text, summary }, Ok(DiskReply::Written(_))) => {
-                self.moment(&page).copied = Some(text);
-                self.copied_was(&page, &copy, text)?;
-                self.record_conflict(&copy, &beside, text, summary)
+                self.pages.moment(&page).copied = Some(text);
+                self.pages.trees.copied_was(&page, &copy, text, &mut self.cx)?;
+                self.pages.trees.record_conflict(&copy, &beside, text, summary, &mut self.cx)
             }
             (Purpose::SetAside { page, from, to, then_gone }, Ok(DiskReply::Finished)) => {
                 self.set_aside(&page, &from, &to, then_gone)
@@ -73,7 +72,7 @@ impl Engine {
             (Purpose::ReadAsked, Err(error)) => self.asked_read(Err(error)),
             (Purpose::Asked, result) => self.asked_done(result),
             (Purpose::RemoveFolder { path }, Ok(DiskReply::Finished)) => {
-                self.trees.folders.remove(&path);
+                self.pages.trees.folders.remove(&path);
                 if let Some(up) = path.parent() {
                     self.tidy_folder(&up);
                 }
@@ -81,7 +80,7 @@ impl Engine {
             }
             (purpose, Err(error)) => self.disk_act_failed(&purpose, &error),
             (_, Ok(reply)) => {
-                self.disk_reply_is_wrong(&reply);
+                self.folder.watch.disk_reply_is_wrong(&reply, self.cx.now);
                 Ok(())
             }
         }
@@ -98,20 +97,20 @@ impl Engine {
                 | DiskError::Full(..)
         ) {
             // Nothing was written: a later reading of the file must not take this text for what it rests on.
-            self.end_writing(&page)?;
+            self.pages.end_writing(&page, &mut self.cx)?;
         }
         self.disk_failed(&MirrorPath::root(), error);
         let failures = {
-            let moment = self.moment(&page);
+            let moment = self.pages.moment(&page);
             moment.failing.count += 1;
             moment.failing.count
         };
-        self.put_off(&page, self.now.plus_ms(retry::after_disk(error).wait_ms(failures)));
+        self.pages.put_off(&page, self.cx.now.plus_ms(retry::after_disk(error).wait_ms(failures)));
         if matches!(
             error,
             DiskError::Denied(..) | DiskError::Full(..) | DiskError::NotOrdinary(_) | DiskError::Io(..)
         ) {
-            self.hold(&page, Some(Held::Disk(error.to_string())));
+            self.pages.hold(&page, Some(Held::Disk(error.to_string())));
         }
         Ok(())
     }

@@ -6,11 +6,24 @@ use std::collections::VecDeque;
 use super::Engine;
 use super::flight::Purpose;
 use super::history::Detail;
+use super::opened::Opened;
+use super::pull::Pulling;
+use super::searching::Searching;
+use super::trees::Trees;
 use crate::model::{
     Body, ContentHash, DiskError, DiskReply, Effect, Expect, FileLook, MirrorPath, PageId, Put,
 };
 use crate::plan::{ignore, naming};
 use crate::store::{ActKind, StoreError};
+
+/// What users asked for.
+#[derive(Debug, Default)]
+pub(super) struct Commands {
+    pub(super) asked: Asked,
+    pub(super) opened: Opened,
+    pub(super) searching: Searching,
+    pub(super) pulling: Pulling,
+}
 
 /// What was asked for and is not done yet, in order, and what became of the rest.
 #[derive(Debug, Default)]
@@ -32,31 +45,31 @@ impl Asked {
 impl Engine {
     /// From now on only what is asked for is done, and no request is made.
     pub fn do_only_what_is_asked(&mut self) {
-        self.asked.only = true;
+        self.commands.asked.only = true;
     }
 
     /// What became of each [`Put`] since the last call, in the order in which they were asked for: done, or one
     /// sentence why not.
     pub fn take_told(&mut self) -> Vec<Result<(), String>> {
-        std::mem::take(&mut self.asked.told)
+        std::mem::take(&mut self.commands.asked.told)
     }
 
     pub(super) fn put(&mut self, put: Put) {
-        self.asked.waiting.push_back(put);
-        self.watch.scan_by(self.now);
+        self.commands.asked.waiting.push_back(put);
+        self.folder.watch.scan_by(self.cx.now);
     }
 
     pub(super) fn next_asked(&mut self) -> Option<(Effect, Purpose)> {
-        if let Some(Err(why)) = &self.root.state {
+        if let Some(Err(why)) = &self.folder.root.state {
             let why = format!("nothing is written: {why}");
-            for _ in self.asked.waiting.drain(..) {
-                self.asked.told.push(Err(why.clone()));
+            for _ in self.commands.asked.waiting.drain(..) {
+                self.commands.asked.told.push(Err(why.clone()));
             }
         }
-        if !self.root.is_ready() {
+        if !self.folder.root.is_ready() {
             return None;
         }
-        while let Some(put) = self.asked.waiting.front() {
+        while let Some(put) = self.commands.asked.waiting.front() {
             if let Some(why) = refusal(put) {
                 self.tell_asked(Err(why));
                 continue;
@@ -75,16 +88,17 @@ impl Engine {
     }
 
     fn tell_asked(&mut self, what: Result<(), String>) {
-        self.asked.waiting.pop_front();
-        self.asked.before = None;
-        self.asked.told.push(what);
+        self.commands.asked.waiting.pop_front();
+        self.commands.asked.before = None;
+        self.commands.asked.told.push(what);
         // A person's change like any other: a scan sees it.
-        self.watch.scan_by(self.now);
+        self.folder.watch.scan_by(self.cx.now);
     }
 
     /// The file as it is now, before a text is put into it.
     pub(super) fn asked_read(&mut self, result: Result<FileLook, DiskError>) -> Result<(), StoreError> {
-        let Some(Put::Text { path, expect, text, body }) = self.asked.waiting.front().cloned() else {
+        let Some(Put::Text { path, expect, text, body }) = self.commands.asked.waiting.front().cloned()
+        else {
             return Ok(());
         };
         let hash = ContentHash::of(text.as_bytes());
@@ -99,9 +113,9 @@ impl Engine {
             (Ok(look), Some(expect)) if ContentHash::of(&look.bytes) == expect => {
                 if !is_canvas(&path) {
                     self.take_in_file(&look)?;
-                    self.keep_present(&path, &look.bytes)?;
-                    self.store.keep_for_undo(&look.bytes)?;
-                    self.asked.before = Some(expect);
+                    self.pages.keep_present(&path, &look.bytes, &mut self.cx)?;
+                    self.cx.store.keep_for_undo(&look.bytes)?;
+                    self.commands.asked.before = Some(expect);
                 }
                 Expect::Content(expect)
             }
@@ -120,44 +134,46 @@ impl Engine {
             }
         };
         if let Some(blocks) = body {
-            self.store.keep_meaning(hash, Body::json(&blocks).as_bytes(), self.now)?;
+            self.cx.store.keep_meaning(hash, Body::json(&blocks).as_bytes(), self.cx.now)?;
         }
         let effect = Effect::WriteFile { path, bytes: text.into_bytes(), expect: write };
-        self.ready = Some((effect, Purpose::Asked));
+        self.in_flight.ready = Some((effect, Purpose::Asked));
         Ok(())
     }
 
     /// The change itself has ended.
     pub(super) fn asked_done(&mut self, result: Result<DiskReply, DiskError>) -> Result<(), StoreError> {
-        let Some(put) = self.asked.waiting.front().cloned() else { return Ok(()) };
+        let Some(put) = self.commands.asked.waiting.front().cloned() else { return Ok(()) };
         if let Err(error) = result {
             self.disk_failed(put.path(), &error);
             self.tell_asked(Err(error.to_string()));
             return Ok(());
         }
         match &put {
-            Put::Away { path, .. } => self.copy_put_away(path)?,
+            Put::Away { path, .. } => self.pages.copy_put_away(path, &mut self.cx)?,
             // Canvases have no history of versions: what was deleted of them is kept by itself.
             _ if is_canvas(put.path()) => {}
             Put::Text { path, text, .. } => {
                 self.end_differences(path)?;
-                let texts = (self.asked.before, Some(ContentHash::of(text.as_bytes())));
-                let page = self.page_of(path);
+                let texts = (self.commands.asked.before, Some(ContentHash::of(text.as_bytes())));
+                let page = self.pages.trees.page_of(path);
                 let more = Detail { texts, ..Detail::default() };
-                self.note_act(path.clone(), page.as_ref(), ActKind::Restored, more)?;
+                self.cx.note_act(path.clone(), page.as_ref(), ActKind::Restored, more)?;
             }
             Put::Name { from, to } => {
-                let page = self.page_of(from);
+                let page = self.pages.trees.page_of(from);
                 let more = Detail { other: Some(from.to_string()), ..Detail::default() };
-                self.note_act(to.clone(), page.as_ref(), ActKind::NamedBack, more)?;
+                self.cx.note_act(to.clone(), page.as_ref(), ActKind::NamedBack, more)?;
             }
         }
         self.tell_asked(Ok(()));
         Ok(())
     }
+}
 
+impl Trees {
     fn page_of(&self, path: &MirrorPath) -> Option<PageId> {
-        self.trees.files.get(path).and_then(|file| file.page.clone())
+        self.files.get(path).and_then(|file| file.page.clone())
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
+use super::context::Context;
+use super::pages::Pages;
 use super::refused::Held;
 use super::retry::FAILS;
 use super::tally::Tally;
@@ -162,53 +164,31 @@ fn log_changes(before: &[Attention], now: &[Attention]) {
 }
 
 impl Engine {
-    pub(super) fn notice(
-        &mut self,
-        code: Code,
-        path: &str,
-        reason: String,
-        action: &str,
-    ) -> Result<(), StoreError> {
-        self.store.add_notice(&Attention::new(code, path, reason, action), self.now)
-    }
-
     /// Writes the list of what concerns the user when it has changed, and logs what began and what is over.
     pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
         self.end_adopting()?;
         self.end_adopting_boards()?;
         // Time alone changes it too: grace times and approvals end.
         let rest_ms = if self.attention.stirred { self.list_rests_ms() } else { LIST_RESTS_MS };
-        if self.attention.fresh.is_some_and(|at| self.now.since_ms(at) < rest_ms) {
+        if self.attention.fresh.is_some_and(|at| self.cx.now.since_ms(at) < rest_ms) {
             return Ok(());
         }
-        self.attention.fresh = Some(self.now);
+        self.attention.fresh = Some(self.cx.now);
         self.note_apart()?;
         self.attention.stirred = false;
-        self.store.drop_old_notices(self.now.plus_ms(-NOTICE_MS))?;
+        self.cx.store.drop_old_notices(self.cx.now.plus_ms(-NOTICE_MS))?;
         let list = self.needs()?;
         if !self.attention.written || self.attention.shown != list {
-            self.store.set_attention(&list, self.now)?;
+            self.cx.store.set_attention(&list, self.cx.now)?;
             log_changes(&self.attention.shown, &list);
             self.attention.shown = list;
             self.attention.written = true;
         }
-        self.log_conflicts()
-    }
-
-    fn log_conflicts(&mut self) -> Result<(), StoreError> {
-        let told = |conflict: Conflict| {
-            Attention::new(Code::Conflict, conflict.page_path.as_str(), conflict.cause(), conflict.mend())
-        };
-        let conflicts: Vec<Attention> = self.store.conflicts()?.into_iter().map(told).collect();
-        if self.attention.conflicts != conflicts {
-            log_changes(&self.attention.conflicts, &conflicts);
-            self.attention.conflicts = conflicts;
-        }
-        Ok(())
+        self.attention.log_conflicts(&self.cx)
     }
 
     fn list_rests_ms(&self) -> i64 {
-        let all = self.trees.pages.len() + self.trees.files.len() + self.storage.size();
+        let all = self.pages.trees.pages.len() + self.pages.trees.files.len() + self.storage.size();
         i64::try_from(all / LOOKED_OVER_A_MS).unwrap_or(LIST_RESTS_MS).min(LIST_RESTS_MS)
     }
 
@@ -220,20 +200,20 @@ impl Engine {
 
     /// All that there is to tell.
     fn needs(&self) -> Result<Vec<Attention>, StoreError> {
-        let mut needs = Needs(self.store.notices()?);
+        let mut needs = Needs(self.cx.store.notices()?);
         needs.0.retain(|notice| self.is_where_it_was(&notice.path));
         self.needs_of_service(&mut needs);
         self.needs_of_barrier(&mut needs);
-        self.needs_of_ignoring(&mut needs);
+        self.pages.trees.needs_of_ignoring(&mut needs);
         self.needs_of_workspaces(&mut needs);
         self.needs_of_pages(&mut needs);
         self.board_needs(&mut needs);
-        self.storage.needs(self.now, &|refusal| self.next_try(refusal), &mut needs);
+        self.storage.needs(self.cx.now, &|refusal| self.cx.next_try(refusal), &mut needs);
         Ok(needs.list())
     }
 
     fn needs_of_service(&self, needs: &mut Needs) {
-        if let Some(Err(why)) = &self.root.state {
+        if let Some(Err(why)) = &self.folder.root.state {
             needs.tell(
                 Code::FolderUnusable,
                 "",
@@ -251,7 +231,7 @@ impl Engine {
         } else if let Some(why) = &self.service.down {
             needs.tell(Code::Outage, "", why, "nothing to do: espejo retries, and edits wait in order");
         }
-        for (what, why) in self.lists.trouble.iter().chain(&self.lists.failed) {
+        for (what, why) in self.polling.lists.trouble.iter().chain(&self.polling.lists.failed) {
             needs.tell(
                 Code::Unclear,
                 what,
@@ -262,12 +242,12 @@ impl Engine {
     }
 
     fn needs_of_workspaces(&self, needs: &mut Needs) {
-        let named = self.settings.workspaces.iter().chain(self.settings.modes.keys());
+        let named = self.cx.settings.workspaces.iter().chain(self.cx.settings.modes.keys());
         let is_unknown = |name: &&String| {
-            let mut known = self.trees.workspaces.values().map(|node| &node.seen);
+            let mut known = self.pages.trees.workspaces.values().map(|node| &node.seen);
             !known.any(|seen| [&seen.slug, &seen.name].contains(name) || seen.id.as_str() == name.as_str())
         };
-        for name in named.filter(is_unknown).filter(|_| self.lists.workspaces_looked > 0) {
+        for name in named.filter(is_unknown).filter(|_| self.polling.lists.workspaces_looked > 0) {
             needs.tell(
                 Code::UnknownWorkspace,
                 name,
@@ -275,9 +255,9 @@ impl Engine {
                 "correct its name in the config, or ask for access",
             );
         }
-        for workspace in self.trees.workspaces.values() {
+        for workspace in self.pages.trees.workspaces.values() {
             let (id, name) = (&workspace.seen.id, workspace.seen.name.as_str());
-            if !workspace.present && !self.is_chosen(&workspace.seen) {
+            if !workspace.present && !self.cx.is_chosen(&workspace.seen) {
                 continue;
             }
             if !workspace.present {
@@ -289,7 +269,7 @@ impl Engine {
                 );
                 continue;
             }
-            if self.is_down(id) {
+            if self.pages.trees.is_down(id, &self.cx.settings) {
                 if self.stays_here(id) {
                     needs.tell(
                         Code::StaysHere,
@@ -298,14 +278,14 @@ impl Engine {
                         "nothing to do; espejo diff shows the differences, and mode = \"two-way\" sends them",
                     );
                 }
-            } else if let Some(why) = self.read_only(id) {
-                let (code, action) = match self.edits_wait_in(id) {
+            } else if let Some(why) = self.pages.trees.read_only(id, &self.cx.settings) {
+                let (code, action) = match self.pages.edits_wait_in(id) {
                     true => (Code::ReadOnly, "edits wait here until the workspace is writable again"),
                     false => (Code::Frozen, "nothing to do: no edit waits"),
                 };
                 needs.tell(code, &workspace.folder, &format!("it is read-only: {why}"), action);
             }
-            if let Some(why) = self.vanishing_held(id) {
+            if let Some(why) = self.pages.trees.vanishing_held(id, &self.cx.settings) {
                 needs.tell(
                     Code::RemovalsHeld,
                     &workspace.folder,
@@ -325,16 +305,17 @@ impl Engine {
                 "restore the files, or run espejo approve",
             );
         }
-        let ignoring = &self.trees.ignoring;
-        for file in self.trees.tally.problems.iter().filter_map(|path| self.trees.files.get(path)) {
+        let ignoring = &self.pages.trees.ignoring;
+        for file in self.pages.trees.tally.problems.iter().filter_map(|path| self.pages.trees.files.get(path))
+        {
             if let Some(problem) = file.problem.as_ref().filter(|_| !ignoring.ignores_file(&file.path)) {
                 needs.tell_unsent(&file.path, problem, "page");
             }
         }
-        for (path, refusal) in &self.refusals {
-            let is_told = self.read_only(&refusal.workspace).is_some();
-            if !is_told && self.trees.unbound.iter().any(|file| file.is_within(path)) {
-                let next = self.next_try(&refusal.refusal);
+        for (path, refusal) in &self.pages.refusals {
+            let is_told = self.pages.trees.read_only(&refusal.workspace, &self.cx.settings).is_some();
+            if !is_told && self.pages.trees.unbound.iter().any(|file| file.is_within(path)) {
+                let next = self.cx.next_try(&refusal.refusal);
                 needs.tell(
                     code_of(refusal.refusal.class),
                     path.as_str(),
@@ -343,7 +324,7 @@ impl Engine {
                 );
             }
         }
-        let strays = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+        let strays = self.pages.trees.unbound.iter().filter_map(|path| self.pages.trees.files.get(path));
         if let Some(first) = strays.into_iter().find(|file| self.stray_claims_held(file)) {
             needs.tell(
                 Code::UnknownPages,
@@ -352,12 +333,14 @@ impl Engine {
                 "run espejo approve to create new pages for them",
             );
         }
-        for node in self.trees.told_of().filter(|node| !ignoring.pages.contains(&node.id)) {
+        for node in self.pages.trees.told_of().filter(|node| !ignoring.pages.contains(&node.id)) {
             let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
             let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
             if let Some(parked) = &node.parked {
                 // What is refused in a place that may not be written to is told with the place.
-                if matches!(parked.hold, Hold::Edit(_)) && self.read_only(&node.workspace).is_some() {
+                if matches!(parked.hold, Hold::Edit(_))
+                    && self.pages.trees.read_only(&node.workspace, &self.cx.settings).is_some()
+                {
                     continue;
                 }
                 let reason = parked.hold.sentence();
@@ -366,7 +349,7 @@ impl Engine {
                     None if parked.hold == Hold::WentBack => Code::WentBack,
                     None => Code::Unwritable,
                 };
-                needs.tell(code, shown, &reason, &self.mend_of(&parked.hold));
+                needs.tell(code, shown, &reason, &self.cx.mend_of(&parked.hold));
             } else if node.remote.presence == Presence::Hidden && node.base.is_some() {
                 needs.tell(
                     Code::Unlisted,
@@ -376,19 +359,19 @@ impl Engine {
                 );
             }
         }
-        for (id, held) in &self.held {
-            if let Some(node) = self.trees.pages.get(id)
+        for (id, held) in &self.pages.held {
+            if let Some(node) = self.pages.trees.pages.get(id)
                 && node.parked.is_none()
                 && node.base.is_some()
                 && let Some(file) = &node.file
-                && self.read_only(&node.workspace).is_none()
+                && self.pages.trees.read_only(&node.workspace, &self.cx.settings).is_none()
                 && node.remote.presence == Presence::Listed
             {
                 match held {
                     Held::Failing => {
                         let until =
-                            self.moments.get(id).map(|moment| moment.writes.until).unwrap_or_default();
-                        let mend = format!("nothing to do: {}", self.next_try_at(until));
+                            self.pages.moments.get(id).map(|moment| moment.writes.until).unwrap_or_default();
+                        let mend = format!("nothing to do: {}", self.cx.next_try_at(until));
                         needs.tell(Code::Failing, file.as_str(), FAILS, &mend);
                     }
                     Held::Disk(why) => {
@@ -400,22 +383,6 @@ impl Engine {
         }
     }
 
-    /// Whether an edit or a new file waits in a workspace that may not be written to.
-    fn edits_wait_in(&self, workspace: &WorkspaceId) -> bool {
-        let is_here = |id: &PageId| {
-            let node = self.trees.pages.get(id);
-            node.is_some_and(|node| node.workspace == *workspace && node.file.is_some())
-        };
-        let is_edit = |node: &crate::model::Node| {
-            node.workspace == *workspace && matches!(node.hold(), Some(Hold::Edit(_) | Hold::Deletion(_)))
-        };
-        let is_push = |wanted: &Decision| matches!(wanted, Decision::Push { .. });
-        self.trees.told_of().any(is_edit)
-            || self.held.keys().any(is_here)
-            || self.wants.pressing().iter().any(|(id, wanted)| is_push(wanted) && is_here(id))
-            || self.refusals.values().any(|refusal| refusal.workspace == *workspace)
-    }
-
     /// Whether what was told of a page's or a canvas's file is still about a file: it may have been moved since.
     fn is_where_it_was(&self, path: &str) -> bool {
         let Ok(path) = MirrorPath::new(path) else { return true };
@@ -423,65 +390,59 @@ impl Engine {
             path.components().next() != Some(super::storage::FOLDER)
                 && super::boards::is_canvas_name(path.name())
         };
-        let is_page = self.trees.layout().below_pages(&path).is_some() && path.page_stem().is_some();
-        !(is_page || is_canvas()) || self.trees.files.contains_key(&path) || self.has_canvas_file(&path)
-    }
-
-    /// A person has seen what was told of these paths, or of all.
-    pub(super) fn approve_notices(&mut self, named: &dyn Fn(&MirrorPath) -> bool) -> Result<(), StoreError> {
-        // A difference lasts until one side has the other's version.
-        for notice in self.store.notices()?.into_iter().filter(|notice| notice.code != Code::Difference) {
-            if MirrorPath::new(&notice.path).map_or(named(&MirrorPath::root()), |path| named(&path)) {
-                self.store.drop_notice(&notice)?;
-            }
-        }
-        Ok(())
+        let is_page = self.pages.trees.layout().below_pages(&path).is_some() && path.page_stem().is_some();
+        !(is_page || is_canvas())
+            || self.pages.trees.files.contains_key(&path)
+            || self.boards.has_canvas_file(&path)
     }
 
     /// Once everything has been compared, files without an id are new files.
     fn end_adopting(&mut self) -> Result<(), StoreError> {
-        let done = self.root.adopting
-            && self.root.is_ready()
-            && !self.trees.workspaces.is_empty()
-            && self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
-            && self.trees.pages.values().all(|node| {
+        let done = self.folder.root.adopting
+            && self.folder.root.is_ready()
+            && !self.pages.trees.workspaces.is_empty()
+            && self.pages.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
+            && self.pages.trees.pages.values().all(|node| {
                 node.base.is_some()
                     || node.parked.is_some()
                     || node.remote.presence != Presence::Listed
-                    || self.trees.ignoring.pages.contains(&node.id)
+                    || self.pages.trees.ignoring.pages.contains(&node.id)
             });
         if done {
-            self.root.adopting = false;
-            self.store.set_meta("adopting", "no")?;
-            self.wake_all();
+            self.folder.root.adopting = false;
+            self.cx.store.set_meta("adopting", "no")?;
+            self.pages.wake_all();
         }
         Ok(())
     }
 
     /// Counts the pages: this is asked for every few seconds, and walks over all of them during a full pass only.
     fn count_pages(&self) -> Counts {
-        let tally = &self.trees.tally;
+        let tally = &self.pages.trees.tally;
         debug_assert_eq!(
             *tally,
-            Tally::anew(self.trees.pages.values(), self.trees.files.values(), tally.arrivals),
+            Tally::anew(self.pages.trees.pages.values(), self.pages.trees.files.values(), tally.arrivals),
             "the numbers have not followed the pages and files"
         );
         debug_assert_eq!(
-            self.trees.names,
-            Names::anew(self.trees.pages.values(), self.trees.files.keys().chain(self.trees.occupied())),
+            self.pages.trees.names,
+            Names::anew(
+                self.pages.trees.pages.values(),
+                self.pages.trees.files.keys().chain(self.pages.trees.occupied())
+            ),
             "the names have not followed the pages and files"
         );
         let mut counts = Counts { mirrored: tally.mirrored(), ..Counts::default() };
-        for share in self.live_workspaces().into_iter().map(|workspace| tally.of(workspace)) {
+        for share in self.pages.trees.live_workspaces().into_iter().map(|workspace| tally.of(workspace)) {
             counts.listed += share.shown;
             counts.looked += share.looked;
             counts.unseen += share.unseen;
         }
         // What is ignored is not looked at, and nothing waits for it.
-        let ignored = &self.trees.ignoring.pages;
-        for node in ignored.iter().filter_map(|id| self.trees.pages.get(id)) {
+        let ignored = &self.pages.trees.ignoring.pages;
+        for node in ignored.iter().filter_map(|id| self.pages.trees.pages.get(id)) {
             counts.mirrored -= usize::from(node.base.is_some());
-            if !self.is_live(&node.workspace) || !node.remote.presence.is_shown() {
+            if !self.pages.trees.is_live(&node.workspace) || !node.remote.presence.is_shown() {
                 continue;
             }
             let is_seen = node.remote.body.is_some();
@@ -489,15 +450,22 @@ impl Engine {
             counts.looked -= usize::from(is_seen);
             counts.unseen -= usize::from(!is_seen && node.parked.is_none());
         }
-        if self.full_pass.is_some() {
+        if self.polling.full_pass.is_some() {
             counts.looked = counts.listed - self.pass_left();
         }
-        let in_trouble = tally.problems.iter().filter_map(|path| self.trees.files.get(path)?.page.as_ref());
-        let is_agreed = |id: &&PageId| self.trees.pages.get(*id).is_some_and(|node| node.base.is_some());
-        let waiting = in_trouble.chain(self.held.keys()).filter(is_agreed).chain(&tally.out_of_step);
+        let in_trouble =
+            tally.problems.iter().filter_map(|path| self.pages.trees.files.get(path)?.page.as_ref());
+        let is_agreed =
+            |id: &&PageId| self.pages.trees.pages.get(*id).is_some_and(|node| node.base.is_some());
+        let waiting = in_trouble.chain(self.pages.held.keys()).filter(is_agreed).chain(&tally.out_of_step);
         // What stays here by the user's wish is not held.
-        let is_down =
-            |id: &PageId| self.trees.pages.get(id).is_some_and(|node| self.is_down(&node.workspace));
+        let is_down = |id: &PageId| {
+            self.pages
+                .trees
+                .pages
+                .get(id)
+                .is_some_and(|node| self.pages.trees.is_down(&node.workspace, &self.cx.settings))
+        };
         let waiting: BTreeSet<&PageId> =
             waiting.filter(|id| !ignored.contains(*id) && !is_down(id)).collect();
         counts.held = waiting.len();
@@ -510,24 +478,26 @@ impl Engine {
     /// [`StoreError`] when the store cannot be read.
     pub fn summary(&self, now: Timestamp) -> Result<Summary, StoreError> {
         let Counts { listed, looked, unseen, mirrored, held } = self.count_pages();
-        let waits_for_time = |id: &PageId| self.held.contains_key(id) || self.is_unreadable(id);
-        let wanted = self.wants.pages().filter(|id| !waits_for_time(id)).count();
+        let waits_for_time =
+            |id: &PageId| self.pages.held.contains_key(id) || self.pages.trees.is_unreadable(id, self.cx.now);
+        let wanted = self.pages.wants.pages().filter(|id| !waits_for_time(id)).count();
         let pending = wanted
-            + self.sent.len()
-            + self.creations.len()
-            + usize::from(self.all_woken)
-            + self.active.union(&self.settling).filter(|id| !waits_for_time(id)).count();
-        let lists_done = self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
-            && !self.trees.workspaces.is_empty();
-        let is_settled = self.flights.is_empty()
+            + self.pages.sent.len()
+            + self.pages.creations.len()
+            + usize::from(self.pages.all_woken)
+            + self.pages.active.union(&self.pages.settling).filter(|id| !waits_for_time(id)).count();
+        let lists_done =
+            self.pages.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
+                && !self.pages.trees.workspaces.is_empty();
+        let is_settled = self.in_flight.flights.is_empty()
             && !self.telling.is_under_way()
-            && self.ready.is_none()
+            && self.in_flight.ready.is_none()
             && pending == 0
             && unseen == 0
             && lists_done
-            && self.root.is_ready()
-            && self.watch.is_quiet(self.now)
-            && !self.trees.ignoring.is_changing()
+            && self.folder.root.is_ready()
+            && self.folder.watch.is_quiet(self.cx.now)
+            && !self.pages.trees.ignoring.is_changing()
             && !self.creations_wait();
         let storage = self.storage.summary(now);
         let boards = self.board_progress();
@@ -544,7 +514,7 @@ impl Engine {
             canvases_listed: boards.listed,
             canvases_looked: boards.looked,
             attention: self.attention.shown.clone(),
-            conflicts: self.store.conflicts()?.len(),
+            conflicts: self.cx.store.conflicts()?.len(),
             requests_last_minute: self.pace.sent_since(now.plus_ms(-60_000)),
             is_settled: is_settled && storage.is_settled,
             // Whoever waited for the pass reads what needs a person next.
@@ -555,7 +525,62 @@ impl Engine {
             storage,
             paused: self.service.paused,
             away: self.service.stopped.is_none() && self.service.down.is_some(),
-            pass_left_ms: left * 60_000 / i64::from(self.settings.requests_per_minute.max(1)),
+            pass_left_ms: left * 60_000 / i64::from(self.cx.settings.requests_per_minute.max(1)),
         })
+    }
+}
+
+impl Context {
+    pub(super) fn notice(
+        &mut self,
+        code: Code,
+        path: &str,
+        reason: String,
+        action: &str,
+    ) -> Result<(), StoreError> {
+        self.store.add_notice(&Attention::new(code, path, reason, action), self.now)
+    }
+
+    /// A person has seen what was told of these paths, or of all.
+    pub(super) fn approve_notices(&mut self, named: &dyn Fn(&MirrorPath) -> bool) -> Result<(), StoreError> {
+        // A difference lasts until one side has the other's version.
+        for notice in self.store.notices()?.into_iter().filter(|notice| notice.code != Code::Difference) {
+            if MirrorPath::new(&notice.path).map_or(named(&MirrorPath::root()), |path| named(&path)) {
+                self.store.drop_notice(&notice)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Board {
+    fn log_conflicts(&mut self, cx: &Context) -> Result<(), StoreError> {
+        let told = |conflict: Conflict| {
+            Attention::new(Code::Conflict, conflict.page_path.as_str(), conflict.cause(), conflict.mend())
+        };
+        let conflicts: Vec<Attention> = cx.store.conflicts()?.into_iter().map(told).collect();
+        if self.conflicts != conflicts {
+            log_changes(&self.conflicts, &conflicts);
+            self.conflicts = conflicts;
+        }
+        Ok(())
+    }
+}
+
+impl Pages {
+    /// Whether an edit or a new file waits in a workspace that may not be written to.
+    fn edits_wait_in(&self, workspace: &WorkspaceId) -> bool {
+        let is_here = |id: &PageId| {
+            let node = self.trees.pages.get(id);
+            node.is_some_and(|node| node.workspace == *workspace && node.file.is_some())
+        };
+        let is_edit = |node: &crate::model::Node| {
+            node.workspace == *workspace && matches!(node.hold(), Some(Hold::Edit(_) | Hold::Deletion(_)))
+        };
+        let is_push = |wanted: &Decision| matches!(wanted, Decision::Push { .. });
+        self.trees.told_of().any(is_edit)
+            || self.held.keys().any(is_here)
+            || self.wants.pressing().iter().any(|(id, wanted)| is_push(wanted) && is_here(id))
+            || self.refusals.values().any(|refusal| refusal.workspace == *workspace)
     }
 }

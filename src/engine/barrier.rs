@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Engine;
 use super::attention::Needs;
+use super::context::Context;
+use super::folder::{Folder, Root};
 use crate::model::{Code, Hides, MirrorPath, Node, Scan, Timestamp, Unreadable};
 use crate::plan::barrier::{Absent, Barrier};
 use crate::store::{Store, StoreError};
@@ -33,48 +35,27 @@ pub(super) fn remembered(store: &Store, now: Timestamp) -> Result<Barrier, Store
 }
 
 impl Engine {
-    /// Takes in what a scan that began at `sent_at` could not look at.
-    pub(super) fn take_in_unreadable(&mut self, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
-        if self.root.barrier.take_in(scan, sent_at) { self.save_barrier() } else { Ok(()) }
-    }
-
     /// Files that could not be read have been: what they may have been shows now.
     pub(super) fn lift_barrier(&mut self) -> Result<(), StoreError> {
-        let files = &self.trees.files;
-        if !self.root.barrier.lift(|path| files.contains_key(path), self.now) {
+        let files = &self.pages.trees.files;
+        if !self.folder.root.barrier.lift(|path| files.contains_key(path), self.cx.now) {
             return Ok(());
         }
-        self.watch.scan_by(self.now.plus_ms(self.settings.pages.delete_grace_ms));
-        self.save_barrier()
-    }
-
-    fn save_barrier(&mut self) -> Result<(), StoreError> {
-        let barrier = &self.root.barrier;
-        let since: Vec<(i64, &str)> =
-            barrier.since().iter().map(|(path, at)| (at.0, path.as_str())).collect();
-        self.store.set_meta(UNREADABLE, &serde_json::json!(since).to_string())?;
-        self.store.set_meta(READABLE, &barrier.cleared().0.to_string())
-    }
-
-    /// What may hide the missing file of a page, unless a person said that it is gone. A page whose file became another
-    /// page misses none.
-    pub(super) fn hides_page(&self, node: &Node) -> Option<&Unreadable> {
-        let since = node.missing_since.filter(|_| !node.approved)?;
-        let last = node.missing_from.as_ref()?;
-        let object = self.watch.missing.get(&node.id).map(|file| file.stamp.object());
-        self.root.barrier.hides(Absent { last: Some(last), object, since })
+        self.folder.watch.scan_by(self.cx.now.plus_ms(self.cx.settings.pages.delete_grace_ms));
+        self.folder.root.save_barrier(&mut self.cx)
     }
 
     /// Tells what cannot be looked at, with its mend, and what waits for it.
     pub(super) fn needs_of_barrier(&self, needs: &mut Needs) {
-        let found = self.root.barrier.found();
+        let found = self.folder.root.barrier.found();
         if found.is_empty() {
             return;
         }
         let mut waiting: Vec<Vec<&MirrorPath>> = vec![Vec::new(); found.len()];
-        let pages = self.watch.missing.keys().filter_map(|id| self.trees.pages.get(id));
-        let pages = pages.filter_map(|node| Some((node.missing_from.as_ref()?, self.hides_page(node)?)));
-        let stored = self.storage.hidden(&self.root.barrier);
+        let pages = self.folder.watch.missing.keys().filter_map(|id| self.pages.trees.pages.get(id));
+        let pages =
+            pages.filter_map(|node| Some((node.missing_from.as_ref()?, self.folder.hides_page(node)?)));
+        let stored = self.storage.hidden(&self.folder.root.barrier);
         for (path, by) in pages.chain(self.hidden_canvases()).chain(stored) {
             if let Some(at) = found.iter().position(|item| item == by) {
                 waiting[at].push(path);
@@ -97,6 +78,37 @@ impl Engine {
             let mend = format!("{mend}; if you deleted the missing files, run espejo approve");
             needs.tell(Code::Unreadable, item.path.as_str(), &reason, &mend);
         }
+    }
+}
+
+impl Root {
+    /// Takes in what a scan that began at `sent_at` could not look at.
+    pub(super) fn take_in_unreadable(
+        &mut self,
+        scan: &Scan,
+        sent_at: Timestamp,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        if self.barrier.take_in(scan, sent_at) { self.save_barrier(cx) } else { Ok(()) }
+    }
+
+    fn save_barrier(&mut self, cx: &mut Context) -> Result<(), StoreError> {
+        let barrier = &self.barrier;
+        let since: Vec<(i64, &str)> =
+            barrier.since().iter().map(|(path, at)| (at.0, path.as_str())).collect();
+        cx.store.set_meta(UNREADABLE, &serde_json::json!(since).to_string())?;
+        cx.store.set_meta(READABLE, &barrier.cleared().0.to_string())
+    }
+}
+
+impl Folder {
+    /// What may hide the missing file of a page, unless a person said that it is gone. A page whose file became another
+    /// page misses none.
+    pub(super) fn hides_page(&self, node: &Node) -> Option<&Unreadable> {
+        let since = node.missing_since.filter(|_| !node.approved)?;
+        let last = node.missing_from.as_ref()?;
+        let object = self.watch.missing.get(&node.id).map(|file| file.stamp.object());
+        self.root.barrier.hides(Absent { last: Some(last), object, since })
     }
 }
 

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Engine;
 use super::flight::Purpose;
 use super::ids::Ids;
+use super::pages::Pages;
 use crate::markdown::{self, Allowed};
 use crate::model::{Blocks, BodyJson, ContentHash, Effect, Job, PageId, Work, Worked, undescribed};
 use crate::store::{Checkpoint, StoreError};
@@ -46,36 +47,26 @@ impl Engine {
     /// # Errors
     /// [`StoreError`] when the state refuses.
     pub fn checkpoint_beside(&mut self) -> Result<(), StoreError> {
-        self.store.checkpoint_beside()
+        self.cx.store.checkpoint_beside()
     }
 
     /// The state's log, if it is to be brought in.
     #[must_use]
     pub fn due_checkpoint(&self) -> Option<Checkpoint> {
-        self.store.due_checkpoint()
-    }
-
-    pub(super) fn is_long(&self, json: usize) -> bool {
-        self.beside.from.is_some_and(|from| json >= from)
-    }
-
-    /// The answer to a question, once; `Some(None)` when none was found, and it is worked out here, whatever comes of it.
-    pub(super) fn worked_out(&mut self, page: &PageId, question: &Question) -> Option<Option<Worked>> {
-        let (asked, worked) = self.beside.found.remove(page)?;
-        (asked == *question).then_some(worked)
+        self.cx.store.due_checkpoint()
     }
 
     /// The answer of a job: its page is decided on anew.
     pub(super) fn worked(&mut self, page: PageId, question: Question, worked: Option<Worked>) {
         if let Question::Reading { .. } = question
-            && self.ready.is_none()
-            && let Some(path) = self.trees.pages.get(&page).and_then(|node| node.file.clone())
-            && !self.watch.is_unread(&path)
+            && self.in_flight.ready.is_none()
+            && let Some(path) = self.pages.trees.pages.get(&page).and_then(|node| node.file.clone())
+            && !self.folder.watch.is_unread(&path)
         {
             // Before other files are read: what each stands for would be held for long.
-            self.ready = Some((Effect::ReadFile(path.clone()), Purpose::Read { path }));
+            self.in_flight.ready = Some((Effect::ReadFile(path.clone()), Purpose::Read { path }));
         }
-        self.wake(&page);
+        self.pages.wake(&page);
         self.beside.found.insert(page, (question, worked));
     }
 
@@ -84,12 +75,26 @@ impl Engine {
         if self.beside.found.is_empty() {
             return;
         }
-        let Self { beside, active, trees, watch, .. } = self;
+        let Self { beside, pages, folder, .. } = self;
+        let Pages { trees, active, .. } = pages;
+        let watch = &folder.watch;
         let is_unread = |page: &PageId| {
             let file = trees.pages.get(page).and_then(|node| node.file.as_ref());
             file.is_some_and(|path| watch.is_unread(path))
         };
         beside.found.retain(|page, _| active.contains(page) || is_unread(page));
+    }
+}
+
+impl Beside {
+    pub(super) fn is_long(&self, json: usize) -> bool {
+        self.from.is_some_and(|from| json >= from)
+    }
+
+    /// The answer to a question, once; `Some(None)` when none was found, and it is worked out here, whatever comes of it.
+    pub(super) fn worked_out(&mut self, page: &PageId, question: &Question) -> Option<Option<Worked>> {
+        let (asked, worked) = self.found.remove(page)?;
+        (asked == *question).then_some(worked)
     }
 }
 

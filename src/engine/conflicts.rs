@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Engine, Way};
+use super::Way;
+use super::context::Context;
+use super::pages::Pages;
+use super::trees::Trees;
 use crate::model::{ContentHash, Entry, EntryKind, MirrorPath, Scan};
 use crate::plan::naming;
 use crate::store::{Conflict, StoreError};
@@ -26,28 +29,31 @@ impl Conflicts {
     }
 }
 
-impl Engine {
+impl Trees {
     pub(super) fn record_conflict(
         &mut self,
         copy: &MirrorPath,
         beside: &MirrorPath,
         text: ContentHash,
         summary: String,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.conflicts_follow_files()?;
-        self.trees.occupy(copy.clone());
+        cx.conflicts_follow_files()?;
+        self.occupy(copy.clone());
         let conflict = Conflict {
             path: copy.clone(),
             page_path: beside.clone(),
-            made_at: self.now,
+            made_at: cx.now,
             summary: summary.clone(),
             text,
         };
-        self.store.save_conflict(&conflict)?;
-        self.say(Way::Aside, beside, format!("conflict: your version is kept in {}", copy.name()));
+        cx.store.save_conflict(&conflict)?;
+        cx.say(Way::Aside, beside, format!("conflict: your version is kept in {}", copy.name()));
         Ok(())
     }
+}
 
+impl Context {
     /// The list names what copies stand beside by the paths of now.
     pub(super) fn conflicts_follow_files(&mut self) -> Result<(), StoreError> {
         let moved = std::mem::take(&mut self.conflicts.moved);
@@ -77,12 +83,14 @@ impl Engine {
         self.store.delete_conflict(&conflict.path)?;
         self.store.save_conflict(&Conflict { path: to, ..conflict })
     }
+}
 
+impl Pages {
     /// Follows copies that a scan shows elsewhere, by their file objects or else by their names, which hold the second in
     /// which they were made; and drops conflicts whose copies a person has removed.
-    pub(super) fn conflicts_scanned(&mut self, scan: &Scan) -> Result<(), StoreError> {
-        self.conflicts_follow_files()?;
-        let all = self.store.conflicts()?;
+    pub(super) fn conflicts_scanned(&mut self, scan: &Scan, cx: &mut Context) -> Result<(), StoreError> {
+        cx.conflicts_follow_files()?;
+        let all = cx.store.conflicts()?;
         // They come in the order of their paths.
         let entry_at = |path: &MirrorPath| {
             let at = scan.entries.binary_search_by(|entry| entry.path.cmp(path)).ok()?;
@@ -99,9 +107,9 @@ impl Engine {
             true => Vec::new(),
             false => scan.entries.iter().filter(is_copy).collect(),
         };
-        let known = std::mem::take(&mut self.conflicts.objects);
+        let known = std::mem::take(&mut cx.conflicts.objects);
         let now_there = there.iter().filter_map(|conflict| entry_at(&conflict.path));
-        self.conflicts.objects = now_there.map(|entry| (entry.path.clone(), entry.stamp.object())).collect();
+        cx.conflicts.objects = now_there.map(|entry| (entry.path.clone(), entry.stamp.object())).collect();
         for conflict in gone {
             let object = known.get(&conflict.path).copied();
             let at = strays
@@ -109,8 +117,8 @@ impl Engine {
                 .position(|entry| object == Some(entry.stamp.object()))
                 .or_else(|| strays.iter().position(|entry| entry.path.name() == conflict.path.name()));
             if let Some(entry) = at.map(|at| strays.remove(at)) {
-                self.conflicts.objects.insert(entry.path.clone(), entry.stamp.object());
-                self.copy_moved(conflict, entry.path.clone())?;
+                cx.conflicts.objects.insert(entry.path.clone(), entry.stamp.object());
+                cx.copy_moved(conflict, entry.path.clone())?;
                 continue;
             }
             let hidden = scan.covers(&conflict.path);
@@ -118,26 +126,26 @@ impl Engine {
             let file = self.trees.files.get(&conflict.page_path);
             let hidden = hidden || file.is_some_and(|file| file.hash == Some(conflict.text));
             if !hidden {
-                self.drop_conflict(&conflict)?;
+                self.drop_conflict(&conflict, cx)?;
             }
         }
         Ok(())
     }
 
     /// The copy went to the mirror's trash because its conflict is settled.
-    pub(super) fn copy_put_away(&mut self, copy: &MirrorPath) -> Result<(), StoreError> {
-        self.conflicts_follow_files()?;
-        let settled = self.store.conflicts()?.into_iter().find(|conflict| conflict.path == *copy);
-        settled.map_or(Ok(()), |conflict| self.drop_conflict(&conflict))
+    pub(super) fn copy_put_away(&mut self, copy: &MirrorPath, cx: &mut Context) -> Result<(), StoreError> {
+        cx.conflicts_follow_files()?;
+        let settled = cx.store.conflicts()?.into_iter().find(|conflict| conflict.path == *copy);
+        settled.map_or(Ok(()), |conflict| self.drop_conflict(&conflict, cx))
     }
 
-    fn drop_conflict(&mut self, conflict: &Conflict) -> Result<(), StoreError> {
-        self.store.delete_conflict(&conflict.path)?;
+    fn drop_conflict(&mut self, conflict: &Conflict, cx: &mut Context) -> Result<(), StoreError> {
+        cx.store.delete_conflict(&conflict.path)?;
         // Who saves the same text again, over other words, has it kept again.
         for moment in self.moments.values_mut().filter(|moment| moment.copied == Some(conflict.text)) {
             moment.copied = None;
         }
-        self.say(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
+        cx.say(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
         Ok(())
     }
 }

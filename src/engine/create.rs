@@ -5,8 +5,10 @@ mod refused;
 
 pub(super) use refused::RefusedFile;
 
-use super::flight::Purpose;
+use super::flight::{InFlight, Purpose};
 use super::pace::Class;
+use super::pages::Pages;
+use super::trees::Trees;
 use super::{Engine, Way, poll};
 use crate::model::{
     Agreed, Body, Creation, Effect, LocalFile, MirrorPath, Node, PageDraft, PageId, Presence, RemotePage,
@@ -25,9 +27,9 @@ type Target = (MirrorPath, WorkspaceId, Option<PageId>);
 impl Engine {
     /// The next POST, if a new file is ready for one.
     pub(super) fn next_creation(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        if self.trees.unbound.is_empty()
-            || !self.watch.is_quiet(self.now)
-            || !self.pace.allows(Class::Edit, 2, false, self.now)
+        if self.pages.trees.unbound.is_empty()
+            || !self.folder.watch.is_quiet(self.cx.now)
+            || !self.pace.allows(Class::Edit, 2, false, self.cx.now)
         {
             return Ok(None);
         }
@@ -41,36 +43,40 @@ impl Engine {
         // What has been refused before goes last: were it the reason, it would keep the others waiting.
         let (fresh, again) = (self.first_ready(false), || self.first_ready(true));
         let Some(draft) = fresh.or_else(again).map(ready) else { return Ok(None) };
-        self.creations.begin(&mut self.store, draft.clone(), self.now)?;
+        self.pages.creations.begin(&mut self.cx.store, draft.clone(), self.cx.now)?;
         let PageDraft { path, workspace, parent, title, .. } = draft;
         Ok(Some((Effect::CreatePage { workspace, parent, title }, Purpose::Create { path })))
     }
 
     /// The first new file that something can be created for, of those that were refused before or of the others.
     fn first_ready(&self, refused: bool) -> Option<(&LocalFile, Target)> {
-        let files = self.trees.unbound.iter().filter(|path| self.was_refused(path) == refused);
-        let mut files = files.filter_map(|path| self.trees.files.get(path));
+        let files = self.pages.trees.unbound.iter().filter(|path| self.pages.was_refused(path) == refused);
+        let mut files = files.filter_map(|path| self.pages.trees.files.get(path));
         files.find_map(|file| Some((file, self.ready_to_create(file)?)))
     }
 
     pub(super) fn creations_wait(&self) -> bool {
-        self.watch.is_quiet(self.now)
-            && self.trees.unbound.iter().any(|path| {
-                self.trees.files.get(path).is_some_and(|file| self.ready_to_create(file).is_some())
+        self.folder.watch.is_quiet(self.cx.now)
+            && self.pages.trees.unbound.iter().any(|path| {
+                self.pages.trees.files.get(path).is_some_and(|file| self.ready_to_create(file).is_some())
             })
     }
 
     /// What must be created for this file: itself, or the topmost folder above it that is no page yet.
     fn ready_to_create(&self, file: &LocalFile) -> Option<Target> {
-        let workspace = self.trees.layout().workspace_at(&file.path)?;
-        let sound = file.hash.is_some() && file.problem.is_none() && !self.watch.is_unread(&file.path);
+        let workspace = self.pages.trees.layout().workspace_at(&file.path)?;
+        let sound = file.hash.is_some() && file.problem.is_none() && !self.folder.watch.is_unread(&file.path);
         // What cannot be looked at may be another file by now.
-        let hidden = self.root.barrier.covers(&file.path);
-        let hidden = hidden || self.trees.ignoring.ignores_file(&file.path);
-        if !sound || hidden || !self.is_live(&workspace) || self.read_only(&workspace).is_some() {
+        let hidden = self.folder.root.barrier.covers(&file.path);
+        let hidden = hidden || self.pages.trees.ignoring.ignores_file(&file.path);
+        if !sound
+            || hidden
+            || !self.pages.trees.is_live(&workspace)
+            || self.pages.trees.read_only(&workspace, &self.cx.settings).is_some()
+        {
             return None;
         }
-        if self.root.adopting && self.may_be_adopted(&workspace, file) {
+        if self.folder.root.adopting && self.pages.trees.may_be_adopted(&workspace, file) {
             return None;
         }
         if self.stray_claims_held(file) {
@@ -78,19 +84,19 @@ impl Engine {
         }
         let mut place = file.path.clone();
         for _ in 0..200 {
-            if self.creations.contains(&place) {
+            if self.pages.creations.contains(&place) {
                 return None;
             }
             let folder = place.parent()?;
-            match self.trees.layout().folder_stands_for(&folder) {
+            match self.pages.trees.layout().folder_stands_for(&folder) {
                 Place::Under(parent) => {
                     let title = title_for(&place, file);
-                    let usable = parent.as_ref().is_none_or(|id| self.is_there(id))
-                        && !self.is_refused(&place, parent.as_ref())
-                        && !self.is_refused_place(&workspace, parent.as_ref())
-                        && !self.is_like_a_creation(&title, &workspace, parent.as_ref())
+                    let usable = parent.as_ref().is_none_or(|id| self.pages.trees.is_there(id))
+                        && !self.pages.is_refused(&place, parent.as_ref(), self.cx.now)
+                        && !self.pages.is_refused_place(&workspace, parent.as_ref(), self.cx.now)
+                        && !self.pages.is_like_a_creation(&title, &workspace, parent.as_ref())
                         && !self.may_be_its_page(file, &title, &workspace, parent.as_ref())
-                        && !self.awaits_its_page(&place, &workspace, parent.as_ref());
+                        && !self.pages.trees.awaits_its_page(&place, &workspace, parent.as_ref());
                     return usable.then_some((place, workspace, parent));
                 }
                 Place::Elsewhere => {
@@ -98,11 +104,11 @@ impl Engine {
                     let beside =
                         folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
                     let is_taken = |path: &MirrorPath| {
-                        self.trees.files.contains_key(path)
-                            || self.creations.drafts().any(|draft| {
+                        self.pages.trees.files.contains_key(path)
+                            || self.pages.creations.drafts().any(|draft| {
                                 // Most are elsewhere, which is sooner known than the name.
                                 draft.path.parent() == path.parent()
-                                    && self.asked_at(draft).as_ref() == Some(path)
+                                    && self.pages.trees.asked_at(draft).as_ref() == Some(path)
                             })
                     };
                     if beside.as_ref().is_some_and(is_taken) {
@@ -113,14 +119,6 @@ impl Engine {
             }
         }
         None
-    }
-
-    /// Whether a page of this title was asked for there and no answer has come: were there two, nobody could tell which
-    /// of them a lost answer was about.
-    fn is_like_a_creation(&self, title: &str, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
-        self.creations.drafts().any(|draft| {
-            draft.title == title && draft.workspace == *workspace && draft.parent.as_ref() == parent
-        })
     }
 
     /// Whether a page without a file has this title there, and is empty or not known yet: it is this file's, see
@@ -139,76 +137,27 @@ impl Engine {
                 && node.base.is_none()
                 && node.parked.is_none()
                 && node.remote.body.is_none_or(|body| body == empty)
-                && self.is_there(&node.id)
+                && self.pages.trees.is_there(&node.id)
         };
-        self.is_beside_its_folder(&file.path)
+        self.pages.trees.is_beside_its_folder(&file.path)
             && !self.names_another(file)
-            && self.trees.child_nodes(workspace, parent).any(is_it)
-    }
-
-    /// Whether a page's file is about to be put beside the folder `place`: the folder of its parent has another name now,
-    /// and it was written into the old one. The folder is that page's then.
-    fn awaits_its_page(&self, place: &MirrorPath, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
-        let comes = |node: &Node| {
-            node.base.as_ref().is_some_and(|base| {
-                node.file.as_ref() == Some(&base.path)
-                    && base.parent == node.remote.parent
-                    && base.path.parent() != place.parent()
-                    && !self.is_beside_its_folder(&base.path)
-            }) && self.trees.layout().belongs(node).and_then(|path| folder_of(&path)).as_ref() == Some(place)
-        };
-        self.trees.folders.contains(place) && self.trees.child_nodes(workspace, parent).any(comes)
-    }
-
-    fn is_beside_its_folder(&self, path: &MirrorPath) -> bool {
-        folder_of(path).is_some_and(|folder| self.trees.folders.contains(&folder))
+            && self.pages.trees.child_nodes(workspace, parent).any(is_it)
     }
 
     /// Whether a file names a page that is there, or one of so many that are not that all are held.
     fn names_another(&self, file: &LocalFile) -> bool {
-        file.claim().is_some_and(|id| self.is_there(id)) || self.stray_claims_held(file)
-    }
-
-    /// While everything is compared for the first time: a listed page may belong to this file.
-    fn may_be_adopted(&self, workspace: &WorkspaceId, file: &LocalFile) -> bool {
-        let Some(stem) = file.path.page_stem() else { return false };
-        file.claim().is_some_and(|id| self.is_there(id))
-            || match self.trees.layout().place_of(&file.path) {
-                Place::Under(parent) => self.trees.child_nodes(workspace, parent.as_ref()).any(|node| {
-                    let title = &node.remote.title;
-                    node.file.is_none()
-                        && node.base.is_none()
-                        && (naming::still_says(stem, title) || file.front_title.as_ref() == Some(title))
-                }),
-                // The folder's own page, or that of one above, may not have its file yet.
-                Place::Elsewhere => {
-                    let above = std::iter::successors(file.path.parent(), MirrorPath::parent);
-                    let nobodys: Vec<MirrorPath> = above
-                        .take_while(|folder| {
-                            self.trees.layout().folder_stands_for(folder) == Place::Elsewhere
-                        })
-                        .collect();
-                    self.trees.pages.values().any(|node| {
-                        node.workspace == *workspace
-                            && node.base.is_none()
-                            && node.remote.presence == Presence::Listed
-                            && nobodys
-                                .iter()
-                                .any(|folder| naming::still_says(folder.name(), &node.remote.title))
-                    })
-                }
-            }
+        file.claim().is_some_and(|id| self.pages.trees.is_there(id)) || self.stray_claims_held(file)
     }
 
     /// Many files that name pages the service does not list look like lost access, not like new files.
     pub(super) fn stray_claims_held(&self, file: &LocalFile) -> bool {
         let stray = |file: &LocalFile| {
             file.disowned.is_none()
-                && file.claims.as_ref().is_some_and(|id| !self.trees.pages.contains_key(id))
+                && file.claims.as_ref().is_some_and(|id| !self.pages.trees.pages.contains_key(id))
         };
-        stray(file) && !self.root.strays_approved && {
-            let all = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
-            all.filter(|file| stray(file)).count() > self.settings.pages.max_deletes
+        stray(file) && !self.folder.root.strays_approved && {
+            let all = self.pages.trees.unbound.iter().filter_map(|path| self.pages.trees.files.get(path));
+            all.filter(|file| stray(file)).count() > self.cx.settings.pages.max_deletes
         }
     }
 
@@ -216,28 +165,29 @@ impl Engine {
     /// and beside a folder while the page is empty (it was made for the folder, and the file came meanwhile).
     pub(super) fn adopt_by_place(&mut self, node: &Node) -> Result<bool, StoreError> {
         let is_empty = node.remote.body == Some(Body::of(Vec::new()).hash);
-        if !self.root.adopting && !is_empty {
+        if !self.folder.root.adopting && !is_empty {
             return Ok(false);
         }
-        let folder = self.trees.layout().folder_for_children(&node.workspace, node.remote.parent.as_ref());
+        let folder =
+            self.pages.trees.layout().folder_for_children(&node.workspace, node.remote.parent.as_ref());
         let name = naming::choose(&node.remote.title, &|_| false, 252);
         let path = folder.as_ref().and_then(|folder| folder.join(&format!("{}.md", name.stem)).ok());
-        let path = path.filter(|path| self.trees.unbound.contains(path));
+        let path = path.filter(|path| self.pages.trees.unbound.contains(path));
         let Some(path) = path.or_else(|| self.titled_in(folder.as_ref()?, &node.remote.title)) else {
             return Ok(false);
         };
-        let Some(file) = self.trees.files.get(&path) else { return Ok(false) };
-        let is_anothers = if self.root.adopting {
+        let Some(file) = self.pages.trees.files.get(&path) else { return Ok(false) };
+        let is_anothers = if self.folder.root.adopting {
             file.claims.is_some()
         } else {
-            self.names_another(file) || !self.is_beside_its_folder(&path)
+            self.names_another(file) || !self.pages.trees.is_beside_its_folder(&path)
         };
         if is_anothers || file.problem.is_some() {
             return Ok(false);
         }
-        if self.root.adopting {
+        if self.folder.root.adopting {
             self.bind(&path, &node.id, true)?;
-        } else if !self.watch.is_unread(&path) {
+        } else if !self.folder.watch.is_unread(&path) {
             let draft = PageDraft {
                 path,
                 workspace: node.workspace.clone(),
@@ -252,18 +202,13 @@ impl Engine {
 
     /// While everything is compared for the first time: a file without an id whose front matter has this title.
     fn titled_in(&self, folder: &MirrorPath, title: &str) -> Option<MirrorPath> {
-        let files = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+        let files = self.pages.trees.unbound.iter().filter_map(|path| self.pages.trees.files.get(path));
         let mut titled = files.filter(|file| {
             file.claims.is_none()
                 && file.front_title.as_deref() == Some(title)
                 && file.path.parent().as_ref() == Some(folder)
         });
-        self.root.adopting.then(|| titled.next().map(|file| file.path.clone()))?
-    }
-
-    /// Whether a POST in doubt may have made this page: then it waits for the verdict.
-    pub(super) fn awaits_creation(&self, node: &Node) -> bool {
-        self.creations.all().any(|creation| is_answer_to(node, creation))
+        self.folder.root.adopting.then(|| titled.next().map(|file| file.path.clone()))?
     }
 
     pub(super) fn created(
@@ -271,10 +216,12 @@ impl Engine {
         path: &MirrorPath,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let Some(Creation { draft, asked_at, .. }) = self.creations.get(path).cloned() else { return Ok(()) };
+        let Some(Creation { draft, asked_at, .. }) = self.pages.creations.get(path).cloned() else {
+            return Ok(());
+        };
         match result {
             Ok(ServiceReply::Meta(meta)) => {
-                self.creations.end(&mut self.store, path)?;
+                self.pages.creations.end(&mut self.cx.store, path)?;
                 let remote = RemotePage {
                     parent: meta.parent,
                     title: meta.title,
@@ -286,17 +233,17 @@ impl Engine {
                 self.page_made(&draft, meta.id, remote, Some(asked_at))
             }
             Err(error) if error.may_have_happened() && !planted("intent-skipped") => {
-                let at = self.creations.lose(&mut self.store, path, self.now)?;
-                self.list_by(&draft.workspace, at);
+                let at = self.pages.creations.lose(&mut self.cx.store, path, self.cx.now)?;
+                self.polling.lists.list_by(&draft.workspace, at);
                 Ok(())
             }
-            Ok(_) => self.creations.end(&mut self.store, path),
+            Ok(_) => self.pages.creations.end(&mut self.cx.store, path),
             Err(error) => {
-                self.creations.end(&mut self.store, path)?;
+                self.pages.creations.end(&mut self.cx.store, path)?;
                 match &error {
                     ServiceError::Forbidden(why) => self.forbid_writes(&draft.workspace, why),
                     ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
-                        self.list_by(&draft.workspace, self.now);
+                        self.polling.lists.list_by(&draft.workspace, self.cx.now);
                         self.creation_refused(&draft, &error);
                         Ok(())
                     }
@@ -304,12 +251,6 @@ impl Engine {
                 }
             }
         }
-    }
-
-    fn is_looked_at(&self, id: &PageId) -> bool {
-        self.flights
-            .values()
-            .any(|flight| matches!(&flight.purpose, Purpose::Look { page, .. } if page == id))
     }
 
     /// The service has made a page for a file (or a folder): they belong together from now on. `answers` is when the request
@@ -321,11 +262,11 @@ impl Engine {
         remote: RemotePage,
         answers: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        let (now, tick) = (self.now, self.tick);
-        self.place_is_open(draft);
+        let (now, tick) = (self.cx.now, self.cx.tick);
+        self.pages.place_is_open(draft);
         let empty = Body::of(Vec::new());
-        self.store.keep_body(&empty)?;
-        let first_seen = self.trees.pages.get(&id).map_or(now, |node| node.first_seen);
+        self.cx.store.keep_body(&empty)?;
+        let first_seen = self.pages.trees.pages.get(&id).map_or(now, |node| node.first_seen);
         let remote = RemotePage { body: remote.body.or(Some(empty.hash)), ..remote };
         let mut node = Node::new(id.clone(), draft.workspace.clone(), remote, first_seen, poll::fresh(now));
         node.stem = draft.path.page_stem().or(Some(draft.path.name())).map(ToOwned::to_owned);
@@ -333,7 +274,7 @@ impl Engine {
         node.poll.last = now;
         let mut missing = None;
         if let Some(stamp) = draft.stamp {
-            let file = self.trees.files.get(&draft.path).filter(|file| file.page.is_none());
+            let file = self.pages.trees.files.get(&draft.path).filter(|file| file.page.is_none());
             node.base = Some(Agreed {
                 parent: node.remote.parent.clone(),
                 title: node.remote.title.clone(),
@@ -341,7 +282,7 @@ impl Engine {
                 body: empty.hash,
                 text: None,
                 front_title: file.and_then(|file| file.front_title.clone()),
-                path: self.asked_at(draft).unwrap_or_else(|| draft.path.clone()),
+                path: self.pages.trees.asked_at(draft).unwrap_or_else(|| draft.path.clone()),
                 folder_at: None,
             });
             if file.is_none() {
@@ -353,18 +294,18 @@ impl Engine {
                 tracing::debug!(inode = stamp.inode, "the file of a new page is missing");
             }
         }
-        self.save_page(node)?;
+        self.pages.save_page(node, &mut self.cx)?;
         if let Some(file) = missing {
-            self.store.save_missing(&id, &file.path, LastSight { stamp: file.stamp, hash: None })?;
-            self.watch.missing.insert(id.clone(), file);
+            self.cx.store.save_missing(&id, &file.path, LastSight { stamp: file.stamp, hash: None })?;
+            self.folder.watch.missing.insert(id.clone(), file);
         }
-        if draft.stamp.is_some() && self.trees.unbound.contains(&draft.path) {
+        if draft.stamp.is_some() && self.pages.trees.unbound.contains(&draft.path) {
             self.bind(&draft.path, &id, true)?;
-            self.watch.read_by(&draft.path.clone(), now);
+            self.folder.watch.read_by(&draft.path.clone(), now);
         }
         // A list may have told of the page before its POST was answered, and a look may say more than that answer.
-        let is_looked_at = self.is_looked_at(&id);
-        let moment = self.moment(&id);
+        let is_looked_at = self.in_flight.is_looked_at(&id);
+        let moment = self.pages.moment(&id);
         let is_known = moment.seen > 0 || is_looked_at;
         moment.acted = tick.saturating_sub(1);
         moment.missed = tick;
@@ -375,23 +316,10 @@ impl Engine {
             moment.seen = tick + 1;
             moment.seen_at = asked_at;
         }
-        self.made_was(&id, &draft.path)?;
-        self.say(Way::Up, &draft.path, "new page");
-        self.wake_all();
+        self.cx.made_was(&id, &draft.path)?;
+        self.cx.say(Way::Up, &draft.path, "new page");
+        self.pages.wake_all();
         Ok(())
-    }
-
-    /// Where the file was when its page was asked for, as its title tells: it may have been renamed since.
-    fn asked_at(&self, draft: &PageDraft) -> Option<MirrorPath> {
-        let said = draft.path.page_stem().is_none_or(|stem| naming::still_says(stem, &draft.title));
-        let file = self.trees.files.get(&draft.path);
-        // A title from the front matter tells nothing of the name.
-        let in_front = file.is_some_and(|file| file.front_title.as_ref() == Some(&draft.title));
-        if said || in_front || draft.stamp.is_none() {
-            return Some(draft.path.clone());
-        }
-        let stem = naming::choose(&draft.title, &|_| false, 252).stem;
-        draft.path.parent()?.join(&format!("{stem}.md")).ok()
     }
 
     /// After a page list: has an unconfirmed creation made a page?
@@ -403,9 +331,15 @@ impl Engine {
         // A list that lacks pages we know of is no evidence that one was not made.
         let is_lacked =
             |node: &Node| node.workspace == *workspace && node.remote.presence == Presence::Unlisted;
-        for creation in self.creations.unconfirmed(|draft| draft.workspace == *workspace) {
-            let like: Vec<Node> =
-                self.trees.pages.values().filter(|node| is_answer_to(node, &creation)).cloned().collect();
+        for creation in self.pages.creations.unconfirmed(|draft| draft.workspace == *workspace) {
+            let like: Vec<Node> = self
+                .pages
+                .trees
+                .pages
+                .values()
+                .filter(|node| is_answer_to(node, &creation))
+                .cloned()
+                .collect();
             let empty = Body::of(Vec::new()).hash;
             let seen: Vec<&Node> = like.iter().filter(|node| node.remote.body.is_some()).collect();
             // An empty one is ours. A single one that is not empty is, too: somebody in the app has begun to write in
@@ -416,19 +350,106 @@ impl Engine {
             });
             let draft = &creation.draft;
             if let Some(node) = found {
-                self.creations.end(&mut self.store, &draft.path)?;
+                self.pages.creations.end(&mut self.cx.store, &draft.path)?;
                 self.page_made(draft, node.id.clone(), node.remote.clone(), None)?;
             } else if like.iter().any(|node| node.remote.body.is_none()) {
                 // Its body is asked for as one of the pages never seen; then the next list tells.
-                self.list_by(workspace, self.now.plus_ms(1_000));
-            } else if self.trees.pages.values().any(is_lacked) {
-                self.list_by(workspace, self.now.plus_ms(5_000));
-            } else if let Some(at) = self.creations.not_shown(&mut self.store, &draft.path, asked_at)? {
-                self.list_by(workspace, at);
+                self.polling.lists.list_by(workspace, self.cx.now.plus_ms(1_000));
+            } else if self.pages.trees.pages.values().any(is_lacked) {
+                self.polling.lists.list_by(workspace, self.cx.now.plus_ms(5_000));
+            } else if let Some(at) =
+                self.pages.creations.not_shown(&mut self.cx.store, &draft.path, asked_at)?
+            {
+                self.polling.lists.list_by(workspace, at);
             }
             // Otherwise it was not carried out: the file is asked for again like any new one.
         }
         Ok(())
+    }
+}
+
+impl Pages {
+    /// Whether a page of this title was asked for there and no answer has come: were there two, nobody could tell which
+    /// of them a lost answer was about.
+    fn is_like_a_creation(&self, title: &str, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
+        self.creations.drafts().any(|draft| {
+            draft.title == title && draft.workspace == *workspace && draft.parent.as_ref() == parent
+        })
+    }
+
+    /// Whether a POST in doubt may have made this page: then it waits for the verdict.
+    pub(super) fn awaits_creation(&self, node: &Node) -> bool {
+        self.creations.all().any(|creation| is_answer_to(node, creation))
+    }
+}
+
+impl Trees {
+    /// Whether a page's file is about to be put beside the folder `place`: the folder of its parent has another name now,
+    /// and it was written into the old one. The folder is that page's then.
+    fn awaits_its_page(&self, place: &MirrorPath, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
+        let comes = |node: &Node| {
+            node.base.as_ref().is_some_and(|base| {
+                node.file.as_ref() == Some(&base.path)
+                    && base.parent == node.remote.parent
+                    && base.path.parent() != place.parent()
+                    && !self.is_beside_its_folder(&base.path)
+            }) && self.layout().belongs(node).and_then(|path| folder_of(&path)).as_ref() == Some(place)
+        };
+        self.folders.contains(place) && self.child_nodes(workspace, parent).any(comes)
+    }
+
+    fn is_beside_its_folder(&self, path: &MirrorPath) -> bool {
+        folder_of(path).is_some_and(|folder| self.folders.contains(&folder))
+    }
+
+    /// While everything is compared for the first time: a listed page may belong to this file.
+    fn may_be_adopted(&self, workspace: &WorkspaceId, file: &LocalFile) -> bool {
+        let Some(stem) = file.path.page_stem() else { return false };
+        file.claim().is_some_and(|id| self.is_there(id))
+            || match self.layout().place_of(&file.path) {
+                Place::Under(parent) => self.child_nodes(workspace, parent.as_ref()).any(|node| {
+                    let title = &node.remote.title;
+                    node.file.is_none()
+                        && node.base.is_none()
+                        && (naming::still_says(stem, title) || file.front_title.as_ref() == Some(title))
+                }),
+                // The folder's own page, or that of one above, may not have its file yet.
+                Place::Elsewhere => {
+                    let above = std::iter::successors(file.path.parent(), MirrorPath::parent);
+                    let nobodys: Vec<MirrorPath> = above
+                        .take_while(|folder| self.layout().folder_stands_for(folder) == Place::Elsewhere)
+                        .collect();
+                    self.pages.values().any(|node| {
+                        node.workspace == *workspace
+                            && node.base.is_none()
+                            && node.remote.presence == Presence::Listed
+                            && nobodys
+                                .iter()
+                                .any(|folder| naming::still_says(folder.name(), &node.remote.title))
+                    })
+                }
+            }
+    }
+
+    /// Where the file was when its page was asked for, as its title tells: it may have been renamed since.
+    fn asked_at(&self, draft: &PageDraft) -> Option<MirrorPath> {
+        let said = draft.path.page_stem().is_none_or(|stem| naming::still_says(stem, &draft.title));
+        let file = self.files.get(&draft.path);
+        // A title from the front matter tells nothing of the name.
+        let in_front = file.is_some_and(|file| file.front_title.as_ref() == Some(&draft.title));
+        if said || in_front || draft.stamp.is_none() {
+            return Some(draft.path.clone());
+        }
+        let stem = naming::choose(&draft.title, &|_| false, 252).stem;
+        draft.path.parent()?.join(&format!("{stem}.md")).ok()
+    }
+}
+
+impl InFlight {
+    fn is_looked_at(&self, id: &PageId) -> bool {
+        self.flights
+            .values()
+            .any(|flight| matches!(&flight.purpose, Purpose::Look { page, .. } if page == id))
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a file says and its page will not: a person is told of it, once or until file and page agree.
 
 use super::Engine;
+use super::beside::Beside;
+use super::context::Context;
 use super::text::JSON_OF_TEXT;
 use crate::markdown::{self, front_matter::Split};
 use crate::model::{Attention, BodyJson, Code, LocalFile, MirrorPath, PageId};
@@ -12,22 +14,24 @@ const LASTS_MS: i64 = 100 * 365 * 24 * 3_600_000;
 impl Engine {
     /// Says that an icon which a person wrote stays where it is (API document, "PATCH /pages/:id": title and content).
     pub(super) fn tell_of_icon(&mut self, file: &LocalFile, icon: Option<String>) -> Result<(), StoreError> {
-        let node = file.page.as_ref().and_then(|id| self.trees.pages.get(id));
+        let node = file.page.as_ref().and_then(|id| self.pages.trees.pages.get(id));
         let is_known = match node {
             Some(node) => {
                 let agreed = node.base.as_ref().and_then(|base| base.icon.as_ref());
                 icon.is_none() || icon == node.remote.icon || icon.as_ref() == agreed
             }
             // Whose it is will be known in a moment.
-            None => icon.is_none() || self.root.adopting || file.claims.is_some(),
+            None => icon.is_none() || self.folder.root.adopting || file.claims.is_some(),
         };
         if is_known {
             return Ok(());
         }
         let why = "its icon stays in this file: the API cannot set a page's icon".to_owned();
-        self.notice(Code::OnlyHere, file.path.as_str(), why, "set it in the app")
+        self.cx.notice(Code::OnlyHere, file.path.as_str(), why, "set it in the app")
     }
+}
 
+impl Beside {
     /// Says what a file says and its page will not: each line of it, until file and page agree or the file is saved again.
     pub(super) fn tell_differences(
         &mut self,
@@ -36,22 +40,23 @@ impl Engine {
         text: &str,
         split: &Split<'_>,
         content: &BodyJson,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
         // A long one would take too much of a turn; `diff` looks through it.
         if self.is_long(split.body.len() * JSON_OF_TEXT) {
-            return self.store.set_says_more(page, true);
+            return cx.store.set_says_more(page, true);
         }
         let above = split.lines_above(text);
         let differences = markdown::told(split.body, &blocks_of(content)?);
-        self.store.set_says_more(page, !differences.is_empty())?;
+        cx.store.set_says_more(page, !differences.is_empty())?;
         for mut told in differences {
             told.line += above;
             let (code, shown) = match told.what.lasts() {
-                true => (Code::Difference, self.now.plus_ms(LASTS_MS)),
-                false => (Code::OnlyHere, self.now),
+                true => (Code::Difference, cx.now.plus_ms(LASTS_MS)),
+                false => (Code::OnlyHere, cx.now),
             };
             let notice = Attention::new(code, path.as_str(), told.to_string(), told.what.mend());
-            self.store.add_notice(&notice, shown)?;
+            cx.store.add_notice(&notice, shown)?;
         }
         Ok(())
     }

@@ -4,10 +4,11 @@
 
 use super::Engine;
 use super::flight::{Purpose, Written};
+use super::trees::Trees;
 use crate::markdown::{self, front_matter};
 use crate::model::{
-    Agreed, BodyJson, ContentHash, Effect, Expect, FileLook, Hold, LocalFile, Node, PageId, WorkspaceId,
-    WorkspaceMode, semantically_equal,
+    Agreed, BodyJson, ContentHash, Effect, Expect, FileLook, Hold, LocalFile, Node, PageId, Settings,
+    WorkspaceId, WorkspaceMode, semantically_equal,
 };
 use crate::plan::{merge, place};
 use crate::store::{StoreError, Writing, blocks_of};
@@ -20,29 +21,15 @@ pub(super) struct Fronted {
 }
 
 impl Engine {
-    /// Whether the user has a workspace mirrored down only.
-    pub(super) fn is_down(&self, workspace: &WorkspaceId) -> bool {
-        let seen = self.trees.workspaces.get(workspace).map(|node| &node.seen);
-        seen.is_some_and(|seen| {
-            let names = [seen.slug.as_str(), seen.name.as_str(), seen.id.as_str()];
-            let modes = names.iter().filter_map(|name| self.settings.modes.get(*name));
-            modes.into_iter().any(|mode| *mode == WorkspaceMode::Down)
-        })
-    }
-
-    /// Whether what is done in a page's file may be sent.
-    pub(super) fn sends(&self, node: &Node) -> bool {
-        self.read_only(&node.workspace).is_none()
-    }
-
     /// Whether something was done in a workspace that stays here: an edit, a new file, a new name, a deletion.
     pub(super) fn stays_here(&self, workspace: &WorkspaceId) -> bool {
-        let is_its = |id: &PageId| self.trees.pages.get(id).is_some_and(|node| node.workspace == *workspace);
+        let is_its =
+            |id: &PageId| self.pages.trees.pages.get(id).is_some_and(|node| node.workspace == *workspace);
         let is_new = || {
-            let new = self.trees.unbound.iter();
-            new.filter_map(|path| self.trees.layout().workspace_at(path)).any(|at| at == *workspace)
+            let new = self.pages.trees.unbound.iter();
+            new.filter_map(|path| self.pages.trees.layout().workspace_at(path)).any(|at| at == *workspace)
         };
-        self.held.keys().any(is_its) || is_new() || self.canvases_stay_here(workspace)
+        self.pages.held.keys().any(is_its) || is_new() || self.canvases_stay_here(workspace)
     }
 
     /// Merges what the service has into a file with edits that may not be sent. They stay in the file.
@@ -54,27 +41,33 @@ impl Engine {
     ) -> Result<Option<(Effect, Purpose)>, StoreError> {
         let page = &node.id;
         let hash = ContentHash::of(&look.bytes);
-        let says = self.meaning(page, file).map(|reading| reading.content.clone());
+        let says = self.pages.meaning(page, file).map(|reading| reading.content.clone());
         let (Some(says), Some(remote)) = (says, node.remote.body) else { return Ok(None) };
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
         let Ok(split) = front_matter::split(text) else { return Ok(None) };
-        let (agreed, theirs) = (self.store.named_body(base.body)?, self.store.named_body(remote)?);
+        let (agreed, theirs) = (self.cx.store.named_body(base.body)?, self.cx.store.named_body(remote)?);
         let ours = blocks_of(&says)?;
         let merged = merge::merge(&agreed, &theirs, &ours);
         if let Some(first) = merged.collisions.first()
-            && self.moment(page).copied != Some(hash)
-            && !self.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
+            && self.pages.moment(page).copied != Some(hash)
+            && !self.cx.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
         {
-            self.keep_present(&look.path, &look.bytes)?;
-            return Ok(self.copy_of(page, &look.path, look, merge::collision_summary(first)));
+            self.pages.keep_present(&look.path, &look.bytes, &mut self.cx)?;
+            return Ok(self.pages.trees.copy_of(
+                page,
+                &look.path,
+                look,
+                merge::collision_summary(first),
+                &self.cx,
+            ));
         }
         let own = (!semantically_equal(&merged.blocks, &theirs)).then(|| BodyJson::of(&merged.blocks));
         if let Some(own) = &own {
-            self.store.keep_body_json(own)?;
+            self.cx.store.keep_body_json(own)?;
         }
         let to = if own.is_some() { &merged.blocks } else { &theirs };
         let out = text[..split.body_start].to_owned()
-            + &markdown::patch_for(split.body, &ours, to, &self.allowed_in(node)?);
+            + &markdown::patch_for(split.body, &ours, to, &self.pages.allowed_in(node, &self.cx)?);
         let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
         let front = (own_icon, split.front.is_some());
         let Some(fronted) = self.fronted(node, (base, file), front, out)? else { return Ok(None) };
@@ -93,9 +86,9 @@ impl Engine {
         }
         let writing =
             Writing { page: page.clone(), text: written.text, body: remote, icon: written.icon.clone() };
-        self.keep_replaced(&look.bytes)?;
-        self.store.save_writing(&writing)?;
-        self.writing.insert(page.clone(), writing);
+        self.cx.keep_replaced(&look.bytes)?;
+        self.cx.store.save_writing(&writing)?;
+        self.pages.writing.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
         let (path, expect) = (look.path.clone(), Expect::Content(hash));
         Ok(Some((Effect::WriteFile { path, bytes: fronted.text.into_bytes(), expect }, purpose)))
@@ -110,7 +103,7 @@ impl Engine {
         (own_icon, has_front): (Option<&String>, bool),
         text: String,
     ) -> Result<Option<Fronted>, StoreError> {
-        let path = self.trees.layout().belongs(node).unwrap_or_else(|| file.path.clone());
+        let path = self.pages.trees.layout().belongs(node).unwrap_or_else(|| file.path.clone());
         let front_title = place::wanted_front_title(file, &path, &node.remote.title);
         // An icon that a person wrote stays until the app has another: it was told that it cannot be sent.
         let icon = own_icon.filter(|own| base.icon == node.remote.icon && base.icon.as_ref() != Some(own));
@@ -125,5 +118,22 @@ impl Engine {
                 Ok(None)
             }
         }
+    }
+}
+
+impl Trees {
+    /// Whether the user has a workspace mirrored down only.
+    pub(super) fn is_down(&self, workspace: &WorkspaceId, settings: &Settings) -> bool {
+        let seen = self.workspaces.get(workspace).map(|node| &node.seen);
+        seen.is_some_and(|seen| {
+            let names = [seen.slug.as_str(), seen.name.as_str(), seen.id.as_str()];
+            let modes = names.iter().filter_map(|name| settings.modes.get(*name));
+            modes.into_iter().any(|mode| *mode == WorkspaceMode::Down)
+        })
+    }
+
+    /// Whether what is done in a page's file may be sent.
+    pub(super) fn sends(&self, node: &Node, settings: &Settings) -> bool {
+        self.read_only(&node.workspace, settings).is_none()
     }
 }

@@ -10,6 +10,16 @@ const LOOKS_A_COMMIT: u32 = 200;
 /// For so long at most a look is not committed while others are under way: commands read what is.
 const HELD_MS: i64 = 1_000;
 
+/// What was taken in since the last commit.
+#[derive(Debug, Default)]
+pub(super) struct Uncommitted {
+    /// Answered looks at files.
+    pub(super) looks_held: u32,
+    pub(super) held_since: Option<Timestamp>,
+    /// Whether there is anything else.
+    pub(super) more_held: bool,
+}
+
 impl Engine {
     /// Makes what was taken in durable. [`Engine::next_effect`] does so by itself; this is for a driver that stops.
     ///
@@ -17,34 +27,36 @@ impl Engine {
     /// [`StoreError`] as [`Engine::handle`].
     pub fn commit(&mut self) -> Result<(), StoreError> {
         self.commit_as(true)?;
-        self.store.write_times()?;
-        self.store.commit()
+        self.cx.store.write_times()?;
+        self.cx.store.commit()
     }
 
     /// Makes what was taken in outlive a kill, and where it `lasts` a power cut, too: before an effect that changes something
     /// leaves, and at rest. Before a look, and while an answer is waited for, it need not.
     pub(super) fn commit_as(&mut self, lasts: bool) -> Result<(), StoreError> {
-        self.looks_held = 0;
-        self.held_since = None;
-        self.more_held = false;
+        self.uncommitted.looks_held = 0;
+        self.uncommitted.held_since = None;
+        self.uncommitted.more_held = false;
         self.tell_all()?;
-        self.write_all_rows()?;
-        self.conflicts_follow_files()?;
-        if lasts { self.store.commit() } else { self.store.commit_for_a_look() }
+        self.pages.trees.write_all_rows(&mut self.cx)?;
+        self.cx.conflicts_follow_files()?;
+        if lasts { self.cx.store.commit() } else { self.cx.store.commit_for_a_look() }
     }
+}
 
+impl Uncommitted {
     /// Whether nothing but looks is to be committed, and few of them: they are made durable together. A kill loses what was
     /// seen, which is seen again; no effect has left that rests on it.
-    pub(super) fn may_wait(&self) -> bool {
+    pub(super) fn may_wait(&self, now: Timestamp) -> bool {
         !self.more_held
             && self.looks_held < LOOKS_A_COMMIT
-            && self.held_until().is_none_or(|until| self.now < until)
+            && self.held_until().is_none_or(|until| now < until)
     }
 
     /// A look has been answered.
-    pub(super) fn hold_look(&mut self) {
+    pub(super) fn hold_look(&mut self, now: Timestamp) {
         self.looks_held += 1;
-        self.held_since = self.held_since.or(Some(self.now));
+        self.held_since = self.held_since.or(Some(now));
     }
 
     /// When the looks that are held are committed at the latest.

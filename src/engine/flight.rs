@@ -6,8 +6,17 @@ use super::beside::Question;
 use super::pace::Class;
 use super::storage::Task;
 use crate::model::{
-    ANSWER_MAX_MS, BodyJson, ContentHash, Effect, MirrorPath, PageId, Timestamp, WorkspaceId,
+    ANSWER_MAX_MS, BodyJson, ContentHash, Effect, EffectId, MirrorPath, PageId, Timestamp, WorkspaceId,
 };
+
+/// The effects under way.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    pub(super) flights: BTreeMap<EffectId, Flight>,
+    pub(super) last_effect: u64,
+    /// A write whose bytes were just made from a fresh read: goes next.
+    pub(super) ready: Option<(Effect, Purpose)>,
+}
 
 /// An effect under way.
 #[derive(Debug)]
@@ -24,6 +33,27 @@ impl Flight {
     /// may have been given hours ago then.
     pub(super) fn as_of(&self, now: Timestamp) -> Timestamp {
         if now.since_ms(self.sent_at) > ANSWER_MAX_MS { self.sent_at } else { now }
+    }
+}
+
+impl InFlight {
+    /// Whether an effect in the line of disk effects is under way.
+    pub(super) fn is_at_the_disk(&self) -> bool {
+        self.flights.values().any(|flight| flight.purpose.is_disk())
+    }
+
+    /// Whether something is being done for exactly this.
+    pub(super) fn is_under_way(&self, purpose: &Purpose) -> bool {
+        self.flights.values().any(|flight| flight.purpose == *purpose)
+    }
+
+    pub(super) fn requests_under_way(&self) -> usize {
+        self.flights.values().filter(|flight| flight.purpose.is_request()).count()
+    }
+
+    pub(super) fn is_busy(&self, page: &PageId) -> bool {
+        self.flights.values().any(|flight| flight.purpose.page() == Some(page))
+            || self.ready.as_ref().is_some_and(|(_, purpose)| purpose.page() == Some(page))
     }
 }
 

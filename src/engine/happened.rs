@@ -1,6 +1,7 @@
 //! What happened, a line for a person each: something changed on one side because of the other.
 
 use super::Engine;
+use super::context::Context;
 use crate::model::MirrorPath;
 use crate::store::ActKind;
 
@@ -45,11 +46,13 @@ impl Way {
 impl Engine {
     /// What happened since the last call, for a person.
     pub fn take_happenings(&mut self) -> Vec<Happening> {
-        let happened = std::mem::take(&mut self.happened);
-        self.pulling.hear(&happened);
+        let happened = std::mem::take(&mut self.cx.happened);
+        self.commands.pulling.hear(&happened);
         happened
     }
+}
 
+impl Context {
     pub(super) fn say(&mut self, way: Way, path: &MirrorPath, what: impl Into<String>) {
         let what = what.into();
         tracing::info!(path = %path, to = way.goal(), "{what}");

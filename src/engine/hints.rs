@@ -4,7 +4,7 @@
 //! tells enough when a complete look could only say the same: the file is at the place of its page, and says so by
 //! its id, or is the very object that it was.
 
-use super::disk::SCAN_AT_LATEST_MS;
+use super::folder::SCAN_AT_LATEST_MS;
 use super::{Engine, storage};
 use crate::markdown::front_matter;
 use crate::model::{DiskError, FileLook, IGNORE_FILE, MirrorPath, PageId};
@@ -17,41 +17,41 @@ const LEFTOVERS_MS: i64 = 60_000;
 impl Engine {
     /// Something may have happened at this path.
     pub(super) fn hinted(&mut self, path: MirrorPath) {
-        let settle_ms = self.settings.pages.settle_ms;
-        if self.trees.ignoring.ignores_file(&path) && path.as_str() != IGNORE_FILE {
+        let settle_ms = self.cx.settings.pages.settle_ms;
+        if self.pages.trees.ignoring.ignores_file(&path) && path.as_str() != IGNORE_FILE {
             // Where it went, if it went, is told of by another hint.
             return;
         }
         if is_in_storage(&path) {
             // No page and no canvas is there, and storage goes by what it finds: a download of hours must not keep
             // them waiting for a moment of rest.
-            self.watch.stirred = self.now;
-            return self.watch.scan_by(self.now.plus_ms(settle_ms.max(SCAN_AT_LATEST_MS)));
+            self.folder.watch.stirred = self.cx.now;
+            return self.folder.watch.scan_by(self.cx.now.plus_ms(settle_ms.max(SCAN_AT_LATEST_MS)));
         }
-        if let Some(below) = self.trees.layout().below_pages(&path) {
+        if let Some(below) = self.pages.trees.layout().below_pages(&path) {
             if below.split('/').any(ignore::is_ignored_folder) {
                 // Never entered, and never a page.
                 return;
             }
-            if ignore::is_ignored(path.name()) && !self.trees.folders.contains(&path) {
-                return self.watch.scan_by(self.now.plus_ms(LEFTOVERS_MS));
+            if ignore::is_ignored(path.name()) && !self.pages.trees.folders.contains(&path) {
+                return self.folder.watch.scan_by(self.cx.now.plus_ms(LEFTOVERS_MS));
             }
         }
         if self.is_a_pages_file(&path) {
-            self.watch.peek(&path, self.now, settle_ms);
+            self.folder.watch.peek(&path, self.cx.now, settle_ms);
         } else {
-            self.watch.hint(path, self.now, settle_ms);
+            self.folder.watch.hint(path, self.cx.now, settle_ms);
         }
     }
 
     fn is_a_pages_file(&self, path: &MirrorPath) -> bool {
-        let file = self.trees.files.get(path).filter(|file| file.hash.is_some());
-        let node = file.and_then(|file| self.trees.pages.get(file.page.as_ref()?));
+        let file = self.pages.trees.files.get(path).filter(|file| file.hash.is_some());
+        let node = file.and_then(|file| self.pages.trees.pages.get(file.page.as_ref()?));
         // Until the files of a scan have been told, it is gone for those who go by the scan.
-        self.root.is_ready()
-            && self.watch.is_told()
+        self.folder.root.is_ready()
+            && self.folder.watch.is_told()
             && node.is_some_and(|node| node.file.as_ref() == Some(path) && node.missing_since.is_none())
-            && !self.watch.arrivals.contains_key(path)
+            && !self.folder.watch.arrivals.contains_key(path)
     }
 
     /// Whether what came of a read at a hint alone leaves in doubt which page's file it is, or where that is now.
@@ -63,7 +63,7 @@ impl Engine {
     }
 
     fn is_at_home(&self, look: &FileLook) -> bool {
-        let known = self.trees.files.get(&look.path).filter(|_| self.is_a_pages_file(&look.path));
+        let known = self.pages.trees.files.get(&look.path).filter(|_| self.is_a_pages_file(&look.path));
         known.is_some_and(|known| {
             let claims = claims(&look.bytes);
             let is_as_before = known.claims.is_none() && known.stamp.object() == look.stamp.object();
@@ -128,7 +128,7 @@ mod tests {
             engine.handle(Event::Hint(MirrorPath::new(path).unwrap()), Timestamp(now + 20)).unwrap();
             asked.drain(..).for_each(|id| scanned(&mut engine, id, now + 50));
             asked = go_on(&mut engine, now + 60);
-            quiet += usize::from(now % 1_000 == 0 && engine.watch.is_quiet(Timestamp(now + 60)));
+            quiet += usize::from(now % 1_000 == 0 && engine.folder.watch.is_quiet(Timestamp(now + 60)));
         }
         (scans, quiet)
     }

@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
+use super::context::Context;
 use super::flight::Written;
+use super::pages::Pages;
+use super::trees::Trees;
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Blocks, BodyJson, ContentHash, Hold, LocalFile, MirrorPath, Node, PageId, Sent, Timestamp, read_json,
@@ -105,9 +108,58 @@ impl Engine {
     /// The time for what is deleted by age: a clock that has leapt ahead is believed a day later.
     #[must_use]
     pub fn believed_time(&self) -> Timestamp {
-        self.keeping.believed.min(self.now)
+        self.pages.keeping.believed.min(self.cx.now)
     }
 
+    /// Lets go of what has been kept for long enough, a little at a time, when there is nothing else to do.
+    pub(super) fn tend_history(&mut self) -> Result<(), StoreError> {
+        self.settle_root()?;
+        if self.pages.keeping.due > self.cx.now {
+            return Ok(());
+        }
+        self.pages.keeping.believed = believe(&mut self.cx.store, self.cx.now)?;
+        let days = i64::from(self.cx.settings.pages.history_days);
+        let before = self.believed_time().plus_ms(-days.saturating_mul(DAY_MS));
+        let gone = self.cx.store.purge_history(before, PURGED_AT_ONCE)?;
+        let more = gone == PURGED_AT_ONCE;
+        self.pages.keeping.due = self.cx.now.plus_ms(if more { 100 } else { PURGE_EVERY_MS });
+        if gone > 0 {
+            tracing::debug!(gone, "versions that are over are dropped");
+        }
+        // What is under way may name a body that no row names.
+        if !more
+            && self.in_flight.flights.is_empty()
+            && self.in_flight.ready.is_none()
+            && self.pages.keeping.bodies_due <= self.cx.now
+        {
+            self.pages.keeping.bodies_due = self.cx.now.plus_ms(BODIES_EVERY_MS);
+            // What a row that is behind names would be taken for unused.
+            self.pages.trees.write_all_rows(&mut self.cx)?;
+            self.cx.store.drop_unused_bodies()?;
+            self.cx.store.drop_unused_contents()?;
+        }
+        Ok(())
+    }
+
+    /// A file was read whose text it has held before: after an older copy of the folder was put back, that is no edit.
+    pub(super) fn hold_what_went_back(&mut self, page: &PageId) -> Result<(), StoreError> {
+        let Some(since) = self.pages.keeping.folder_is_old else { return Ok(()) };
+        let Some(node) = self.pages.trees.pages.get(page).cloned() else { return Ok(()) };
+        let text = self.pages.trees.file_of(&node).and_then(|file| file.hash);
+        let agreed = node.base.as_ref().and_then(|base| base.text);
+        if let Some(text) = text.filter(|text| Some(*text) != agreed)
+            && self.cx.store.has_held(page, text, since)?
+        {
+            return self.park(page, Hold::WentBack);
+        }
+        if node.parked.is_some_and(|parked| parked.hold == Hold::WentBack) {
+            self.pages.edit_page(page, |node| node.parked = None, &mut self.cx)?;
+        }
+        Ok(())
+    }
+}
+
+impl Context {
     /// A look showed this body.
     pub(super) fn saw_body(&mut self, node: &Node, content: &BodyJson) -> Result<(), StoreError> {
         let hash = Some(content.hash());
@@ -116,62 +168,6 @@ impl Engine {
         }
         let version = self.version(node, Side::Service, hash, None);
         self.store.add_version(&version, Some(content.as_str().as_bytes()), None)
-    }
-
-    /// A file was read. `is_sure`: it is the file of the page that it is bound to, if it is bound to one.
-    pub(super) fn saw_file(
-        &mut self,
-        file: &LocalFile,
-        bytes: &[u8],
-        is_sure: bool,
-    ) -> Result<(), StoreError> {
-        let node = file.page.as_ref().and_then(|id| self.trees.pages.get(id)).cloned();
-        // What espejo wrote itself, or has been agreed on, is known.
-        if node.as_ref().and_then(|node| node.base.as_ref()).is_some_and(|base| base.text == file.hash) {
-            return Ok(());
-        }
-        self.keep_file(file, node.filter(|_| is_sure).as_ref(), bytes)
-    }
-
-    /// Keeps what a file holds, whoever wrote it.
-    fn keep_file(&mut self, file: &LocalFile, node: Option<&Node>, bytes: &[u8]) -> Result<(), StoreError> {
-        let page = node.map(|node| &node.id);
-        if bytes.is_empty() || self.store.last_text(page, &file.path)? == file.hash {
-            return Ok(());
-        }
-        let version = match node {
-            Some(node) => self.version(node, Side::File, None, file.hash),
-            None => Version {
-                number: 0,
-                page: None,
-                at: self.now,
-                side: Side::File,
-                path: Some(file.path.clone()),
-                title: file.path.page_stem().unwrap_or_default().to_owned(),
-                body: None,
-                text: file.hash,
-                sent: false,
-            },
-        };
-        if node.is_none() {
-            self.keeping.pageless.insert(file.path.clone());
-        }
-        self.store.add_version(&version, None, Some(bytes))
-    }
-
-    /// What the page's file holds is about to be replaced by a text that a person chose.
-    pub(super) fn keep_present(&mut self, path: &MirrorPath, bytes: &[u8]) -> Result<(), StoreError> {
-        let Some(file) = self.trees.files.get(path).cloned() else { return Ok(()) };
-        let node = file.page.as_ref().and_then(|id| self.trees.pages.get(id)).cloned();
-        self.keep_file(&file, node.as_ref(), bytes)
-    }
-
-    /// A file is a page's: what was seen of it before is the page's past.
-    pub(super) fn claim_past(&mut self, path: &MirrorPath, page: &PageId) -> Result<(), StoreError> {
-        if self.keeping.pageless.remove(path) {
-            self.store.claim_versions(path, page)?;
-        }
-        Ok(())
     }
 
     fn version(
@@ -213,70 +209,6 @@ impl Engine {
             self.did(node, ActKind::Retitled, Detail { other: before, ..Detail::default() })?;
         }
         Ok(())
-    }
-
-    /// A conflict copy was made of this text.
-    pub(super) fn copied_was(
-        &mut self,
-        page: &PageId,
-        copy: &MirrorPath,
-        text: ContentHash,
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
-        let version = self.version(&node, Side::Copy, None, Some(text));
-        self.store.add_version(&version, None, None)?;
-        self.did(&node, ActKind::Copied, Detail { other: Some(copy.to_string()), ..Detail::default() })
-    }
-
-    /// A page is about to be forgotten because it, or its file, went to a trash.
-    pub(super) fn trashed_was(&mut self, page: &PageId, side: Side, is_top: bool) -> Result<(), StoreError> {
-        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
-        let body = node.remote.body.or(node.base.as_ref().map(|base| base.body));
-        let text = self.trees.file_of(&node).and_then(|file| file.hash);
-        let json = match body {
-            Some(hash) => self.store.body_json(hash)?,
-            None => None,
-        };
-        let version = self.version(&node, side, body, text);
-        self.store.add_version(&version, json.as_deref().map(str::as_bytes), None)?;
-        let kind = if side == Side::TrashHere { ActKind::TrashedHere } else { ActKind::TrashedThere };
-        let more = Detail { bodies: (body, None), ..Detail::default() };
-        if is_top { self.did(&node, kind, more) } else { Ok(()) }
-    }
-
-    /// A page's file is about to be recorded as written. The text before it was kept when the write was planned.
-    pub(super) fn written_was(
-        &mut self,
-        page: &PageId,
-        path: &MirrorPath,
-        what: &Written,
-    ) -> Result<(), StoreError> {
-        let Some(mut node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
-        let base = node.base.as_ref().map(|base| (base.body, base.text));
-        if base.is_some_and(|(_, text)| text == Some(what.text)) {
-            return Ok(());
-        }
-        let kind = if what.new { ActKind::Written } else { ActKind::Updated };
-        node.file = Some(path.clone());
-        self.store.note_written(page, what.body, what.text)?;
-        let more = Detail {
-            other: None,
-            bodies: (base.map(|(body, _)| body), Some(what.body)),
-            texts: (base.and_then(|(_, text)| text), Some(what.text)),
-        };
-        self.did(&node, kind, more)
-    }
-
-    /// A file was renamed because its page was, or put back where it was moved from.
-    pub(super) fn moved_was(
-        &mut self,
-        page: &PageId,
-        from: &MirrorPath,
-        puts_back: bool,
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
-        let kind = if puts_back { ActKind::PutBack } else { ActKind::Renamed };
-        self.did(&node, kind, Detail { other: Some(from.to_string()), ..Detail::default() })
     }
 
     /// A page was made for a file, or a folder.
@@ -344,6 +276,36 @@ impl Engine {
         let read = markdown::parse(text, &theirs, allowed, &mut || ids.next());
         Ok(if semantically_equal(&read, &theirs) { theirs } else { blocks })
     }
+}
+
+impl Pages {
+    /// A file was read. `is_sure`: it is the file of the page that it is bound to, if it is bound to one.
+    pub(super) fn saw_file(
+        &mut self,
+        file: &LocalFile,
+        bytes: &[u8],
+        is_sure: bool,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let node = file.page.as_ref().and_then(|id| self.trees.pages.get(id)).cloned();
+        // What espejo wrote itself, or has been agreed on, is known.
+        if node.as_ref().and_then(|node| node.base.as_ref()).is_some_and(|base| base.text == file.hash) {
+            return Ok(());
+        }
+        self.keeping.keep_file(file, node.filter(|_| is_sure).as_ref(), bytes, cx)
+    }
+
+    /// What the page's file holds is about to be replaced by a text that a person chose.
+    pub(super) fn keep_present(
+        &mut self,
+        path: &MirrorPath,
+        bytes: &[u8],
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(file) = self.trees.files.get(path).cloned() else { return Ok(()) };
+        let node = file.page.as_ref().and_then(|id| self.trees.pages.get(id)).cloned();
+        self.keeping.keep_file(&file, node.as_ref(), bytes, cx)
+    }
 
     /// The page has another body: an edit in its file is read again beside it.
     pub(super) fn read_beside(&mut self, node: &Node) {
@@ -352,60 +314,139 @@ impl Engine {
             self.moment(&node.id).reading = None;
         }
     }
+}
 
-    /// Lets go of what has been kept for long enough, a little at a time, when there is nothing else to do.
-    pub(super) fn tend_history(&mut self) -> Result<(), StoreError> {
-        self.settle_root()?;
-        if self.keeping.due > self.now {
+impl Keeping {
+    /// Keeps what a file holds, whoever wrote it.
+    fn keep_file(
+        &mut self,
+        file: &LocalFile,
+        node: Option<&Node>,
+        bytes: &[u8],
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let page = node.map(|node| &node.id);
+        if bytes.is_empty() || cx.store.last_text(page, &file.path)? == file.hash {
             return Ok(());
         }
-        self.keeping.believed = believe(&mut self.store, self.now)?;
-        let days = i64::from(self.settings.pages.history_days);
-        let before = self.believed_time().plus_ms(-days.saturating_mul(DAY_MS));
-        let gone = self.store.purge_history(before, PURGED_AT_ONCE)?;
-        let more = gone == PURGED_AT_ONCE;
-        self.keeping.due = self.now.plus_ms(if more { 100 } else { PURGE_EVERY_MS });
-        if gone > 0 {
-            tracing::debug!(gone, "versions that are over are dropped");
+        let version = match node {
+            Some(node) => cx.version(node, Side::File, None, file.hash),
+            None => Version {
+                number: 0,
+                page: None,
+                at: cx.now,
+                side: Side::File,
+                path: Some(file.path.clone()),
+                title: file.path.page_stem().unwrap_or_default().to_owned(),
+                body: None,
+                text: file.hash,
+                sent: false,
+            },
+        };
+        if node.is_none() {
+            self.pageless.insert(file.path.clone());
         }
-        // What is under way may name a body that no row names.
-        if !more && self.flights.is_empty() && self.ready.is_none() && self.keeping.bodies_due <= self.now {
-            self.keeping.bodies_due = self.now.plus_ms(BODIES_EVERY_MS);
-            // What a row that is behind names would be taken for unused.
-            self.write_all_rows()?;
-            self.store.drop_unused_bodies()?;
-            self.store.drop_unused_contents()?;
-        }
-        Ok(())
+        cx.store.add_version(&version, None, Some(bytes))
     }
 
-    /// A file was read whose text it has held before: after an older copy of the folder was put back, that is no edit.
-    pub(super) fn hold_what_went_back(&mut self, page: &PageId) -> Result<(), StoreError> {
-        let Some(since) = self.keeping.folder_is_old else { return Ok(()) };
-        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
-        let text = self.trees.file_of(&node).and_then(|file| file.hash);
-        let agreed = node.base.as_ref().and_then(|base| base.text);
-        if let Some(text) = text.filter(|text| Some(*text) != agreed)
-            && self.store.has_held(page, text, since)?
-        {
-            return self.park(page, Hold::WentBack);
-        }
-        if node.parked.is_some_and(|parked| parked.hold == Hold::WentBack) {
-            self.edit_page(page, |node| node.parked = None)?;
+    /// A file is a page's: what was seen of it before is the page's past.
+    pub(super) fn claim_past(
+        &mut self,
+        path: &MirrorPath,
+        page: &PageId,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        if self.pageless.remove(path) {
+            cx.store.claim_versions(path, page)?;
         }
         Ok(())
     }
 
     /// A person takes the files of an older copy of the folder as they are.
-    pub(super) fn take_folder_as_it_is(&mut self) -> Result<(), StoreError> {
-        if self.keeping.folder_is_old.take().is_some() {
-            self.store.set_meta("folder_is_old", "no")?;
+    pub(super) fn take_folder_as_it_is(&mut self, cx: &mut Context) -> Result<(), StoreError> {
+        if self.folder_is_old.take().is_some() {
+            cx.store.set_meta("folder_is_old", "no")?;
         }
         Ok(())
     }
 
     /// When there is more to let go of.
     pub(super) fn next_purge(&self) -> Timestamp {
-        self.keeping.due
+        self.due
+    }
+}
+
+impl Trees {
+    /// A conflict copy was made of this text.
+    pub(super) fn copied_was(
+        &mut self,
+        page: &PageId,
+        copy: &MirrorPath,
+        text: ContentHash,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.pages.get(page).cloned() else { return Ok(()) };
+        let version = cx.version(&node, Side::Copy, None, Some(text));
+        cx.store.add_version(&version, None, None)?;
+        cx.did(&node, ActKind::Copied, Detail { other: Some(copy.to_string()), ..Detail::default() })
+    }
+
+    /// A page is about to be forgotten because it, or its file, went to a trash.
+    pub(super) fn trashed_was(
+        &mut self,
+        page: &PageId,
+        side: Side,
+        is_top: bool,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.pages.get(page).cloned() else { return Ok(()) };
+        let body = node.remote.body.or(node.base.as_ref().map(|base| base.body));
+        let text = self.file_of(&node).and_then(|file| file.hash);
+        let json = match body {
+            Some(hash) => cx.store.body_json(hash)?,
+            None => None,
+        };
+        let version = cx.version(&node, side, body, text);
+        cx.store.add_version(&version, json.as_deref().map(str::as_bytes), None)?;
+        let kind = if side == Side::TrashHere { ActKind::TrashedHere } else { ActKind::TrashedThere };
+        let more = Detail { bodies: (body, None), ..Detail::default() };
+        if is_top { cx.did(&node, kind, more) } else { Ok(()) }
+    }
+
+    /// A page's file is about to be recorded as written. The text before it was kept when the write was planned.
+    pub(super) fn written_was(
+        &mut self,
+        page: &PageId,
+        path: &MirrorPath,
+        what: &Written,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(mut node) = self.pages.get(page).cloned() else { return Ok(()) };
+        let base = node.base.as_ref().map(|base| (base.body, base.text));
+        if base.is_some_and(|(_, text)| text == Some(what.text)) {
+            return Ok(());
+        }
+        let kind = if what.new { ActKind::Written } else { ActKind::Updated };
+        node.file = Some(path.clone());
+        cx.store.note_written(page, what.body, what.text)?;
+        let more = Detail {
+            other: None,
+            bodies: (base.map(|(body, _)| body), Some(what.body)),
+            texts: (base.and_then(|(_, text)| text), Some(what.text)),
+        };
+        cx.did(&node, kind, more)
+    }
+
+    /// A file was renamed because its page was, or put back where it was moved from.
+    pub(super) fn moved_was(
+        &mut self,
+        page: &PageId,
+        from: &MirrorPath,
+        puts_back: bool,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.pages.get(page).cloned() else { return Ok(()) };
+        let kind = if puts_back { ActKind::PutBack } else { ActKind::Renamed };
+        cx.did(&node, kind, Detail { other: Some(from.to_string()), ..Detail::default() })
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Engine;
-use super::disk::UNSETTLED_MAX_MS;
+use super::context::Context;
+use super::folder::UNSETTLED_MAX_MS;
+use super::pages::Pages;
 use super::trees::Trees;
 use crate::model::{
     Body, LocalFile, MirrorPath, Node, PageDraft, PageId, Problem, Stamp, Timestamp, folder_of,
@@ -14,20 +16,21 @@ use crate::store::{LastSight, StoreError};
 impl Engine {
     /// Tells files and pages together, once everything that can be read has been.
     pub(super) fn identify_if_ready(&mut self) -> Result<(), StoreError> {
-        if !self.watch.identities_due || self.watch.outdated || self.newcomers_wait() {
+        if !self.folder.watch.identities_due || self.folder.watch.outdated || self.newcomers_wait() {
             return Ok(());
         }
-        self.watch.identities_due = false;
+        self.folder.watch.identities_due = false;
         self.hold_hidden_claims()?;
         self.lift_barrier()?;
         if self.is_as_it_was() {
             return Ok(());
         }
-        let seen_now = std::mem::take(&mut self.lists.last_seen);
+        let seen_now = std::mem::take(&mut self.polling.lists.last_seen);
         let is_asked_for_itself =
-            |file: &LocalFile| file.page.is_none() && self.creations.contains(&file.path);
+            |file: &LocalFile| file.page.is_none() && self.pages.creations.contains(&file.path);
         let mut objects: BTreeMap<(u64, u64, i64), Vec<&LocalFile>> = BTreeMap::new();
-        for file in self.trees.files.values().filter(|file| file.page.is_some() || is_asked_for_itself(file))
+        for file in
+            self.pages.trees.files.values().filter(|file| file.page.is_some() || is_asked_for_itself(file))
         {
             objects.entry(file.stamp.object()).or_default().push(file);
         }
@@ -40,13 +43,16 @@ impl Engine {
             })
         };
         let mut known: Vec<KnownFile> = self
+            .pages
             .trees
             .files
             .values()
             // A file without a page matters once one was asked for. Others may be places that a file passed through, and
             // one that is a page's file by its object, or one that a page was asked for, is that file, read where it has
             // come to.
-            .filter(|file| file.page.is_some() || self.is_asked_for(&file.path) && !is_one_of_them(file))
+            .filter(|file| {
+                file.page.is_some() || self.pages.is_asked_for(&file.path) && !is_one_of_them(file)
+            })
             .map(|file| KnownFile {
                 path: file.path.clone(),
                 page: file.page.clone(),
@@ -55,17 +61,18 @@ impl Engine {
             })
             .collect();
         let is_missing = |node: &Node| node.file.is_none() && node.missing_since.is_some();
-        for page in self.watch.missing.keys().cloned().collect::<Vec<_>>() {
-            if !self.trees.pages.get(&page).is_some_and(is_missing) {
-                self.watch.missing.remove(&page);
-                self.store.drop_missing(&page)?;
+        for page in self.folder.watch.missing.keys().cloned().collect::<Vec<_>>() {
+            if !self.pages.trees.pages.get(&page).is_some_and(is_missing) {
+                self.folder.watch.missing.remove(&page);
+                self.cx.store.drop_missing(&page)?;
             }
         }
         let missing: Vec<KnownFile> = self
+            .folder
             .watch
             .missing
             .values()
-            .filter(|file| self.may_be_there_again(file, &known))
+            .filter(|file| self.pages.trees.may_be_there_again(file, &known))
             .cloned()
             .collect();
         let missed: Vec<PageId> = missing.iter().filter_map(|file| file.page.clone()).collect();
@@ -73,45 +80,25 @@ impl Engine {
         let mut seen = Vec::new();
         for (path, stamp) in &seen_now {
             // A new file that is still being written is told apart at a later look.
-            let arrived = self.watch.arrivals.get(path);
-            let Some(file) = arrived.or_else(|| self.trees.files.get(path)) else { continue };
-            seen.push(self.seen(file, path, *stamp, &missed));
+            let arrived = self.folder.watch.arrivals.get(path);
+            let Some(file) = arrived.or_else(|| self.pages.trees.files.get(path)) else { continue };
+            seen.push(self.pages.trees.seen(file, path, *stamp, &missed));
         }
         // What could not be looked at is taken to be as it was.
-        for file in self.trees.files.values().filter(|file| !seen_now.contains_key(&file.path)) {
-            if self.root.barrier.covers(&file.path) {
-                seen.push(self.seen(file, &file.path, file.stamp, &missed));
+        for file in self.pages.trees.files.values().filter(|file| !seen_now.contains_key(&file.path)) {
+            if self.folder.root.barrier.covers(&file.path) {
+                seen.push(self.pages.trees.seen(file, &file.path, file.stamp, &missed));
             }
         }
         let identities = identity::identify(&known, &seen);
-        for (_, file) in std::mem::take(&mut self.watch.arrivals) {
+        for (_, file) in std::mem::take(&mut self.folder.watch.arrivals) {
             if let Some(page) = &file.page {
-                self.moment(&page.clone()).reading = None;
+                self.pages.moment(&page.clone()).reading = None;
             }
-            self.save_file(file)?;
+            self.pages.save_file(file)?;
         }
-        self.begin_telling(seen, identities, seen_now);
+        self.telling.begin_telling(seen, identities, seen_now, self.cx.now);
         self.tell_on()
-    }
-
-    /// Whether what is at a missing file's place may be that file: not another known one, nor one that is on the way to
-    /// become a page of its own or names a page that nobody knows.
-    fn may_be_there_again(&self, missing: &KnownFile, known: &[KnownFile]) -> bool {
-        self.trees.files.get(&missing.path).is_none_or(|file| {
-            file.disowned.is_none()
-                && file.claims.as_ref().is_none_or(|id| self.trees.pages.contains_key(id))
-                && known.binary_search_by(|other| other.path.cmp(&missing.path)).is_err()
-        })
-    }
-
-    /// What a look that found `file` at `path` says of it. Whether it is awaited matters only where its page is not one of
-    /// the `missed`, in their order, which have known files.
-    fn seen(&self, file: &LocalFile, path: &MirrorPath, stamp: Stamp, missed: &[PageId]) -> SeenFile {
-        let claims = file.claim().cloned();
-        let is_awaited = claims.as_ref().is_some_and(|page| {
-            missed.binary_search(page).is_err() && self.trees.layout().is_awaited(path, page)
-        });
-        SeenFile { path: path.clone(), stamp, claims, is_awaited, hash: file.hash }
     }
 
     /// Whether every file is the page's that it was, at its place, and no other is there: then there is nothing to tell,
@@ -122,16 +109,16 @@ impl Engine {
                 && file.stamp.object() == stamp.object()
                 && file.page.as_ref().is_some_and(|page| {
                     let says_so = file.claims.as_ref().is_none_or(|claims| claims == page);
-                    let node = self.trees.pages.get(page);
+                    let node = self.pages.trees.pages.get(page);
                     says_so
                         && node.is_some_and(|node| {
                             node.file.as_ref() == Some(path) && node.missing_since.is_none()
                         })
                 })
         };
-        let (known, seen) = (&self.trees.files, &self.lists.last_seen);
-        self.watch.arrivals.is_empty()
-            && self.keeping.pageless.is_empty()
+        let (known, seen) = (&self.pages.trees.files, &self.polling.lists.last_seen);
+        self.folder.watch.arrivals.is_empty()
+            && self.pages.keeping.pageless.is_empty()
             && known.len() == seen.len()
             && known.values().zip(seen).all(is_the_same)
     }
@@ -140,21 +127,22 @@ impl Engine {
     /// there. A file that never rests is waited for no longer than [`UNSETTLED_MAX_MS`].
     fn newcomers_wait(&self) -> bool {
         let is_newcomer = |path: &MirrorPath| {
-            let known = self.trees.files.get(path).map(|file| &file.stamp);
-            let seen = self.lists.last_seen.get(path);
+            let known = self.pages.trees.files.get(path).map(|file| &file.stamp);
+            let seen = self.polling.lists.last_seen.get(path);
             known.is_none_or(|known| seen.is_some_and(|seen| known.object() != seen.object()))
         };
-        self.watch.unread.iter().any(|(path, due)| {
-            let first = self.watch.touched.get(path).map_or(*due, |(first, _)| *first);
-            *due <= self.now || is_newcomer(path) && self.now.since_ms(first) <= UNSETTLED_MAX_MS
+        self.folder.watch.unread.iter().any(|(path, due)| {
+            let first = self.folder.watch.touched.get(path).map_or(*due, |(first, _)| *first);
+            *due <= self.cx.now || is_newcomer(path) && self.cx.now.since_ms(first) <= UNSETTLED_MAX_MS
         })
     }
 
     /// A file that names another page, whose own file cannot be looked at: whether it is that file or a copy of it shows
     /// when it can.
     fn hold_hidden_claims(&mut self) -> Result<(), StoreError> {
-        let unbound = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+        let unbound = self.pages.trees.unbound.iter().filter_map(|path| self.pages.trees.files.get(path));
         let held: Vec<(MirrorPath, MirrorPath)> = self
+            .folder
             .watch
             .arrivals
             .values()
@@ -162,8 +150,8 @@ impl Engine {
             .filter_map(|file| Some((file.path.clone(), self.hidden_claim(file)?)))
             .collect();
         for (path, hidden) in held {
-            self.watch.arrivals.remove(&path);
-            if self.trees.unbound.contains(&path) {
+            self.folder.watch.arrivals.remove(&path);
+            if self.pages.trees.unbound.contains(&path) {
                 // As if it had not been seen: or it would be told apart from a file that nobody can look at.
                 self.forget_file(&path)?;
             }
@@ -175,17 +163,11 @@ impl Engine {
     /// Where the file is of the page that a file names, if it is another page's and cannot be looked at.
     fn hidden_claim(&self, file: &LocalFile) -> Option<MirrorPath> {
         let claims = file.claims.as_ref().filter(|id| Some(*id) != file.page.as_ref())?;
-        let path = self.trees.pages.get(claims)?.file.clone()?;
-        let unread = !self.watch.arrivals.contains_key(&path)
-            && self.trees.files.get(&path).is_some_and(|known| known.hash.is_none());
-        let hidden = unread || self.root.barrier.covers(&path);
+        let path = self.pages.trees.pages.get(claims)?.file.clone()?;
+        let unread = !self.folder.watch.arrivals.contains_key(&path)
+            && self.pages.trees.files.get(&path).is_some_and(|known| known.hash.is_none());
+        let hidden = unread || self.folder.root.barrier.covers(&path);
         (hidden && file.disowned.is_none() && path != file.path).then_some(path)
-    }
-
-    /// Whether a page was asked for a file, or for a folder that it is in.
-    fn is_asked_for(&self, path: &MirrorPath) -> bool {
-        self.creations.contains(path)
-            || self.creations.drafts().any(|draft| draft.stamp.is_none() && path.is_within(&draft.path))
     }
 
     /// Files and folders that shall become pages have other paths: so has what was asked for them.
@@ -193,10 +175,10 @@ impl Engine {
         &mut self,
         moved_to: impl Fn(&PageDraft, &Trees) -> Option<MirrorPath>,
     ) -> Result<(), StoreError> {
-        let trees = &self.trees;
+        let trees = &self.pages.trees;
         let moved = |draft: &PageDraft| Some(PageDraft { path: moved_to(draft, trees)?, ..draft.clone() });
-        let moved = self.creations.follow(&mut self.store, moved)?;
-        self.flights.values_mut().for_each(|flight| flight.purpose.follow_creations(&moved));
+        let moved = self.pages.creations.follow(&mut self.cx.store, moved)?;
+        self.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_creations(&moved));
         Ok(())
     }
 
@@ -222,9 +204,9 @@ impl Engine {
     /// A file that moved together with the folder of its subpages: they are where they were, in it.
     pub(super) fn follow_folder(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         let (Some(old), Some(new)) = (folder_of(from), folder_of(to)) else { return Ok(()) };
-        if !self.trees.folders.contains(&old) && self.trees.folders.contains(&new) {
+        if !self.pages.trees.folders.contains(&old) && self.pages.trees.folders.contains(&new) {
             self.follow_creation(&old, &new)?;
-            self.rebase_agreed(&old, &new)?;
+            self.pages.rebase_agreed(&old, &new, &mut self.cx)?;
         }
         Ok(())
     }
@@ -235,22 +217,26 @@ impl Engine {
         path: &MirrorPath,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let tick = self.tick;
-        if let Some(file) = self.trees.files.get(path) {
+        let tick = self.cx.tick;
+        if let Some(file) = self.pages.trees.files.get(path) {
             let (stamp, hash) = (file.stamp, file.hash);
-            self.store.save_missing(page, path, LastSight { stamp, hash })?;
+            self.cx.store.save_missing(page, path, LastSight { stamp, hash })?;
             let known = KnownFile { path: path.clone(), page: Some(page.clone()), stamp, hash };
-            self.watch.missing.insert(page.clone(), known);
+            self.folder.watch.missing.insert(page.clone(), known);
         }
-        self.edit_page(page, |node| {
-            if node.file.as_ref() == Some(path) {
-                node.file = None;
-                node.missing_since.get_or_insert(now);
-                node.missing_from = Some(path.clone());
-            }
-        })?;
-        self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
-        let moment = self.moment(page);
+        self.pages.edit_page(
+            page,
+            |node| {
+                if node.file.as_ref() == Some(path) {
+                    node.file = None;
+                    node.missing_since.get_or_insert(now);
+                    node.missing_from = Some(path.clone());
+                }
+            },
+            &mut self.cx,
+        )?;
+        self.folder.watch.scan_by(now.plus_ms(self.cx.settings.pages.delete_grace_ms));
+        let moment = self.pages.moment(page);
         moment.missed = tick;
         moment.reading = None;
         tracing::debug!(page = %page, path = %path, "file missing");
@@ -261,22 +247,16 @@ impl Engine {
     /// and its grace time begins anew.
     pub(super) fn take_in_signs_of_life(&mut self) -> Result<(), StoreError> {
         let heard = |(page, file): (&PageId, &KnownFile)| {
-            self.watch.touched.get(&file.path).map(|(_, last)| (page.clone(), *last))
+            self.folder.watch.touched.get(&file.path).map(|(_, last)| (page.clone(), *last))
         };
-        for (page, last) in self.watch.missing.iter().filter_map(heard).collect::<Vec<_>>() {
-            self.edit_page(&page, |node| {
-                node.missing_since = node.missing_since.map(|since| since.max(last))
-            })?;
+        for (page, last) in self.folder.watch.missing.iter().filter_map(heard).collect::<Vec<_>>() {
+            self.pages.edit_page(
+                &page,
+                |node| node.missing_since = node.missing_since.map(|since| since.max(last)),
+                &mut self.cx,
+            )?;
         }
         Ok(())
-    }
-
-    /// Whether `path` is the file of `page` already, and nothing is to be put right.
-    fn is_bound(&self, path: &MirrorPath, page: &PageId) -> bool {
-        let file = self.trees.files.get(path);
-        let node = self.trees.pages.get(page);
-        node.is_some_and(|node| node.file.as_ref() == Some(path) && node.missing_since.is_none())
-            && file.is_some_and(|file| file.page.as_ref() == Some(page))
     }
 
     /// `path` is the file of `page`.
@@ -291,15 +271,17 @@ impl Engine {
         page: &PageId,
         moved: bool,
     ) -> Result<bool, StoreError> {
-        if !self.trees.files.contains_key(path) {
+        if !self.pages.trees.files.contains_key(path) {
             return Ok(false);
         }
-        self.claim_past(path, page)?;
-        if self.is_bound(path, page) {
+        self.pages.keeping.claim_past(path, page, &mut self.cx)?;
+        if self.pages.trees.is_bound(path, page) {
             return Ok(false);
         }
-        let Some(node) = self.trees.pages.get(page) else { return self.unbind(path, None).map(|()| true) };
-        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(false) };
+        let Some(node) = self.pages.trees.pages.get(page) else {
+            return self.pages.unbind(path, None, &mut self.cx).map(|()| true);
+        };
+        let Some(mut file) = self.pages.trees.files.get(path).cloned() else { return Ok(false) };
         let came_back = node.missing_since.is_some();
         if file.page.as_ref() != Some(page) {
             forgive_emptiness(&mut file);
@@ -311,42 +293,27 @@ impl Engine {
             // It was a copy of this page's file, and is that file now.
             file.disowned = None;
         }
-        self.save_file(file)?;
-        self.edit_page(page, |node| {
-            node.file = Some(path.clone());
-            node.missing_since = None;
-            node.missing_from = None;
-            node.approved = false;
-        })?;
-        if self.watch.missing.remove(page).is_some() {
-            self.store.drop_missing(page)?;
+        self.pages.save_file(file)?;
+        self.pages.edit_page(
+            page,
+            |node| {
+                node.file = Some(path.clone());
+                node.missing_since = None;
+                node.missing_from = None;
+                node.approved = false;
+            },
+            &mut self.cx,
+        )?;
+        if self.folder.watch.missing.remove(page).is_some() {
+            self.cx.store.drop_missing(page)?;
         }
-        let moment = self.moment(page);
+        let moment = self.pages.moment(page);
         moment.reading = None;
         moment.moved_at = None;
         if moved || came_back {
-            self.wake_all();
+            self.pages.wake_all();
         }
         Ok(true)
-    }
-
-    /// `path` is no page's file.
-    pub(super) fn unbind(&mut self, path: &MirrorPath, copy_of: Option<PageId>) -> Result<(), StoreError> {
-        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
-        let was = file.page.take();
-        forgive_emptiness(&mut file);
-        if copy_of.is_some() {
-            file.disowned = copy_of;
-        }
-        self.save_file(file)?;
-        if let Some(page) = was {
-            self.edit_page(&page, |node| {
-                if node.file.as_ref() == Some(path) {
-                    node.file = None;
-                }
-            })?;
-        }
-        Ok(())
     }
 
     /// A file that no known file explains. It may be a page's all the same: after the state was lost, or when a
@@ -358,28 +325,60 @@ impl Engine {
         claims: Option<&PageId>,
     ) -> Result<(), StoreError> {
         let claimed = claims.filter(|id| {
-            self.trees.pages.get(*id).is_some_and(|node| {
-                node.file.as_ref().is_none_or(|file| !self.trees.files.contains_key(file) || file == path)
+            self.pages.trees.pages.get(*id).is_some_and(|node| {
+                node.file
+                    .as_ref()
+                    .is_none_or(|file| !self.pages.trees.files.contains_key(file) || file == path)
             })
         });
         if let Some(page) = claimed {
             return self.bind(path, &page.clone(), true);
         }
-        match self.missing_from(absent, path) {
+        match self.pages.trees.missing_from(absent, path) {
             // A file that names a page nobody knows is not just any file; but the page may have been made for it.
             Some(page)
-                if claims.is_none_or(|id| self.trees.pages.contains_key(id))
-                    || self.has_had_no_file(&page) =>
+                if claims.is_none_or(|id| self.pages.trees.pages.contains_key(id))
+                    || self.pages.trees.has_had_no_file(&page) =>
             {
                 self.bind(path, &page, true)
             }
-            _ => self.unbind(path, None),
+            _ => self.pages.unbind(path, None, &mut self.cx),
         }
+    }
+}
+
+impl Trees {
+    /// Whether what is at a missing file's place may be that file: not another known one, nor one that is on the way to
+    /// become a page of its own or names a page that nobody knows.
+    fn may_be_there_again(&self, missing: &KnownFile, known: &[KnownFile]) -> bool {
+        self.files.get(&missing.path).is_none_or(|file| {
+            file.disowned.is_none()
+                && file.claims.as_ref().is_none_or(|id| self.pages.contains_key(id))
+                && known.binary_search_by(|other| other.path.cmp(&missing.path)).is_err()
+        })
+    }
+
+    /// What a look that found `file` at `path` says of it. Whether it is awaited matters only where its page is not one of
+    /// the `missed`, in their order, which have known files.
+    fn seen(&self, file: &LocalFile, path: &MirrorPath, stamp: Stamp, missed: &[PageId]) -> SeenFile {
+        let claims = file.claim().cloned();
+        let is_awaited = claims
+            .as_ref()
+            .is_some_and(|page| missed.binary_search(page).is_err() && self.layout().is_awaited(path, page));
+        SeenFile { path: path.clone(), stamp, claims, is_awaited, hash: file.hash }
+    }
+
+    /// Whether `path` is the file of `page` already, and nothing is to be put right.
+    fn is_bound(&self, path: &MirrorPath, page: &PageId) -> bool {
+        let file = self.files.get(path);
+        let node = self.pages.get(page);
+        node.is_some_and(|node| node.file.as_ref() == Some(path) && node.missing_since.is_none())
+            && file.is_some_and(|file| file.page.as_ref() == Some(page))
     }
 
     /// Whether a page was made for a file that has not been compared with it yet.
     fn has_had_no_file(&self, page: &PageId) -> bool {
-        let base = self.trees.pages.get(page).and_then(|node| node.base.as_ref());
+        let base = self.pages.get(page).and_then(|node| node.base.as_ref());
         base.is_some_and(|base| base.text.is_none() && base.body == Body::of(Vec::new()).hash)
     }
 
@@ -387,13 +386,13 @@ impl Engine {
     /// at its place then is the page's again.
     pub(super) fn missing_from(&self, absent: &Absent, path: &MirrorPath) -> Option<PageId> {
         // A file that is being made a page of its own is its old page's no more, nor any other's.
-        let disowned = self.trees.files.get(path).and_then(|file| file.disowned.as_ref());
-        if disowned.is_some_and(|id| self.trees.pages.get(id).is_none_or(|node| node.file.is_none())) {
+        let disowned = self.files.get(path).and_then(|file| file.disowned.as_ref());
+        if disowned.is_some_and(|id| self.pages.get(id).is_none_or(|node| node.file.is_none())) {
             return None;
         }
         // Those that were given a file since are not missing.
         let best = |pages: &BTreeMap<MirrorPath, Vec<PageId>>| {
-            let pages = pages.get(path).into_iter().flatten().filter_map(|id| self.trees.pages.get(id));
+            let pages = pages.get(path).into_iter().flatten().filter_map(|id| self.pages.get(id));
             // A page that was deleted may have had a file there as well, before this one's.
             let best = pages
                 .filter(|node| is_missing(node))
@@ -401,6 +400,42 @@ impl Engine {
             best.map(|node| node.id.clone())
         };
         best(&absent.last).or_else(|| best(&absent.agreed))
+    }
+}
+
+impl Pages {
+    /// Whether a page was asked for a file, or for a folder that it is in.
+    fn is_asked_for(&self, path: &MirrorPath) -> bool {
+        self.creations.contains(path)
+            || self.creations.drafts().any(|draft| draft.stamp.is_none() && path.is_within(&draft.path))
+    }
+
+    /// `path` is no page's file.
+    pub(super) fn unbind(
+        &mut self,
+        path: &MirrorPath,
+        copy_of: Option<PageId>,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(()) };
+        let was = file.page.take();
+        forgive_emptiness(&mut file);
+        if copy_of.is_some() {
+            file.disowned = copy_of;
+        }
+        self.save_file(file)?;
+        if let Some(page) = was {
+            self.edit_page(
+                &page,
+                |node| {
+                    if node.file.as_ref() == Some(path) {
+                        node.file = None;
+                    }
+                },
+                cx,
+            )?;
+        }
+        Ok(())
     }
 }
 

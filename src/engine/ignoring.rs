@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use super::attention::Needs;
+use super::trees::Trees;
 use crate::model::{
     CanvasId, CanvasNode, Code, Entry, EntryKind, FileId, FileObject, FolderId, IGNORE_FILE, IgnoreFile,
     IgnoreRules, LocalFile, MirrorPath, Node, PageId, Scan, Stamp, Timestamp,
@@ -149,32 +150,32 @@ impl Ignoring {
 impl Engine {
     /// Takes in the rules of a scan, and shows the scan as it is under them.
     pub(super) fn under_rules(&mut self, scan: Scan) -> Result<Scan, StoreError> {
-        let ignoring = &mut self.trees.ignoring;
-        let is_first = !ignoring.is_begun && !ignoring.open(&self.store, self.now)?;
+        let ignoring = &mut self.pages.trees.ignoring;
+        let is_first = !ignoring.is_begun && !ignoring.open(&self.cx.store, self.cx.now)?;
         let (known, before) = (ignoring.as_json(), ignoring.all().cloned().collect::<Vec<_>>());
-        let times = (scan.clock, self.now, self.settings.pages.delete_grace_ms);
-        if let Some(end) = ignoring.take(&self.settings.ignore, &scan.ignore_file, times, is_first) {
-            self.watch.scan_by(end);
+        let times = (scan.clock, self.cx.now, self.cx.settings.pages.delete_grace_ms);
+        if let Some(end) = ignoring.take(&self.cx.settings.ignore, &scan.ignore_file, times, is_first) {
+            self.folder.watch.scan_by(end);
         }
         let text = ignoring.as_json();
         if text != known || is_first {
-            self.store.set_meta(KEY, &text)?;
+            self.cx.store.set_meta(KEY, &text)?;
             if !is_first {
                 tracing::info!("what is ignored has changed");
             }
             let was_ignored = |path: &MirrorPath| before.iter().any(|rules| rules.ignores(path, false));
             self.let_go_unseen(&scan, &was_ignored)?;
-            self.wake_all();
-            self.wake_boards();
+            self.pages.wake_all();
+            self.boards.wake_boards();
             self.storage.wake_all();
-            self.all_drawings_are_due();
+            self.boards.all_drawings_are_due();
         }
         Ok(self.veiled(scan))
     }
 
     /// Writes down what rests because the user wants it so, for those who only read the state.
     pub(super) fn note_apart(&mut self) -> Result<(), StoreError> {
-        let ignoring = &self.trees.ignoring;
+        let ignoring = &self.pages.trees.ignoring;
         let pages = ignoring.pages.iter().map(PageId::as_str);
         let canvases = ignoring.canvases.iter().map(CanvasId::own_id);
         let folders = self.storage.ignored_folders(ignoring).map(FolderId::as_str);
@@ -183,16 +184,21 @@ impl Engine {
         let all: BTreeMap<&str, &str> = all.chain(stored).collect();
         let text = serde_json::json!(all).to_string();
         if ignoring.written != text {
-            self.store.set_meta(APART, &text)?;
-            self.trees.ignoring.written = text;
+            self.cx.store.set_meta(APART, &text)?;
+            self.pages.trees.ignoring.written = text;
         }
-        let down = self.trees.workspaces.iter().filter(|(id, _)| self.is_down(id));
+        let down = self
+            .pages
+            .trees
+            .workspaces
+            .iter()
+            .filter(|(id, _)| self.pages.trees.is_down(id, &self.cx.settings));
         let (ids, folders): (Vec<&str>, Vec<&str>) =
             down.map(|(id, node)| (id.as_str(), node.folder.as_str())).unzip();
         let text = serde_json::json!({ "ids": ids, "folders": folders }).to_string();
-        if self.trees.ignoring.down != text {
-            self.store.set_meta(DOWN, &text)?;
-            self.trees.ignoring.down = text;
+        if self.pages.trees.ignoring.down != text {
+            self.cx.store.set_meta(DOWN, &text)?;
+            self.pages.trees.ignoring.down = text;
         }
         Ok(())
     }
@@ -206,7 +212,7 @@ impl Engine {
         let is_there = |path: &MirrorPath| {
             scan.entries.binary_search_by(|entry| entry.path.cmp(path)).is_ok() || scan.covers(path)
         };
-        let ignoring = &self.trees.ignoring;
+        let ignoring = &self.pages.trees.ignoring;
         let gone = self
             .mirrored()
             .filter(|(path, ..)| was_ignored(path) && !ignoring.ignores_file(path) && !is_there(path));
@@ -220,8 +226,8 @@ impl Engine {
             match item {
                 Mirrored::Page(page) => {
                     self.forget_file(&path)?;
-                    self.edit_page(&page, |node| node.file = None)?;
-                    self.bring_back(&page)?;
+                    self.pages.edit_page(&page, |node| node.file = None, &mut self.cx)?;
+                    self.pages.bring_back(&page, &mut self.cx)?;
                 }
                 Mirrored::Canvas(canvas) => self.canvas_file_let_go(&canvas, &path)?,
                 Mirrored::Stored(file) => self.storage.let_go(&mut super::desk!(self), &file)?,
@@ -232,11 +238,12 @@ impl Engine {
 
     /// Every file that is mirrored: where it is known to be, and what it is known by.
     fn mirrored(&self) -> impl Iterator<Item = (MirrorPath, Stamp, Mirrored)> {
-        let pages = self.trees.files.values();
+        let pages = self.pages.trees.files.values();
         let pages = pages.filter_map(|file: &LocalFile| {
             Some((file.path.clone(), file.stamp, Mirrored::Page(file.page.clone()?)))
         });
         let canvases = self
+            .boards
             .canvas_files()
             .filter_map(|file| Some((file.path.clone(), file.stamp, Mirrored::Canvas(file.canvas.clone()?))));
         let stored = self
@@ -248,12 +255,13 @@ impl Engine {
 
     /// The scan as each part of the engine is shown it.
     fn veiled(&self, mut scan: Scan) -> Scan {
-        let ignoring = &self.trees.ignoring;
+        let ignoring = &self.pages.trees.ignoring;
         if ignoring.is_empty() {
             return scan;
         }
         let known = self.mirrored().map(|(path, stamp, _)| (path, stamp));
-        let asked = self.creations.drafts().filter_map(|draft| Some((draft.path.clone(), draft.stamp?)));
+        let asked =
+            self.pages.creations.drafts().filter_map(|draft| Some((draft.path.clone(), draft.stamp?)));
         let known: BTreeMap<MirrorPath, Stamp> =
             known.chain(asked).filter(|(path, _)| ignoring.ignores_file(path)).collect();
         let is_ignored = |entry: &Entry| ignoring.ignores(&entry.path, entry.kind == EntryKind::Folder);
@@ -280,32 +288,34 @@ impl Engine {
 
     /// Whether a canvas rests because it is ignored where its file is or where that belongs; notes it.
     pub(super) fn is_canvas_ignored(&mut self, node: &CanvasNode) -> bool {
-        let ignoring = &self.trees.ignoring;
+        let ignoring = &self.pages.trees.ignoring;
         let here = node.file.as_ref().or(node.missing_from.as_ref());
         let is_ignored = !ignoring.is_empty()
             && (here.is_some_and(|path| ignoring.ignores_file(path))
                 || self.canvas_place(node).is_some_and(|path| ignoring.ignores_file(&path)));
         match is_ignored {
-            true => drop(self.trees.ignoring.canvases.insert(node.id.clone())),
-            false => drop(self.trees.ignoring.canvases.remove(&node.id)),
+            true => drop(self.pages.trees.ignoring.canvases.insert(node.id.clone())),
+            false => drop(self.pages.trees.ignoring.canvases.remove(&node.id)),
         }
         is_ignored
     }
+}
 
+impl Trees {
     /// Whether a page rests because it is ignored where its file is or where that belongs; notes it.
     pub(super) fn is_page_ignored(&mut self, node: &Node) -> bool {
-        let ignoring = &self.trees.ignoring;
+        let ignoring = &self.ignoring;
         let here = || node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
         let is_ignored = !ignoring.is_empty()
             && (here().is_some_and(|path| ignoring.ignores_file(path))
-                || self.trees.layout().belongs(node).is_some_and(|path| ignoring.ignores_file(&path)));
-        self.trees.note_ignored(&node.id, is_ignored);
+                || self.layout().belongs(node).is_some_and(|path| ignoring.ignores_file(&path)));
+        self.note_ignored(&node.id, is_ignored);
         is_ignored
     }
 
     /// Tells what is wrong with the file of patterns.
     pub(super) fn needs_of_ignoring(&self, needs: &mut Needs) {
-        if let Some((reason, mend)) = &self.trees.ignoring.trouble {
+        if let Some((reason, mend)) = &self.ignoring.trouble {
             needs.tell(Code::BadPattern, IGNORE_FILE, reason, mend);
         }
     }

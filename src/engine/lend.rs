@@ -14,8 +14,8 @@ impl Engine {
     /// [`StoreError`] when the loan cannot be recorded.
     pub fn lend(&mut self, slots: u32, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         self.advance(now);
-        let at = self.pace.earliest(Class::Asked, slots, false, self.now);
-        if at > self.now {
+        let at = self.pace.earliest(Class::Asked, slots, false, self.cx.now);
+        if at > self.cx.now {
             return Ok(Some(at));
         }
         self.note_lent(slots, now)?;
@@ -28,13 +28,13 @@ impl Engine {
     /// [`StoreError`] when they cannot be recorded.
     pub fn note_lent(&mut self, slots: u32, now: Timestamp) -> Result<(), StoreError> {
         self.advance(now);
-        let back = self.now.plus_ms(LENT_MS);
+        let back = self.cx.now.plus_ms(LENT_MS);
         for _ in 0..slots {
-            self.last_effect += 1;
-            self.pace.sent(self.last_effect, Class::Asked, 0, self.now);
-            self.pace.answered(self.last_effect, back);
-            self.store.note_request(self.last_effect, self.now)?;
-            self.store.note_answer(self.last_effect, back, self.now.plus_ms(-2 * WINDOW_MS));
+            self.in_flight.last_effect += 1;
+            self.pace.sent(self.in_flight.last_effect, Class::Asked, 0, self.cx.now);
+            self.pace.answered(self.in_flight.last_effect, back);
+            self.cx.store.note_request(self.in_flight.last_effect, self.cx.now)?;
+            self.cx.store.note_answer(self.in_flight.last_effect, back, self.cx.now.plus_ms(-2 * WINDOW_MS));
         }
         self.commit()
     }

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
+use super::trees::Trees;
 use super::{Engine, poll};
 use crate::model::{
     ContentHash, Effect, MirrorPath, Node, PageId, PageMeta, Presence, RemotePage, ServiceError,
@@ -23,6 +25,16 @@ const FEW_PAGES: usize = 30;
 const PART_OF_LISTS: i64 = 3;
 const RETRY_MS: i64 = 15_000;
 const POSITIONS_AT_ONCE: usize = 300;
+
+/// Whose turn it is to be asked for.
+#[derive(Debug, Default)]
+pub(super) struct Polling {
+    pub(super) lists: Lists,
+    pub(super) full_pass: Option<FullPass>,
+    pub(super) poll_slot: u64,
+    /// Whose turn a look of the background is: pages', canvases' or storage's.
+    pub(super) background_turn: u8,
+}
 
 /// When lists are due and when they were last taken in.
 #[derive(Debug, Default)]
@@ -103,104 +115,84 @@ pub(super) struct FullPass {
 
 impl Engine {
     pub(super) fn begin_full_pass(&mut self, deep: bool) -> Result<(), StoreError> {
-        self.storage.begin_pass(deep, self.tick, self.now);
-        self.full_pass = Some(FullPass { since: self.tick });
-        self.lists.workspaces_due = self.now;
-        for due in self.lists.pages_due.values_mut() {
-            *due = self.now;
+        self.storage.begin_pass(deep, self.cx.tick, self.cx.now);
+        self.polling.full_pass = Some(FullPass { since: self.cx.tick });
+        self.polling.lists.workspaces_due = self.cx.now;
+        for due in self.polling.lists.pages_due.values_mut() {
+            *due = self.cx.now;
         }
-        self.begin_board_pass();
-        self.watch.scan_by(self.now);
+        self.boards.begin_board_pass(&self.cx);
+        self.folder.watch.scan_by(self.cx.now);
         self.try_forbidden_again(true)?;
-        self.try_refused_again(None)
-    }
-
-    pub(super) fn list_by(&mut self, workspace: &WorkspaceId, at: Timestamp) {
-        self.lists.pages_due.entry(workspace.clone()).and_modify(|due| *due = (*due).min(at)).or_insert(at);
-    }
-
-    /// Until when the list of workspaces is not asked for again since it failed.
-    pub(super) fn workspaces_rest_until(&self) -> Timestamp {
-        self.lists.workspaces_rest_until
+        self.pages.try_refused_again(None, &mut self.cx)
     }
 
     /// Whether the list of workspaces may be asked for now, and has not been since the tick `since`.
     pub(super) fn workspaces_are_wanted(&self, since: u64) -> bool {
-        self.lists.workspaces_looked <= since
-            && self.lists.workspaces_rest_until <= self.now
-            && !self.is_under_way(&Purpose::ListWorkspaces)
-    }
-
-    /// When the last list of workspaces was asked for, as a tick.
-    pub(super) fn workspaces_looked(&self) -> u64 {
-        self.lists.workspaces_looked
-    }
-
-    /// When the list of workspaces may be asked for next.
-    fn workspaces_due(&self) -> Timestamp {
-        self.lists.workspaces_due.max(self.lists.workspaces_rest_until)
+        self.polling.lists.workspaces_looked <= since
+            && self.polling.lists.workspaces_rest_until <= self.cx.now
+            && !self.in_flight.is_under_way(&Purpose::ListWorkspaces)
     }
 
     /// When each page list of a workspace that is there may be asked for next.
     fn pages_due(&self) -> impl Iterator<Item = (&WorkspaceId, Timestamp)> {
-        let rest = |id| self.lists.rests_until.get(id).copied().unwrap_or_default();
-        let is_present = |id: &WorkspaceId| self.trees.workspaces.get(id).is_some_and(|node| node.present);
-        let all = self.lists.pages_due.iter().filter(move |(id, _)| is_present(id));
+        let rest = |id| self.polling.lists.rests_until.get(id).copied().unwrap_or_default();
+        let is_present =
+            |id: &WorkspaceId| self.pages.trees.workspaces.get(id).is_some_and(|node| node.present);
+        let all = self.polling.lists.pages_due.iter().filter(move |(id, _)| is_present(id));
         all.map(move |(id, due)| (id, (*due).max(rest(id))))
     }
 
     /// How often lists are asked for, with what there is to list.
     pub(super) fn list_pace(&self) -> ListPace {
-        let (spaces, pages) = (self.trees.workspaces.len(), self.trees.pages.len());
+        let (spaces, pages) = (self.pages.trees.workspaces.len(), self.pages.trees.pages.len());
         ListPace::of(self.pace.most_lists(), spaces, pages, self.board_lists_a_minute())
     }
 
-    /// When the last list of a workspace was asked for, as a tick.
-    pub(super) fn list_looked(&self, workspace: &WorkspaceId) -> u64 {
-        self.lists.pages_looked.get(workspace).copied().unwrap_or(0)
-    }
-
     pub(super) fn next_list(&mut self) -> Option<(Effect, Purpose)> {
-        let asked =
-            self.full_pass.is_some() || self.trees.workspaces.values().any(|node| node.listed_at.0 == 0);
-        let class = if asked || self.trees.workspaces.is_empty() { Class::Asked } else { Class::List };
-        if !self.pace.allows(class, 1, false, self.now) {
+        let asked = self.polling.full_pass.is_some()
+            || self.pages.trees.workspaces.values().any(|node| node.listed_at.0 == 0);
+        let class = if asked || self.pages.trees.workspaces.is_empty() { Class::Asked } else { Class::List };
+        if !self.pace.allows(class, 1, false, self.cx.now) {
             return None;
         }
-        if self.workspaces_due() <= self.now && !self.is_under_way(&Purpose::ListWorkspaces) {
+        if self.polling.lists.workspaces_due() <= self.cx.now
+            && !self.in_flight.is_under_way(&Purpose::ListWorkspaces)
+        {
             return Some((Effect::ListWorkspaces, Purpose::ListWorkspaces));
         }
-        let due = self
-            .pages_due()
-            .filter(|(id, due)| *due <= self.now && !self.is_under_way(&Purpose::ListPages((*id).clone())));
+        let due = self.pages_due().filter(|(id, due)| {
+            *due <= self.cx.now && !self.in_flight.is_under_way(&Purpose::ListPages((*id).clone()))
+        });
         let (id, _) = due.min_by_key(|(_, due)| *due)?;
         Some(self.list_pages(id))
     }
 
     fn list_pages(&self, workspace: &WorkspaceId) -> (Effect, Purpose) {
-        let taken_in = self.lists.taken_in.get(workspace);
-        let known = taken_in.filter(|(_, told)| *told == self.trees.told).map(|(hash, _)| *hash);
+        let taken_in = self.polling.lists.taken_in.get(workspace);
+        let known = taken_in.filter(|(_, told)| *told == self.pages.trees.told).map(|(hash, _)| *hash);
         (Effect::ListPages { workspace: workspace.clone(), known }, Purpose::ListPages(workspace.clone()))
     }
 
     /// Whether the last list of a workspace was answered at most `ms` ago, and believed in all that it said.
     pub(super) fn is_listed_within(&self, workspace: &WorkspaceId, ms: i64) -> bool {
-        let listed_at = self.trees.workspaces.get(workspace).map(|space| space.listed_at);
-        !self.lists.in_doubt.contains(workspace) && listed_at.is_some_and(|at| self.now.since_ms(at) <= ms)
+        let listed_at = self.pages.trees.workspaces.get(workspace).map(|space| space.listed_at);
+        !self.polling.lists.in_doubt.contains(workspace)
+            && listed_at.is_some_and(|at| self.cx.now.since_ms(at) <= ms)
     }
 
     /// A list that a person's edit hangs on; `None` while one is under way, and soon after one that failed.
     pub(super) fn list_for_edit(&self, workspace: &WorkspaceId) -> Option<(Effect, Purpose)> {
-        let under_way = self.is_under_way(&Purpose::ListPages(workspace.clone()));
-        let rests = self.lists.rests_until.get(workspace).is_some_and(|until| *until > self.now);
+        let under_way = self.in_flight.is_under_way(&Purpose::ListPages(workspace.clone()));
+        let rests = self.polling.lists.rests_until.get(workspace).is_some_and(|until| *until > self.cx.now);
         (!under_way && !rests).then(|| self.list_pages(workspace))
     }
 
     pub(super) fn next_list_due(&self, now: Timestamp) -> Timestamp {
-        let idle = |wanted: &Purpose| !self.is_under_way(wanted);
+        let idle = |wanted: &Purpose| !self.in_flight.is_under_way(wanted);
         let pages =
             self.pages_due().filter(|(id, _)| idle(&Purpose::ListPages((*id).clone()))).map(|(_, due)| due);
-        let workspaces = Some(self.workspaces_due()).filter(|_| idle(&Purpose::ListWorkspaces));
+        let workspaces = Some(self.polling.lists.workspaces_due()).filter(|_| idle(&Purpose::ListWorkspaces));
         let due = workspaces.into_iter().chain(pages).fold(now.plus_ms(WORKSPACES_EVERY_MS), Timestamp::min);
         due.max(self.pace.earliest(Class::List, 1, false, now))
     }
@@ -213,19 +205,20 @@ impl Engine {
         let list = match result {
             Ok(ServiceReply::Workspaces(list)) => list,
             other => {
-                self.lists.workspaces_due = self.now.plus_ms(RETRY_MS);
-                self.lists.workspaces_rest_until = self.now.plus_ms(self.backoff(1));
-                self.note_list_trouble("workspaces", other.err());
+                self.polling.lists.workspaces_due = self.cx.now.plus_ms(RETRY_MS);
+                self.polling.lists.workspaces_rest_until = self.cx.now.plus_ms(self.cx.backoff(1));
+                self.polling.lists.note_list_trouble("workspaces", other.err());
                 return Ok(());
             }
         };
-        self.lists.failed.remove("workspaces");
+        self.polling.lists.failed.remove("workspaces");
         // A pass that was asked for meanwhile is not served by a look that was under way already.
-        let too_early = self.precedes_pass(flight.tick);
-        self.lists.workspaces_due = if too_early { self.now } else { self.now.plus_ms(WORKSPACES_EVERY_MS) };
-        self.lists.workspaces_looked = flight.tick;
-        self.lists.order = list.iter().map(|workspace| workspace.id.clone()).collect();
-        let chosen = &self.settings.workspaces;
+        let too_early = self.polling.precedes_pass(flight.tick);
+        self.polling.lists.workspaces_due =
+            if too_early { self.cx.now } else { self.cx.now.plus_ms(WORKSPACES_EVERY_MS) };
+        self.polling.lists.workspaces_looked = flight.tick;
+        self.polling.lists.order = list.iter().map(|workspace| workspace.id.clone()).collect();
+        let chosen = &self.cx.settings.workspaces;
         let list: Vec<Workspace> = list
             .into_iter()
             .filter(|w| {
@@ -233,31 +226,31 @@ impl Engine {
                     || chosen.iter().any(|c| *c == w.slug || *c == w.name || *c == w.id.as_str())
             })
             .collect();
-        for (id, mut node) in self.trees.workspaces.clone() {
+        for (id, mut node) in self.pages.trees.workspaces.clone() {
             let seen = list.iter().find(|w| w.id == id);
             if node.present != seen.is_some() {
-                self.wake_all();
+                self.pages.wake_all();
             }
             node.present = seen.is_some();
             if let Some(seen) = seen {
                 if node.seen.frozen != seen.frozen || node.seen.role != seen.role {
                     node.read_only = None;
-                    self.try_refused_again(Some(&id))?;
-                    self.try_boards_again();
-                    self.storage.try_refused_again(self.now, false);
-                    self.wake_all();
+                    self.pages.try_refused_again(Some(&id), &mut self.cx)?;
+                    self.boards.try_boards_again(&self.cx);
+                    self.storage.try_refused_again(self.cx.now, false);
+                    self.pages.wake_all();
                 }
                 node.seen = seen.clone();
             } else {
                 // Asked again soon: access may come back.
-                self.lists.workspaces_due = self.now.plus_ms(WORKSPACES_EVERY_MS / 12);
+                self.polling.lists.workspaces_due = self.cx.now.plus_ms(WORKSPACES_EVERY_MS / 12);
             }
             self.save_workspace(node)?;
         }
         for seen in list {
             let id = seen.id.clone();
-            if !self.trees.workspaces.contains_key(&id) {
-                let folder = self.folder_for_workspace(&seen.name);
+            if !self.pages.trees.workspaces.contains_key(&id) {
+                let folder = self.pages.trees.folder_for_workspace(&seen.name);
                 self.save_workspace(WorkspaceNode {
                     seen,
                     folder,
@@ -267,44 +260,17 @@ impl Engine {
                     read_only: None,
                 })?;
                 // Files in its folder, if there are any, can be told apart only now.
-                self.watch.scan_by(self.now);
+                self.folder.watch.scan_by(self.cx.now);
             }
-            let now = self.now;
-            let fresh = !self.lists.pages_due.contains_key(&id) || self.full_pass.is_some();
-            self.list_by(&id, if fresh { now } else { now.plus_ms(LIST_EVERY_MS) });
+            let now = self.cx.now;
+            let fresh = !self.polling.lists.pages_due.contains_key(&id) || self.polling.full_pass.is_some();
+            self.polling.lists.list_by(&id, if fresh { now } else { now.plus_ms(LIST_EVERY_MS) });
         }
         if let Some(wait) = self.workspaces_wait_ms() {
-            self.lists.workspaces_due = self.lists.workspaces_due.min(self.now.plus_ms(wait));
+            self.polling.lists.workspaces_due =
+                self.polling.lists.workspaces_due.min(self.cx.now.plus_ms(wait));
         }
         Ok(())
-    }
-
-    pub(super) fn is_chosen(&self, workspace: &Workspace) -> bool {
-        let chosen = &self.settings.workspaces;
-        let names = [workspace.slug.as_str(), workspace.name.as_str(), workspace.id.as_str()];
-        chosen.is_empty() || chosen.iter().any(|name| names.contains(&name.as_str()))
-    }
-
-    /// Workspaces that the config no longer names rest from the start; their files stay as they are.
-    pub(super) fn drop_unchosen(&mut self) {
-        let unchosen: Vec<WorkspaceId> = self
-            .trees
-            .workspaces
-            .values()
-            .filter(|node| !self.is_chosen(&node.seen))
-            .map(|node| node.seen.id.clone())
-            .collect();
-        for id in unchosen {
-            if let Some(node) = self.trees.workspaces.get_mut(&id) {
-                node.present = false;
-            }
-        }
-    }
-
-    fn folder_for_workspace(&self, name: &str) -> String {
-        let taken: BTreeSet<String> =
-            self.trees.workspaces.values().map(|node| naming::fold(&node.folder)).collect();
-        naming::folder_name(name, &|key| taken.contains(key), 200).stem
     }
 
     pub(super) fn pages_listed(
@@ -313,36 +279,36 @@ impl Engine {
         id: &WorkspaceId,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let Some(mut workspace) = self.trees.workspaces.get(id).cloned() else { return Ok(()) };
+        let Some(mut workspace) = self.pages.trees.workspaces.get(id).cloned() else { return Ok(()) };
         let name = workspace.seen.name.clone();
         let news = match result {
             Ok(ServiceReply::Pages { pages, skipped, hash }) => Some((pages, skipped, hash)),
             Ok(ServiceReply::PagesAsKnown) => None,
             other => {
-                let at = self.now.plus_ms(RETRY_MS);
-                self.lists.pages_due.insert(id.clone(), at);
-                let rests = self.backoff(1);
-                self.lists.rests_until.insert(id.clone(), self.now.plus_ms(rests));
-                self.note_list_trouble(&name, other.err());
+                let at = self.cx.now.plus_ms(RETRY_MS);
+                self.polling.lists.pages_due.insert(id.clone(), at);
+                let rests = self.cx.backoff(1);
+                self.polling.lists.rests_until.insert(id.clone(), self.cx.now.plus_ms(rests));
+                self.polling.lists.note_list_trouble(&name, other.err());
                 return Ok(());
             }
         };
         let every = self.list_pace().pages_ms;
-        let too_early = self.precedes_pass(flight.tick);
-        let due = if too_early { self.now } else { self.now.plus_ms(every) };
-        self.lists.pages_due.insert(id.clone(), due);
-        self.lists.pages_looked.insert(id.clone(), flight.tick);
-        self.lists.rests_until.remove(id);
-        self.lists.in_doubt.remove(id);
-        self.lists.failed.remove(&name);
+        let too_early = self.polling.precedes_pass(flight.tick);
+        let due = if too_early { self.cx.now } else { self.cx.now.plus_ms(every) };
+        self.polling.lists.pages_due.insert(id.clone(), due);
+        self.polling.lists.pages_looked.insert(id.clone(), flight.tick);
+        self.polling.lists.rests_until.remove(id);
+        self.polling.lists.in_doubt.remove(id);
+        self.polling.lists.failed.remove(&name);
         if let Some((pages, skipped, hash)) = news {
-            self.lists.taken_in.remove(id);
+            self.polling.lists.taken_in.remove(id);
             match skipped.first() {
                 Some(why) => {
                     let why = format!("{} entries of its page list: {why}", skipped.len());
-                    self.lists.trouble.insert(name, why)
+                    self.polling.lists.trouble.insert(name, why)
                 }
-                None => self.lists.trouble.remove(&name),
+                None => self.polling.lists.trouble.remove(&name),
             };
             let listed: BTreeSet<PageId> = pages.iter().map(|page| page.id.clone()).collect();
             let mut is_taken_in = skipped.is_empty() && !listed.is_empty();
@@ -353,32 +319,24 @@ impl Engine {
                 self.take_in_absences(flight, &mut workspace, &listed)?;
             }
             // The same list once more says nothing new, unless something else does meanwhile.
-            if is_taken_in && self.is_exactly(id, &listed) {
-                self.lists.taken_in.insert(id.clone(), (hash, self.trees.told));
+            if is_taken_in && self.pages.trees.is_exactly(id, &listed) {
+                self.polling.lists.taken_in.insert(id.clone(), (hash, self.pages.trees.told));
             }
         }
         if workspace.listed_at.0 == 0 {
-            self.wake_all();
-            self.watch.scan_by(self.now);
+            self.pages.wake_all();
+            self.folder.watch.scan_by(self.cx.now);
         }
-        workspace.listed_at = flight.as_of(self.now);
+        workspace.listed_at = flight.as_of(self.cx.now);
         self.save_workspace(workspace)?;
-        self.choose_stems(id)?;
+        self.pages.choose_stems(id, &mut self.cx)?;
         self.confirm_pages(id, flight.sent_at)
-    }
-
-    /// Whether the pages that are known to be listed are these and no others.
-    fn is_exactly(&self, workspace: &WorkspaceId, listed: &BTreeSet<PageId>) -> bool {
-        let mine = self.trees.pages.values().filter(|node| node.workspace == *workspace);
-        let known = mine.filter(|node| node.remote.presence == Presence::Listed).map(|node| &node.id);
-        // Both in the order of their ids.
-        known.eq(listed)
     }
 
     /// Takes in one entry; whether it said what was known already.
     fn page_listed(&mut self, flight: &Flight, meta: PageMeta) -> Result<bool, StoreError> {
         // Most entries of most lists do, and nothing is copied for them.
-        if self.trees.pages.get(&meta.id).is_some_and(|node| is_known(node, &meta)) {
+        if self.pages.trees.pages.get(&meta.id).is_some_and(|node| is_known(node, &meta)) {
             return Ok(true);
         }
         self.page_differs(flight, meta)?;
@@ -386,14 +344,14 @@ impl Engine {
     }
 
     fn page_differs(&mut self, flight: &Flight, meta: PageMeta) -> Result<(), StoreError> {
-        let now = self.now;
-        let Some(mut node) = self.trees.pages.get(&meta.id).cloned() else {
+        let now = self.cx.now;
+        let Some(mut node) = self.pages.trees.pages.get(&meta.id).cloned() else {
             let mut seen = poll::fresh(now);
             // New in a list that was complete before: somebody is making it now.
-            if self.trees.workspaces.get(&meta.workspace).is_some_and(|space| space.listed_at.0 > 0) {
+            if self.pages.trees.workspaces.get(&meta.workspace).is_some_and(|space| space.listed_at.0 > 0) {
                 poll::changed(&mut seen, now);
             }
-            let last_push = self.store.left_push(&meta.id)?.map(Box::new);
+            let last_push = self.cx.store.left_push(&meta.id)?.map(Box::new);
             let remote = RemotePage {
                 parent: meta.parent,
                 title: meta.title,
@@ -403,16 +361,16 @@ impl Engine {
                 body: None,
             };
             let node = Node::new(meta.id, meta.workspace, remote, now, seen);
-            return self.save_page(Node { last_push, ..node });
+            return self.pages.save_page(Node { last_push, ..node }, &mut self.cx);
         };
         if !self.is_newer(&meta.id, flight) {
-            self.lists.in_doubt.insert(meta.workspace);
+            self.polling.lists.in_doubt.insert(meta.workspace);
             return Ok(());
         }
         if is_known_but_for_position(&node, &meta) {
             // One page that is moved can shift all: no sign that somebody works in them, and nothing hangs on it here.
-            self.trees.set_position(&meta.id, meta.position);
-            self.lists.positions.insert(meta.id);
+            self.pages.trees.set_position(&meta.id, meta.position);
+            self.polling.lists.positions.insert(meta.id);
             return Ok(());
         }
         let before = (node.remote.clone(), node.workspace.clone());
@@ -429,10 +387,10 @@ impl Engine {
         if (before.0, &before.1) != (node.remote.clone(), &node.workspace) {
             // Whoever renames or moves a page is probably at work in it.
             poll::changed(&mut node.poll, now);
-            self.save_page(node)?;
+            self.pages.save_page(node, &mut self.cx)?;
         }
         if places_differ {
-            self.wake_all();
+            self.pages.wake_all();
         }
         Ok(())
     }
@@ -441,17 +399,12 @@ impl Engine {
     /// kill before loses no more than a list, which comes again.
     pub(super) fn save_positions(&mut self) -> Result<(), StoreError> {
         for _ in 0..POSITIONS_AT_ONCE {
-            let Some(page) = self.lists.positions.pop_first() else { break };
-            if let Some(node) = self.trees.pages.get(&page) {
-                self.store.save_page(node)?;
+            let Some(page) = self.polling.lists.positions.pop_first() else { break };
+            if let Some(node) = self.pages.trees.pages.get(&page) {
+                self.cx.store.save_page(node)?;
             }
         }
         Ok(())
-    }
-
-    /// Whether all positions are written down.
-    pub(super) fn positions_are_saved(&self) -> bool {
-        self.lists.positions.is_empty()
     }
 
     fn take_in_absences(
@@ -462,6 +415,7 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let id = workspace.seen.id.clone();
         let missing: Vec<PageId> = self
+            .pages
             .trees
             .pages
             .values()
@@ -469,62 +423,137 @@ impl Engine {
             .filter(|node| !listed.contains(&node.id) && self.is_newer(&node.id, flight))
             .map(|node| node.id.clone())
             .collect();
-        let mirrored = self.trees.pages.values().any(|node| node.workspace == id && node.base.is_some());
+        let mirrored =
+            self.pages.trees.pages.values().any(|node| node.workspace == id && node.base.is_some());
         workspace.empty_list = listed.is_empty() && mirrored;
         if !missing.is_empty() {
             // Lost access looks just like this: ask whether the workspace is still ours.
-            self.lists.workspaces_due = self.lists.workspaces_due.min(self.now);
-            self.wake_all();
+            self.polling.lists.workspaces_due = self.polling.lists.workspaces_due.min(self.cx.now);
+            self.pages.wake_all();
         }
         for page in missing {
             let absent = if planted("absence-believed") { Presence::Gone } else { Presence::Unlisted };
-            self.edit_page(&page, |node| node.remote.presence = absent)?;
+            self.pages.edit_page(&page, |node| node.remote.presence = absent, &mut self.cx)?;
         }
         Ok(())
     }
 
     /// Whether what `flight` saw of a page is newer than our last act on it.
     pub(super) fn is_newer(&self, page: &PageId, flight: &Flight) -> bool {
-        let acted = self.moments.get(page).map_or(0, |moment| moment.acted);
-        let writing = self.flights.values().any(|other| {
+        let acted = self.pages.moments.get(page).map_or(0, |moment| moment.acted);
+        let writing = self.in_flight.flights.values().any(|other| {
             matches!(&other.purpose, Purpose::Update { page: p } | Purpose::TrashPage { page: p } if p == page)
         });
         flight.tick > acted && !writing || planted("old-look-believed")
     }
 
-    fn note_list_trouble(&mut self, what: &str, error: Option<ServiceError>) {
-        if let Some(error) = error.filter(|e| e.next() == crate::model::Next::Park) {
-            self.lists.failed.insert(what.to_owned(), error.to_string());
-        }
-    }
-
     /// Whether a full pass is under way and this page has not had its turn.
     pub(super) fn pass_wants(&self, page: &PageId) -> bool {
-        self.precedes_pass(self.moments.get(page).map_or(0, |moment| moment.looked))
-    }
-
-    /// Whether a full pass has been asked for since a look that was issued at `tick`.
-    pub(super) fn precedes_pass(&self, tick: u64) -> bool {
-        self.full_pass.as_ref().is_some_and(|pass| tick <= pass.since)
+        self.polling.precedes_pass(self.pages.moments.get(page).map_or(0, |moment| moment.looked))
     }
 
     /// Whether a full pass was asked for and everything has been looked at since.
     pub(super) fn pass_is_over(&self) -> bool {
-        let Some(pass) = &self.full_pass else { return true };
-        self.lists.workspaces_looked > pass.since
+        let Some(pass) = &self.polling.full_pass else { return true };
+        self.polling.lists.workspaces_looked > pass.since
             && self
+                .pages
                 .trees
                 .workspaces
                 .values()
                 .filter(|node| node.present)
-                .all(|node| self.list_looked(&node.seen.id) > pass.since)
+                .all(|node| self.polling.lists.list_looked(&node.seen.id) > pass.since)
             && self
+                .pages
                 .trees
                 .pages
                 .values()
-                .filter(|node| self.is_polled(node))
+                .filter(|node| self.pages.trees.is_polled(node))
                 .all(|node| !self.pass_wants(&node.id))
             && self.board_pass_is_over()
+    }
+}
+
+impl Lists {
+    pub(super) fn list_by(&mut self, workspace: &WorkspaceId, at: Timestamp) {
+        self.pages_due.entry(workspace.clone()).and_modify(|due| *due = (*due).min(at)).or_insert(at);
+    }
+
+    /// Until when the list of workspaces is not asked for again since it failed.
+    pub(super) fn workspaces_rest_until(&self) -> Timestamp {
+        self.workspaces_rest_until
+    }
+
+    /// When the last list of workspaces was asked for, as a tick.
+    pub(super) fn workspaces_looked(&self) -> u64 {
+        self.workspaces_looked
+    }
+
+    /// When the list of workspaces may be asked for next.
+    fn workspaces_due(&self) -> Timestamp {
+        self.workspaces_due.max(self.workspaces_rest_until)
+    }
+
+    /// When the last list of a workspace was asked for, as a tick.
+    pub(super) fn list_looked(&self, workspace: &WorkspaceId) -> u64 {
+        self.pages_looked.get(workspace).copied().unwrap_or(0)
+    }
+
+    /// Whether all positions are written down.
+    pub(super) fn positions_are_saved(&self) -> bool {
+        self.positions.is_empty()
+    }
+
+    fn note_list_trouble(&mut self, what: &str, error: Option<ServiceError>) {
+        if let Some(error) = error.filter(|e| e.next() == crate::model::Next::Park) {
+            self.failed.insert(what.to_owned(), error.to_string());
+        }
+    }
+}
+
+impl Context {
+    pub(super) fn is_chosen(&self, workspace: &Workspace) -> bool {
+        let chosen = &self.settings.workspaces;
+        let names = [workspace.slug.as_str(), workspace.name.as_str(), workspace.id.as_str()];
+        chosen.is_empty() || chosen.iter().any(|name| names.contains(&name.as_str()))
+    }
+}
+
+impl Trees {
+    /// Workspaces that the config no longer names rest from the start; their files stay as they are.
+    pub(super) fn drop_unchosen(&mut self, cx: &Context) {
+        let unchosen: Vec<WorkspaceId> = self
+            .workspaces
+            .values()
+            .filter(|node| !cx.is_chosen(&node.seen))
+            .map(|node| node.seen.id.clone())
+            .collect();
+        for id in unchosen {
+            if let Some(node) = self.workspaces.get_mut(&id) {
+                node.present = false;
+            }
+        }
+    }
+
+    fn folder_for_workspace(&self, name: &str) -> String {
+        let taken: BTreeSet<String> =
+            self.workspaces.values().map(|node| naming::fold(&node.folder)).collect();
+        naming::folder_name(name, &|key| taken.contains(key), 200).stem
+    }
+
+    /// Whether the pages that are known to be listed are these and no others.
+    fn is_exactly(&self, workspace: &WorkspaceId, listed: &BTreeSet<PageId>) -> bool {
+        let mine = self.pages.values().filter(|node| node.workspace == *workspace);
+        let known = mine.filter(|node| node.remote.presence == Presence::Listed).map(|node| &node.id);
+        // Both in the order of their ids.
+        known.eq(listed)
+    }
+}
+
+impl Polling {
+    /// Whether a full pass has been asked for since a look that was issued at `tick`.
+    pub(super) fn precedes_pass(&self, tick: u64) -> bool {
+        self.full_pass.as_ref().is_some_and(|pass| tick <= pass.since)
     }
 }
 

@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 
+use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
+use super::pages::Pages;
+use super::trees::Trees;
 use super::{Engine, poll};
 use crate::model::{
     Blocks, Body, BodyJson, Code, ContentHash, Effect, Hold, LastPush, Node, Page, PageId, Presence,
@@ -21,22 +24,24 @@ impl Engine {
     /// The next look at a page that has not been seen yet, or not in this pass.
     pub(super) fn next_page_look(&mut self) -> Option<(Effect, Purpose)> {
         self.order_unseen();
-        let unseen = self.trees.unseen.as_ref().map_or(0, VecDeque::len);
-        let wanted = self.full_pass.as_ref().map_or(0, |_| self.pass_left());
+        let unseen = self.pages.trees.unseen.as_ref().map_or(0, VecDeque::len);
+        let wanted = self.polling.full_pass.as_ref().map_or(0, |_| self.pass_left());
         // A small rest fits into the room that edits do not need; a large one is spread over the minute.
         let left = u32::try_from(unseen + wanted).unwrap_or(u32::MAX);
-        let burst = left > 0 && left <= self.pace.background_room(self.now);
-        let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
-        if !self.pace.allows(class, 1, burst, self.now) {
+        let burst = left > 0 && left <= self.pace.background_room(self.cx.now);
+        let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
+        if !self.pace.allows(class, 1, burst, self.cx.now) {
             return None;
         }
         let ready = |page: &PageId| self.may_be_looked_at(page);
-        let next = self.trees.unseen.iter().flatten().find(|page| ready(page)).cloned().or_else(|| {
-            // Without a pass nobody wants another look: then no page is asked.
-            self.full_pass.as_ref()?;
-            let mut pages = self.polled().map(|node| &node.id).filter(|page| self.pass_wants(page));
-            pages.find(|page| ready(page)).cloned()
-        })?;
+        let next =
+            self.pages.trees.unseen.iter().flatten().find(|page| ready(page)).cloned().or_else(|| {
+                // Without a pass nobody wants another look: then no page is asked.
+                self.polling.full_pass.as_ref()?;
+                let mut pages =
+                    self.pages.trees.polled().map(|node| &node.id).filter(|page| self.pass_wants(page));
+                pages.find(|page| ready(page)).cloned()
+            })?;
         self.pace.rest(false);
         let purpose = Purpose::Look { page: next.clone(), class, reserve: 0 };
         Some((Effect::FetchPage(next), purpose))
@@ -44,30 +49,29 @@ impl Engine {
 
     /// Which folder a page belongs into hangs on files as well, so with an opened one the order does not last.
     fn order_unseen(&mut self) {
-        if self.trees.unseen.is_none() || self.opened.has_folder() {
-            self.trees.unseen = Some(self.unseen().into());
-        }
-    }
-
-    /// Whether a page has never been seen, and is not put off after a look that failed.
-    pub(super) fn any_unseen(&self) -> bool {
-        match &self.trees.unseen {
-            Some(unseen) => unseen.iter().any(|page| !self.is_put_off(page)),
-            None => self.polled().any(|node| node.remote.body.is_none() && !self.is_put_off(&node.id)),
+        if self.pages.trees.unseen.is_none() || self.commands.opened.has_folder() {
+            self.pages.trees.unseen = Some(self.unseen().into());
         }
     }
 
     /// Pages whose bodies have never been seen: those in a folder that somebody has listed first, then shallow ones.
     fn unseen(&self) -> Vec<PageId> {
         // Asked after each event while somebody looks into a folder, mostly when all are seen.
-        let mut shares = self.live_workspaces().into_iter().map(|workspace| self.trees.tally.of(workspace));
+        let mut shares = self
+            .pages
+            .trees
+            .live_workspaces()
+            .into_iter()
+            .map(|workspace| self.pages.trees.tally.of(workspace));
         if shares.all(|share| share.shown == share.looked) {
             return Vec::new();
         }
         let mut pages: Vec<((bool, usize), &Node)> = self
+            .pages
+            .trees
             .polled()
             .filter(|node| node.remote.body.is_none())
-            .map(|node| ((!self.is_in_opened_folder(node), self.depth(node)), node))
+            .map(|node| ((!self.is_in_opened_folder(node), self.pages.trees.depth(node)), node))
             .collect();
         pages.sort_by(|(a, x), (b, y)| {
             a.cmp(b).then(x.remote.position.total_cmp(&y.remote.position)).then_with(|| x.id.cmp(&y.id))
@@ -75,34 +79,8 @@ impl Engine {
         pages.into_iter().map(|(_, node)| node.id.clone()).collect()
     }
 
-    fn depth(&self, node: &Node) -> usize {
-        let mut depth = 0;
-        let mut at = node.remote.parent.as_ref();
-        while let Some(parent) = at.and_then(|id| self.trees.pages.get(id)).filter(|_| depth < 100) {
-            depth += 1;
-            at = parent.remote.parent.as_ref();
-        }
-        depth
-    }
-
-    pub(super) fn polled(&self) -> impl Iterator<Item = &Node> {
-        let live = self.live_workspaces();
-        // Mostly all are, and then no page is compared: each event may walk over all of them.
-        let all_live = live.len() == self.trees.workspaces.len();
-        let in_one = move |node: &&Node| all_live || live.contains(&&node.workspace);
-        let shown = self.trees.pages.values().filter(|node| node.remote.presence.is_shown());
-        shown.filter(in_one).filter(|node| !self.trees.ignoring.pages.contains(&node.id))
-    }
-
-    /// Whether a page is looked at now and then.
-    pub(super) fn is_polled(&self, node: &Node) -> bool {
-        node.remote.presence.is_shown()
-            && self.is_live(&node.workspace)
-            && !self.trees.ignoring.pages.contains(&node.id)
-    }
-
     pub(super) fn pass_left(&self) -> usize {
-        self.polled().filter(|node| self.pass_wants(&node.id)).count()
+        self.pages.trees.polled().filter(|node| self.pass_wants(&node.id)).count()
     }
 
     pub(super) fn looked(
@@ -115,26 +93,26 @@ impl Engine {
         if !self.is_newer(page, flight) {
             return Ok(());
         }
-        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
+        let Some(node) = self.pages.trees.pages.get(page).cloned() else { return Ok(()) };
         match result {
             Ok(ServiceReply::Page(seen))
                 if seen.meta.id == *page && (!seen.is_null || may_be_empty(&node)) =>
             {
-                let is_writing = self.writing.contains_key(page);
-                if is_writing && self.put_back(&node, node.remote.body, &seen.json)?.is_some() {
+                let is_writing = self.pages.writing.contains_key(page);
+                if is_writing && self.cx.put_back(&node, node.remote.body, &seen.json)?.is_some() {
                     // What the file rests on is not known: it is looked at again once that is.
-                    self.put_off(page, self.now.plus_ms(PUT_BACK_WAITS_MS));
+                    self.pages.put_off(page, self.cx.now.plus_ms(PUT_BACK_WAITS_MS));
                     return Ok(());
                 }
-                self.note_look(flight, page);
-                let seen_at = flight.as_of(self.now);
-                let moment = self.moment(page);
+                self.pages.note_look(flight, page);
+                let seen_at = flight.as_of(self.cx.now);
+                let moment = self.pages.moment(page);
                 moment.seen = flight.tick;
                 moment.seen_at = seen_at;
                 self.take_in_page(node, *seen, flight.sent_at)
             }
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
-                self.note_look(flight, page);
+                self.pages.note_look(flight, page);
                 let said = "the service shows it without any content".to_owned();
                 self.refuse_look(page, RefusalClass::Transient, said)
             }
@@ -143,44 +121,40 @@ impl Engine {
                 self.refuse_look(page, RefusalClass::Transient, said)
             }
             Err(ServiceError::NotFound(_)) => {
-                self.note_look(flight, page);
+                self.pages.note_look(flight, page);
                 self.take_in_gone(&node)
             }
             Err(error) if error.next() == crate::model::Next::Park => {
-                self.note_look(flight, page);
+                self.pages.note_look(flight, page);
                 tracing::debug!(page = %page, ?class, %error, "a page cannot be read");
                 self.refuse_look(page, class_of_look(&error), error.to_string())
             }
-            Err(error) if self.moment(page).failing.is_told() && self.service.down.is_none() => {
+            Err(error) if self.pages.moment(page).failing.is_told() && self.service.down.is_none() => {
                 // The look counts as done: it failed too often for a command to wait for another.
-                self.note_look(flight, page);
+                self.pages.note_look(flight, page);
                 self.refuse_look(page, class_of_look(&error), error.to_string())
             }
             Err(_) => Ok(()),
         }
     }
 
-    fn note_look(&mut self, flight: &Flight, page: &PageId) {
-        self.moment(page).looked = flight.tick;
-    }
-
     fn take_in_page(&mut self, mut node: Node, mut seen: Page, sent: Timestamp) -> Result<(), StoreError> {
-        let now = self.now;
+        let now = self.cx.now;
         {
-            let moment = self.moment(&node.id);
+            let moment = self.pages.moment(&node.id);
             moment.failing.count = 0;
             // A look that succeeds says nothing of writes that fail.
             moment.failing.until = moment.writes.until;
         }
-        self.board_saw_page(&node.id, seen.nevera.take())?;
+        self.boards.board_saw_page(&node.id, seen.nevera.take(), &mut self.cx)?;
         let hash = seen.json.hash();
         let before = node.remote.clone();
         let is_new = before.body != Some(hash);
         if is_new {
             // Any other is kept already, for a row names it.
-            self.store.keep_body_json(&seen.json)?;
+            self.cx.store.keep_body_json(&seen.json)?;
         }
-        self.learn(&node, hash, &seen.telling)?;
+        self.pages.learn(&node, hash, &seen.telling, &mut self.cx)?;
         node.remote.title.clone_from(&seen.meta.title);
         node.remote.parent.clone_from(&seen.meta.parent);
         node.remote.icon.clone_from(&seen.meta.icon);
@@ -209,32 +183,133 @@ impl Engine {
             node.parked = None;
         }
         if is_new {
-            self.saw_body(&node, &seen.json)?;
-            self.read_beside(&node);
+            self.cx.saw_body(&node, &seen.json)?;
+            self.pages.read_beside(&node);
         }
-        self.settle_sent(&mut node)?;
-        let overwritten = self.take_in_overwriting(&mut node, before.body, &seen.json)?;
+        self.pages.settle_sent(&mut node, &mut self.cx)?;
+        let overwritten = self.cx.take_in_overwriting(&mut node, before.body, &seen.json)?;
         let (id, parent, workspace) = (node.id.clone(), node.remote.parent.clone(), node.workspace.clone());
-        self.save_page(node)?;
+        self.pages.save_page(node, &mut self.cx)?;
         if overwritten {
-            self.tell_of_overwriting(&id)?;
+            self.pages.tell_of_overwriting(&id, &mut self.cx)?;
         }
         if changed {
-            let children = self.trees.children(&workspace, Some(&id));
-            let siblings = self.trees.children(&workspace, parent.as_ref());
+            let children = self.pages.trees.children(&workspace, Some(&id));
+            let siblings = self.pages.trees.children(&workspace, parent.as_ref());
             let near: Vec<PageId> =
                 poll::neighbours(&id, parent.as_ref(), children, siblings).into_iter().cloned().collect();
             for page in near {
-                self.edit_page(&page, |node| poll::stirred(&mut node.poll, now))?;
+                self.pages.edit_page(&page, |node| poll::stirred(&mut node.poll, now), &mut self.cx)?;
             }
         }
         if places_differ {
-            self.choose_stems(&workspace)?;
-            self.wake_all();
+            self.pages.choose_stems(&workspace, &mut self.cx)?;
+            self.pages.wake_all();
         }
         Ok(())
     }
 
+    fn take_in_gone(&mut self, node: &Node) -> Result<(), StoreError> {
+        match node.remote.presence {
+            Presence::Unlisted | Presence::Hidden | Presence::Gone => {
+                self.pages.edit_page(&node.id, |page| page.remote.presence = Presence::Gone, &mut self.cx)
+            }
+            Presence::Listed => {
+                // List and page disagree: the next list tells.
+                self.polling.lists.list_by(&node.workspace.clone(), self.cx.now);
+                let wait = self.cx.now.plus_ms(30_000);
+                self.pages.put_off(&node.id, wait);
+                let now = self.cx.now;
+                self.pages.edit_page(&node.id, |page| page.poll.last = now, &mut self.cx)
+            }
+        }
+    }
+}
+
+impl Pages {
+    /// Whether a page has never been seen, and is not put off after a look that failed.
+    pub(super) fn any_unseen(&self, now: Timestamp) -> bool {
+        match &self.trees.unseen {
+            Some(unseen) => unseen.iter().any(|page| !self.is_put_off(page, now)),
+            None => {
+                self.trees.polled().any(|node| node.remote.body.is_none() && !self.is_put_off(&node.id, now))
+            }
+        }
+    }
+
+    fn note_look(&mut self, flight: &Flight, page: &PageId) {
+        self.moment(page).looked = flight.tick;
+    }
+
+    fn tell_of_overwriting(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
+        let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) else { return Ok(()) };
+        // The ids that the push gave to new blocks are used again.
+        self.moment(page).reading = None;
+        cx.notice(
+            Code::Overwritten,
+            path.as_str(),
+            "an editor that was open in the app overwrote your edit with old text; your edit is sent again"
+                .to_owned(),
+            "reload the page in the app",
+        )
+    }
+
+    /// What a workspace's pages show may be created in it, and what files show as stand-ins is kept.
+    fn learn(
+        &mut self,
+        node: &Node,
+        hash: ContentHash,
+        telling: &Blocks,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        if !self.allowed.contains_key(&node.workspace) {
+            let allowed = self.allowed_in(node, cx)?;
+            if cx.store.learned(&node.workspace)?.is_none() {
+                cx.store.keep_learned(&node.workspace, &allowed.summary())?;
+            }
+            self.allowed.insert(node.workspace.clone(), allowed);
+        }
+        if let Some(allowed) = self.allowed.get_mut(&node.workspace)
+            && allowed.learn(telling)
+        {
+            cx.store.keep_learned(&node.workspace, &allowed.summary())?;
+        }
+        if node.remote.body != Some(hash) {
+            cx.keep_stand_ins(&node.workspace, telling, &[])?;
+        }
+        Ok(())
+    }
+}
+
+impl Trees {
+    fn depth(&self, node: &Node) -> usize {
+        let mut depth = 0;
+        let mut at = node.remote.parent.as_ref();
+        while let Some(parent) = at.and_then(|id| self.pages.get(id)).filter(|_| depth < 100) {
+            depth += 1;
+            at = parent.remote.parent.as_ref();
+        }
+        depth
+    }
+
+    pub(super) fn polled(&self) -> impl Iterator<Item = &Node> {
+        let live = self.live_workspaces();
+        // Mostly all are, and then no page is compared: each event may walk over all of them.
+        let all_live = live.len() == self.workspaces.len();
+        let in_one = move |node: &&Node| all_live || live.contains(&&node.workspace);
+        let shown = self.pages.values().filter(|node| node.remote.presence.is_shown());
+        shown.filter(in_one).filter(|node| !self.ignoring.pages.contains(&node.id))
+    }
+
+    /// Whether a page is looked at now and then.
+    pub(super) fn is_polled(&self, node: &Node) -> bool {
+        node.remote.presence.is_shown()
+            && self.is_live(&node.workspace)
+            && !self.ignoring.pages.contains(&node.id)
+    }
+}
+
+impl Context {
     /// The push to a page that was as it had left it `before`, and is now what an editor that never saw the push has saved:
     /// what it had been, and perhaps what was typed meanwhile.
     fn put_back(
@@ -280,55 +355,6 @@ impl Engine {
         }
         node.last_push = Some(Box::new(LastPush { before: seen.hash(), again: true, ..push }));
         Ok(true)
-    }
-
-    fn tell_of_overwriting(&mut self, page: &PageId) -> Result<(), StoreError> {
-        let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) else { return Ok(()) };
-        // The ids that the push gave to new blocks are used again.
-        self.moment(page).reading = None;
-        self.notice(
-            Code::Overwritten,
-            path.as_str(),
-            "an editor that was open in the app overwrote your edit with old text; your edit is sent again"
-                .to_owned(),
-            "reload the page in the app",
-        )
-    }
-
-    fn take_in_gone(&mut self, node: &Node) -> Result<(), StoreError> {
-        match node.remote.presence {
-            Presence::Unlisted | Presence::Hidden | Presence::Gone => {
-                self.edit_page(&node.id, |page| page.remote.presence = Presence::Gone)
-            }
-            Presence::Listed => {
-                // List and page disagree: the next list tells.
-                self.list_by(&node.workspace.clone(), self.now);
-                let wait = self.now.plus_ms(30_000);
-                self.put_off(&node.id, wait);
-                let now = self.now;
-                self.edit_page(&node.id, |page| page.poll.last = now)
-            }
-        }
-    }
-
-    /// What a workspace's pages show may be created in it, and what files show as stand-ins is kept.
-    fn learn(&mut self, node: &Node, hash: ContentHash, telling: &Blocks) -> Result<(), StoreError> {
-        if !self.allowed.contains_key(&node.workspace) {
-            let allowed = self.allowed_in(node)?;
-            if self.store.learned(&node.workspace)?.is_none() {
-                self.store.keep_learned(&node.workspace, &allowed.summary())?;
-            }
-            self.allowed.insert(node.workspace.clone(), allowed);
-        }
-        if let Some(allowed) = self.allowed.get_mut(&node.workspace)
-            && allowed.learn(telling)
-        {
-            self.store.keep_learned(&node.workspace, &allowed.summary())?;
-        }
-        if node.remote.body != Some(hash) {
-            self.keep_stand_ins(&node.workspace, telling, &[])?;
-        }
-        Ok(())
     }
 
     /// Keeps what the stand-ins of `blocks` stand for, but for those of `known`, which are kept already.

@@ -1,6 +1,8 @@
 //! Files and folders on their way to where they belong, and what is agreed of places afterwards.
 
+use super::context::Context;
 use super::flight::Purpose;
+use super::pages::Pages;
 use super::{Engine, Way};
 use crate::model::{Code, Effect, LocalFile, MirrorPath, Moves, Node, PageId, folder_of};
 use crate::store::StoreError;
@@ -8,9 +10,95 @@ use crate::store::StoreError;
 type Choice = Option<(Effect, Purpose)>;
 
 impl Engine {
-    pub(super) fn agree_on_place(&mut self, node: &Node) -> Result<(), StoreError> {
+    pub(super) fn relocated(
+        &mut self,
+        page: &PageId,
+        from: &MirrorPath,
+        to: &MirrorPath,
+        puts_back: bool,
+    ) -> Result<(), StoreError> {
+        self.rename_file(from, to)?;
+        self.pages.trees.moved_was(page, from, puts_back, &mut self.cx)?;
+        self.pages.trees.folders.extend(to.parent());
+        let Some(file) = self.pages.trees.files.get(to).cloned() else { return Ok(()) };
+        self.pages.settle_place(page, &file, Some(from), &mut self.cx)?;
+        self.pages.wake_all();
+        if puts_back {
+            self.cx.say(Way::Aside, to, format!("moved back from {from}: the service cannot move pages"));
+            let mend = match self.cx.settings.pages.moves {
+                Moves::PutBack => "move it in the app, or set moves = \"recreate\" in [pages]",
+                Moves::Recreate => "move it in the app: a page with subpages is not recreated elsewhere",
+            };
+            let why = format!(
+                "it was moved to {from} and has been moved back: the service's API cannot move pages"
+            );
+            self.cx.notice(Code::PutBack, to.as_str(), why, mend)?;
+        } else {
+            self.cx.say(Way::Down, to, format!("renamed from {from}"));
+        }
+        if let Some(folder) = from.parent() {
+            self.tidy_folder(&folder);
+        }
+        Ok(())
+    }
+
+    /// An emptied folder of a page is removed; anything else stays.
+    pub(super) fn tidy_folder(&mut self, folder: &MirrorPath) {
+        let is_root = self
+            .pages
+            .trees
+            .layout()
+            .workspace_at(folder)
+            .and_then(|w| self.pages.trees.layout().pages_root(&w))
+            .is_none_or(|root| root == *folder);
+        let in_use = self
+            .pages
+            .trees
+            .files
+            .range(folder.clone()..)
+            .map(|(path, _)| path)
+            .find(|p| p.is_within(folder));
+        if !is_root && in_use.is_none() && self.in_flight.ready.is_none() {
+            self.in_flight.ready =
+                Some((Effect::RemoveFolder(folder.clone()), Purpose::RemoveFolder { path: folder.clone() }));
+        }
+    }
+
+    pub(super) fn folder_moved(
+        &mut self,
+        page: &PageId,
+        from: &MirrorPath,
+        to: &MirrorPath,
+    ) -> Result<(), StoreError> {
+        for (old, new) in self.pages.trees.rebase(from, to) {
+            self.rename_file(&old, &new)?;
+        }
+        self.follow_creations(|draft, _| {
+            draft.path.is_within(from).then(|| draft.path.rebase(from, to)).flatten()
+        })?;
+        self.cx.copies_moved(from, to)?;
+        self.pages.rebase_agreed(from, to, &mut self.cx)?;
+        self.pages.edit_page(
+            page,
+            |node| {
+                if let Some(base) = &mut node.base {
+                    base.folder_at = None;
+                }
+            },
+            &mut self.cx,
+        )?;
+        if let Some(up) = from.parent() {
+            self.tidy_folder(&up);
+        }
+        self.pages.wake_all();
+        Ok(())
+    }
+}
+
+impl Pages {
+    pub(super) fn agree_on_place(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
         let Some(file) = self.trees.file_of(node).cloned() else { return Ok(()) };
-        self.settle_place(&node.id, &file, None)?;
+        self.settle_place(&node.id, &file, None, cx)?;
         self.wake_all();
         Ok(())
     }
@@ -22,6 +110,7 @@ impl Engine {
         page: &PageId,
         file: &LocalFile,
         from: Option<&MirrorPath>,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
         let Some(base) = self.trees.pages.get(page).and_then(|node| node.base.clone()) else { return Ok(()) };
         self.moment(page).moved_at = None;
@@ -33,89 +122,54 @@ impl Engine {
                 && self.trees.folders.contains(folder)
                 && !self.trees.layout().is_anothers(folder, page)
         });
-        self.edit_page(page, |node| {
-            node.stem = file.path.page_stem().map(ToOwned::to_owned);
-            let (title, parent) = (node.remote.title.clone(), node.remote.parent.clone());
-            if let Some(base) = &mut node.base {
-                base.title = title;
-                base.parent = parent;
-                base.front_title.clone_from(&file.front_title);
-                base.folder_at = left_behind;
-                base.path = file.path.clone();
-            }
-        })
+        self.edit_page(
+            page,
+            |node| {
+                node.stem = file.path.page_stem().map(ToOwned::to_owned);
+                let (title, parent) = (node.remote.title.clone(), node.remote.parent.clone());
+                if let Some(base) = &mut node.base {
+                    base.title = title;
+                    base.parent = parent;
+                    base.front_title.clone_from(&file.front_title);
+                    base.folder_at = left_behind;
+                    base.path = file.path.clone();
+                }
+            },
+            cx,
+        )
     }
 
-    pub(super) fn relocate(&mut self, node: &Node, puts_back: bool) -> Result<Choice, StoreError> {
+    pub(super) fn relocate(
+        &mut self,
+        node: &Node,
+        puts_back: bool,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
         let (Some(from), Some(to)) = (node.file.clone(), self.trees.layout().belongs(node)) else {
             return Ok(None);
         };
         if from == to {
-            self.agree_on_place(node)?;
+            self.agree_on_place(node, cx)?;
             return Ok(None);
         }
         let effect = Effect::Rename { from: from.clone(), to: to.clone() };
         Ok(Some((effect, Purpose::Relocate { page: node.id.clone(), from, to, puts_back })))
     }
 
-    pub(super) fn relocated(
-        &mut self,
-        page: &PageId,
-        from: &MirrorPath,
-        to: &MirrorPath,
-        puts_back: bool,
-    ) -> Result<(), StoreError> {
-        self.rename_file(from, to)?;
-        self.moved_was(page, from, puts_back)?;
-        self.trees.folders.extend(to.parent());
-        let Some(file) = self.trees.files.get(to).cloned() else { return Ok(()) };
-        self.settle_place(page, &file, Some(from))?;
-        self.wake_all();
-        if puts_back {
-            self.say(Way::Aside, to, format!("moved back from {from}: the service cannot move pages"));
-            let mend = match self.settings.pages.moves {
-                Moves::PutBack => "move it in the app, or set moves = \"recreate\" in [pages]",
-                Moves::Recreate => "move it in the app: a page with subpages is not recreated elsewhere",
-            };
-            let why = format!(
-                "it was moved to {from} and has been moved back: the service's API cannot move pages"
-            );
-            self.notice(Code::PutBack, to.as_str(), why, mend)?;
-        } else {
-            self.say(Way::Down, to, format!("renamed from {from}"));
-        }
-        if let Some(folder) = from.parent() {
-            self.tidy_folder(&folder);
-        }
-        Ok(())
-    }
-
-    /// An emptied folder of a page is removed; anything else stays.
-    pub(super) fn tidy_folder(&mut self, folder: &MirrorPath) {
-        let is_root = self
-            .trees
-            .layout()
-            .workspace_at(folder)
-            .and_then(|w| self.trees.layout().pages_root(&w))
-            .is_none_or(|root| root == *folder);
-        let in_use =
-            self.trees.files.range(folder.clone()..).map(|(path, _)| path).find(|p| p.is_within(folder));
-        if !is_root && in_use.is_none() && self.ready.is_none() {
-            self.ready =
-                Some((Effect::RemoveFolder(folder.clone()), Purpose::RemoveFolder { path: folder.clone() }));
-        }
-    }
-
-    pub(super) fn move_folder(&mut self, node: &Node) -> Result<Choice, StoreError> {
+    pub(super) fn move_folder(&mut self, node: &Node, cx: &mut Context) -> Result<Choice, StoreError> {
         let Some(base) = &node.base else { return Ok(None) };
         let (Some(from), Some(to)) = (base.folder_at.clone(), folder_of(&base.path)) else { return Ok(None) };
         if to.is_within(&from) || !self.trees.folders.contains(&from) || self.trees.folders.contains(&to) {
             // Nothing to move as a whole: what is left in the old folder is moved file by file.
-            self.edit_page(&node.id, |page| {
-                if let Some(base) = &mut page.base {
-                    base.folder_at = None;
-                }
-            })?;
+            self.edit_page(
+                &node.id,
+                |page| {
+                    if let Some(base) = &mut page.base {
+                        base.folder_at = None;
+                    }
+                },
+                cx,
+            )?;
             self.wake_all();
             return Ok(None);
         }
@@ -123,34 +177,13 @@ impl Engine {
         Ok(Some((effect, Purpose::MoveFolder { page: node.id.clone(), from, to })))
     }
 
-    pub(super) fn folder_moved(
+    /// What was agreed to be in a folder is agreed to be in it still, wherever it has moved.
+    pub(super) fn rebase_agreed(
         &mut self,
-        page: &PageId,
         from: &MirrorPath,
         to: &MirrorPath,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        for (old, new) in self.trees.rebase(from, to) {
-            self.rename_file(&old, &new)?;
-        }
-        self.follow_creations(|draft, _| {
-            draft.path.is_within(from).then(|| draft.path.rebase(from, to)).flatten()
-        })?;
-        self.copies_moved(from, to)?;
-        self.rebase_agreed(from, to)?;
-        self.edit_page(page, |node| {
-            if let Some(base) = &mut node.base {
-                base.folder_at = None;
-            }
-        })?;
-        if let Some(up) = from.parent() {
-            self.tidy_folder(&up);
-        }
-        self.wake_all();
-        Ok(())
-    }
-
-    /// What was agreed to be in a folder is agreed to be in it still, wherever it has moved.
-    pub(super) fn rebase_agreed(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         let inside: Vec<PageId> = self
             .trees
             .pages
@@ -159,12 +192,16 @@ impl Engine {
             .map(|node| node.id.clone())
             .collect();
         for id in inside {
-            self.edit_page(&id, |node| {
-                if let Some(base) = &mut node.base {
-                    base.path = base.path.rebase(from, to).unwrap_or_else(|| base.path.clone());
-                    base.folder_at = base.folder_at.take().map(|at| at.rebase(from, to).unwrap_or(at));
-                }
-            })?;
+            self.edit_page(
+                &id,
+                |node| {
+                    if let Some(base) = &mut node.base {
+                        base.path = base.path.rebase(from, to).unwrap_or_else(|| base.path.clone());
+                        base.folder_at = base.folder_at.take().map(|at| at.rebase(from, to).unwrap_or(at));
+                    }
+                },
+                cx,
+            )?;
         }
         Ok(())
     }

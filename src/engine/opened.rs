@@ -36,48 +36,50 @@ impl Opened {
 impl Engine {
     /// Somebody opened the file or folder at `path`.
     pub(super) fn opened(&mut self, path: &MirrorPath) {
-        let now = self.now;
-        self.opened.heard.push_back(now);
-        for times in [&mut self.opened.heard, &mut self.opened.looks] {
+        let now = self.cx.now;
+        self.commands.opened.heard.push_back(now);
+        for times in [&mut self.commands.opened.heard, &mut self.commands.opened.looks] {
             while times.front().is_some_and(|at| now.since_ms(*at) > MINUTE_MS) {
                 times.pop_front();
             }
         }
-        self.opened.heard.truncate(PERSONS_OPEN + 1);
-        if self.opened.heard.len() > PERSONS_OPEN {
-            self.opened.pages.clear();
-            self.opened.canvases.clear();
+        self.commands.opened.heard.truncate(PERSONS_OPEN + 1);
+        if self.commands.opened.heard.len() > PERSONS_OPEN {
+            self.commands.opened.pages.clear();
+            self.commands.opened.canvases.clear();
             return;
         }
         let is_old = |last: Timestamp| now.since_ms(last) >= FRESH_MS;
-        if let Some(page) = self.trees.files.get(path).and_then(|file| file.page.clone()) {
-            if self.trees.pages.get(&page).is_some_and(|node| is_old(node.poll.last)) {
-                self.opened.pages.insert(page);
+        if let Some(page) = self.pages.trees.files.get(path).and_then(|file| file.page.clone()) {
+            if self.pages.trees.pages.get(&page).is_some_and(|node| is_old(node.poll.last)) {
+                self.commands.opened.pages.insert(page);
             }
-        } else if let Some((canvas, last)) = self.canvas_at(path) {
+        } else if let Some((canvas, last)) = self.boards.canvas_at(path) {
             if is_old(last) {
-                self.opened.canvases.insert(canvas);
+                self.commands.opened.canvases.insert(canvas);
             }
         } else if !path.is_root() {
-            self.opened.folder = Some(path.clone());
+            self.commands.opened.folder = Some(path.clone());
         }
     }
 
     /// A look at what was opened, while it is worth one.
     pub(super) fn next_opened_look(&mut self) -> Option<(Effect, Purpose)> {
-        let spent = self.opened.looks.len() >= LOOKS_A_MINUTE
-            && self.opened.looks.front().is_some_and(|at| self.now.since_ms(*at) <= MINUTE_MS);
-        if spent || self.full_pass.is_some() || !self.pace.allows(Class::List, 1, false, self.now) {
+        let spent = self.commands.opened.looks.len() >= LOOKS_A_MINUTE
+            && self.commands.opened.looks.front().is_some_and(|at| self.cx.now.since_ms(*at) <= MINUTE_MS);
+        if spent || self.polling.full_pass.is_some() || !self.pace.allows(Class::List, 1, false, self.cx.now)
+        {
             return None;
         }
         let look = loop {
-            if let Some(page) = self.opened.pages.pop_first() {
-                let is_polled = self.trees.pages.get(&page).is_some_and(|node| self.is_polled(node));
+            if let Some(page) = self.commands.opened.pages.pop_first() {
+                let is_polled =
+                    self.pages.trees.pages.get(&page).is_some_and(|node| self.pages.trees.is_polled(node));
                 if is_polled && self.may_be_looked_at(&page) {
                     let purpose = Purpose::Look { page: page.clone(), class: Class::List, reserve: 0 };
                     break (Effect::FetchPage(page), purpose);
                 }
-            } else if let Some(canvas) = self.opened.canvases.pop_first() {
+            } else if let Some(canvas) = self.commands.opened.canvases.pop_first() {
                 if self.canvas_targets().any(|(id, _)| *id == canvas) {
                     break Self::canvas_look(&canvas, Class::List);
                 }
@@ -85,14 +87,14 @@ impl Engine {
                 return None;
             }
         };
-        self.opened.looks.push_back(self.now);
+        self.commands.opened.looks.push_back(self.cx.now);
         Some(look)
     }
 
     /// Whether a page that was never read belongs into the folder that somebody listed last.
     pub(super) fn is_in_opened_folder(&self, node: &Node) -> bool {
-        let Some(opened) = &self.opened.folder else { return false };
-        let parent = node.remote.parent.as_ref().and_then(|id| self.trees.pages.get(id));
+        let Some(opened) = &self.commands.opened.folder else { return false };
+        let parent = node.remote.parent.as_ref().and_then(|id| self.pages.trees.pages.get(id));
         parent
             .and_then(|parent| folder_of(parent.file.as_ref()?))
             .is_some_and(|folder| folder.is_within(opened))

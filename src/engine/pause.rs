@@ -2,6 +2,8 @@
 //! all the while; what is under way ends. To the pages it is the same as a service that is away.
 
 use super::Engine;
+use super::context::Context;
+use super::service::Health;
 use crate::model::Timestamp;
 use crate::store::StoreError;
 
@@ -11,14 +13,16 @@ impl Engine {
     pub fn paused_since(&self) -> Option<Timestamp> {
         self.service.paused
     }
+}
 
+impl Health {
     /// Begins or ends a pause. One that has begun already keeps its beginning.
-    pub(super) fn pause(&mut self, on: bool) -> Result<(), StoreError> {
-        let since = on.then(|| self.service.paused.unwrap_or(self.now));
-        if since != self.service.paused {
+    pub(super) fn pause(&mut self, on: bool, cx: &mut Context) -> Result<(), StoreError> {
+        let since = on.then(|| self.paused.unwrap_or(cx.now));
+        if since != self.paused {
             tracing::info!("{}", if on { "paused: no requests are sent" } else { "the pause is over" });
-            self.service.paused = since;
-            self.store.set_paused(since)?;
+            self.paused = since;
+            cx.store.set_paused(since)?;
         }
         Ok(())
     }

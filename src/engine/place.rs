@@ -3,14 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
+use super::context::Context;
+use super::pages::Pages;
+use super::trees::Trees;
 use crate::model::{MirrorPath, Node, PageId, Timestamp, WorkspaceId};
 use crate::plan::naming;
 use crate::plan::place::room;
 use crate::store::StoreError;
 
-impl Engine {
+impl Pages {
     /// Gives every listed page without a file its name, so that children can be placed before parents are written.
-    pub(super) fn choose_stems(&mut self, workspace: &WorkspaceId) -> Result<(), StoreError> {
+    pub(super) fn choose_stems(
+        &mut self,
+        workspace: &WorkspaceId,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         let mut nameless: Vec<(f64, PageId)> = self
             .trees
             .pages
@@ -40,7 +47,7 @@ impl Engine {
                 let nowhere = Node { file: None, ..node };
                 let stem = self.trees.layout().stem_for(&nowhere, &folder, given);
                 given.insert(naming::fold(&stem));
-                self.edit_page(&id, |node| node.stem = Some(stem))?;
+                self.edit_page(&id, |node| node.stem = Some(stem), cx)?;
             }
             if left.is_empty() || left.len() == before {
                 return Ok(());
@@ -48,21 +55,23 @@ impl Engine {
             waiting = left;
         }
     }
+}
 
+impl Trees {
     /// The path of a conflict copy beside a page's file.
-    pub(super) fn conflict_path(&self, beside: &MirrorPath) -> Option<MirrorPath> {
+    pub(super) fn conflict_path(&self, beside: &MirrorPath, cx: &Context) -> Option<MirrorPath> {
         let folder = beside.parent()?;
-        let names: BTreeSet<String> = self
+        let names: BTreeSet<String> = cx
             .store
             .conflicts()
             .unwrap_or_default()
             .iter()
             .map(|conflict| conflict.path.clone())
-            .chain(self.trees.occupied().iter().cloned())
+            .chain(self.occupied().iter().cloned())
             .filter(|path| path.parent().as_ref() == Some(&folder))
             .filter_map(|path| path.page_stem().map(naming::fold))
             .collect();
-        let when = wall_time(self.now, self.settings.utc_offset_seconds);
+        let when = wall_time(cx.now, cx.settings.utc_offset_seconds);
         let name =
             naming::conflict_copy(beside.page_stem()?, when, &|key| names.contains(key), room(&folder));
         folder.join(&name).ok()
@@ -72,7 +81,7 @@ impl Engine {
 impl Engine {
     /// What the place's time is ahead of UTC from now on, for the names of conflict copies.
     pub fn set_utc_offset(&mut self, seconds: i32) {
-        self.settings.utc_offset_seconds = seconds;
+        self.cx.settings.utc_offset_seconds = seconds;
     }
 }
 
@@ -101,7 +110,9 @@ mod tests {
         let store = Store::in_memory().unwrap();
         let mut engine = Engine::open(store, Settings::default(), [7; 32], Timestamp(0)).unwrap();
         let beside = MirrorPath::new("Equipo/Pages/Plan.md").unwrap();
-        let name = |engine: &Engine| engine.conflict_path(&beside).unwrap().name().to_owned();
+        let name = |engine: &Engine| {
+            engine.pages.trees.conflict_path(&beside, &engine.cx).unwrap().name().to_owned()
+        };
         assert_eq!(name(&engine), "Plan.conflict-19700101-000000.md");
         engine.set_utc_offset(7_200);
         assert_eq!(name(&engine), "Plan.conflict-19700101-020000.md");

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::flight::Purpose;
 use super::pace::Class;
+use super::pages::Pages;
 use super::{Engine, Happening, Way, polling};
 use crate::model::{
     BoardEffect, CanvasId, Effect, FileId, FolderId, Hold, MirrorPath, Node, PageId, Presence, WorkspaceId,
@@ -106,8 +107,8 @@ impl Pulling {
 impl Engine {
     /// A person asks for a look now at what is at these places; without any, for the lists and all that is late.
     pub(super) fn pull(&mut self, places: &[MirrorPath]) {
-        self.pulling.last += 1;
-        let mut pull = Pull { number: self.pulling.last, since: self.tick, ..Pull::default() };
+        self.commands.pulling.last += 1;
+        let mut pull = Pull { number: self.commands.pulling.last, since: self.cx.tick, ..Pull::default() };
         if places.is_empty() {
             self.name_late(&mut pull);
         }
@@ -117,39 +118,41 @@ impl Engine {
             }
         }
         if pull.unknown.is_none() {
-            self.storage.walk_now(&pull.folders, self.now, self.tick);
+            self.storage.walk_now(&pull.folders, self.cx.now, self.cx.tick);
             if self.service.down.is_some() {
                 // The user may know that the service is back.
-                self.service.quiet_until = self.now;
+                self.service.quiet_until = self.cx.now;
             }
         }
-        self.pulling.all.push(pull);
+        self.commands.pulling.all.push(pull);
     }
 
     /// The number of the pull that was asked for last.
     #[must_use]
     pub fn last_pull(&self) -> u64 {
-        self.pulling.last
+        self.commands.pulling.last
     }
 
     /// How far a pull is; `None` when it has been ended.
     #[must_use]
     pub fn pulled(&self, number: u64) -> Option<Pulled> {
-        self.pulling.all.iter().find(|pull| pull.number == number).map(|pull| self.progress(pull))
+        self.commands.pulling.all.iter().find(|pull| pull.number == number).map(|pull| self.progress(pull))
     }
 
     /// Who asked for a pull has been told, or waits no more.
     pub fn end_pull(&mut self, number: u64) {
-        self.pulling.all.retain(|pull| pull.number != number);
+        self.commands.pulling.all.retain(|pull| pull.number != number);
     }
 
     fn name_late(&self, pull: &mut Pull) {
         pull.workspaces = true;
-        let count = self.polled().count() + self.canvas_targets().count() + self.storage.listed().count();
+        let count =
+            self.pages.trees.polled().count() + self.canvas_targets().count() + self.storage.listed().count();
         let after_ms =
-            polling::late_after_ms(i64::try_from(count).unwrap_or(0), self.settings.requests_per_minute);
-        let is_late = |last| self.now.since_ms(last) > after_ms;
-        let pages = self.polled().filter(|node| node.remote.body.is_some() && is_late(node.poll.last));
+            polling::late_after_ms(i64::try_from(count).unwrap_or(0), self.cx.settings.requests_per_minute);
+        let is_late = |last| self.cx.now.since_ms(last) > after_ms;
+        let pages =
+            self.pages.trees.polled().filter(|node| node.remote.body.is_some() && is_late(node.poll.last));
         pull.pages = pages.map(|node| node.id.clone()).collect();
         let canvases = self.canvas_targets().filter(|(_, poll)| poll.last.0 > 0 && is_late(poll.last));
         pull.canvases = canvases.map(|(id, _)| id.clone()).collect();
@@ -185,10 +188,12 @@ impl Engine {
                 path.is_within(place) || path.as_str().strip_suffix(".md") == Some(place.as_str())
             })
         };
-        pull.pages.extend(self.polled().filter(|node| of(node)).map(|node| node.id.clone()));
-        let is_file = self.trees.files.contains_key(place);
-        for space in self.trees.workspaces.values().filter(|space| self.is_live(&space.seen.id)) {
-            let Some(pages) = self.trees.layout().pages_root(&space.seen.id) else { continue };
+        pull.pages.extend(self.pages.trees.polled().filter(|node| of(node)).map(|node| node.id.clone()));
+        let is_file = self.pages.trees.files.contains_key(place);
+        for space in
+            self.pages.trees.workspaces.values().filter(|space| self.pages.trees.is_live(&space.seen.id))
+        {
+            let Some(pages) = self.pages.trees.layout().pages_root(&space.seen.id) else { continue };
             if pages.is_within(place) {
                 pull.whole.insert(space.seen.id.clone());
                 pull.page_lists.insert(space.seen.id.clone());
@@ -210,15 +215,15 @@ impl Engine {
 
     /// The next look that a person waits for.
     pub(super) fn next_pulled(&mut self) -> Option<(Effect, Purpose)> {
-        if !self.pulling.is_any() || !self.pace.allows(Class::Asked, 1, false, self.now) {
+        if !self.commands.pulling.is_any() || !self.pace.allows(Class::Asked, 1, false, self.cx.now) {
             return None;
         }
-        let mut all = std::mem::take(&mut self.pulling.all);
+        let mut all = std::mem::take(&mut self.commands.pulling.all);
         let next = all.iter_mut().filter(|pull| pull.failed.is_none()).find_map(|pull| {
             self.name_new(pull);
             self.next_of(pull)
         });
-        self.pulling.all = all;
+        self.commands.pulling.all = all;
         next
     }
 
@@ -235,12 +240,13 @@ impl Engine {
             return Some(list);
         }
         let page = pull.pages.iter().find(|page| {
-            self.is_second_look(page) || self.page_is_wanted(page, pull.since) && !self.is_put_off(page)
+            self.is_second_look(page)
+                || self.pages.page_is_wanted(page, pull.since) && !self.pages.is_put_off(page, self.cx.now)
         });
-        if let Some(page) = page.filter(|page| !self.is_busy(page)).cloned() {
+        if let Some(page) = page.filter(|page| !self.in_flight.is_busy(page)).cloned() {
             if self.is_second_look(&page) {
                 // The list has told meanwhile: there is nothing to wait for.
-                self.put_off(&page, self.now);
+                self.pages.put_off(&page, self.cx.now);
             }
             let purpose = Purpose::Look { page: page.clone(), class: Class::Asked, reserve: 0 };
             return Some((Effect::FetchPage(page), purpose));
@@ -256,7 +262,7 @@ impl Engine {
     /// What the lists brought belongs to it as well.
     fn name_new(&self, pull: &mut Pull) {
         if pull.workspaces {
-            let there = self.trees.workspaces.values().filter(|space| space.present);
+            let there = self.pages.trees.workspaces.values().filter(|space| space.present);
             pull.page_lists.extend(there.map(|space| space.seen.id.clone()));
             pull.whole.clone_from(&pull.page_lists);
             let lists = self.board_lists_but_slides();
@@ -271,7 +277,7 @@ impl Engine {
                 match at {
                     Some(parent) if pull.pages.contains(parent) => return true,
                     Some(parent) => {
-                        at = self.trees.pages.get(parent).and_then(|node| node.remote.parent.as_ref());
+                        at = self.pages.trees.pages.get(parent).and_then(|node| node.remote.parent.as_ref());
                     }
                     None => return false,
                 }
@@ -279,12 +285,12 @@ impl Engine {
             false
         };
         let has_unseen = |space: &&WorkspaceId| {
-            let share = self.trees.tally.of(space);
+            let share = self.pages.trees.tally.of(space);
             share.shown != share.looked
         };
         let spaces: Vec<&WorkspaceId> = pull.page_lists.iter().filter(has_unseen).collect();
         if !spaces.is_empty() {
-            let new = self.polled().filter(|node| {
+            let new = self.pages.trees.polled().filter(|node| {
                 node.remote.body.is_none()
                     && spaces.contains(&&node.workspace)
                     && (pull.whole.contains(&node.workspace) || is_beneath(node))
@@ -301,37 +307,35 @@ impl Engine {
     }
 
     fn page_list_is_wanted(&self, space: &WorkspaceId, since: u64) -> bool {
-        self.trees.workspaces.get(space).is_some_and(|node| node.present) && self.list_looked(space) <= since
+        self.pages.trees.workspaces.get(space).is_some_and(|node| node.present)
+            && self.polling.lists.list_looked(space) <= since
     }
 
     /// Whether a page that a look did not find, and the next list lacks, is to be looked at once more.
     fn is_second_look(&self, page: &PageId) -> bool {
-        let moment = self.moments.get(page);
-        self.trees.pages.get(page).is_some_and(|node| {
+        let moment = self.pages.moments.get(page);
+        self.pages.trees.pages.get(page).is_some_and(|node| {
             node.remote.presence == Presence::Unlisted
-                && moment.is_some_and(|moment| moment.looked <= self.list_looked(&node.workspace))
+                && moment
+                    .is_some_and(|moment| moment.looked <= self.polling.lists.list_looked(&node.workspace))
         })
-    }
-
-    fn page_is_wanted(&self, page: &PageId, since: u64) -> bool {
-        let is_polled = self.trees.pages.get(page).is_some_and(|node| self.is_polled(node));
-        is_polled && self.moments.get(page).is_none_or(|moment| moment.looked <= since)
     }
 
     /// Whether the folder follows what the last look at a page showed, or cannot.
     fn page_rests(&self, page: &PageId) -> bool {
-        let Some(node) = self.trees.pages.get(page) else { return true };
-        if self.is_busy(page) {
+        let Some(node) = self.pages.trees.pages.get(page) else { return true };
+        if self.in_flight.is_busy(page) {
             return false;
         }
-        let waits = self.held.contains_key(page) || self.is_unreadable(page);
-        let is_wanted = self.wants.pressing().contains_key(page) || self.active.contains(page);
-        let moment = self.moments.get(page);
+        let waits = self.pages.held.contains_key(page) || self.pages.trees.is_unreadable(page, self.cx.now);
+        let is_wanted = self.pages.wants.pressing().contains_key(page) || self.pages.active.contains(page);
+        let moment = self.pages.moments.get(page);
         // Not found by itself, and the list has not been asked since.
         let in_doubt = node.remote.presence == Presence::Listed
             && !matches!(node.hold(), Some(Hold::Look(_)))
             && moment.is_some_and(|moment| {
-                moment.looked > moment.seen && moment.looked >= self.list_looked(&node.workspace)
+                moment.looked > moment.seen
+                    && moment.looked >= self.polling.lists.list_looked(&node.workspace)
             });
         waits || !is_wanted && !in_doubt
     }
@@ -341,17 +345,17 @@ impl Engine {
         // An answer that came since may have brought more.
         self.name_new(&mut pull);
         let since = pull.since;
-        let left_of_lists = usize::from(pull.workspaces && self.workspaces_looked() <= since)
+        let left_of_lists = usize::from(pull.workspaces && self.polling.lists.workspaces_looked() <= since)
             + pull.page_lists.iter().filter(|space| self.page_list_is_wanted(space, since)).count()
             + self.board_lists_left(&pull.board_lists, since);
         let left = Checked {
-            pages: pull.pages.iter().filter(|page| self.page_is_wanted(page, since)).count(),
+            pages: pull.pages.iter().filter(|page| self.pages.page_is_wanted(page, since)).count(),
             canvases: pull.canvases.iter().filter(|canvas| self.canvas_is_wanted(canvas, since)).count(),
             folders: pull.folders.iter().filter(|folder| self.storage.is_wanted(folder, since)).count(),
             lists: left_of_lists,
         };
         let lists = usize::from(pull.workspaces) + pull.page_lists.len() + pull.board_lists.len();
-        let stopped = match (&self.service.stopped, &self.root.state, self.service.paused) {
+        let stopped = match (&self.service.stopped, &self.folder.root.state, self.service.paused) {
             (_, _, Some(_)) => Some("espejo is paused; continue with espejo resume".to_owned()),
             (Some(why), _, _) => Some(format!("no requests are sent: {why}")),
             (None, Some(Err(why)), _) => Some(format!("nothing is written on either side: {why}")),
@@ -362,8 +366,8 @@ impl Engine {
             && pull.unknown.is_none()
             && left.all() == 0
             && !self.telling.is_under_way()
-            && self.rounds.is_over()
-            && !self.all_woken
+            && self.pages.rounds.is_over()
+            && !self.pages.all_woken
             && pull.pages.iter().all(|page| self.page_rests(page))
             && pull.canvases.iter().all(|canvas| self.canvas_follows(canvas))
             && self.storage.follows(&pull.folders, &pull.behind);
@@ -381,5 +385,12 @@ impl Engine {
             failed,
             is_over,
         }
+    }
+}
+
+impl Pages {
+    fn page_is_wanted(&self, page: &PageId, since: u64) -> bool {
+        let is_polled = self.trees.pages.get(page).is_some_and(|node| self.trees.is_polled(node));
+        is_polled && self.moments.get(page).is_none_or(|moment| moment.looked <= since)
     }
 }

@@ -1,10 +1,13 @@
 //! An edit on its way to the service: GET, merge, PATCH, the two requests back to back; and what is done when the
 //! answer of the PATCH is lost.
 
+use super::context::Context;
 use super::flight::Purpose;
 use super::pace::Class;
+use super::pages::Pages;
 use super::refused::Held;
 use super::retry::Failing;
+use super::trees::Trees;
 use super::{Engine, Way};
 use crate::markdown;
 use crate::model::{
@@ -44,17 +47,17 @@ impl Engine {
         page: &PageId,
         title: Option<String>,
     ) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(None) };
-        if self.may_not_write(&node) {
+        let Some(node) = self.pages.trees.pages.get(page).cloned() else { return Ok(None) };
+        if self.pages.may_not_write(&node, &self.cx) {
             return Ok(None);
         }
         // Not a copy of the moment: it holds what the file says, and thousands may wait for their turn here.
-        let moment = self.moment(page);
+        let moment = self.pages.moment(page);
         let (seen, seen_at) = (moment.seen, moment.seen_at);
         let fresh = seen > moment.wanted && seen > moment.acted || planted("stale-plan");
-        if !fresh || self.now.since_ms(seen_at) > FRESH_MS && !planted("stale-plan") {
+        if !fresh || self.cx.now.since_ms(seen_at) > FRESH_MS && !planted("stale-plan") {
             self.drop_reservation_only(page);
-            let wanted = self.moment(page);
+            let wanted = self.pages.moment(page);
             if wanted.wanted == 0 {
                 wanted.wanted = seen.max(1);
             }
@@ -64,20 +67,9 @@ impl Engine {
     }
 
     fn drop_reservation_only(&mut self, page: &PageId) {
-        if std::mem::take(&mut self.moment(page).reserved) {
+        if std::mem::take(&mut self.pages.moment(page).reserved) {
             self.pace.release();
         }
-    }
-
-    /// Whether this page's changes must wait for a person or for the service, and notes why.
-    fn may_not_write(&mut self, node: &Node) -> bool {
-        let why = match () {
-            () if self.read_only(&node.workspace).is_some() => Some(Held::ReadOnly),
-            () => self.is_edit_held(node).then_some(Held::Refused),
-        };
-        let waits = why.is_some();
-        self.hold(&node.id, why);
-        waits
     }
 
     /// Merges what was just seen with what the file says, and sends what the service does not have yet.
@@ -87,22 +79,26 @@ impl Engine {
         title: Option<String>,
     ) -> Result<Option<(Effect, Purpose)>, StoreError> {
         let page = &node.id;
-        let (Some(base), Some(file)) = (node.base.clone(), self.trees.file_of(node).cloned()) else {
+        let (Some(base), Some(file)) = (node.base.clone(), self.pages.trees.file_of(node).cloned()) else {
             return Ok(None);
         };
         let Some(remote_hash) = node.remote.body else { return Ok(None) };
-        let says = match self.meaning(page, &file) {
+        let says = match self.pages.meaning(page, &file) {
             Some(reading) => reading.content.clone(),
             // Only the title differs: the file stands for what was agreed on.
-            None if base.text == file.hash => self.store.named_json(base.body)?,
+            None if base.text == file.hash => self.cx.store.named_json(base.body)?,
             None => {
-                self.wake(page);
+                self.pages.wake(page);
                 return Ok(None);
             }
         };
         let local = says.hash();
         let text = file.hash.unwrap_or(local);
-        let plain = if remote_hash == base.body { self.plain_edit(node, &base, &says)? } else { None };
+        let plain = if remote_hash == base.body {
+            self.pages.plain_edit(node, &base, &says, &self.cx)?
+        } else {
+            None
+        };
         let planned = match plain {
             Some(planned) => planned,
             None => self.merged_edit(node, &base, &file, &says)?,
@@ -113,7 +109,7 @@ impl Engine {
             Planned::Edit(edit) => Some(edit),
         };
         if local != base.body {
-            self.store.keep_body_json(&says)?;
+            self.cx.store.keep_body_json(&says)?;
         }
         if edit.is_none() && title.is_none() {
             // The service has it all: the file's changes are agreed on, the rest comes down.
@@ -121,16 +117,16 @@ impl Engine {
             return Ok(None);
         }
         self.drop_reservation_only(page);
-        if !self.pace.allows(Class::Edit, 1, false, self.now) {
+        if !self.pace.allows(Class::Edit, 1, false, self.cx.now) {
             return Ok(None);
         }
         let (body, content) = match edit {
             Some(edit) => {
                 // A stand-in that came with a copy has an id of its own now, which no look will show as new.
-                self.keep_stand_ins(&node.workspace, &edit.after, &edit.before)?;
+                self.cx.keep_stand_ins(&node.workspace, &edit.after, &edit.before)?;
                 let content = edit.printed.unwrap_or_else(|| BodyJson::of(&edit.after));
                 if content.hash() != local {
-                    self.store.keep_body_json(&content)?;
+                    self.cx.store.keep_body_json(&content)?;
                 }
                 (content.hash(), Some(content))
             }
@@ -138,10 +134,10 @@ impl Engine {
         };
         let sent = Sent { page: page.clone(), text, local, before: remote_hash, body, title: title.clone() };
         if !planted("write-not-noted") {
-            self.store.save_sent(&sent)?;
+            self.cx.store.save_sent(&sent)?;
         }
-        self.sent.insert(page.clone(), sent);
-        self.wants.remove(page);
+        self.pages.sent.insert(page.clone(), sent);
+        self.pages.wants.remove(page);
         if planted("base-before-answer") {
             self.agree_on_local(page, local, text, title.clone())?;
         }
@@ -149,24 +145,6 @@ impl Engine {
             Effect::UpdatePage { id: page.clone(), title, content },
             Purpose::Update { page: page.clone() },
         )))
-    }
-
-    /// What is to be sent when nobody has changed the page there: what the file says, which is read where it differs from what
-    /// was agreed on. `None` when it has to be read as a whole.
-    fn plain_edit(&self, node: &Node, base: &Agreed, says: &BodyJson) -> Result<Option<Planned>, StoreError> {
-        if says.hash() == base.body {
-            return Ok(Some(Planned::Nothing));
-        }
-        let agreed = self.store.named_json(base.body)?;
-        let Some(apart) = Apart::of(agreed.as_str(), says.as_str()) else { return Ok(None) };
-        if apart.is_equal() {
-            return Ok(Some(Planned::Nothing));
-        }
-        // What is refused here may be known from the rest of the page.
-        let loads = markdown::check_loadable(&apart.after, &apart.before, &self.allowed_in(node)?).is_ok();
-        Ok((loads && !apart.may_double_an_id()).then(|| {
-            Planned::Edit(Edit { after: apart.after, before: apart.before, printed: Some(says.clone()) })
-        }))
     }
 
     /// Merges what the file says with what the service has.
@@ -179,19 +157,20 @@ impl Engine {
     ) -> Result<Planned, StoreError> {
         let page = &node.id;
         let Some(remote_hash) = node.remote.body else { return Ok(Planned::Waits) };
-        let base_blocks = self.store.named_body(base.body)?;
-        let changed = if remote_hash == base.body { None } else { Some(self.store.named_body(remote_hash)?) };
+        let base_blocks = self.cx.store.named_body(base.body)?;
+        let changed =
+            if remote_hash == base.body { None } else { Some(self.cx.store.named_body(remote_hash)?) };
         let remote = changed.as_deref().unwrap_or(&base_blocks);
         let local = blocks_of(says)?;
         let merged = merge::merge(&base_blocks, remote, &local);
         if let Some(first) = merged.collisions.first()
             && !planted("collision-without-copy")
-            && self.moment(page).copied != file.hash
-            && !self.store.conflicts()?.iter().any(|conflict| Some(conflict.text) == file.hash)
+            && self.pages.moment(page).copied != file.hash
+            && !self.cx.store.conflicts()?.iter().any(|conflict| Some(conflict.text) == file.hash)
         {
             let summary = merge::collision_summary(first);
             let read = Effect::ReadFile(file.path.clone());
-            self.ready =
+            self.in_flight.ready =
                 Some((read, Purpose::ReadToCopy { page: page.clone(), path: file.path.clone(), summary }));
             return Ok(Planned::Waits);
         }
@@ -204,7 +183,7 @@ impl Engine {
         }
         let both = changed.as_ref().map(|changed| [changed.as_slice(), base_blocks.as_slice()].concat());
         let known = both.as_deref().unwrap_or(&base_blocks);
-        if let Err(why) = markdown::check_loadable(&blocks, known, &self.allowed_in(node)?) {
+        if let Err(why) = markdown::check_loadable(&blocks, known, &self.pages.allowed_in(node, &self.cx)?) {
             self.park(page, Hold::Unloadable(why.to_string()))?;
             return Ok(Planned::Waits);
         }
@@ -220,23 +199,27 @@ impl Engine {
         text: ContentHash,
         title: Option<String>,
     ) -> Result<(), StoreError> {
-        let file = self.trees.pages.get(page).and_then(|node| self.trees.file_of(node)).cloned();
-        self.edit_page(page, |node| {
-            node.approved = false;
-            if let Some(base) = &mut node.base {
-                base.body = local;
-                base.text = Some(text);
-            }
-            if let Some(title) = title {
-                plan::agree_on_title(node, file.as_ref(), title);
-            }
-        })?;
+        let file = self.pages.trees.pages.get(page).and_then(|node| self.pages.trees.file_of(node)).cloned();
+        self.pages.edit_page(
+            page,
+            |node| {
+                node.approved = false;
+                if let Some(base) = &mut node.base {
+                    base.body = local;
+                    base.text = Some(text);
+                }
+                if let Some(title) = title {
+                    plan::agree_on_title(node, file.as_ref(), title);
+                }
+            },
+            &mut self.cx,
+        )?;
         // What the text stands for is the base now.
-        if let Some(moment) = self.moments.get_mut(page) {
+        if let Some(moment) = self.pages.moments.get_mut(page) {
             moment.reading = moment.reading.take().filter(|reading| reading.text != text);
         }
         self.drop_reservation(page);
-        self.wake(page);
+        self.pages.wake(page);
         Ok(())
     }
 
@@ -245,65 +228,159 @@ impl Engine {
         page: &PageId,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let tick = self.tick;
-        self.moment(page).acted = tick;
-        let Some(sent) = self.sent.get(page).cloned() else { return Ok(()) };
+        let tick = self.cx.tick;
+        self.pages.moment(page).acted = tick;
+        let Some(sent) = self.pages.sent.get(page).cloned() else { return Ok(()) };
         match result {
             Ok(ServiceReply::Meta(meta)) => {
-                let (now, again) = (self.now, self.again(page, &sent));
-                self.edit_page(page, |node| {
-                    node.remote.body = Some(sent.body);
-                    if sent.title.is_some() {
-                        node.remote.title = meta.title;
-                    }
-                    node.parked = None;
-                    if sent.body != sent.before {
-                        node.last_push = Some(Box::new(LastPush {
-                            before: sent.before,
-                            after: sent.body,
-                            at: now,
-                            again,
-                        }));
-                    }
-                    super::poll::changed(&mut node.poll, now);
-                    node.poll.last = now;
-                })?;
-                self.watch_pushed(page);
-                self.moment(page).failing.count = 0;
-                self.is_taken(page);
-                self.held.remove(page);
+                let (now, again) = (self.cx.now, self.pages.trees.again(page, &sent));
+                self.pages.edit_page(
+                    page,
+                    |node| {
+                        node.remote.body = Some(sent.body);
+                        if sent.title.is_some() {
+                            node.remote.title = meta.title;
+                        }
+                        node.parked = None;
+                        if sent.body != sent.before {
+                            node.last_push = Some(Box::new(LastPush {
+                                before: sent.before,
+                                after: sent.body,
+                                at: now,
+                                again,
+                            }));
+                        }
+                        super::poll::changed(&mut node.poll, now);
+                        node.poll.last = now;
+                    },
+                    &mut self.cx,
+                )?;
+                self.watched.watch_pushed(page, self.cx.now);
+                self.pages.moment(page).failing.count = 0;
+                self.pages.is_taken(page);
+                self.pages.held.remove(page);
                 self.sent_is_in(page, &sent)
             }
-            Ok(_) => self.lose_sent(page, "an answer that fits no update"),
-            Err(error) if error.may_have_happened() => self.lose_sent(page, &error.to_string()),
+            Ok(_) => self.pages.lose_sent(page, "an answer that fits no update", &mut self.cx),
+            Err(error) if error.may_have_happened() => {
+                self.pages.lose_sent(page, &error.to_string(), &mut self.cx)
+            }
             Err(error) => {
-                self.sent.remove(page);
-                self.store.delete_sent(page)?;
+                self.pages.sent.remove(page);
+                self.cx.store.delete_sent(page)?;
                 self.update_refused(page, &error)
             }
         }
     }
 
-    fn again(&self, page: &PageId, sent: &Sent) -> bool {
-        let last = self.trees.pages.get(page).and_then(|node| node.last_push.as_ref());
-        last.is_some_and(|push| push.again && push.before == sent.before)
+    fn update_refused(&mut self, page: &PageId, error: &ServiceError) -> Result<(), StoreError> {
+        match error {
+            ServiceError::NotFound(_) => {
+                // Gone, or not ours to edit: a GET tells the two apart.
+                let listed = self.pages.trees.is_there(page);
+                self.pages.edit_page(
+                    page,
+                    |node| node.remote.presence = crate::model::Presence::Unlisted,
+                    &mut self.cx,
+                )?;
+                if listed {
+                    let failures = self.pages.moment(page).undeletable + 1;
+                    self.pages.moment(page).undeletable = failures;
+                    if failures > 2 {
+                        self.refuse(page, RefusalClass::Place, error, Hold::Edit)?;
+                    }
+                }
+                Ok(())
+            }
+            ServiceError::Forbidden(why) => self.forbid_writes_of(page, why),
+            ServiceError::Rejected { .. } => self.refuse(page, RefusalClass::of(error), error, Hold::Edit),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn forbid_writes_of(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
+        match self.pages.trees.pages.get(page).map(|node| node.workspace.clone()) {
+            Some(workspace) => self.forbid_writes(&workspace, why),
+            None => Ok(()),
+        }
+    }
+
+    /// The body that was sent is at the service: what the file stood for then is the base.
+    fn sent_is_in(&mut self, page: &PageId, sent: &Sent) -> Result<(), StoreError> {
+        if let Some(node) = self.pages.trees.pages.get(page).cloned() {
+            self.cx.sent_was(&node, sent)?;
+        }
+        self.pages.sent.remove(page);
+        self.cx.store.delete_sent(page)?;
+        if let Some(path) = self.pages.trees.pages.get(page).and_then(|node| node.file.clone()) {
+            let what = match (&sent.title, sent.body == sent.before) {
+                (Some(title), true) => format!("renamed to {title}"),
+                (Some(title), false) => format!("edit sent, renamed to {title}"),
+                (None, _) => "edit sent".to_owned(),
+            };
+            self.cx.say(Way::Up, &path, what);
+        }
+        let title = sent.title.clone();
+        self.agree_on_local(page, sent.local, sent.text, title)?;
+        if sent.title.is_some() {
+            self.pages.wake_all();
+        }
+        Ok(())
+    }
+}
+
+impl Pages {
+    /// Whether this page's changes must wait for a person or for the service, and notes why.
+    fn may_not_write(&mut self, node: &Node, cx: &Context) -> bool {
+        let why = match () {
+            () if self.trees.read_only(&node.workspace, &cx.settings).is_some() => Some(Held::ReadOnly),
+            () => self.trees.is_edit_held(node, cx.now).then_some(Held::Refused),
+        };
+        let waits = why.is_some();
+        self.hold(&node.id, why);
+        waits
+    }
+
+    /// What is to be sent when nobody has changed the page there: what the file says, which is read where it differs from what
+    /// was agreed on. `None` when it has to be read as a whole.
+    fn plain_edit(
+        &self,
+        node: &Node,
+        base: &Agreed,
+        says: &BodyJson,
+        cx: &Context,
+    ) -> Result<Option<Planned>, StoreError> {
+        if says.hash() == base.body {
+            return Ok(Some(Planned::Nothing));
+        }
+        let agreed = cx.store.named_json(base.body)?;
+        let Some(apart) = Apart::of(agreed.as_str(), says.as_str()) else { return Ok(None) };
+        if apart.is_equal() {
+            return Ok(Some(Planned::Nothing));
+        }
+        // What is refused here may be known from the rest of the page.
+        let loads =
+            markdown::check_loadable(&apart.after, &apart.before, &self.allowed_in(node, cx)?).is_ok();
+        Ok((loads && !apart.may_double_an_id()).then(|| {
+            Planned::Edit(Edit { after: apart.after, before: apart.before, printed: Some(says.clone()) })
+        }))
     }
 
     /// The outcome is unknown: the next look tells.
-    fn lose_sent(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
+    fn lose_sent(&mut self, page: &PageId, why: &str, cx: &mut Context) -> Result<(), StoreError> {
         tracing::debug!(page = %page, why, "the outcome of a write is unknown");
-        self.note_lost(page);
+        self.note_lost(page, cx);
         self.wake(page);
         Ok(())
     }
 
     /// A write failed of which nobody knows what became. The first one is repeated as soon as a look tells; those that fail
     /// each time are spaced, though looks succeed in between.
-    pub(super) fn note_lost(&mut self, page: &PageId) {
+    pub(super) fn note_lost(&mut self, page: &PageId, cx: &mut Context) {
         let before = self.moment(page).writes;
         let writes = match before.count {
             0 => Failing { count: 1, ..before },
-            _ => self.failed_again(before),
+            _ => cx.failed_again(before),
         };
         self.moment(page).writes = writes;
         if before.count > 0 {
@@ -319,64 +396,13 @@ impl Engine {
         self.moment(page).writes = Failing::default();
     }
 
-    fn update_refused(&mut self, page: &PageId, error: &ServiceError) -> Result<(), StoreError> {
-        match error {
-            ServiceError::NotFound(_) => {
-                // Gone, or not ours to edit: a GET tells the two apart.
-                let listed = self.is_there(page);
-                self.edit_page(page, |node| node.remote.presence = crate::model::Presence::Unlisted)?;
-                if listed {
-                    let failures = self.moment(page).undeletable + 1;
-                    self.moment(page).undeletable = failures;
-                    if failures > 2 {
-                        self.refuse(page, RefusalClass::Place, error, Hold::Edit)?;
-                    }
-                }
-                Ok(())
-            }
-            ServiceError::Forbidden(why) => self.forbid_writes_of(page, why),
-            ServiceError::Rejected { .. } => self.refuse(page, RefusalClass::of(error), error, Hold::Edit),
-            _ => Ok(()),
-        }
-    }
-
-    pub(super) fn forbid_writes_of(&mut self, page: &PageId, why: &str) -> Result<(), StoreError> {
-        match self.trees.pages.get(page).map(|node| node.workspace.clone()) {
-            Some(workspace) => self.forbid_writes(&workspace, why),
-            None => Ok(()),
-        }
-    }
-
-    /// The body that was sent is at the service: what the file stood for then is the base.
-    fn sent_is_in(&mut self, page: &PageId, sent: &Sent) -> Result<(), StoreError> {
-        if let Some(node) = self.trees.pages.get(page).cloned() {
-            self.sent_was(&node, sent)?;
-        }
-        self.sent.remove(page);
-        self.store.delete_sent(page)?;
-        if let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) {
-            let what = match (&sent.title, sent.body == sent.before) {
-                (Some(title), true) => format!("renamed to {title}"),
-                (Some(title), false) => format!("edit sent, renamed to {title}"),
-                (None, _) => "edit sent".to_owned(),
-            };
-            self.say(Way::Up, &path, what);
-        }
-        let title = sent.title.clone();
-        self.agree_on_local(page, sent.local, sent.text, title)?;
-        if sent.title.is_some() {
-            self.wake_all();
-        }
-        Ok(())
-    }
-
     /// After a look: was the body whose answer was lost carried out? The service's own body is the evidence.
-    pub(super) fn settle_sent(&mut self, node: &mut Node) -> Result<(), StoreError> {
+    pub(super) fn settle_sent(&mut self, node: &mut Node, cx: &mut Context) -> Result<(), StoreError> {
         let Some(sent) = self.sent.get(&node.id).cloned() else { return Ok(()) };
         let Some(seen_hash) = node.remote.body else { return Ok(()) };
-        let seen = self.store.named_body(seen_hash)?;
-        let body = self.store.named_body(sent.body)?;
-        let before = self.store.named_body(sent.before)?;
+        let seen = cx.store.named_body(seen_hash)?;
+        let body = cx.store.named_body(sent.body)?;
+        let before = cx.store.named_body(sent.before)?;
         let retitled = sent.title.as_ref().is_some_and(|title| node.remote.title == *title);
         let is_in = if semantically_equal(&seen, &body) {
             sent.body != sent.before || retitled
@@ -384,12 +410,12 @@ impl Engine {
             !semantically_equal(&seen, &before) && evidence::shows_changes(&before, &body, &seen)
         };
         self.sent.remove(&node.id);
-        self.store.delete_sent(&node.id)?;
+        cx.store.delete_sent(&node.id)?;
         if !is_in {
             return Ok(());
         }
         self.is_taken(&node.id);
-        self.sent_was(node, &sent)?;
+        cx.sent_was(node, &sent)?;
         if let Some(base) = &mut node.base {
             // A later reading of the file is told apart against the ids that were sent.
             base.body = sent.local;
@@ -400,14 +426,21 @@ impl Engine {
             plan::agree_on_title(node, file, title);
         }
         if let Some(path) = node.file.clone() {
-            self.say(Way::Up, &path, "edit sent (confirmed now; the first answer was lost)");
+            cx.say(Way::Up, &path, "edit sent (confirmed now; the first answer was lost)");
         }
         if sent.body != sent.before {
-            let again = self.again(&node.id, &sent);
+            let again = self.trees.again(&node.id, &sent);
             node.last_push =
-                Some(Box::new(LastPush { before: sent.before, after: seen_hash, at: self.now, again }));
+                Some(Box::new(LastPush { before: sent.before, after: seen_hash, at: cx.now, again }));
         }
         self.moment(&node.id).reading = None;
         Ok(())
+    }
+}
+
+impl Trees {
+    fn again(&self, page: &PageId, sent: &Sent) -> bool {
+        let last = self.pages.get(page).and_then(|node| node.last_push.as_ref());
+        last.is_some_and(|push| push.again && push.before == sent.before)
     }
 }

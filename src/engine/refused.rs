@@ -2,9 +2,13 @@
 //! full pass, in a new run, and when the place may be written to again. The rule itself is [`Refusal`]'s.
 
 use super::Engine;
+use super::context::Context;
 use super::flight::Purpose;
+use super::lists::Lists;
 use super::pace::Class;
+use super::pages::Pages;
 use super::place::wall_time;
+use super::trees::Trees;
 use crate::model::{
     ContentHash, Effect, Hold, Node, PageId, Parked, Refusal, RefusalClass, Schedule, ServiceError,
     Timestamp, WorkspaceId,
@@ -44,13 +48,13 @@ impl Engine {
         error: &ServiceError,
         kind: fn(Refusal) -> Hold,
     ) -> Result<(), StoreError> {
-        let Some(node) = self.trees.pages.get(page) else { return Ok(()) };
-        let (local, remote) = self.both_contents(node);
+        let Some(node) = self.pages.trees.pages.get(page) else { return Ok(()) };
+        let (local, remote) = self.pages.trees.both_contents(node);
         let before = node.parked.as_deref().filter(|parked| (parked.local, parked.remote) == (local, remote));
         let before = before.and_then(|parked| parked.hold.refusal());
-        let refusal = Refusal::new(class, error.to_string(), before, self.now);
+        let refusal = Refusal::new(class, error.to_string(), before, self.cx.now);
         if refusal.tries == 1 {
-            self.ask_for_workspaces_soon();
+            self.polling.lists.ask_for_workspaces_soon(self.cx.now);
         }
         self.park(page, kind(refusal))
     }
@@ -62,141 +66,54 @@ impl Engine {
         class: RefusalClass,
         said: String,
     ) -> Result<(), StoreError> {
-        let now = self.now;
+        let now = self.cx.now;
         self.drop_reservation(page);
-        self.edit_page(page, |node| {
-            let before = node.parked.as_deref().filter(|parked| matches!(parked.hold, Hold::Look(_)));
-            let before = before.and_then(|parked| parked.hold.refusal());
-            let mut refusal = Refusal::new(class, said, before, now);
-            if let Some(before) = before.filter(|before| before.rests(now)) {
-                // Something else asked in between.
-                (refusal.tries, refusal.retry_at) = (before.tries, before.retry_at);
-            }
-            node.parked = Some(Box::new(Parked { hold: Hold::Look(refusal), local: None, remote: None }));
-            node.poll.last = now;
-        })?;
-        if let Some(refusal) = self.trees.pages.get(page).and_then(|node| node.hold()?.refusal()) {
-            self.put_off(page, refusal.retry_at);
+        self.pages.edit_page(
+            page,
+            |node| {
+                let before = node.parked.as_deref().filter(|parked| matches!(parked.hold, Hold::Look(_)));
+                let before = before.and_then(|parked| parked.hold.refusal());
+                let mut refusal = Refusal::new(class, said, before, now);
+                if let Some(before) = before.filter(|before| before.rests(now)) {
+                    // Something else asked in between.
+                    (refusal.tries, refusal.retry_at) = (before.tries, before.retry_at);
+                }
+                node.parked = Some(Box::new(Parked { hold: Hold::Look(refusal), local: None, remote: None }));
+                node.poll.last = now;
+            },
+            &mut self.cx,
+        )?;
+        if let Some(refusal) = self.pages.trees.pages.get(page).and_then(|node| node.hold()?.refusal()) {
+            self.pages.put_off(page, refusal.retry_at);
         }
         Ok(())
     }
 
     /// A page that must wait, until either side changes.
     pub(super) fn park(&mut self, page: &PageId, hold: Hold) -> Result<(), StoreError> {
-        let Some(node) = self.trees.pages.get(page) else { return Ok(()) };
-        let (local, remote) = self.both_contents(node);
-        let now = self.now;
+        let Some(node) = self.pages.trees.pages.get(page) else { return Ok(()) };
+        let (local, remote) = self.pages.trees.both_contents(node);
+        let now = self.cx.now;
         self.drop_reservation(page);
-        self.wants.remove(page);
-        self.edit_page(page, |node| {
-            node.parked = Some(Box::new(Parked { hold, local, remote }));
-            node.poll.last = now;
-        })
-    }
-
-    /// What a refusal of a page's edit or deletion rests on.
-    fn both_contents(&self, node: &Node) -> (Option<ContentHash>, Option<ContentHash>) {
-        (self.trees.file_of(node).and_then(|file| file.hash), node.remote.body)
-    }
-
-    /// Whether something keeps a page's file from being sent, as it and the page are.
-    pub(super) fn is_edit_held(&self, node: &Node) -> bool {
-        node.parked.as_deref().is_some_and(|parked| {
-            !matches!(parked.hold, Hold::Look(_) | Hold::Deletion(_))
-                && (parked.local, parked.remote) == self.both_contents(node)
-                && parked.hold.rests(self.now)
-        })
-    }
-
-    /// Whether something keeps a page from being deleted. An approval is about guards; what the service refused it may refuse still.
-    pub(super) fn is_deletion_held(&self, node: &Node) -> bool {
-        node.parked.as_deref().is_some_and(|parked| {
-            matches!(parked.hold, Hold::Deletion(_))
-                && parked.remote == node.remote.body
-                && parked.hold.rests(self.now)
-        })
-    }
-
-    /// Whether a page could not be read, and is not due to be asked for again.
-    pub(super) fn is_unreadable(&self, page: &PageId) -> bool {
-        let hold = self.trees.pages.get(page).and_then(Node::hold);
-        hold.is_some_and(|hold| matches!(hold, Hold::Look(_)) && hold.rests(self.now))
-    }
-
-    /// A page is in step: nothing of what was refused is wanted any more.
-    pub(super) fn end_refusal(&mut self, node: &Node) -> Result<(), StoreError> {
-        let is_over = |hold: &Hold| {
-            matches!(hold, Hold::Edit(_) | Hold::Deletion(_) | Hold::Unloadable(_) | Hold::Unwritable(_))
-        };
-        if node.hold().is_some_and(is_over) {
-            self.edit_page(&node.id, |node| node.parked = None)?;
-        }
-        Ok(())
-    }
-
-    /// What was refused is tried again: all of it for a full pass, in a workspace that may be written to again all but
-    /// deletions.
-    pub(super) fn try_refused_again(&mut self, within: Option<&WorkspaceId>) -> Result<(), StoreError> {
-        let now = self.now;
-        let is_meant = |node: &Node| {
-            let is_here = within.is_none_or(|workspace| node.workspace == *workspace);
-            let is_deletion = matches!(node.hold(), Some(Hold::Deletion(_)));
-            let is_refused = node.hold().and_then(Hold::refusal).is_some();
-            is_here && is_refused && (within.is_none() || !is_deletion)
-        };
-        let meant = self.trees.told_of().filter(|node| is_meant(node));
-        let pages: Vec<PageId> = meant.map(|node| node.id.clone()).collect();
-        for page in pages {
-            let moment = self.moment(&page);
-            (moment.undeletable, moment.failing.until) = (0, moment.failing.until.min(now));
-            self.edit_page(&page, |node| {
-                if let Some(refusal) = node.parked.as_mut().and_then(|parked| parked.hold.refusal_mut()) {
-                    refusal.try_at(now);
-                }
-            })?;
-            self.wake(&page);
-        }
-        // Writes that failed each time, whose outcome is not known.
-        let failing: Vec<PageId> = self.held.keys().filter(|_| within.is_none()).cloned().collect();
-        for page in failing {
-            let moment = self.moment(&page);
-            if moment.writes.count > 0 {
-                moment.writes.until = moment.writes.until.min(now);
-                moment.failing.until = moment.failing.until.min(now);
-                self.hold(&page, None);
-                self.wake(&page);
-            }
-        }
-        for refused in self.refusals.values_mut() {
-            if within.is_none_or(|workspace| refused.workspace == *workspace) {
-                refused.refusal.try_at(now);
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes why a page waits, or that it does not.
-    pub(super) fn hold(&mut self, page: &PageId, held: Option<Held>) {
-        match held {
-            Some(held) => drop(self.held.insert(page.clone(), held)),
-            None => drop(self.held.remove(page)),
-        }
-    }
-
-    /// Whether nothing is done for this page yet: a wake-up for it comes by itself.
-    pub(super) fn is_put_off(&self, page: &PageId) -> bool {
-        self.retries_until > self.now
-            && self.moments.get(page).is_some_and(|moment| moment.failing.until > self.now)
+        self.pages.wants.remove(page);
+        self.pages.edit_page(
+            page,
+            |node| {
+                node.parked = Some(Box::new(Parked { hold, local, remote }));
+                node.poll.last = now;
+            },
+            &mut self.cx,
+        )
     }
 
     /// The next look at a page that could not be read.
     pub(super) fn next_refused_look(&mut self) -> Option<(Effect, Purpose)> {
-        if !self.pace.allows(Class::Background, 1, false, self.now) {
+        if !self.pace.allows(Class::Background, 1, false, self.cx.now) {
             return None;
         }
-        let mut due = self.trees.told_of().filter(|node| {
-            node.hold().is_some_and(|hold| matches!(hold, Hold::Look(_)) && !hold.rests(self.now))
-                && self.is_polled(node)
+        let mut due = self.pages.trees.told_of().filter(|node| {
+            node.hold().is_some_and(|hold| matches!(hold, Hold::Look(_)) && !hold.rests(self.cx.now))
+                && self.pages.trees.is_polled(node)
                 && self.may_be_looked_at(&node.id)
         });
         due.next().map(|node| Self::poll_of(&node.id))
@@ -204,33 +121,59 @@ impl Engine {
 
     /// When something that was refused is tried again next.
     pub(super) fn next_refused_due(&self) -> Option<Timestamp> {
-        let pages = self.trees.told_of().filter_map(|node| Some(node.hold()?.refusal()?.retry_at));
-        let files = self.refusals.values().map(|refused| refused.refusal.retry_at);
-        let all = pages.chain(files).chain(self.next_refused_of_boards());
-        all.filter(|at| *at > self.now).min()
-    }
-
-    /// The list of workspaces tells whether one is frozen, and when that is over.
-    pub(super) fn ask_for_workspaces_soon(&mut self) {
-        self.lists.workspaces_asked = 0;
-        let soon = self.now.plus_ms(WORKSPACES_AFTER_MS);
-        self.lists.workspaces_due = self.lists.workspaces_due.min(soon);
+        let pages = self.pages.trees.told_of().filter_map(|node| Some(node.hold()?.refusal()?.retry_at));
+        let files = self.pages.refusals.values().map(|refused| refused.refusal.retry_at);
+        let all = pages.chain(files).chain(self.boards.next_refused_of_boards());
+        all.filter(|at| *at > self.cx.now).min()
     }
 
     /// How long the list of workspaces is not asked for while something hangs on what it says of a place.
     pub(super) fn workspaces_wait_ms(&mut self) -> Option<i64> {
         let is_refused = |node: &Node| matches!(node.hold(), Some(Hold::Edit(_)));
-        let waits = self.trees.workspaces.keys().any(|id| self.forbidden(id).is_some())
-            || !self.refusals.is_empty()
-            || self.boards_are_refused()
+        let waits = self.pages.trees.workspaces.keys().any(|id| self.pages.trees.forbidden(id).is_some())
+            || !self.pages.refusals.is_empty()
+            || self.boards.boards_are_refused()
             || self.storage.is_refused()
-            || self.trees.told_of().any(is_refused);
+            || self.pages.trees.told_of().any(is_refused);
         if !waits {
-            self.lists.workspaces_asked = 0;
+            self.polling.lists.workspaces_asked = 0;
             return None;
         }
-        self.lists.workspaces_asked += 1;
-        Some(WORKSPACES.wait_ms(self.lists.workspaces_asked))
+        self.polling.lists.workspaces_asked += 1;
+        Some(WORKSPACES.wait_ms(self.polling.lists.workspaces_asked))
+    }
+}
+
+impl Trees {
+    /// What a refusal of a page's edit or deletion rests on.
+    fn both_contents(&self, node: &Node) -> (Option<ContentHash>, Option<ContentHash>) {
+        (self.file_of(node).and_then(|file| file.hash), node.remote.body)
+    }
+
+    /// Whether something keeps a page's file from being sent, as it and the page are.
+    pub(super) fn is_edit_held(&self, node: &Node, now: Timestamp) -> bool {
+        node.parked.as_deref().is_some_and(|parked| {
+            !matches!(parked.hold, Hold::Look(_) | Hold::Deletion(_))
+                && (parked.local, parked.remote) == self.both_contents(node)
+                && parked.hold.rests(now)
+        })
+    }
+
+    /// Whether a page could not be read, and is not due to be asked for again.
+    pub(super) fn is_unreadable(&self, page: &PageId, now: Timestamp) -> bool {
+        let hold = self.pages.get(page).and_then(Node::hold);
+        hold.is_some_and(|hold| matches!(hold, Hold::Look(_)) && hold.rests(now))
+    }
+}
+
+impl Context {
+    /// Whether something keeps a page from being deleted. An approval is about guards; what the service refused it may refuse still.
+    pub(super) fn is_deletion_held(&self, node: &Node) -> bool {
+        node.parked.as_deref().is_some_and(|parked| {
+            matches!(parked.hold, Hold::Deletion(_))
+                && parked.remote == node.remote.body
+                && parked.hold.rests(self.now)
+        })
     }
 
     /// What ends a refusal, as a person is told.
@@ -267,5 +210,89 @@ impl Engine {
                 }
             }
         }
+    }
+}
+
+impl Pages {
+    /// A page is in step: nothing of what was refused is wanted any more.
+    pub(super) fn end_refusal(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
+        let is_over = |hold: &Hold| {
+            matches!(hold, Hold::Edit(_) | Hold::Deletion(_) | Hold::Unloadable(_) | Hold::Unwritable(_))
+        };
+        if node.hold().is_some_and(is_over) {
+            self.edit_page(&node.id, |node| node.parked = None, cx)?;
+        }
+        Ok(())
+    }
+
+    /// What was refused is tried again: all of it for a full pass, in a workspace that may be written to again all but
+    /// deletions.
+    pub(super) fn try_refused_again(
+        &mut self,
+        within: Option<&WorkspaceId>,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let now = cx.now;
+        let is_meant = |node: &Node| {
+            let is_here = within.is_none_or(|workspace| node.workspace == *workspace);
+            let is_deletion = matches!(node.hold(), Some(Hold::Deletion(_)));
+            let is_refused = node.hold().and_then(Hold::refusal).is_some();
+            is_here && is_refused && (within.is_none() || !is_deletion)
+        };
+        let meant = self.trees.told_of().filter(|node| is_meant(node));
+        let pages: Vec<PageId> = meant.map(|node| node.id.clone()).collect();
+        for page in pages {
+            let moment = self.moment(&page);
+            (moment.undeletable, moment.failing.until) = (0, moment.failing.until.min(now));
+            self.edit_page(
+                &page,
+                |node| {
+                    if let Some(refusal) = node.parked.as_mut().and_then(|parked| parked.hold.refusal_mut()) {
+                        refusal.try_at(now);
+                    }
+                },
+                cx,
+            )?;
+            self.wake(&page);
+        }
+        // Writes that failed each time, whose outcome is not known.
+        let failing: Vec<PageId> = self.held.keys().filter(|_| within.is_none()).cloned().collect();
+        for page in failing {
+            let moment = self.moment(&page);
+            if moment.writes.count > 0 {
+                moment.writes.until = moment.writes.until.min(now);
+                moment.failing.until = moment.failing.until.min(now);
+                self.hold(&page, None);
+                self.wake(&page);
+            }
+        }
+        for refused in self.refusals.values_mut() {
+            if within.is_none_or(|workspace| refused.workspace == *workspace) {
+                refused.refusal.try_at(now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes why a page waits, or that it does not.
+    pub(super) fn hold(&mut self, page: &PageId, held: Option<Held>) {
+        match held {
+            Some(held) => drop(self.held.insert(page.clone(), held)),
+            None => drop(self.held.remove(page)),
+        }
+    }
+
+    /// Whether nothing is done for this page yet: a wake-up for it comes by itself.
+    pub(super) fn is_put_off(&self, page: &PageId, now: Timestamp) -> bool {
+        self.retries_until > now && self.moments.get(page).is_some_and(|moment| moment.failing.until > now)
+    }
+}
+
+impl Lists {
+    /// The list of workspaces tells whether one is frozen, and when that is over.
+    pub(super) fn ask_for_workspaces_soon(&mut self, now: Timestamp) {
+        self.workspaces_asked = 0;
+        let soon = now.plus_ms(WORKSPACES_AFTER_MS);
+        self.workspaces_due = self.workspaces_due.min(soon);
     }
 }

@@ -2,15 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use super::context::Context;
 use super::flight::Purpose;
+use super::folder::{Folder, Watching};
 use super::pace::Class;
+use super::pages::Pages;
 use super::refused::Held;
 use super::removals::may_be_gone;
 use super::tally::{Share, is_gone_here};
+use super::trees::Trees;
 use super::{Engine, Way};
 use crate::model::{
     Code, Effect, Hold, MirrorPath, Node, PageId, Presence, Problem, Refusal, RefusalClass, ServiceError,
-    ServiceReply, Timestamp, WorkspaceId, planted,
+    ServiceReply, Settings, Timestamp, WorkspaceId, planted,
 };
 use crate::plan::guard::{self, Guard, Kind};
 use crate::plan::{self, Decision};
@@ -30,19 +34,6 @@ const DELETE_AGAIN: &str = "delete it again if you intend this";
 type Choice = Option<(Effect, Purpose)>;
 
 impl Engine {
-    /// An approval is for what was held then: it is over once nothing is.
-    pub(super) fn end_approval(&mut self, node: &Node) -> Result<(), StoreError> {
-        let is_read = self.trees.file_of(node).is_none_or(|file| file.problem.is_none());
-        if node.approved
-            && is_read
-            && node.remote.presence == Presence::Listed
-            && node.missing_since.is_none()
-        {
-            self.edit_page(&node.id, |node| node.approved = false)?;
-        }
-        Ok(())
-    }
-
     /// The next step in trashing a page whose file is gone: guards, fresh looks, then the DELETE. `guarded`: whether
     /// [`Engine::local_deletions_held`] holds, `to_be_made` what [`Engine::to_be_made`] does.
     pub(super) fn trash_request(
@@ -51,45 +42,47 @@ impl Engine {
         guarded: bool,
         to_be_made: &BTreeSet<PageId>,
     ) -> Result<Choice, StoreError> {
-        let Some(node) = self.trees.pages.get(page) else { return Ok(None) };
+        let Some(node) = self.pages.trees.pages.get(page) else { return Ok(None) };
         let held = match () {
-            () if self.read_only(&node.workspace).is_some() => Some(Held::ReadOnly),
-            () if self.is_deletion_held(node) => Some(Held::Refused),
+            () if self.pages.trees.read_only(&node.workspace, &self.cx.settings).is_some() => {
+                Some(Held::ReadOnly)
+            }
+            () if self.cx.is_deletion_held(node) => Some(Held::Refused),
             () => (guarded && !node.approved).then_some(Held::Guarded),
         };
         let waits = held.is_some();
         let node = if waits { None } else { Some(node.clone()) };
-        self.hold(page, held);
+        self.pages.hold(page, held);
         let Some(node) = node else { return Ok(None) };
         let topmost = node
             .remote
             .parent
             .as_ref()
-            .and_then(|parent| self.trees.pages.get(parent))
-            .is_none_or(|parent| !self.is_deleted_here(parent));
+            .and_then(|parent| self.pages.trees.pages.get(parent))
+            .is_none_or(|parent| !self.folder.is_deleted_here(parent, &self.cx));
         if !topmost {
             // Its parent takes it along, or comes back and lets it go alone.
             return Ok(None);
         }
-        let subtree = self.trees.subtree(page);
+        let subtree = self.pages.trees.subtree(page);
         if subtree.iter().any(|id| to_be_made.contains(id)) {
             // Its words are in a file that no page has yet; until one has, this is their only copy at the service.
-            self.hold(page, Some(Held::Copied));
+            self.pages.hold(page, Some(Held::Copied));
             return Ok(None);
         }
         let missed =
-            subtree.iter().filter_map(|id| self.moments.get(id)).map(|m| m.missed).max().unwrap_or(0);
-        if self.list_looked(&node.workspace) <= missed {
+            subtree.iter().filter_map(|id| self.pages.moments.get(id)).map(|m| m.missed).max().unwrap_or(0);
+        if self.polling.lists.list_looked(&node.workspace) <= missed {
             // A subpage that nobody has told us of yet would go to the trash with it.
-            self.list_by(&node.workspace.clone(), self.now);
+            self.polling.lists.list_by(&node.workspace.clone(), self.cx.now);
             return Ok(None);
         }
         for id in &subtree {
-            let Some(part) = self.trees.pages.get(id).cloned() else { continue };
+            let Some(part) = self.pages.trees.pages.get(id).cloned() else { continue };
             if part.file.is_some() || part.base.is_none() || plan::changed_at_the_service(&part) {
-                return self.page_wins(&node, &part);
+                return self.pages.page_wins(&node, &part, &mut self.cx);
             }
-            if !self.is_deleted_here(&part) {
+            if !self.folder.is_deleted_here(&part, &self.cx) {
                 return Ok(None);
             }
         }
@@ -98,171 +91,73 @@ impl Engine {
             if planted("deletes-unseen") {
                 break;
             }
-            let oldest = self.now.plus_ms(-(LOOK_MS + LOOK_EACH_MS * parts));
-            let now = self.now;
-            let moment = self.moment(id);
+            let oldest = self.cx.now.plus_ms(-(LOOK_MS + LOOK_EACH_MS * parts));
+            let now = self.cx.now;
+            let moment = self.pages.moment(id);
             let retry_at = moment.failing.until;
             if moment.seen <= moment.missed || moment.seen <= moment.acted || moment.seen_at < oldest {
-                let waits = self.is_busy(id) || retry_at > now;
+                let waits = self.in_flight.is_busy(id) || retry_at > now;
                 return Ok(if waits { None } else { self.ask_for(id, Class::Edit, 0) });
             }
         }
-        if self.moment(page).undeletable > 0 {
-            self.moment(page).undeletable = 0;
-            self.notice_restored(&node, "the service does not let you delete it", DELETE_AGAIN)?;
+        if self.pages.moment(page).undeletable > 0 {
+            self.pages.moment(page).undeletable = 0;
+            self.cx.notice_restored(&node, "the service does not let you delete it", DELETE_AGAIN)?;
             for id in subtree {
-                self.bring_back(&id)?;
+                self.pages.bring_back(&id, &mut self.cx)?;
             }
             return Ok(None);
         }
         let is_listed = self.is_listed_within(&node.workspace, LISTED_MS);
         // With a slot for the DELETE that follows: a list that spent the last one would be old again before it could.
-        if !self.pace.allows(Class::Edit, if is_listed { 1 } else { 2 }, false, self.now) {
+        if !self.pace.allows(Class::Edit, if is_listed { 1 } else { 2 }, false, self.cx.now) {
             return Ok(None);
         }
         if !is_listed {
             return Ok(self.list_for_edit(&node.workspace));
         }
         // Before it leaves: whether its answer is ever heard or not, these may be gone.
-        self.note_removals(&subtree, true)?;
-        self.wants.remove(page);
+        self.pages.note_removals(&subtree, true, &mut self.cx)?;
+        self.pages.wants.remove(page);
         Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
-    }
-
-    /// The pages whose files, or copies of them, are files that have no page yet.
-    pub(super) fn to_be_made(&self) -> BTreeSet<PageId> {
-        let unbound = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
-        unbound.filter_map(|file| file.disowned.clone()).collect()
-    }
-
-    /// Deleting `node` would take `part` along, which is still wanted: the deleted file comes back.
-    fn page_wins(&mut self, node: &Node, part: &Node) -> Result<Choice, StoreError> {
-        if part.id == node.id {
-            self.restore(node)?;
-            return Ok(None);
-        }
-        let why = format!("deleting it would delete its subpage {} too", part.remote.title);
-        self.notice_restored(node, &why, "delete the files of its subpages too, if you intend this")?;
-        self.bring_back(&node.id)?;
-        Ok(None)
-    }
-
-    /// The deleted file comes back. Where the config wants that of each, it is no news.
-    pub(super) fn restore(&mut self, node: &Node) -> Result<(), StoreError> {
-        if plan::changed_at_the_service(node) {
-            self.notice_restored(node, "its page was changed in the app meanwhile", DELETE_AGAIN)?;
-        }
-        self.bring_back(&node.id)
-    }
-
-    fn notice_restored(&mut self, node: &Node, why: &str, mend: &str) -> Result<(), StoreError> {
-        let Some(path) = node.base.as_ref().map(|base| base.path.clone()) else { return Ok(()) };
-        self.say(Way::Aside, &path, format!("the deleted file comes back: {why}"));
-        self.notice(
-            Code::CameBack,
-            path.as_str(),
-            format!("the file was deleted and has come back: {why}"),
-            mend,
-        )
-    }
-
-    pub(super) fn bring_back(&mut self, page: &PageId) -> Result<(), StoreError> {
-        self.wants.remove(page);
-        self.edit_page(page, |node| {
-            if node.file.is_none() {
-                node.base = None;
-                node.missing_since = None;
-                node.missing_from = None;
-                node.approved = false;
-            }
-        })?;
-        self.wake_all();
-        Ok(())
-    }
-
-    /// Whether a person deleted this page's file, beyond the grace time.
-    fn is_deleted_here(&self, node: &Node) -> bool {
-        node.base.is_some()
-            && node.file.is_none()
-            && node.remote.presence == Presence::Listed
-            && self.grace_is_over(node)
-    }
-
-    /// Whether a file has been missing for the whole grace time, and a scan since has not found it: a hint at its
-    /// return may have been lost. What could not be read may be the missing file under another name.
-    pub(super) fn grace_is_over(&self, node: &Node) -> bool {
-        self.is_over(if node.approved { node.missing_since } else { self.missing_for_sure(node) })
-    }
-
-    /// Since when a file is missing under any name: not before all that may hide it could be looked at.
-    fn missing_for_sure(&self, node: &Node) -> Option<Timestamp> {
-        let since = node.missing_since.filter(|_| self.hides_page(node).is_none())?;
-        Some(since.max(self.root.barrier.cleared()))
     }
 
     /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there: until its
     /// files have been told, it may have found it elsewhere.
     pub(super) fn rests(&self, node: &Node) -> bool {
-        self.watch.is_told() && self.is_over(self.moments.get(&node.id).and_then(|moment| moment.moved_at))
-    }
-
-    /// Whether the grace time that began at `since` has ended, and the folder has been scanned after its end.
-    fn is_over(&self, since: Option<Timestamp>) -> bool {
-        if planted("no-grace") {
-            return since.is_some();
-        }
-        let end = since.map(|since| since.plus_ms(self.settings.pages.delete_grace_ms));
-        end.is_some_and(|end| end <= self.now && end <= self.watch.scanned)
-    }
-
-    /// Whether the file of a mirrored page is missing, where that means something.
-    pub(super) fn is_page_missing(&self) -> bool {
-        let mut pages = self.trees.pages.values();
-        pages.any(|node| node.base.is_some() && node.file.is_none() && !self.is_down(&node.workspace))
+        self.folder.watch.is_told()
+            && self
+                .folder
+                .watch
+                .is_over(self.pages.moments.get(&node.id).and_then(|moment| moment.moved_at), &self.cx)
     }
 
     /// Why deletions in the folder are not carried to the service now, if so.
     pub(super) fn local_deletions_held(&self) -> Option<Guard> {
         // What goes where nothing is sent from is no deletion.
-        let spaces = self.trees.workspaces.keys().filter(|id| !self.is_down(id));
-        let shares = spaces.map(|id| self.trees.tally.of(id));
+        let spaces =
+            self.pages.trees.workspaces.keys().filter(|id| !self.pages.trees.is_down(id, &self.cx.settings));
+        let shares = spaces.map(|id| self.pages.trees.tally.of(id));
         let (count, mirrored) =
             shares.fold((0, 0), |(gone, all), share| (gone + share.gone, all + share.mirrored));
-        if count > 0 && self.root.changed {
+        if count > 0 && self.folder.root.changed {
             return Some(Guard::OtherFolder(Some(count)));
         }
         let still_counts = |id: &str| {
-            let page = PageId::new(id).ok().and_then(|id| self.trees.pages.get(&id));
+            let page = PageId::new(id).ok().and_then(|id| self.pages.trees.pages.get(&id));
             page.is_some_and(is_gone_here)
         };
-        let recent = self.removals.count(self.now, still_counts);
-        guard::mass_deletion(Kind::Page, count, recent, mirrored, self.settings.pages.max_deletes)
-    }
-
-    /// Why pages that left a workspace's list stay on disk, if so.
-    pub(super) fn vanishing_held(&self, workspace: &WorkspaceId) -> Option<Guard> {
-        if planted("empty-list-not-held") {
-            return None;
-        }
-        let Share { mirrored: before, left: missing, .. } = self.trees.tally.of(workspace);
-        let emptied = self.trees.workspaces.get(workspace).filter(|node| missing > 0 && node.empty_list);
-        if let Some(node) = emptied {
-            return Some(Guard::EmptyList(node.seen.name.clone()));
-        }
-        guard::list_shrank(Kind::Page, before, missing, self.settings.pages.max_deletes)
+        let recent = self.pages.removals.count(self.cx.now, still_counts);
+        guard::mass_deletion(Kind::Page, count, recent, mirrored, self.cx.settings.pages.max_deletes)
     }
 
     /// What the guards hold is noted with what they count as recent: a hold does not end by time.
     pub(super) fn note_holds(&mut self) -> Result<(), StoreError> {
-        if self.removals.is_any(self.now) {
+        if self.pages.removals.is_any(self.cx.now) {
             let is_held = self.local_deletions_held().is_some();
-            self.removals.hold(&mut self.store, is_held, self.now)?;
+            self.pages.removals.hold(&mut self.cx.store, is_held, self.cx.now)?;
         }
         self.note_canvas_holds()
-    }
-
-    fn note_removals(&mut self, pages: &[PageId], may_be_gone: bool) -> Result<(), StoreError> {
-        self.removals.note(&mut self.store, pages.iter().map(PageId::as_str), may_be_gone, self.now)
     }
 
     pub(super) fn trashed(
@@ -270,16 +165,21 @@ impl Engine {
         page: &PageId,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let tick = self.tick;
-        self.moment(page).acted = tick;
-        let subtree = self.trees.subtree(page);
-        self.note_removals(&subtree, may_be_gone(&result))?;
+        let tick = self.cx.tick;
+        self.pages.moment(page).acted = tick;
+        let subtree = self.pages.trees.subtree(page);
+        self.pages.note_removals(&subtree, may_be_gone(&result), &mut self.cx)?;
         match result {
             Ok(_) => {
-                let path =
-                    self.trees.pages.get(page).and_then(|n| n.base.as_ref()).map(|base| base.path.clone());
+                let path = self
+                    .pages
+                    .trees
+                    .pages
+                    .get(page)
+                    .and_then(|n| n.base.as_ref())
+                    .map(|base| base.path.clone());
                 for id in &subtree {
-                    self.trashed_was(id, Side::TrashThere, id == page)?;
+                    self.pages.trees.trashed_was(id, Side::TrashThere, id == page, &mut self.cx)?;
                     self.forget_page(id)?;
                 }
                 if let Some(path) = path {
@@ -288,13 +188,13 @@ impl Engine {
                     } else {
                         String::new()
                     };
-                    self.say(Way::Up, &path, format!("deleted: its page is in the service's trash{with}"));
+                    self.cx.say(Way::Up, &path, format!("deleted: its page is in the service's trash{with}"));
                 }
                 Ok(())
             }
             Err(ServiceError::NotFound(_)) => {
                 // Gone already, or not ours to delete: a look tells the two apart.
-                self.moment(page).undeletable += 1;
+                self.pages.moment(page).undeletable += 1;
                 Ok(())
             }
             Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why),
@@ -305,46 +205,20 @@ impl Engine {
             }
             Err(error) => {
                 if error.may_have_happened() {
-                    self.note_lost(page);
+                    self.pages.note_lost(page, &mut self.cx);
                 }
                 Ok(())
             }
         }
     }
 
-    /// The page is gone at the service (confirmed): its file goes to the mirror's trash, or beside when it holds
-    /// words that the service never got.
-    pub(super) fn file_follows(&mut self, node: &Node, decision: Decision) -> Result<Choice, StoreError> {
-        let waits = self.vanishing_held(&node.workspace).is_some() && !node.approved;
-        self.hold(&node.id, waits.then_some(Held::Guarded));
-        let (Some(path), false) = (node.file.clone(), waits) else {
-            self.active.remove(&node.id);
-            return Ok(None);
-        };
-        let hash = self.trees.files.get(&path).and_then(|file| file.hash);
-        match (decision, hash) {
-            (Decision::TrashFile, Some(expect)) => {
-                let purpose = Purpose::TrashFile { page: node.id.clone(), path: path.clone() };
-                Ok(Some((Effect::TrashFile { path, expect }, purpose)))
-            }
-            _ => {
-                let Some(to) = self.conflict_path(&path) else { return Ok(None) };
-                let effect = Effect::Rename { from: path.clone(), to: to.clone() };
-                Ok(Some((
-                    effect,
-                    Purpose::SetAside { page: node.id.clone(), from: path, to, then_gone: true },
-                )))
-            }
-        }
-    }
-
     pub(super) fn file_trashed(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
-        self.trashed_was(page, Side::TrashHere, true)?;
+        self.pages.trees.trashed_was(page, Side::TrashHere, true, &mut self.cx)?;
         self.forget_file(path)?;
         self.forget_page(page)?;
-        self.say(Way::Down, path, "its page is gone: moved to .espejo/trash");
+        self.cx.say(Way::Down, path, "its page is gone: moved to .espejo/trash");
         self.tidy_after(path);
-        self.wake_all();
+        self.pages.wake_all();
         Ok(())
     }
 
@@ -357,22 +231,33 @@ impl Engine {
         then_gone: bool,
     ) -> Result<(), StoreError> {
         let text = self.forget_file(from)?.and_then(|file| file.hash);
-        self.copied_was(page, to, text.unwrap_or(crate::model::ContentHash([0; 32])))?;
+        self.pages.trees.copied_was(
+            page,
+            to,
+            text.unwrap_or(crate::model::ContentHash([0; 32])),
+            &mut self.cx,
+        )?;
         let why = if then_gone { Conflict::PAGE_GONE } else { Conflict::PAGE_DIFFERED };
-        self.record_conflict(to, from, text.unwrap_or(crate::model::ContentHash([0; 32])), why.to_owned())?;
+        self.pages.trees.record_conflict(
+            to,
+            from,
+            text.unwrap_or(crate::model::ContentHash([0; 32])),
+            why.to_owned(),
+            &mut self.cx,
+        )?;
         if then_gone {
             self.forget_page(page)?;
         } else {
-            self.edit_page(page, |node| node.file = None)?;
+            self.pages.edit_page(page, |node| node.file = None, &mut self.cx)?;
         }
-        self.wake_all();
+        self.pages.wake_all();
         Ok(())
     }
 
     fn tidy_after(&mut self, path: &MirrorPath) {
         let folders = [path.parent(), crate::model::folder_of(path)];
         for folder in folders.into_iter().flatten() {
-            if self.trees.folders.contains(&folder) {
+            if self.pages.trees.folders.contains(&folder) {
                 self.tidy_folder(&folder);
             }
         }
@@ -380,13 +265,13 @@ impl Engine {
 
     /// When the next grace time ends, and what is missing or has moved must be looked for once more.
     pub(super) fn next_grace_end(&self) -> Timestamp {
-        let missing = self.trees.pages.values().filter_map(|node| self.missing_for_sure(node));
-        let moved = self.moments.values().filter_map(|moment| moment.moved_at);
+        let missing = self.pages.trees.pages.values().filter_map(|node| self.folder.missing_for_sure(node));
+        let moved = self.pages.moments.values().filter_map(|moment| moment.moved_at);
         missing
             .chain(moved)
-            .map(|since| since.plus_ms(self.settings.pages.delete_grace_ms))
-            .filter(|end| *end > self.watch.scanned)
-            .fold(self.now.plus_ms(3_600_000), Timestamp::min)
+            .map(|since| since.plus_ms(self.cx.settings.pages.delete_grace_ms))
+            .filter(|end| *end > self.folder.watch.scanned)
+            .fold(self.cx.now.plus_ms(3_600_000), Timestamp::min)
     }
 
     /// A person lets through what guards held: these files and what is beneath them, or everything.
@@ -395,14 +280,15 @@ impl Engine {
         let named = |path: &MirrorPath| {
             paths.is_empty() || paths.iter().any(|asked| path.is_within(asked) || covers(asked, path))
         };
-        self.approve_notices(&named)?;
+        self.cx.approve_notices(&named)?;
         let waiting: Vec<PageId> = self
+            .pages
             .trees
             .pages
             .values()
             .filter(|node| {
                 let parked = node.parked.is_some();
-                let has_problem = self.trees.file_of(node).is_some_and(|file| file.problem.is_some());
+                let has_problem = self.pages.trees.file_of(node).is_some_and(|file| file.problem.is_some());
                 let missing = node.missing_since.is_some();
                 node.remote.presence != Presence::Listed || missing || parked || has_problem
             })
@@ -411,37 +297,209 @@ impl Engine {
             .collect();
         for id in waiting {
             // An empty file is taken at its word from now on; one that cannot be understood is no clearer than before.
-            let file = self.trees.pages.get(&id).and_then(|node| self.trees.file_of(node));
+            let file = self.pages.trees.pages.get(&id).and_then(|node| self.pages.trees.file_of(node));
             let unclear = file.filter(|file| file.problem.is_some()).map(|file| file.path.clone());
             let is_meant = file.and_then(|file| file.problem.as_ref()).is_some_and(Problem::may_be_meant);
             if let Some(path) = &unclear {
-                self.watch.read_by(path, self.now);
+                self.folder.watch.read_by(path, self.cx.now);
                 // Where nothing runs, the next run has to read it: a stamp that no file has says so.
-                if let Some(mut file) = self.trees.files.get(path).cloned() {
+                if let Some(mut file) = self.pages.trees.files.get(path).cloned() {
                     file.stamp.changed_ns = 0;
-                    self.save_file(file)?;
+                    self.pages.save_file(file)?;
                 }
             }
-            self.edit_page(&id, |node| {
-                let gone = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
-                node.approved = gone || is_meant;
-                node.parked = None;
-                if node.remote.presence == Presence::Hidden {
-                    node.remote.presence = Presence::Gone;
-                }
-            })?;
+            self.pages.edit_page(
+                &id,
+                |node| {
+                    let gone = node.missing_since.is_some() || node.remote.presence != Presence::Listed;
+                    node.approved = gone || is_meant;
+                    node.parked = None;
+                    if node.remote.presence == Presence::Hidden {
+                        node.remote.presence = Presence::Gone;
+                    }
+                },
+                &mut self.cx,
+            )?;
         }
         self.try_forbidden_again(true)?;
-        self.refusals.clear();
+        self.pages.refusals.clear();
         if paths.is_empty() {
             self.accept_root()?;
-            self.take_folder_as_it_is()?;
-            self.root.strays_approved = true;
-            self.store.drop_notices(self.now.plus_ms(1))?;
+            self.pages.keeping.take_folder_as_it_is(&mut self.cx)?;
+            self.folder.root.strays_approved = true;
+            self.cx.store.drop_notices(self.cx.now.plus_ms(1))?;
         }
         self.storage.approve(&mut super::desk!(self), paths)?;
+        self.pages.wake_all();
+        Ok(())
+    }
+}
+
+impl Pages {
+    /// An approval is for what was held then: it is over once nothing is.
+    pub(super) fn end_approval(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
+        let is_read = self.trees.file_of(node).is_none_or(|file| file.problem.is_none());
+        if node.approved
+            && is_read
+            && node.remote.presence == Presence::Listed
+            && node.missing_since.is_none()
+        {
+            self.edit_page(&node.id, |node| node.approved = false, cx)?;
+        }
+        Ok(())
+    }
+
+    /// Deleting `node` would take `part` along, which is still wanted: the deleted file comes back.
+    fn page_wins(&mut self, node: &Node, part: &Node, cx: &mut Context) -> Result<Choice, StoreError> {
+        if part.id == node.id {
+            self.restore(node, cx)?;
+            return Ok(None);
+        }
+        let why = format!("deleting it would delete its subpage {} too", part.remote.title);
+        cx.notice_restored(node, &why, "delete the files of its subpages too, if you intend this")?;
+        self.bring_back(&node.id, cx)?;
+        Ok(None)
+    }
+
+    /// The deleted file comes back. Where the config wants that of each, it is no news.
+    pub(super) fn restore(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
+        if plan::changed_at_the_service(node) {
+            cx.notice_restored(node, "its page was changed in the app meanwhile", DELETE_AGAIN)?;
+        }
+        self.bring_back(&node.id, cx)
+    }
+
+    pub(super) fn bring_back(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
+        self.wants.remove(page);
+        self.edit_page(
+            page,
+            |node| {
+                if node.file.is_none() {
+                    node.base = None;
+                    node.missing_since = None;
+                    node.missing_from = None;
+                    node.approved = false;
+                }
+            },
+            cx,
+        )?;
         self.wake_all();
         Ok(())
+    }
+
+    fn note_removals(
+        &mut self,
+        pages: &[PageId],
+        may_be_gone: bool,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        self.removals.note(&mut cx.store, pages.iter().map(PageId::as_str), may_be_gone, cx.now)
+    }
+
+    /// The page is gone at the service (confirmed): its file goes to the mirror's trash, or beside when it holds
+    /// words that the service never got.
+    pub(super) fn file_follows(
+        &mut self,
+        node: &Node,
+        decision: Decision,
+        cx: &Context,
+    ) -> Result<Choice, StoreError> {
+        let waits = self.trees.vanishing_held(&node.workspace, &cx.settings).is_some() && !node.approved;
+        self.hold(&node.id, waits.then_some(Held::Guarded));
+        let (Some(path), false) = (node.file.clone(), waits) else {
+            self.active.remove(&node.id);
+            return Ok(None);
+        };
+        let hash = self.trees.files.get(&path).and_then(|file| file.hash);
+        match (decision, hash) {
+            (Decision::TrashFile, Some(expect)) => {
+                let purpose = Purpose::TrashFile { page: node.id.clone(), path: path.clone() };
+                Ok(Some((Effect::TrashFile { path, expect }, purpose)))
+            }
+            _ => {
+                let Some(to) = self.trees.conflict_path(&path, cx) else { return Ok(None) };
+                let effect = Effect::Rename { from: path.clone(), to: to.clone() };
+                Ok(Some((
+                    effect,
+                    Purpose::SetAside { page: node.id.clone(), from: path, to, then_gone: true },
+                )))
+            }
+        }
+    }
+}
+
+impl Trees {
+    /// The pages whose files, or copies of them, are files that have no page yet.
+    pub(super) fn to_be_made(&self) -> BTreeSet<PageId> {
+        let unbound = self.unbound.iter().filter_map(|path| self.files.get(path));
+        unbound.filter_map(|file| file.disowned.clone()).collect()
+    }
+
+    /// Whether the file of a mirrored page is missing, where that means something.
+    pub(super) fn is_page_missing(&self, settings: &Settings) -> bool {
+        let mut pages = self.pages.values();
+        pages.any(|node| {
+            node.base.is_some() && node.file.is_none() && !self.is_down(&node.workspace, settings)
+        })
+    }
+
+    /// Why pages that left a workspace's list stay on disk, if so.
+    pub(super) fn vanishing_held(&self, workspace: &WorkspaceId, settings: &Settings) -> Option<Guard> {
+        if planted("empty-list-not-held") {
+            return None;
+        }
+        let Share { mirrored: before, left: missing, .. } = self.tally.of(workspace);
+        let emptied = self.workspaces.get(workspace).filter(|node| missing > 0 && node.empty_list);
+        if let Some(node) = emptied {
+            return Some(Guard::EmptyList(node.seen.name.clone()));
+        }
+        guard::list_shrank(Kind::Page, before, missing, settings.pages.max_deletes)
+    }
+}
+
+impl Context {
+    fn notice_restored(&mut self, node: &Node, why: &str, mend: &str) -> Result<(), StoreError> {
+        let Some(path) = node.base.as_ref().map(|base| base.path.clone()) else { return Ok(()) };
+        self.say(Way::Aside, &path, format!("the deleted file comes back: {why}"));
+        self.notice(
+            Code::CameBack,
+            path.as_str(),
+            format!("the file was deleted and has come back: {why}"),
+            mend,
+        )
+    }
+}
+
+impl Folder {
+    /// Whether a person deleted this page's file, beyond the grace time.
+    fn is_deleted_here(&self, node: &Node, cx: &Context) -> bool {
+        node.base.is_some()
+            && node.file.is_none()
+            && node.remote.presence == Presence::Listed
+            && self.grace_is_over(node, cx)
+    }
+
+    /// Whether a file has been missing for the whole grace time, and a scan since has not found it: a hint at its
+    /// return may have been lost. What could not be read may be the missing file under another name.
+    pub(super) fn grace_is_over(&self, node: &Node, cx: &Context) -> bool {
+        self.watch.is_over(if node.approved { node.missing_since } else { self.missing_for_sure(node) }, cx)
+    }
+
+    /// Since when a file is missing under any name: not before all that may hide it could be looked at.
+    fn missing_for_sure(&self, node: &Node) -> Option<Timestamp> {
+        let since = node.missing_since.filter(|_| self.hides_page(node).is_none())?;
+        Some(since.max(self.root.barrier.cleared()))
+    }
+}
+
+impl Watching {
+    /// Whether the grace time that began at `since` has ended, and the folder has been scanned after its end.
+    fn is_over(&self, since: Option<Timestamp>, cx: &Context) -> bool {
+        if planted("no-grace") {
+            return since.is_some();
+        }
+        let end = since.map(|since| since.plus_ms(cx.settings.pages.delete_grace_ms));
+        end.is_some_and(|end| end <= cx.now && end <= self.scanned)
     }
 }
 

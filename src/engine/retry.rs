@@ -1,6 +1,6 @@
 //! Acts that fail each time: spaced further and further, and told of after the third.
 
-use super::Engine;
+use super::context::Context;
 use super::ids::Ids;
 use crate::model::{DiskError, Schedule, ServiceError, Timestamp};
 
@@ -65,7 +65,7 @@ impl Failing {
     }
 }
 
-impl Engine {
+impl Context {
     /// One failure more, and the pause after it.
     pub(super) fn failed_again(&mut self, before: Failing) -> Failing {
         let count = before.count + 1;

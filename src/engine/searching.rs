@@ -21,7 +21,7 @@ impl Engine {
     /// What became of each search since the last call, in the order in which they were asked for: what was found, or
     /// one sentence why there is nothing.
     pub fn take_found(&mut self) -> Vec<Result<Found, String>> {
-        std::mem::take(&mut self.searching.told)
+        std::mem::take(&mut self.commands.searching.told)
     }
 
     /// As long as this is the same, so is all that can be found without the service.
@@ -29,40 +29,42 @@ impl Engine {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub fn searchable_mark(&self) -> Result<Option<String>, StoreError> {
-        self.store.meta("searchable")
-    }
-
-    pub(super) fn search(&mut self, search: Search) {
-        self.searching.waiting.push_back(search);
+        self.cx.store.meta("searchable")
     }
 
     /// A person waits for it: it goes before everything but what leaves at the same moment.
     pub(super) fn next_search(&mut self) -> Option<(Effect, Purpose)> {
-        if self.searching.under_way
+        if self.commands.searching.under_way
             || !self.may_ask_more()
-            || !self.pace.allows(Class::Asked, 1, false, self.now)
+            || !self.pace.allows(Class::Asked, 1, false, self.cx.now)
         {
             return None;
         }
-        let search = self.searching.waiting.pop_front()?;
-        self.searching.under_way = true;
+        let search = self.commands.searching.waiting.pop_front()?;
+        self.commands.searching.under_way = true;
         Some((Effect::Search(Box::new(search)), Purpose::Search))
     }
 
     /// When the next search may leave.
     pub(super) fn next_search_due(&self, now: Timestamp) -> Option<Timestamp> {
-        let waits = !self.searching.under_way && !self.searching.waiting.is_empty();
+        let waits = !self.commands.searching.under_way && !self.commands.searching.waiting.is_empty();
         waits.then(|| self.pace.earliest(Class::Asked, 1, false, now))
+    }
+}
+
+impl Searching {
+    pub(super) fn search(&mut self, search: Search) {
+        self.waiting.push_back(search);
     }
 
     pub(super) fn searched(&mut self, result: Result<ServiceReply, ServiceError>) {
-        self.searching.under_way = false;
+        self.under_way = false;
         let told = match result {
             Ok(ServiceReply::Found(found)) => Ok(found),
             Ok(_) => Err("the service's answer does not match the request".to_owned()),
             Err(error) => Err(sentence(&error)),
         };
-        self.searching.told.push(told);
+        self.told.push(told);
     }
 }
 

@@ -1,11 +1,11 @@
 //! Which request goes next, and what a failed one means for all the others.
 
-use super::retry;
 use std::collections::BTreeMap;
 
+use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
-use super::{Engine, REQUESTS_AT_ONCE};
+use super::{Engine, REQUESTS_AT_ONCE, retry};
 use crate::model::{Effect, Next, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted};
 use crate::plan::Decision;
 use crate::store::StoreError;
@@ -38,31 +38,31 @@ impl Engine {
     /// The next request, if one may leave now.
     pub(super) fn next_request(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         self.try_forbidden_again(false)?;
-        self.wake_refused_boards();
+        self.boards.wake_refused_boards(self.cx.now);
         if let Some(choice) = self.next_search() {
             return Ok(Some(choice));
         }
         if self.service.paused.is_some()
-            || self.asked.is_all()
+            || self.commands.asked.is_all()
             || !self.may_ask_more()
-            || self.now < self.service.quiet_until
+            || self.cx.now < self.service.quiet_until
         {
             return Ok(None);
         }
         if self.service.stopped.is_some() {
-            if !self.pace.allows(Class::List, 1, false, self.now) {
+            if !self.pace.allows(Class::List, 1, false, self.cx.now) {
                 return Ok(None);
             }
-            if self.workspaces_rest_until() > self.now {
-                self.service.quiet_until = self.workspaces_rest_until();
+            if self.polling.lists.workspaces_rest_until() > self.cx.now {
+                self.service.quiet_until = self.polling.lists.workspaces_rest_until();
                 return Ok(None);
             }
-            self.service.quiet_until = self.now.plus_ms(PROBE_EVERY_MS);
+            self.service.quiet_until = self.cx.now.plus_ms(PROBE_EVERY_MS);
             // One that has not been answered yet, for the machine slept meanwhile, is a probe as good.
-            let is_asked = self.is_under_way(&Purpose::ListWorkspaces);
+            let is_asked = self.in_flight.is_under_way(&Purpose::ListWorkspaces);
             return Ok((!is_asked).then_some((Effect::ListWorkspaces, Purpose::ListWorkspaces)));
         }
-        if self.root.is_ready() {
+        if self.folder.root.is_ready() {
             if let Some(choice) = self.next_wanted()? {
                 return Ok(Some(choice));
             }
@@ -73,7 +73,7 @@ impl Engine {
                 return Ok(Some(choice));
             }
         }
-        if self.root.is_ready()
+        if self.folder.root.is_ready()
             && let Some(choice) = self.next_storage_change()?
         {
             return Ok(Some(choice));
@@ -98,8 +98,8 @@ impl Engine {
     /// canvas, every fourth of all looks at storage, and whose turn brings nothing leaves it to the others. After that
     /// it is the schedule's choice among all there is.
     fn next_background_look(&mut self) -> Option<(Effect, Purpose)> {
-        self.background_turn = (self.background_turn + 1) % 4;
-        let first = match self.background_turn {
+        self.polling.background_turn = (self.polling.background_turn + 1) % 4;
+        let first = match self.polling.background_turn {
             0 => self.next_storage_look(),
             2 => self.next_canvas_look(),
             _ => None,
@@ -114,19 +114,19 @@ impl Engine {
     /// After a failure, one request at a time tells whether the service is back.
     pub(super) fn may_ask_more(&self) -> bool {
         let at_once = if self.service.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
-        self.requests_under_way() < at_once
+        self.in_flight.requests_under_way() < at_once
     }
 
     /// Pushes first, then confirmations and deletions.
     fn next_wanted(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         // There may be thousands, and this is asked after each event.
-        if self.pace.is_spent(1, self.now) {
+        if self.pace.is_spent(1, self.cx.now) {
             return Ok(None);
         }
         // A push is a look and a PATCH.
-        let may_push = !self.pace.is_spent(2, self.now);
+        let may_push = !self.pace.is_spent(2, self.cx.now);
         let (mut pushes, mut others) = (Vec::new(), Vec::new());
-        for (page, decision) in self.wants.pressing() {
+        for (page, decision) in self.pages.wants.pressing() {
             match decision {
                 Decision::Push { title } if may_push => pushes.push((page.clone(), title.clone())),
                 Decision::Push { .. } => {}
@@ -138,27 +138,27 @@ impl Engine {
                 continue;
             }
             let choice = self.push_request(&page, title)?;
-            if choice.is_some() || self.ready.is_some() {
+            if choice.is_some() || self.in_flight.ready.is_some() {
                 return Ok(choice);
             }
         }
         // What has been heard or seen since it was decided may be the missing file.
-        let is_quiet = self.watch.is_quiet(self.now);
-        if let Some(pages) = self.wants.trashes(self.now).filter(|_| is_quiet).cloned() {
+        let is_quiet = self.folder.watch.is_quiet(self.cx.now);
+        if let Some(pages) = self.pages.wants.trashes(self.cx.now).filter(|_| is_quiet).cloned() {
             // Of all pages together, and asked once for all of them.
             let held = self.local_deletions_held();
-            let to_be_made = self.to_be_made();
+            let to_be_made = self.pages.trees.to_be_made();
             for page in pages {
                 if !self.is_at_its_word(&page) {
                     continue;
                 }
                 let choice = self.trash_request(&page, held.is_some(), &to_be_made)?;
-                if choice.is_some() || self.ready.is_some() {
+                if choice.is_some() || self.in_flight.ready.is_some() {
                     return Ok(choice);
                 }
             }
             if held.is_some() {
-                self.wants.rest_trashes(self.now.plus_ms(HELD_REST_MS));
+                self.pages.wants.rest_trashes(self.cx.now.plus_ms(HELD_REST_MS));
             }
         }
         for page in others {
@@ -173,33 +173,33 @@ impl Engine {
     /// Whether what a page wants is what it was decided to want. One that has been woken since may call for something else
     /// by now.
     fn is_at_its_word(&self, page: &PageId) -> bool {
-        let waits = self.moments.get(page).is_some_and(|moment| moment.failing.until > self.now);
-        !waits && !self.is_busy(page) && !self.active.contains(page)
+        let waits = self.pages.moments.get(page).is_some_and(|moment| moment.failing.until > self.cx.now);
+        !waits && !self.in_flight.is_busy(page) && !self.pages.active.contains(page)
     }
 
     /// A look that something hangs on. First looks of listed pages are the poll schedule's.
     fn look_request(&mut self, page: &PageId) -> Option<(Effect, Purpose)> {
-        let node = self.trees.pages.get(page)?;
+        let node = self.pages.trees.pages.get(page)?;
         let class = match node.remote.presence {
             crate::model::Presence::Unlisted => Class::Asked,
-            _ if node.file.is_some() || self.sent.contains_key(page) => Class::Asked,
+            _ if node.file.is_some() || self.pages.sent.contains_key(page) => Class::Asked,
             _ => return None,
         };
         self.ask_for(page, class, 0)
     }
 
     pub(super) fn ask_for(&mut self, page: &PageId, class: Class, reserve: u32) -> Option<(Effect, Purpose)> {
-        if !self.pace.allows(class, 1 + reserve, false, self.now) {
+        if !self.pace.allows(class, 1 + reserve, false, self.cx.now) {
             return None;
         }
         if reserve > 0 {
-            self.moment(page).reserved = true;
+            self.pages.moment(page).reserved = true;
         }
         Some((Effect::FetchPage(page.clone()), Purpose::Look { page: page.clone(), class, reserve }))
     }
 
     pub(super) fn drop_reservation(&mut self, page: &PageId) {
-        if let Some(moment) = self.moments.get_mut(page) {
+        if let Some(moment) = self.pages.moments.get_mut(page) {
             moment.wanted = 0;
             if std::mem::take(&mut moment.reserved) {
                 self.pace.release();
@@ -209,11 +209,11 @@ impl Engine {
 
     /// Whether an edit could go, were there a slot.
     fn edits_wait(&self) -> bool {
-        self.wants.pressing().iter().any(|(page, decision)| {
+        self.pages.wants.pressing().iter().any(|(page, decision)| {
             matches!(decision, Decision::Push { .. })
-                && !self.is_busy(page)
-                && !self.held.contains_key(page)
-                && self.moments.get(page).is_none_or(|m| !m.failing.waits(self.now))
+                && !self.in_flight.is_busy(page)
+                && !self.pages.held.contains_key(page)
+                && self.pages.moments.get(page).is_none_or(|m| !m.failing.waits(self.cx.now))
         })
     }
 
@@ -228,11 +228,12 @@ impl Engine {
         } else if self.edits_wait() {
             self.pace.earliest(Class::Edit, 2, false, now)
         } else {
-            let waits = |page: &PageId| self.is_put_off(page);
+            let waits = |page: &PageId| self.pages.is_put_off(page, self.cx.now);
             let trash_waits = |page: &PageId| {
-                self.retries_until > self.now && self.trees.subtree(page).iter().any(|id| self.is_put_off(id))
+                self.pages.retries_until > self.cx.now
+                    && self.pages.trees.subtree(page).iter().any(|id| self.pages.is_put_off(id, self.cx.now))
             };
-            let wanted = self.wants.due(waits, trash_waits);
+            let wanted = self.pages.wants.due(waits, trash_waits);
             let wanted = wanted.or(self.creations_wait().then_some(now));
             let wanted = wanted
                 .map(|due| self.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100)).max(due));
@@ -241,7 +242,7 @@ impl Engine {
             // What is due now and could not leave waits with the others.
             wanted.map_or(looks, |wanted| wanted.min(looks.max(now.plus_ms(100))))
         };
-        let pulled = self.pulling.is_any().then(|| self.pace.earliest(Class::Asked, 1, false, now));
+        let pulled = self.commands.pulling.is_any().then(|| self.pace.earliest(Class::Asked, 1, false, now));
         let at = at.min(self.next_board_due(now)).min(pulled.map_or(far, |at| at.max(now.plus_ms(100))));
         at.max(self.service.quiet_until.min(far)).max(self.pace.blocked_until()).min(forbidden)
     }
@@ -253,7 +254,7 @@ impl Engine {
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
         if let Some(page) = flight.purpose.page().cloned() {
-            self.wake(&page);
+            self.pages.wake(&page);
         }
         match &result {
             Ok(_) => self.service_answers(),
@@ -261,10 +262,10 @@ impl Engine {
         }
         match flight.purpose.clone() {
             Purpose::Board(purpose) => {
-                let were_refused = self.boards_are_refused();
+                let were_refused = self.boards.boards_are_refused();
                 self.board_request_done(&flight, *purpose, result)?;
-                if !were_refused && self.boards_are_refused() {
-                    self.ask_for_workspaces_soon();
+                if !were_refused && self.boards.boards_are_refused() {
+                    self.polling.lists.ask_for_workspaces_soon(self.cx.now);
                 }
                 Ok(())
             }
@@ -280,7 +281,7 @@ impl Engine {
             Purpose::Update { page } => self.updated(&page, result),
             Purpose::TrashPage { page } => self.trashed(&page, result),
             Purpose::Search => {
-                self.searched(result);
+                self.commands.searching.searched(result);
                 Ok(())
             }
             Purpose::Watch { group } => {
@@ -296,8 +297,8 @@ impl Engine {
         self.service.failures = 0;
         self.service.down = None;
         if self.service.stopped.take().is_some() {
-            self.service.quiet_until = self.now;
-            self.wake_all();
+            self.service.quiet_until = self.cx.now;
+            self.pages.wake_all();
         }
     }
 
@@ -307,12 +308,12 @@ impl Engine {
         }
         match error {
             ServiceError::RateLimited { retry_after_ms } => {
-                self.pace.refused(*retry_after_ms, flight.sent_at, self.now);
-                self.store.set_meta("refused", &self.now.0.to_string())?;
+                self.pace.refused(*retry_after_ms, flight.sent_at, self.cx.now);
+                self.cx.store.set_meta("refused", &self.cx.now.0.to_string())?;
             }
             ServiceError::Unauthorized(_) => {
                 self.service.stopped = Some(error.clone());
-                self.service.quiet_until = self.now.plus_ms(PROBE_EVERY_MS);
+                self.service.quiet_until = self.cx.now.plus_ms(PROBE_EVERY_MS);
             }
             // A search that fails says nothing of the rest of the service.
             ServiceError::Lost(_) | ServiceError::Server { .. }
@@ -321,65 +322,68 @@ impl Engine {
                 self.service.failures += 1;
                 // One page that always fails must not stop the others: the whole service rests only after several.
                 if self.service.failures >= 3 || matches!(error, ServiceError::Unreachable(_)) {
-                    let wait = self.backoff(self.service.failures);
-                    self.service.quiet_until = self.now.plus_ms(wait);
+                    let wait = self.cx.backoff(self.service.failures);
+                    self.service.quiet_until = self.cx.now.plus_ms(wait);
                     self.service.down = Some(error.to_string());
-                    self.pulling.fail(&error.to_string());
+                    self.commands.pulling.fail(&error.to_string());
                 }
             }
             _ => self.pace.accepted(),
         }
         if let Some(page) = flight.purpose.page().cloned() {
             let failures = {
-                let moment = self.moment(&page);
+                let moment = self.pages.moment(&page);
                 moment.failing.count += 1;
                 moment.failing.count
             };
             if matches!(error.next(), Next::TryLater | Next::LookAgain) {
-                let wait = self.backoff(failures);
-                self.put_off(&page, self.now.plus_ms(wait));
+                let wait = self.cx.backoff(failures);
+                self.pages.put_off(&page, self.cx.now.plus_ms(wait));
             }
         }
         Ok(())
     }
 
-    /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.
-    pub(super) fn backoff(&mut self, failures: u32) -> i64 {
-        if planted("no-back-off") {
-            return 0;
-        }
-        retry::jittered(failures, &mut self.ids)
-    }
-
     /// 403 on a write: the workspace is read-only for us until it is tried again.
     pub(super) fn forbid_writes(&mut self, workspace: &WorkspaceId, why: &str) -> Result<(), StoreError> {
-        let Some(mut node) = self.trees.workspaces.get(workspace).cloned() else { return Ok(()) };
+        let Some(mut node) = self.pages.trees.workspaces.get(workspace).cloned() else { return Ok(()) };
         node.read_only = Some(format!("the service forbids writing to {}: {why}", node.seen.name));
-        self.service.forbidden.insert(workspace.clone(), self.now.plus_ms(FORBIDDEN_RETRY_MS));
+        self.service.forbidden.insert(workspace.clone(), self.cx.now.plus_ms(FORBIDDEN_RETRY_MS));
         self.save_workspace(node)
     }
 
     /// Lets workspaces be written to again whose time has come; `all` of them when a person or a start asks for it.
     pub(super) fn try_forbidden_again(&mut self, all: bool) -> Result<(), StoreError> {
         let due: Vec<WorkspaceId> = self
+            .pages
             .trees
             .workspaces
             .values()
             .filter(|node| node.read_only.is_some())
             .map(|node| node.seen.id.clone())
-            .filter(|id| all || self.service.forbidden.get(id).is_none_or(|until| *until <= self.now))
+            .filter(|id| all || self.service.forbidden.get(id).is_none_or(|until| *until <= self.cx.now))
             .collect();
         for id in &due {
             self.service.forbidden.remove(id);
-            self.try_refused_again(Some(id))?;
-            if let Some(mut node) = self.trees.workspaces.get(id).cloned() {
+            self.pages.try_refused_again(Some(id), &mut self.cx)?;
+            if let Some(mut node) = self.pages.trees.workspaces.get(id).cloned() {
                 node.read_only = None;
                 self.save_workspace(node)?;
             }
         }
         if !due.is_empty() {
-            self.wake_all();
+            self.pages.wake_all();
         }
         Ok(())
+    }
+}
+
+impl Context {
+    /// 1 s, 2 s, 4 s … up to five minutes, with up to a quarter of jitter.
+    pub(super) fn backoff(&mut self, failures: u32) -> i64 {
+        if planted("no-back-off") {
+            return 0;
+        }
+        retry::jittered(failures, &mut self.ids)
     }
 }

@@ -1,6 +1,7 @@
 //! Where the pages' part of the engine and personal storage meet: whose turn it is, and whose an answer is.
 
 use super::flight::{Flight, Purpose};
+use super::folder::Folder;
 use super::storage::{Storage, Task};
 use super::{Engine, desk, pace};
 use crate::model::{DiskError, Effect, EffectId, FolderId, Outcome, PollState, StorageEvent, Timestamp};
@@ -18,7 +19,7 @@ impl Engine {
     }
 
     pub(super) fn next_beside(&mut self) -> Choice {
-        if !self.root.is_ready() || self.asked.is_all() || self.service.paused.is_some() {
+        if !self.folder.root.is_ready() || self.commands.asked.is_all() || self.service.paused.is_some() {
             return None;
         }
         self.storage.next_beside(&mut desk!(self)).map(purpose)
@@ -29,7 +30,7 @@ impl Engine {
     }
 
     pub(super) fn next_storage_look(&mut self) -> Choice {
-        if !self.root.is_ready() {
+        if !self.folder.root.is_ready() {
             return None;
         }
         self.storage.next_look(&mut desk!(self), &self.pace).map(purpose)
@@ -42,11 +43,11 @@ impl Engine {
 
     /// The folders of the storage that are listed for news.
     pub(super) fn storage_targets(&self) -> impl Iterator<Item = (Option<&FolderId>, &PollState)> {
-        self.storage.polls(self.now).filter(|_| self.root.is_ready())
+        self.storage.polls(self.cx.now).filter(|_| self.folder.root.is_ready())
     }
 
     pub(super) fn next_storage_look_due(&self, now: Timestamp) -> Timestamp {
-        if self.root.is_ready() && self.storage.wants_look(now) {
+        if self.folder.root.is_ready() && self.storage.wants_look(now) {
             // Four downloads at once may be what it waits for: they tell when they end.
             self.pace.earliest(self.storage.look_class(), 1, false, now).max(now.plus_ms(50))
         } else {
@@ -63,38 +64,40 @@ impl Engine {
     ) -> Result<(), StoreError> {
         match &outcome {
             Outcome::Service(result) => {
-                self.pace.answered(id.0, self.now);
-                self.store.note_answer(id.0, self.now, self.now.plus_ms(-2 * pace::WINDOW_MS));
+                self.pace.answered(id.0, self.cx.now);
+                self.cx.store.note_answer(id.0, self.cx.now, self.cx.now.plus_ms(-2 * pace::WINDOW_MS));
                 match result {
                     Ok(_) => self.service_answers(),
                     Err(error) => self.service_fails(flight, error)?,
                 }
             }
-            Outcome::Disk(Err(DiskError::RootNotReady(why))) => self.root_is_lost(why),
+            Outcome::Disk(Err(DiskError::RootNotReady(why))) => self.folder.root_is_lost(why, self.cx.now),
             _ => {}
         }
         let was_refused = self.storage.is_refused();
         self.storage.done(&mut desk!(self), task, (flight.tick, flight.sent_at), outcome)?;
         if !was_refused && self.storage.is_refused() {
-            self.ask_for_workspaces_soon();
+            self.polling.lists.ask_for_workspaces_soon(self.cx.now);
         }
         if self.storage.take_wants_scan() {
-            self.watch.scan_by(self.now);
+            self.folder.watch.scan_by(self.cx.now);
         }
         Ok(())
     }
 
-    fn root_is_lost(&mut self, why: &str) {
-        self.root.state = Some(Err(why.to_owned()));
-        self.watch.scan_by(self.now.plus_ms(10_000));
-    }
-
     pub(super) fn storage_event(&mut self, event: &StorageEvent) {
         let StorageEvent::Progress { id, .. } = event;
-        let task = self.flights.get(id).and_then(|flight| match &flight.purpose {
+        let task = self.in_flight.flights.get(id).and_then(|flight| match &flight.purpose {
             Purpose::Storage(task) => Some(task),
             _ => None,
         });
         self.storage.happened(task, event);
+    }
+}
+
+impl Folder {
+    fn root_is_lost(&mut self, why: &str, now: Timestamp) {
+        self.root.state = Some(Err(why.to_owned()));
+        self.watch.scan_by(now.plus_ms(10_000));
     }
 }

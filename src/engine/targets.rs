@@ -34,18 +34,18 @@ impl Engine {
     /// The next look for news, if one may leave now and something is worth it.
     pub(super) fn next_poll(&mut self) -> Option<(Effect, Purpose)> {
         // A pass has an end: polling goes on after it.
-        if self.full_pass.is_some() || !self.pace.allows(Class::Background, 1, false, self.now) {
+        if self.polling.full_pass.is_some() || !self.pace.allows(Class::Background, 1, false, self.cx.now) {
             return None;
         }
-        let (eager, every_ms) = (self.settings.eager, self.pace.background_every_ms());
+        let (eager, every_ms) = (self.cx.settings.eager, self.pace.background_every_ms());
         // This is asked after each event, mostly when no page is worth a look.
-        let any_page = eager || self.now >= self.trees.due;
+        let any_page = eager || self.cx.now >= self.pages.trees.due;
         // One walk says what each of the slots would get, and whether half the looks will do: where nothing has moved for
         // hours.
-        let survey = Survey::of(self.targets(any_page), self.now);
+        let survey = Survey::of(self.targets(any_page), self.cx.now);
         debug_assert!(
             any_page
-                || (0..4).all(|slot| poll::next(self.targets(true), slot, false, self.now).is_none()
+                || (0..4).all(|slot| poll::next(self.targets(true), slot, false, self.cx.now).is_none()
                     || survey.choose(slot, false).is_some()),
             "a page was due"
         );
@@ -53,10 +53,11 @@ impl Engine {
         let is_quiet = any_page.then(|| !eager && survey.rests(every_ms));
         let by_slot = [0, 1, 2, 3].map(|slot| survey.choose(slot, eager).map(Target::look));
         if any_page && by_slot.iter().all(Option::is_none) {
-            self.trees.find_due();
+            self.pages.trees.find_due();
         }
         let (effect, purpose) = self.next_slot(by_slot, hot)?;
-        let is_quiet = is_quiet.unwrap_or_else(|| Survey::of(self.targets(true), self.now).rests(every_ms));
+        let is_quiet =
+            is_quiet.unwrap_or_else(|| Survey::of(self.targets(true), self.cx.now).rests(every_ms));
         self.pace.rest(is_quiet);
         if let Purpose::Storage(task) = &purpose {
             self.storage.is_sent(task.clone());
@@ -71,7 +72,7 @@ impl Engine {
         hot: bool,
     ) -> Option<(Effect, Purpose)> {
         let mut scheduled = true;
-        for slot in self.poll_slot + 1..=self.poll_slot + 4 {
+        for slot in self.polling.poll_slot + 1..=self.polling.poll_slot + 4 {
             let next = match self.next_watch(slot, hot) {
                 Ok(choice) => Some(choice),
                 Err(slot) if scheduled => {
@@ -80,7 +81,7 @@ impl Engine {
                 Err(_) => None,
             };
             if next.is_some() {
-                self.poll_slot = slot;
+                self.polling.poll_slot = slot;
                 return next;
             }
             scheduled = false;
@@ -95,13 +96,13 @@ impl Engine {
     /// All that may be looked at now, or all but the pages.
     fn targets(&self, with_pages: bool) -> impl Iterator<Item = (Target<'_>, &PollState)> {
         // The few that may not be, once for all pages: as in `may_be_looked_at`.
-        let busy = self.flights.values().filter_map(|flight| flight.purpose.page());
-        let ready = self.ready.iter().filter_map(|(_, purpose)| purpose.page());
-        let waits = self.retries_until > self.now;
-        let moments = waits.then_some(&self.moments).into_iter().flatten();
-        let put_off = moments.filter(|(_, moment)| moment.failing.until > self.now);
+        let busy = self.in_flight.flights.values().filter_map(|flight| flight.purpose.page());
+        let ready = self.in_flight.ready.iter().filter_map(|(_, purpose)| purpose.page());
+        let waits = self.pages.retries_until > self.cx.now;
+        let moments = waits.then_some(&self.pages.moments).into_iter().flatten();
+        let put_off = moments.filter(|(_, moment)| moment.failing.until > self.cx.now);
         let away: BTreeSet<&PageId> = busy.chain(ready).chain(put_off.map(|(id, _)| id)).collect();
-        let pages = with_pages.then(|| self.polled()).into_iter().flatten();
+        let pages = with_pages.then(|| self.pages.trees.polled()).into_iter().flatten();
         pages
             .filter(move |node| !away.contains(&node.id))
             .map(|node| (Target::Page(&node.id), &node.poll))
@@ -111,20 +112,24 @@ impl Engine {
 
     /// Whether a look at this page is not under way already, nor put off after one that failed.
     pub(super) fn may_be_looked_at(&self, page: &PageId) -> bool {
-        !self.is_busy(page) && self.moments.get(page).is_none_or(|moment| moment.failing.until <= self.now)
+        !self.in_flight.is_busy(page)
+            && self.pages.moments.get(page).is_none_or(|moment| moment.failing.until <= self.cx.now)
     }
 
     /// When the background may have something to ask for.
     pub(super) fn next_poll_due(&self, now: Timestamp) -> Timestamp {
-        let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
+        let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
         let at = self.pace.earliest(class, 1, false, now);
-        let work = self.any_unseen()
-            || self.full_pass.is_some()
-                && self.polled().any(|node| self.pass_wants(&node.id) && !self.is_put_off(&node.id));
-        if work || self.settings.eager || self.watch_alarms() {
+        let work =
+            self.pages.any_unseen(self.cx.now)
+                || self.polling.full_pass.is_some()
+                    && self.pages.trees.polled().any(|node| {
+                        self.pass_wants(&node.id) && !self.pages.is_put_off(&node.id, self.cx.now)
+                    });
+        if work || self.cx.settings.eager || self.watched.watch_alarms() {
             return at;
         }
         // Pages say when they may be worth a look; canvases, folders and the watch are asked.
-        at.max(self.trees.due.min(poll::next_check(now)))
+        at.max(self.pages.trees.due.min(poll::next_check(now)))
     }
 }

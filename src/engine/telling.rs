@@ -59,17 +59,6 @@ impl Told {
 }
 
 impl Engine {
-    pub(super) fn begin_telling(
-        &mut self,
-        seen: Vec<SeenFile>,
-        identities: Identities,
-        seen_now: BTreeMap<MirrorPath, Stamp>,
-    ) {
-        let (step, at_once) = (Step::Follow, self.now);
-        let telling = Telling { seen, identities, seen_now, at_once, step, at: 0, scan: None };
-        self.telling.now = Some(Box::new(telling));
-    }
-
     /// What else a scan says is taken in when its files have been told: now, mostly.
     pub(super) fn after_telling(&mut self, scan: Scan, sent_at: Timestamp) -> Result<(), StoreError> {
         match &mut self.telling.now {
@@ -99,15 +88,15 @@ impl Engine {
             telling.step = match telling.step {
                 Step::Follow => Step::Vanish,
                 Step::Vanish => {
-                    Step::Bind(Absent::of(self.trees.pages.values(), &telling.identities.verdicts))
+                    Step::Bind(Absent::of(self.pages.trees.pages.values(), &telling.identities.verdicts))
                 }
                 Step::Bind(_) => {
                     let seen: BTreeSet<&MirrorPath> = telling.seen.iter().map(|file| &file.path).collect();
-                    let all = self.trees.files.keys();
+                    let all = self.pages.trees.files.keys();
                     Step::Forget(all.filter(|path| !seen.contains(path)).cloned().collect())
                 }
                 Step::Forget(_) => {
-                    self.lists.last_seen = telling.seen_now;
+                    self.polling.lists.last_seen = telling.seen_now;
                     if let Some((scan, sent_at)) = telling.scan {
                         self.scan_told(&scan, sent_at)?;
                     }
@@ -152,7 +141,7 @@ impl Engine {
             }
             Step::Vanish => {
                 let Some((page, path)) = identities.vanished.get(next) else { return Ok(false) };
-                if !self.watch.missing.contains_key(page) {
+                if !self.folder.watch.missing.contains_key(page) {
                     self.file_vanished(page, path, *at_once)?;
                     *left -= 1;
                 }
@@ -172,9 +161,9 @@ impl Engine {
                     Verdict::Copy { of, .. } if planted("copy-is-owner") => {
                         self.bind(&file.path, of, true)?;
                     }
-                    Verdict::Copy { of, .. } => match self.missing_from(absent, &file.path) {
+                    Verdict::Copy { of, .. } => match self.pages.trees.missing_from(absent, &file.path) {
                         Some(page) => self.bind(&file.path, &page, true)?,
-                        None => self.unbind(&file.path, Some(of.clone()))?,
+                        None => self.pages.unbind(&file.path, Some(of.clone()), &mut self.cx)?,
                     },
                     Verdict::New { claims, .. } => self.new_file(absent, &file.path, claims.as_ref())?,
                 }
@@ -183,10 +172,24 @@ impl Engine {
             Step::Forget(gone) => {
                 let Some(path) = gone.get(next) else { return Ok(false) };
                 self.forget_file(path)?;
-                self.wake_all();
+                self.pages.wake_all();
                 *left -= 1;
             }
         }
         Ok(true)
+    }
+}
+
+impl Told {
+    pub(super) fn begin_telling(
+        &mut self,
+        seen: Vec<SeenFile>,
+        identities: Identities,
+        seen_now: BTreeMap<MirrorPath, Stamp>,
+        now: Timestamp,
+    ) {
+        let (step, at_once) = (Step::Follow, now);
+        let telling = Telling { seen, identities, seen_now, at_once, step, at: 0, scan: None };
+        self.now = Some(Box::new(telling));
     }
 }

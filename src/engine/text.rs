@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::beside::{self, Patch, Printing, Question};
+use super::beside::{self, Beside, Patch, Printing, Question};
+use super::context::Context;
 use super::flight::{Purpose, Written};
 use super::history::in_own_words;
-use super::{Engine, Reading, Way};
+use super::pages::{Pages, Reading};
+use super::trees::Trees;
+use super::{Engine, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileLook, Hold, LocalFile, MirrorPath, Node,
@@ -33,23 +36,23 @@ enum Long<T> {
 impl Engine {
     /// What a file stands for, given what it stood for before.
     pub(super) fn interpret(&mut self, page: &PageId, look: &FileLook) -> Result<(), StoreError> {
-        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
-        let Some(file) = self.trees.files.get(&look.path).cloned() else { return Ok(()) };
+        let Some(node) = self.pages.trees.pages.get(page).cloned() else { return Ok(()) };
+        let Some(file) = self.pages.trees.files.get(&look.path).cloned() else { return Ok(()) };
         let text_hash = ContentHash::of(&look.bytes);
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(()) };
         let Ok(split) = front_matter::split(text) else { return Ok(()) };
         let mut node = node;
-        if let Some(writing) = self.writing.get(page).cloned() {
-            self.end_writing(page)?;
+        if let Some(writing) = self.pages.writing.get(page).cloned() {
+            self.pages.end_writing(page, &mut self.cx)?;
             // The last run was killed between this write and its record.
             let stands = writing.text == text_hash;
             if let Some(mut base) = node.base.clone()
                 // Where what was agreed on stands there still, nothing was written.
                 && (stands
-                    || base.text != Some(text_hash) && self.rests_on(&writing, base.body, split.body)?)
+                    || base.text != Some(text_hash) && self.cx.rests_on(&writing, base.body, split.body)?)
             {
                 // Where nothing may be sent, it may have been merged into a person's edits.
-                let is_read = !self.sends(&node);
+                let is_read = !self.pages.trees.sends(&node, &self.cx.settings);
                 base.body = writing.body;
                 base.text = Some(writing.text).filter(|_| !is_read);
                 base.icon = writing.icon;
@@ -57,23 +60,23 @@ impl Engine {
                     base.front_title = file.front_title.clone();
                 }
                 node.base = Some(base.clone());
-                self.edit_page(page, |node| node.base = Some(base))?;
+                self.pages.edit_page(page, |node| node.base = Some(base), &mut self.cx)?;
                 if stands && !is_read {
                     return Ok(());
                 }
             }
         }
         if node.base.as_ref().is_some_and(|base| base.text == Some(text_hash))
-            && !self.sent.contains_key(page)
+            && !self.pages.sent.contains_key(page)
         {
             // It stands for what was agreed on.
-            if let Some(moment) = self.moments.get_mut(page) {
+            if let Some(moment) = self.pages.moments.get_mut(page) {
                 moment.reading = None;
             }
             return Ok(());
         }
         // Ids minted for a body that was sent are used again, or a lost answer would double every new block.
-        let identity = match (self.sent.get(page), &node.base) {
+        let identity = match (self.pages.sent.get(page), &node.base) {
             (Some(sent), _) => Some(sent.local),
             (None, Some(base)) => Some(base.body),
             (None, None) => node.remote.body,
@@ -81,18 +84,20 @@ impl Engine {
         let Some(base_hash) = identity else { return Ok(()) };
         let content = match self.read_long(&node, &file, (text_hash, split.body), base_hash)? {
             Long::Asked(first) => {
-                self.ready = Some(*first);
+                self.in_flight.ready = Some(*first);
                 // A person saves a text again that was not read yet: what it stood for is out of date.
-                self.moment(page).reading = None;
+                self.pages.moment(page).reading = None;
                 return Ok(());
             }
             Long::Found(content) => content,
-            Long::No => self.read_text(&node, &file, (text_hash, split.body), base_hash)?,
+            Long::No => {
+                self.pages.read_text(&node, &file, (text_hash, split.body), base_hash, &mut self.cx)?
+            }
         };
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
-        let content = self.as_known(&node, content)?;
-        self.tell_differences(page, &look.path, text, &split, &content)?;
-        self.moment(page).reading = Some(Box::new(Reading { text: text_hash, content }));
+        let content = self.cx.as_known(&node, content)?;
+        self.beside.tell_differences(page, &look.path, text, &split, &content, &mut self.cx)?;
+        self.pages.moment(page).reading = Some(Box::new(Reading { text: text_hash, content }));
         Ok(())
     }
 
@@ -106,30 +111,264 @@ impl Engine {
     ) -> Result<Long<BodyJson>, StoreError> {
         let page = &node.id;
         let (agreed, remote) = (node.base.as_ref().map(|base| base.body), node.remote.body);
-        if !self.is_long(text.len() * JSON_OF_TEXT)
-            || self.sent.get(page).is_some_and(|sent| sent.text == hash)
+        if !self.beside.is_long(text.len() * JSON_OF_TEXT)
+            || self.pages.sent.get(page).is_some_and(|sent| sent.text == hash)
             || file.disowned.is_some()
             || agreed.is_some() && remote.is_some() && agreed != remote
-            || self.meaning_put_back(hash)?.is_some()
+            || self.cx.meaning_put_back(hash)?.is_some()
         {
             return Ok(Long::No);
         }
         let question = Question::Reading { text: hash, before };
-        match self.worked_out(page, &question) {
+        match self.beside.worked_out(page, &question) {
             Some(Some(Worked::Body(content))) => return Ok(Long::Found(content)),
-            None if self.ready.is_none() => {}
+            None if self.in_flight.ready.is_none() => {}
             _ => return Ok(Long::No),
         }
         let work = beside::Reading {
             text: text.to_owned(),
-            before: self.store.named_json(before)?,
-            stand_ins: self.stand_ins_from_elsewhere(&node.workspace, text, &[])?,
-            allowed: self.allowed_in(node)?,
-            ids: self.ids.fork(),
+            before: self.cx.store.named_json(before)?,
+            stand_ins: self.cx.stand_ins_from_elsewhere(&node.workspace, text, &[])?,
+            allowed: self.pages.allowed_in(node, &self.cx)?,
+            ids: self.cx.ids.fork(),
         };
         Ok(Long::Asked(Box::new(beside::ask(page, question, work))))
     }
 
+    pub(super) fn materialise(&mut self, node: &Node) -> Result<Choice, StoreError> {
+        if !self.folder.watch.is_told() {
+            // Its file may be one that has just been seen and not been read.
+            return Ok(None);
+        }
+        if self.pages.awaits_creation(node) {
+            self.pages.active.remove(&node.id);
+            return Ok(None);
+        }
+        if self.adopt_by_place(node)? {
+            return Ok(None);
+        }
+        let Some(path) = self.pages.trees.layout().belongs(node) else {
+            self.pages.active.remove(&node.id);
+            return Ok(None);
+        };
+        let Some(body) = node.remote.body else { return Ok(None) };
+        let content = self.cx.store.named_json(body)?;
+        let is_long =
+            self.beside.is_long(content.as_str().len()) && self.cx.store.last_sent(&node.id)?.is_none();
+        let printing = is_long.then(|| Printing(content.clone()));
+        let text = match self.beside.text_beside(&node.id, Question::Printing { body }, printing) {
+            Long::Asked(first) => return Ok(Some(*first)),
+            Long::Found(text) => text,
+            Long::No => {
+                // The file may have been there before: then it comes back as its owner wrote it.
+                let blocks = blocks_of(&content)?;
+                let own = in_own_words(&self.cx.store, &node.id, &blocks)?;
+                let allowed = self.pages.allowed_in(node, &self.cx)?;
+                own.unwrap_or_else(|| markdown::render_for(&blocks, &allowed).text)
+            }
+        };
+        let front_title = place::front_title_for(&path, &node.remote.title).or_else(|| {
+            let front = front_matter::split(&text).ok()?.front?;
+            front.title.filter(|written| *written == node.remote.title)
+        });
+        let icon = node.remote.icon.as_deref();
+        let Ok(text) = front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) else {
+            self.park(&node.id, Hold::Unwritable("its Markdown cannot have front matter".to_owned()))?;
+            return Ok(None);
+        };
+        let written = Written {
+            text: ContentHash::of(text.as_bytes()),
+            body,
+            icon: node.remote.icon.clone(),
+            front_title,
+            claims: Some(node.id.clone()),
+            new: true,
+            own: None,
+        };
+        let purpose = Purpose::Write { page: node.id.clone(), path: path.clone(), written };
+        let stands = path.parent().is_some_and(|folder| self.pages.trees.folders.contains(&folder));
+        let expect = if stands { Expect::AbsentHere } else { Expect::Absent };
+        Ok(Some((Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)))
+    }
+
+    /// Carries the service's body, title and icon into the bytes just read.
+    pub(super) fn splice(&mut self, page: &PageId, look: &FileLook) -> Result<Choice, StoreError> {
+        let Some(node) = self.pages.trees.pages.get(page).cloned() else { return Ok(None) };
+        let (Some(base), Some(file)) = (node.base.clone(), self.pages.trees.file_of(&node).cloned()) else {
+            return Ok(None);
+        };
+        let hash = ContentHash::of(&look.bytes);
+        if file.path == look.path
+            && file.hash == Some(hash)
+            && base.text != Some(hash)
+            && !self.pages.trees.sends(&node, &self.cx.settings)
+        {
+            return self.merge_down(&node, (&base, &file), look);
+        }
+        if file.path != look.path || base.text != Some(hash) && !planted("splice-over-edit") {
+            // The user saved in between: that is an edit first.
+            self.take_in_file(look)?;
+            if !self.folder.watch.is_told() {
+                self.folder.watch.scan_by(self.cx.now);
+            }
+            return Ok(None);
+        }
+        if let Some(copy) = self.pages.trees.lost_copy_of(look, hash, &mut self.cx)? {
+            return Ok(Some(copy));
+        }
+        let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
+        let Ok(split) = front_matter::split(text) else { return Ok(None) };
+        let body = node.remote.body.unwrap_or(base.body);
+        let (from, to) = (self.cx.store.named_json(base.body)?, self.cx.store.named_json(body)?);
+        if from != to {
+            // What was told of the file as it was is told anew of what it becomes.
+            self.cx.store.drop_lasting_notices(look.path.as_str(), self.cx.now)?;
+        }
+        let mut out = text[..split.body_start].to_owned();
+        let is_copy = file.claims.is_some() && file.claims == file.disowned;
+        let is_long = !is_copy && self.beside.is_long(from.as_str().len() + to.as_str().len());
+        let work = is_long.then(|| Patch { text: split.body.to_owned(), from: from.clone(), to: to.clone() });
+        match self.beside.text_beside(page, Question::Patch { text: hash, from: base.body, to: body }, work) {
+            Long::Asked(first) => return Ok(Some(*first)),
+            Long::Found(patched) => out.push_str(&patched),
+            Long::No => {
+                let (old, new) = (blocks_of(&from)?, blocks_of(&to)?);
+                if is_copy && !undescribed(&new).is_empty() {
+                    // The copy's stand-ins still name the original's blocks.
+                    out.push_str(&markdown::render_for(&new, &self.pages.allowed_in(&node, &self.cx)?).text);
+                } else {
+                    let allowed = self.pages.allowed_in(&node, &self.cx)?;
+                    out.push_str(&markdown::patch_for(split.body, &old, &new, &allowed));
+                }
+            }
+        }
+        let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
+        let front = (own_icon, split.front.is_some());
+        let Some(fronted) = self.fronted(&node, (&base, &file), front, out)? else { return Ok(None) };
+        let out = fronted.text;
+        if from != to
+            && let Ok(split) = front_matter::split(&out)
+        {
+            self.beside.tell_differences(page, &look.path, &out, &split, &to, &mut self.cx)?;
+        }
+        let written = Written {
+            text: ContentHash::of(out.as_bytes()),
+            body,
+            icon: node.remote.icon.clone(),
+            front_title: fronted.front_title,
+            claims: fronted.claims,
+            new: false,
+            own: None,
+        };
+        if written.text == hash {
+            self.written(page, &look.path, written, look.stamp)?;
+            return Ok(None);
+        }
+        let writing = Writing {
+            page: page.clone(),
+            text: written.text,
+            body: written.body,
+            icon: written.icon.clone(),
+        };
+        self.cx.keep_replaced(&look.bytes)?;
+        if !planted("splice-not-noted") {
+            self.cx.store.save_writing(&writing)?;
+        }
+        self.pages.writing.insert(page.clone(), writing);
+        let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
+        let effect = Effect::WriteFile {
+            path: look.path.clone(),
+            bytes: out.into_bytes(),
+            expect: Expect::Content(hash),
+        };
+        Ok(Some((effect, purpose)))
+    }
+
+    pub(super) fn written(
+        &mut self,
+        page: &PageId,
+        path: &MirrorPath,
+        what: Written,
+        stamp: Stamp,
+    ) -> Result<(), StoreError> {
+        self.pages.end_writing(page, &mut self.cx)?;
+        let says = what.own.as_ref().map_or(what.body, BodyJson::hash);
+        self.pages.trees.written_was(page, path, &Written { body: says, ..what.clone() }, &mut self.cx)?;
+        let Some(node) = self.pages.trees.pages.get(page) else {
+            self.folder.watch.scan_by(self.cx.now);
+            return Ok(());
+        };
+        let waited = self.pages.trees.layout().waited_folder(node, path);
+        let is_as_promised = node.base.is_none()
+            && waited.is_none()
+            && node.stem.as_deref() == path.page_stem()
+            && self.pages.trees.layout().belongs(node).as_ref() == Some(path);
+        let file = LocalFile {
+            path: path.clone(),
+            page: Some(page.clone()),
+            stamp,
+            hash: Some(what.text),
+            claims: what.claims.clone(),
+            disowned: None,
+            front_title: what.front_title.clone(),
+            problem: None,
+            racy: true,
+        };
+        self.polling.lists.last_seen.insert(path.clone(), stamp);
+        self.pages.save_file(file)?;
+        self.pages.trees.folders.extend(path.parent());
+        let words = if what.new { "new page" } else { "updated from the service" };
+        let mut differs = what.new;
+        self.pages.edit_page(
+            page,
+            |node| {
+                node.file = Some(path.clone());
+                node.missing_since = None;
+                node.missing_from = None;
+                differs |= node.base.as_ref().is_none_or(|base| base.body != what.body);
+                match &mut node.base {
+                    Some(base) => {
+                        base.body = what.body;
+                        // What it says beyond that is no agreement.
+                        base.text = what.own.is_none().then_some(what.text);
+                        base.icon.clone_from(&what.icon);
+                        // The title just written may wait for the rename that goes with it.
+                        base.front_title.clone_from(&what.front_title);
+                    }
+                    None => {
+                        node.stem = path.page_stem().map(ToOwned::to_owned);
+                        node.base = Some(Agreed {
+                            parent: node.remote.parent.clone(),
+                            title: node.remote.title.clone(),
+                            icon: what.icon,
+                            body: what.body,
+                            text: Some(what.text),
+                            front_title: what.front_title,
+                            path: path.clone(),
+                            folder_at: waited,
+                        });
+                    }
+                }
+            },
+            &mut self.cx,
+        )?;
+        if let Some(content) = what.own {
+            self.pages.moment(page).reading = Some(Box::new(Reading { text: what.text, content }));
+        }
+        if differs {
+            self.cx.say(Way::Down, path, words);
+        }
+        if what.new && is_as_promised {
+            // For everybody else it was there already: its name was taken, and its folder stood for it.
+            self.pages.wake_beneath(page, path);
+        } else if what.new {
+            self.pages.wake_all();
+        }
+        Ok(())
+    }
+}
+
+impl Beside {
     /// A text that is worked out beside when it is long: then `work` is there.
     fn text_beside(
         &mut self,
@@ -144,7 +383,9 @@ impl Engine {
             None => Long::Asked(Box::new(beside::ask(page, question, work))),
         }
     }
+}
 
+impl Pages {
     /// What a text stands for, given what it stood for before.
     fn read_text(
         &mut self,
@@ -152,10 +393,11 @@ impl Engine {
         file: &LocalFile,
         (text_hash, text): (ContentHash, &str),
         before: ContentHash,
+        cx: &mut Context,
     ) -> Result<BodyJson, StoreError> {
         let page = &node.id;
-        let mut base = self.store.named_body(before)?;
-        let allowed = self.allowed_in(node)?;
+        let mut base = cx.store.named_body(before)?;
+        let allowed = self.allowed_in(node, cx)?;
         let same_as_sent = self.sent.get(page).is_some_and(|sent| sent.text == text_hash);
         let copied = file.disowned.as_ref().filter(|_| base.is_empty());
         let blocks = if same_as_sent {
@@ -164,27 +406,46 @@ impl Engine {
             copied.and_then(|id| self.trees.pages.get(id)).and_then(|n| n.base.clone())
         {
             // The original may have other blocks by now, and the copy its former ones.
-            let mut original = self.store.named_body(original.body)?;
-            let stand_ins = self.stand_ins_from_elsewhere(&node.workspace, text, &original)?;
+            let mut original = cx.store.named_body(original.body)?;
+            let stand_ins = cx.stand_ins_from_elsewhere(&node.workspace, text, &original)?;
             markdown::add_stand_ins(&mut original, stand_ins);
-            let ids = &mut self.ids;
+            let ids = &mut cx.ids;
             let parsed = markdown::parse_taking(text, original, &allowed, &mut || ids.next());
             markdown::with_new_ids(&parsed, &mut || ids.next())
-        } else if let Some(blocks) = self.meaning_put_back(text_hash)? {
+        } else if let Some(blocks) = cx.meaning_put_back(text_hash)? {
             blocks
         } else {
-            let stand_ins = self.stand_ins_from_elsewhere(&node.workspace, text, &base)?;
+            let stand_ins = cx.stand_ins_from_elsewhere(&node.workspace, text, &base)?;
             markdown::add_stand_ins(&mut base, stand_ins);
-            let ids = &mut self.ids;
+            let ids = &mut cx.ids;
             markdown::parse_taking(text, base, &allowed, &mut || ids.next())
         };
-        let mut blocks = self.or_as_the_page(node, text, &allowed, blocks)?;
+        let mut blocks = cx.or_as_the_page(node, text, &allowed, blocks)?;
         if planted("unknown-blocks-dropped") {
             blocks.retain(|block| undescribed(std::slice::from_ref(block)).is_empty());
         }
         Ok(BodyJson::of(&blocks))
     }
 
+    /// What may be created in a page's workspace: what the API describes, what the config names, and what is known to
+    /// have been there.
+    pub(super) fn allowed_in(&self, node: &Node, cx: &Context) -> Result<Allowed, StoreError> {
+        if let Some(allowed) = self.allowed.get(&node.workspace) {
+            return Ok(allowed.clone());
+        }
+        allowed_in(&cx.store, &node.workspace, &cx.settings.pages.blocks)
+    }
+
+    /// Nothing is being written to a page's file (any more).
+    pub(super) fn end_writing(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
+        if self.writing.remove(page).is_some() {
+            cx.store.delete_writing(page)?;
+        }
+        Ok(())
+    }
+}
+
+impl Context {
     /// A content as it is known already, if it means the same.
     fn as_known(&self, node: &Node, content: BodyJson) -> Result<BodyJson, StoreError> {
         let agreed = node.base.as_ref().map(|base| base.body);
@@ -220,15 +481,6 @@ impl Engine {
         Ok(shared(&after, &before) > shared(&before, &after))
     }
 
-    /// What may be created in a page's workspace: what the API describes, what the config names, and what is known to
-    /// have been there.
-    pub(super) fn allowed_in(&self, node: &Node) -> Result<Allowed, StoreError> {
-        if let Some(allowed) = self.allowed.get(&node.workspace) {
-            return Ok(allowed.clone());
-        }
-        allowed_in(&self.store, &node.workspace, &self.settings.pages.blocks)
-    }
-
     /// The blocks behind stand-ins that stand in a text and not in its base: they come from another page, or were cut
     /// and are put back.
     fn stand_ins_from_elsewhere(
@@ -249,251 +501,26 @@ impl Engine {
         }
         Ok(found)
     }
+}
 
-    pub(super) fn materialise(&mut self, node: &Node) -> Result<Choice, StoreError> {
-        if !self.watch.is_told() {
-            // Its file may be one that has just been seen and not been read.
-            return Ok(None);
-        }
-        if self.awaits_creation(node) {
-            self.active.remove(&node.id);
-            return Ok(None);
-        }
-        if self.adopt_by_place(node)? {
-            return Ok(None);
-        }
-        let Some(path) = self.trees.layout().belongs(node) else {
-            self.active.remove(&node.id);
-            return Ok(None);
-        };
-        let Some(body) = node.remote.body else { return Ok(None) };
-        let content = self.store.named_json(body)?;
-        let is_long = self.is_long(content.as_str().len()) && self.store.last_sent(&node.id)?.is_none();
-        let printing = is_long.then(|| Printing(content.clone()));
-        let text = match self.text_beside(&node.id, Question::Printing { body }, printing) {
-            Long::Asked(first) => return Ok(Some(*first)),
-            Long::Found(text) => text,
-            Long::No => {
-                // The file may have been there before: then it comes back as its owner wrote it.
-                let blocks = blocks_of(&content)?;
-                let own = in_own_words(&self.store, &node.id, &blocks)?;
-                let allowed = self.allowed_in(node)?;
-                own.unwrap_or_else(|| markdown::render_for(&blocks, &allowed).text)
-            }
-        };
-        let front_title = place::front_title_for(&path, &node.remote.title).or_else(|| {
-            let front = front_matter::split(&text).ok()?.front?;
-            front.title.filter(|written| *written == node.remote.title)
-        });
-        let icon = node.remote.icon.as_deref();
-        let Ok(text) = front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) else {
-            self.park(&node.id, Hold::Unwritable("its Markdown cannot have front matter".to_owned()))?;
-            return Ok(None);
-        };
-        let written = Written {
-            text: ContentHash::of(text.as_bytes()),
-            body,
-            icon: node.remote.icon.clone(),
-            front_title,
-            claims: Some(node.id.clone()),
-            new: true,
-            own: None,
-        };
-        let purpose = Purpose::Write { page: node.id.clone(), path: path.clone(), written };
-        let stands = path.parent().is_some_and(|folder| self.trees.folders.contains(&folder));
-        let expect = if stands { Expect::AbsentHere } else { Expect::Absent };
-        Ok(Some((Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)))
-    }
-
-    /// Carries the service's body, title and icon into the bytes just read.
-    pub(super) fn splice(&mut self, page: &PageId, look: &FileLook) -> Result<Choice, StoreError> {
-        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(None) };
-        let (Some(base), Some(file)) = (node.base.clone(), self.trees.file_of(&node).cloned()) else {
-            return Ok(None);
-        };
-        let hash = ContentHash::of(&look.bytes);
-        if file.path == look.path && file.hash == Some(hash) && base.text != Some(hash) && !self.sends(&node)
-        {
-            return self.merge_down(&node, (&base, &file), look);
-        }
-        if file.path != look.path || base.text != Some(hash) && !planted("splice-over-edit") {
-            // The user saved in between: that is an edit first.
-            self.take_in_file(look)?;
-            if !self.watch.is_told() {
-                self.watch.scan_by(self.now);
-            }
-            return Ok(None);
-        }
-        if let Some(copy) = self.lost_copy_of(look, hash)? {
-            return Ok(Some(copy));
-        }
-        let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
-        let Ok(split) = front_matter::split(text) else { return Ok(None) };
-        let body = node.remote.body.unwrap_or(base.body);
-        let (from, to) = (self.store.named_json(base.body)?, self.store.named_json(body)?);
-        if from != to {
-            // What was told of the file as it was is told anew of what it becomes.
-            self.store.drop_lasting_notices(look.path.as_str(), self.now)?;
-        }
-        let mut out = text[..split.body_start].to_owned();
-        let is_copy = file.claims.is_some() && file.claims == file.disowned;
-        let is_long = !is_copy && self.is_long(from.as_str().len() + to.as_str().len());
-        let work = is_long.then(|| Patch { text: split.body.to_owned(), from: from.clone(), to: to.clone() });
-        match self.text_beside(page, Question::Patch { text: hash, from: base.body, to: body }, work) {
-            Long::Asked(first) => return Ok(Some(*first)),
-            Long::Found(patched) => out.push_str(&patched),
-            Long::No => {
-                let (old, new) = (blocks_of(&from)?, blocks_of(&to)?);
-                if is_copy && !undescribed(&new).is_empty() {
-                    // The copy's stand-ins still name the original's blocks.
-                    out.push_str(&markdown::render_for(&new, &self.allowed_in(&node)?).text);
-                } else {
-                    let allowed = self.allowed_in(&node)?;
-                    out.push_str(&markdown::patch_for(split.body, &old, &new, &allowed));
-                }
-            }
-        }
-        let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
-        let front = (own_icon, split.front.is_some());
-        let Some(fronted) = self.fronted(&node, (&base, &file), front, out)? else { return Ok(None) };
-        let out = fronted.text;
-        if from != to
-            && let Ok(split) = front_matter::split(&out)
-        {
-            self.tell_differences(page, &look.path, &out, &split, &to)?;
-        }
-        let written = Written {
-            text: ContentHash::of(out.as_bytes()),
-            body,
-            icon: node.remote.icon.clone(),
-            front_title: fronted.front_title,
-            claims: fronted.claims,
-            new: false,
-            own: None,
-        };
-        if written.text == hash {
-            self.written(page, &look.path, written, look.stamp)?;
-            return Ok(None);
-        }
-        let writing = Writing {
-            page: page.clone(),
-            text: written.text,
-            body: written.body,
-            icon: written.icon.clone(),
-        };
-        self.keep_replaced(&look.bytes)?;
-        if !planted("splice-not-noted") {
-            self.store.save_writing(&writing)?;
-        }
-        self.writing.insert(page.clone(), writing);
-        let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
-        let effect = Effect::WriteFile {
-            path: look.path.clone(),
-            bytes: out.into_bytes(),
-            expect: Expect::Content(hash),
-        };
-        Ok(Some((effect, purpose)))
-    }
-
-    /// Nothing is being written to a page's file (any more).
-    pub(super) fn end_writing(&mut self, page: &PageId) -> Result<(), StoreError> {
-        if self.writing.remove(page).is_some() {
-            self.store.delete_writing(page)?;
-        }
-        Ok(())
-    }
-
+impl Trees {
     /// A conflict copy of this very text that a person removed while the page's file still held it as well: it is made
     /// once more before the file loses it.
-    fn lost_copy_of(&mut self, look: &FileLook, hash: ContentHash) -> Result<Choice, StoreError> {
-        let made = self.store.conflicts()?.into_iter().find(|conflict| {
+    fn lost_copy_of(
+        &mut self,
+        look: &FileLook,
+        hash: ContentHash,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        let made = cx.store.conflicts()?.into_iter().find(|conflict| {
             conflict.text == hash
                 && conflict.page_path == look.path
-                && !self.trees.occupied().contains(&conflict.path)
+                && !self.occupied().contains(&conflict.path)
         });
-        let page = self.trees.files.get(&look.path).and_then(|file| file.page.clone());
+        let page = self.files.get(&look.path).and_then(|file| file.page.clone());
         let (Some(conflict), Some(page)) = (made, page) else { return Ok(None) };
-        self.store.delete_conflict(&conflict.path)?;
-        Ok(self.copy_of(&page, &look.path, look, conflict.summary))
-    }
-
-    pub(super) fn written(
-        &mut self,
-        page: &PageId,
-        path: &MirrorPath,
-        what: Written,
-        stamp: Stamp,
-    ) -> Result<(), StoreError> {
-        self.end_writing(page)?;
-        let says = what.own.as_ref().map_or(what.body, BodyJson::hash);
-        self.written_was(page, path, &Written { body: says, ..what.clone() })?;
-        let Some(node) = self.trees.pages.get(page) else {
-            self.watch.scan_by(self.now);
-            return Ok(());
-        };
-        let waited = self.trees.layout().waited_folder(node, path);
-        let is_as_promised = node.base.is_none()
-            && waited.is_none()
-            && node.stem.as_deref() == path.page_stem()
-            && self.trees.layout().belongs(node).as_ref() == Some(path);
-        let file = LocalFile {
-            path: path.clone(),
-            page: Some(page.clone()),
-            stamp,
-            hash: Some(what.text),
-            claims: what.claims.clone(),
-            disowned: None,
-            front_title: what.front_title.clone(),
-            problem: None,
-            racy: true,
-        };
-        self.lists.last_seen.insert(path.clone(), stamp);
-        self.save_file(file)?;
-        self.trees.folders.extend(path.parent());
-        let words = if what.new { "new page" } else { "updated from the service" };
-        let mut differs = what.new;
-        self.edit_page(page, |node| {
-            node.file = Some(path.clone());
-            node.missing_since = None;
-            node.missing_from = None;
-            differs |= node.base.as_ref().is_none_or(|base| base.body != what.body);
-            match &mut node.base {
-                Some(base) => {
-                    base.body = what.body;
-                    // What it says beyond that is no agreement.
-                    base.text = what.own.is_none().then_some(what.text);
-                    base.icon.clone_from(&what.icon);
-                    // The title just written may wait for the rename that goes with it.
-                    base.front_title.clone_from(&what.front_title);
-                }
-                None => {
-                    node.stem = path.page_stem().map(ToOwned::to_owned);
-                    node.base = Some(Agreed {
-                        parent: node.remote.parent.clone(),
-                        title: node.remote.title.clone(),
-                        icon: what.icon,
-                        body: what.body,
-                        text: Some(what.text),
-                        front_title: what.front_title,
-                        path: path.clone(),
-                        folder_at: waited,
-                    });
-                }
-            }
-        })?;
-        if let Some(content) = what.own {
-            self.moment(page).reading = Some(Box::new(Reading { text: what.text, content }));
-        }
-        if differs {
-            self.say(Way::Down, path, words);
-        }
-        if what.new && is_as_promised {
-            // For everybody else it was there already: its name was taken, and its folder stood for it.
-            self.wake_beneath(page, path);
-        } else if what.new {
-            self.wake_all();
-        }
-        Ok(())
+        cx.store.delete_conflict(&conflict.path)?;
+        Ok(self.copy_of(&page, &look.path, look, conflict.summary, cx))
     }
 
     pub(super) fn copy_of(
@@ -502,8 +529,9 @@ impl Engine {
         path: &MirrorPath,
         look: &FileLook,
         summary: String,
+        cx: &Context,
     ) -> Choice {
-        let copy = self.conflict_path(path)?;
+        let copy = self.conflict_path(path, cx)?;
         let text = ContentHash::of(&look.bytes);
         let effect =
             Effect::WriteFile { path: copy.clone(), bytes: look.bytes.clone(), expect: Expect::Absent };

@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::context::Context;
 use super::ignoring::Ignoring;
 use super::looks::OVERWRITE_MS;
+use super::pages::Pages;
 use super::tally::Tally;
 use super::{Engine, poll};
-use crate::model::{LocalFile, MirrorPath, Node, PageId, Presence, Timestamp, WorkspaceId, WorkspaceNode};
+use crate::model::{
+    LocalFile, MirrorPath, Node, PageId, Presence, Settings, Timestamp, WorkspaceId, WorkspaceNode,
+};
 use crate::plan::names::Names;
 use crate::plan::place::{Layout, agreed_folders};
 use crate::store::{Loaded, Polled, StoreError};
@@ -283,30 +287,117 @@ impl Trees {
 }
 
 impl Engine {
+    pub(super) fn forget_page(&mut self, id: &PageId) -> Result<(), StoreError> {
+        // It may come back while an editor is still open that never saw what was pushed.
+        let since = self.cx.now.plus_ms(-OVERWRITE_MS);
+        if let Some(push) = self.pages.trees.pages.get(id).and_then(|node| node.last_push.as_deref())
+            && push.at >= since
+        {
+            self.cx.store.keep_left_push(id, push, since)?;
+        }
+        self.pages.trees.take(id);
+        self.pages.trees.ignoring.pages.remove(id);
+        self.pages.trees.unsaved.pages.remove(id);
+        self.pages.wants.remove(id);
+        self.cx.store.delete_page(id)?;
+        self.boards.board_saw_page(id, None, &mut self.cx)?;
+        if self.pages.sent.remove(id).is_some() {
+            self.cx.store.delete_sent(id)?;
+        }
+        self.pages.end_writing(id, &mut self.cx)?;
+        self.pages.held.remove(id);
+        if self.pages.moments.remove(id).is_some_and(|moment| moment.reserved) {
+            self.pace.release();
+        }
+        self.pages.active.remove(id);
+        self.pages.settling.remove(id);
+        Ok(())
+    }
+
+    pub(super) fn forget_file(&mut self, path: &MirrorPath) -> Result<Option<LocalFile>, StoreError> {
+        self.folder.watch.forget(path);
+        self.polling.lists.last_seen.remove(path);
+        self.pages.trees.unbound.remove(path);
+        self.pages.trees.tally.problems.remove(path);
+        let file = self.pages.trees.files.remove(path);
+        self.pages.trees.unsaved.files.remove(path);
+        if file.is_some() {
+            self.pages.trees.names.remove(path);
+            self.cx.store.delete_file(path)?;
+        }
+        Ok(file)
+    }
+
+    /// A file has another path now; its page follows.
+    pub(super) fn rename_file(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+        let Some(mut file) = self.forget_file(from)? else { return Ok(()) };
+        file.path = to.clone();
+        self.polling.lists.last_seen.insert(to.clone(), file.stamp);
+        if let Some(page) = file.page.clone() {
+            self.pages.edit_page(&page, |node| node.file = Some(to.clone()), &mut self.cx)?;
+        }
+        self.pages.save_file(file)
+    }
+
+    pub(super) fn save_workspace(&mut self, node: WorkspaceNode) -> Result<(), StoreError> {
+        let known = self.pages.trees.workspaces.get(&node.seen.id);
+        if known != Some(&node) {
+            let id = node.seen.id.clone();
+            match known.filter(|known| known.listed_at.0 > 0) {
+                Some(known) if (WorkspaceNode { listed_at: node.listed_at, ..known.clone() }) == node => {
+                    self.cx.store.save_listed_at(&id, node.listed_at);
+                }
+                _ => self.cx.store.save_workspace(&node)?,
+            }
+            self.pages.trees.unseen = None;
+            let was_live = self.pages.trees.is_live(&id);
+            self.pages.trees.workspaces.insert(id.clone(), node);
+            if self.pages.trees.is_live(&id) && !was_live {
+                self.pages.trees.tally.arrivals += 1;
+                // What came to rest because its workspace was away has its turn again; lists wake the pages.
+                self.boards.wake_boards();
+            }
+        }
+        Ok(())
+    }
+
+    /// Times from the future (the clock was set back between two runs) are taken for now.
+    pub(super) fn clamp_times(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        for node in self.pages.trees.pages.values_mut() {
+            node.poll.last = node.poll.last.min(now);
+            node.poll.life = node.poll.life.min(now);
+            node.poll.changes_at = node.poll.changes_at.min(now);
+            node.missing_since = node.missing_since.map(|at| at.min(now));
+        }
+        self.pages.squeeze_questions(now, &mut self.cx)
+    }
+}
+
+impl Trees {
     /// Whether more rows are behind than go with a commit.
     pub(super) fn is_far_behind(&self) -> bool {
-        self.trees.unsaved.rows() > ROWS_AT_ONCE
+        self.unsaved.rows() > ROWS_AT_ONCE
     }
 
     /// Writes some of the rows that are behind.
-    pub(super) fn write_rows(&mut self) -> Result<(), StoreError> {
+    pub(super) fn write_rows(&mut self, cx: &mut Context) -> Result<(), StoreError> {
         for _ in 0..ROWS_AT_ONCE {
             // A row goes from the list when it is written: if SQLite refuses, it is still behind.
-            if let Some(id) = self.trees.unsaved.polled.first() {
-                if let Some(node) = self.trees.pages.get(id) {
-                    self.store.save_poll(Polled::Page(id), &node.poll);
+            if let Some(id) = self.unsaved.polled.first() {
+                if let Some(node) = self.pages.get(id) {
+                    cx.store.save_poll(Polled::Page(id), &node.poll);
                 }
-                self.trees.unsaved.polled.pop_first();
-            } else if let Some(id) = self.trees.unsaved.pages.first() {
-                if let Some(node) = self.trees.pages.get(id) {
-                    self.store.save_page(node)?;
+                self.unsaved.polled.pop_first();
+            } else if let Some(id) = self.unsaved.pages.first() {
+                if let Some(node) = self.pages.get(id) {
+                    cx.store.save_page(node)?;
                 }
-                self.trees.unsaved.pages.pop_first();
-            } else if let Some(path) = self.trees.unsaved.files.first() {
-                if let Some(file) = self.trees.files.get(path) {
-                    self.store.save_file(file)?;
+                self.unsaved.pages.pop_first();
+            } else if let Some(path) = self.unsaved.files.first() {
+                if let Some(file) = self.files.get(path) {
+                    cx.store.save_file(file)?;
                 }
-                self.trees.unsaved.files.pop_first();
+                self.unsaved.files.pop_first();
             } else {
                 break;
             }
@@ -315,14 +406,53 @@ impl Engine {
     }
 
     /// Writes all of them, before a commit.
-    pub(super) fn write_all_rows(&mut self) -> Result<(), StoreError> {
-        while self.trees.unsaved.rows() > 0 {
-            self.write_rows()?;
+    pub(super) fn write_all_rows(&mut self, cx: &mut Context) -> Result<(), StoreError> {
+        while self.unsaved.rows() > 0 {
+            self.write_rows(cx)?;
         }
         Ok(())
     }
 
-    pub(super) fn save_page(&mut self, node: Node) -> Result<(), StoreError> {
+    /// Whether the workspace of a page is there and its list has been seen.
+    pub(super) fn is_live(&self, workspace: &WorkspaceId) -> bool {
+        self.workspaces.get(workspace).is_some_and(|node| node.present && node.listed_at.0 > 0)
+    }
+
+    /// Whether a workspace that was mirrored is not there any more, or not chosen.
+    pub(super) fn is_away(&self, workspace: &WorkspaceId) -> bool {
+        self.workspaces.get(workspace).is_some_and(|node| !node.present)
+    }
+
+    /// The workspaces that are live, for who asks of all pages: there are few.
+    pub(super) fn live_workspaces(&self) -> Vec<&WorkspaceId> {
+        self.workspaces.keys().filter(|workspace| self.is_live(workspace)).collect()
+    }
+
+    /// Why nothing may be written to the service's side of a workspace, if so.
+    pub(super) fn read_only(&self, workspace: &WorkspaceId, settings: &Settings) -> Option<ReadOnly<'_>> {
+        let node = self.workspaces.get(workspace)?;
+        if self.is_down(workspace, settings) {
+            return Some(ReadOnly::Down(&node.seen.name));
+        }
+        self.forbidden(workspace)
+    }
+
+    /// Why the service lets nothing be written to a workspace, if so.
+    pub(super) fn forbidden(&self, workspace: &WorkspaceId) -> Option<ReadOnly<'_>> {
+        let node = self.workspaces.get(workspace)?;
+        if node.seen.frozen {
+            return Some(ReadOnly::Frozen(&node.seen.name));
+        }
+        node.read_only.as_deref().map(ReadOnly::Refused)
+    }
+
+    pub(super) fn is_there(&self, page: &PageId) -> bool {
+        self.pages.get(page).is_some_and(|node| node.remote.presence.is_shown())
+    }
+}
+
+impl Pages {
+    pub(super) fn save_page(&mut self, node: Node, cx: &mut Context) -> Result<(), StoreError> {
         let known = self.trees.pages.get(&node.id);
         if known == Some(&node) {
             return Ok(());
@@ -333,7 +463,7 @@ impl Engine {
         if let Some(was) = known.and_then(|known| known.file.as_ref().or(known.missing_from.as_ref()))
             && let Some(is) = node.file.as_ref().filter(|is| *is != was)
         {
-            self.conflicts.file_moved(node.id.as_str(), was, is);
+            cx.conflicts.file_moved(node.id.as_str(), was, is);
         }
         let unsaved = &mut self.trees.unsaved;
         let rows = if is_polled { &mut unsaved.polled } else { &mut unsaved.pages };
@@ -348,37 +478,11 @@ impl Engine {
         &mut self,
         id: &PageId,
         change: impl FnOnce(&mut Node),
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
         let Some(mut node) = self.trees.pages.get(id).cloned() else { return Ok(()) };
         change(&mut node);
-        self.save_page(node)
-    }
-
-    pub(super) fn forget_page(&mut self, id: &PageId) -> Result<(), StoreError> {
-        // It may come back while an editor is still open that never saw what was pushed.
-        let since = self.now.plus_ms(-OVERWRITE_MS);
-        if let Some(push) = self.trees.pages.get(id).and_then(|node| node.last_push.as_deref())
-            && push.at >= since
-        {
-            self.store.keep_left_push(id, push, since)?;
-        }
-        self.trees.take(id);
-        self.trees.ignoring.pages.remove(id);
-        self.trees.unsaved.pages.remove(id);
-        self.wants.remove(id);
-        self.store.delete_page(id)?;
-        self.board_saw_page(id, None)?;
-        if self.sent.remove(id).is_some() {
-            self.store.delete_sent(id)?;
-        }
-        self.end_writing(id)?;
-        self.held.remove(id);
-        if self.moments.remove(id).is_some_and(|moment| moment.reserved) {
-            self.pace.release();
-        }
-        self.active.remove(id);
-        self.settling.remove(id);
-        Ok(())
+        self.save_page(node, cx)
     }
 
     pub(super) fn save_file(&mut self, file: LocalFile) -> Result<(), StoreError> {
@@ -400,68 +504,10 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn forget_file(&mut self, path: &MirrorPath) -> Result<Option<LocalFile>, StoreError> {
-        self.watch.forget(path);
-        self.lists.last_seen.remove(path);
-        self.trees.unbound.remove(path);
-        self.trees.tally.problems.remove(path);
-        let file = self.trees.files.remove(path);
-        self.trees.unsaved.files.remove(path);
-        if file.is_some() {
-            self.trees.names.remove(path);
-            self.store.delete_file(path)?;
-        }
-        Ok(file)
-    }
-
-    /// A file has another path now; its page follows.
-    pub(super) fn rename_file(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
-        let Some(mut file) = self.forget_file(from)? else { return Ok(()) };
-        file.path = to.clone();
-        self.lists.last_seen.insert(to.clone(), file.stamp);
-        if let Some(page) = file.page.clone() {
-            self.edit_page(&page, |node| node.file = Some(to.clone()))?;
-        }
-        self.save_file(file)
-    }
-
-    pub(super) fn save_workspace(&mut self, node: WorkspaceNode) -> Result<(), StoreError> {
-        let known = self.trees.workspaces.get(&node.seen.id);
-        if known != Some(&node) {
-            let id = node.seen.id.clone();
-            match known.filter(|known| known.listed_at.0 > 0) {
-                Some(known) if (WorkspaceNode { listed_at: node.listed_at, ..known.clone() }) == node => {
-                    self.store.save_listed_at(&id, node.listed_at);
-                }
-                _ => self.store.save_workspace(&node)?,
-            }
-            self.trees.unseen = None;
-            let was_live = self.is_live(&id);
-            self.trees.workspaces.insert(id.clone(), node);
-            if self.is_live(&id) && !was_live {
-                self.trees.tally.arrivals += 1;
-                // What came to rest because its workspace was away has its turn again; lists wake the pages.
-                self.wake_boards();
-            }
-        }
-        Ok(())
-    }
-
-    /// Times from the future (the clock was set back between two runs) are taken for now.
-    pub(super) fn clamp_times(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        for node in self.trees.pages.values_mut() {
-            node.poll.last = node.poll.last.min(now);
-            node.poll.life = node.poll.life.min(now);
-            node.poll.changes_at = node.poll.changes_at.min(now);
-            node.missing_since = node.missing_since.map(|at| at.min(now));
-        }
-        self.squeeze_questions(now)
-    }
-
     /// Which page answers a POST in doubt hangs on what came first, so the order of such times outlives the clock's
     /// step: those from the future become the last milliseconds before now. They are kept as that: what is seen in this
     /// run has times of its clock, and came after them also for the next run.
-    fn squeeze_questions(&mut self, now: Timestamp) -> Result<(), StoreError> {
+    fn squeeze_questions(&mut self, now: Timestamp, cx: &mut Context) -> Result<(), StoreError> {
         let is_unbound = |node: &Node| node.base.is_none() && node.file.is_none();
         let nodes = self.trees.pages.values();
         let ahead = nodes.filter(|node| is_unbound(node) && node.first_seen > now);
@@ -485,47 +531,10 @@ impl Engine {
             return Ok(());
         }
         for node in pages.iter().filter_map(|id| self.trees.pages.get(id)) {
-            self.store.save_page(node)?;
+            cx.store.save_page(node)?;
         }
-        self.creations.save(&mut self.store)?;
-        self.store.commit()
-    }
-
-    /// Whether the workspace of a page is there and its list has been seen.
-    pub(super) fn is_live(&self, workspace: &WorkspaceId) -> bool {
-        self.trees.workspaces.get(workspace).is_some_and(|node| node.present && node.listed_at.0 > 0)
-    }
-
-    /// Whether a workspace that was mirrored is not there any more, or not chosen.
-    pub(super) fn is_away(&self, workspace: &WorkspaceId) -> bool {
-        self.trees.workspaces.get(workspace).is_some_and(|node| !node.present)
-    }
-
-    /// The workspaces that are live, for who asks of all pages: there are few.
-    pub(super) fn live_workspaces(&self) -> Vec<&WorkspaceId> {
-        self.trees.workspaces.keys().filter(|workspace| self.is_live(workspace)).collect()
-    }
-
-    /// Why nothing may be written to the service's side of a workspace, if so.
-    pub(super) fn read_only(&self, workspace: &WorkspaceId) -> Option<ReadOnly<'_>> {
-        let node = self.trees.workspaces.get(workspace)?;
-        if self.is_down(workspace) {
-            return Some(ReadOnly::Down(&node.seen.name));
-        }
-        self.forbidden(workspace)
-    }
-
-    /// Why the service lets nothing be written to a workspace, if so.
-    pub(super) fn forbidden(&self, workspace: &WorkspaceId) -> Option<ReadOnly<'_>> {
-        let node = self.trees.workspaces.get(workspace)?;
-        if node.seen.frozen {
-            return Some(ReadOnly::Frozen(&node.seen.name));
-        }
-        node.read_only.as_deref().map(ReadOnly::Refused)
-    }
-
-    pub(super) fn is_there(&self, page: &PageId) -> bool {
-        self.trees.pages.get(page).is_some_and(|node| node.remote.presence.is_shown())
+        self.creations.save(&mut cx.store)?;
+        cx.store.commit()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::Engine;
+use super::context::Context;
+use super::pages::Pages;
 use crate::markdown::{self, Unclosed};
 use crate::model::{ContentHash, Node, PageId, Problem, block_ids, every_block, planted};
 use crate::store::StoreError;
@@ -18,18 +19,23 @@ pub(super) struct Body<'a> {
     pub(super) alone: bool,
 }
 
-impl Engine {
+impl Pages {
     /// Why a file of a page is not sent; nobody is told of a page that a person has approved.
     pub(super) fn unsendable(
         &self,
         page: Option<&PageId>,
         body: &Body<'_>,
+        cx: &Context,
     ) -> Result<Option<Problem>, StoreError> {
         let node = page.and_then(|id| self.trees.pages.get(id));
         if node.is_some_and(|node| node.approved) {
             return Ok(None);
         }
-        if body.alone && body.text.trim().is_empty() && !planted("empty-file-sent") && self.had_words(page)? {
+        if body.alone
+            && body.text.trim().is_empty()
+            && !planted("empty-file-sent")
+            && self.had_words(page, cx)?
+        {
             return Ok(Some(Problem::Emptied));
         }
         // What was agreed on has been looked through already.
@@ -39,17 +45,17 @@ impl Engine {
             return Ok(None);
         };
         let problem = || Problem::Unclosed { what: open.what.to_owned(), line: body.above + open.line };
-        Ok(self.swallows(page, body.text, &open)?.then(problem))
+        Ok(self.swallows(page, body.text, &open, cx)?.then(problem))
     }
 
     /// Whether the page of a file that is empty now had words.
-    fn had_words(&self, page: Option<&PageId>) -> Result<bool, StoreError> {
+    fn had_words(&self, page: Option<&PageId>, cx: &Context) -> Result<bool, StoreError> {
         let node = page.and_then(|id| self.trees.pages.get(id));
         let agreed = node.and_then(|node| node.base.as_ref()).map(|base| base.body);
         // What is on its way to the service will be agreed on in a moment.
         let sent = page.and_then(|id| self.sent.get(id)).map(|sent| sent.local);
         for body in [agreed, sent].into_iter().flatten() {
-            if !self.store.named_body(body)?.is_empty() {
+            if !cx.store.named_body(body)?.is_empty() {
                 return Ok(true);
             }
         }
@@ -58,11 +64,17 @@ impl Engine {
 
     /// Whether a block of the page is nowhere in its file but in what is not closed: it would be removed from the page, and
     /// another one be made of its words when the end is typed.
-    fn swallows(&self, page: Option<&PageId>, text: &str, open: &Unclosed<'_>) -> Result<bool, StoreError> {
+    fn swallows(
+        &self,
+        page: Option<&PageId>,
+        text: &str,
+        open: &Unclosed<'_>,
+        cx: &Context,
+    ) -> Result<bool, StoreError> {
         let Some(node) = page.and_then(|id| self.trees.pages.get(id)) else { return Ok(false) };
         let Some(agreed) = node.base.as_ref().map(|base| base.body) else { return Ok(false) };
-        let base = self.store.named_body(agreed)?;
-        let allowed = self.allowed_in(node)?;
+        let base = cx.store.named_body(agreed)?;
+        let allowed = self.allowed_in(node, cx)?;
         let mut new = 0_u32;
         let mut new_id = || {
             new += 1;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Engine;
+use super::pages::Pages;
 use crate::model::{Node, PageId, Presence, Timestamp};
 use crate::plan::Decision;
 
@@ -72,7 +72,7 @@ impl Wants {
     }
 }
 
-impl Engine {
+impl Pages {
     /// Whether a look at this page is its first one, and nothing hangs on it. Whatever changes the answer wakes the page,
     /// which is then decided on anew.
     pub(super) fn is_first_look(&self, node: &Node, decision: &Decision) -> bool {

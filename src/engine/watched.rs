@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::context::Context;
 use super::flight::{Flight, Purpose};
-use super::trees::is_known;
+use super::trees::{Trees, is_known};
 use super::watch::noticed::Delays;
 use super::watch::words::{self, Counts};
 use super::watch::{Belief, Common, Failure, Turn, Watch, belief};
@@ -80,15 +81,20 @@ impl Engine {
 
     /// Takes up the marks of an earlier run: the first searches show what has changed since.
     pub(super) fn resume_watch(&mut self) -> Result<(), StoreError> {
-        let Some(kept) = self.store.meta(MARKS)? else { return Ok(()) };
-        let node =
-            |id: &str| self.trees.pages.get(&PageId::new(id).ok()?).filter(|node| self.may_be_watched(node));
+        let Some(kept) = self.cx.store.meta(MARKS)? else { return Ok(()) };
+        let node = |id: &str| {
+            self.pages
+                .trees
+                .pages
+                .get(&PageId::new(id).ok()?)
+                .filter(|node| self.pages.trees.may_be_watched(node))
+        };
         let page = |id: &str| node(id).map(|node| (node.id.clone(), node.poll));
         // Another watch while this one looks at the pages.
         let mut watch = Watch::new(self.watched.kept);
         self.watched.tried.extend(watch.resume(&kept, page));
         self.watched.watch = watch;
-        self.watched.keep_at = self.now.plus_ms(KEEP_EVERY_MS);
+        self.watched.keep_at = self.cx.now.plus_ms(KEEP_EVERY_MS);
         Ok(())
     }
 
@@ -97,40 +103,41 @@ impl Engine {
         let belief = self.watched.watch.belief();
         if belief != self.watched.kept {
             self.watched.kept = belief;
-            self.store.set_meta_late(BELIEF, belief::write(&belief));
+            self.cx.store.set_meta_late(BELIEF, belief::write(&belief));
         }
         if std::mem::take(&mut self.watched.noticed) {
-            self.store.set_meta(DELAYS, &self.watched.delays.write())?;
+            self.cx.store.set_meta(DELAYS, &self.watched.delays.write())?;
         }
-        self.keep_marks()?;
-        if self.now < self.watched.read_at {
+        self.watched.keep_marks(&mut self.cx)?;
+        if self.cx.now < self.watched.read_at {
             return Ok(());
         }
-        self.watched.read_at = self.now.plus_ms(READ_EVERY_MS);
+        self.watched.read_at = self.cx.now.plus_ms(READ_EVERY_MS);
         for page in self.watched.watch.take_wordless() {
             // Its word is no word to the service; another one is tried when its text has changed.
             tracing::debug!(%page, "a search does not find it");
         }
-        let tally = &self.trees.tally;
+        let tally = &self.pages.trees.tally;
         let arrivals = tally.arrivals;
-        if self.watched.read_all == Some(arrivals) || self.full_pass.is_some() {
+        if self.watched.read_all == Some(arrivals) || self.polling.full_pass.is_some() {
             return Ok(());
         }
-        let looked = self.live_workspaces().into_iter().map(|workspace| tally.of(workspace).looked);
-        if looked.sum::<usize>() < self.settings.watch_from {
+        let looked =
+            self.pages.trees.live_workspaces().into_iter().map(|workspace| tally.of(workspace).looked);
+        if looked.sum::<usize>() < self.cx.settings.watch_from {
             return Ok(());
         }
-        let uncounted = self.unread_words(&self.watched.counted);
+        let uncounted = self.pages.trees.unread_words(&self.watched.counted);
         for page in &uncounted {
-            let said = self.said_by(page)?;
+            let said = self.pages.trees.said_by(page, &self.cx)?;
             self.watched.counts.add(&words::words(&said));
-            if let Some(node) = self.trees.pages.get(page) {
+            if let Some(node) = self.pages.trees.pages.get(page) {
                 self.watched.common.entry(node.workspace.to_string()).or_default().add(&said);
             }
             self.watched.counted.insert(page.clone());
         }
         if uncounted.is_empty() {
-            let untried = self.unread_words(&self.watched.tried);
+            let untried = self.pages.trees.unread_words(&self.watched.tried);
             if untried.is_empty() {
                 // New words in a query part it from what it showed before: not for each page that comes.
                 for (area, common) in &self.watched.common {
@@ -141,54 +148,24 @@ impl Engine {
                 self.watched.read_all = Some(arrivals);
             }
             for page in untried {
-                let words = words::words(&self.said_by(&page)?);
+                let words = words::words(&self.pages.trees.said_by(&page, &self.cx)?);
                 self.watch_by_one_of(&page, &words);
             }
         }
         Ok(())
     }
 
-    /// Writes what the last searches showed, and groups the pages anew, when it is time.
-    fn keep_marks(&mut self) -> Result<(), StoreError> {
-        if self.watched.read_all.is_some() && self.watched.watch.regroup(self.now) {
-            for (area, common) in &self.watched.common {
-                self.watched.watch.set_common(area, common.commonest());
-            }
-        }
-        if self.now < self.watched.keep_at {
-            return Ok(());
-        }
-        self.watched.keep_at = self.now.plus_ms(KEEP_EVERY_MS);
-        match self.watched.watch.keep(PageId::to_string) {
-            Some(marks) => self.store.set_meta(MARKS, &marks),
-            None => Ok(()),
-        }
-    }
-
-    fn unread_words(&self, done: &BTreeSet<PageId>) -> Vec<PageId> {
-        let pages = self.trees.pages.values().filter(|node| self.may_be_watched(node));
-        pages.map(|node| &node.id).filter(|id| !done.contains(*id)).take(READ_AT_ONCE).cloned().collect()
-    }
-
-    fn said_by(&self, page: &PageId) -> Result<String, StoreError> {
-        let Some(body) = self.trees.pages.get(page).and_then(|node| node.remote.body) else {
-            return Ok(String::new());
-        };
-        let json = self.store.body_json(body)?;
-        json.map_or_else(|| Ok(String::new()), |json| said_in(&BodyJson::known(body, json)))
-    }
-
     fn watch_by_one_of(&mut self, page: &PageId, words: &BTreeSet<String>) {
         self.watched.tried.insert(page.clone());
         let Some((area, poll)) =
-            self.trees.pages.get(page).map(|node| (node.workspace.to_string(), node.poll))
+            self.pages.trees.pages.get(page).map(|node| (node.workspace.to_string(), node.poll))
         else {
             return;
         };
         let Watched { watch, counts, .. } = &mut self.watched;
         let word = counts.choose(words, watch.word(page)).map(str::to_owned);
         match word {
-            Some(word) => watch.enrol(page.clone(), &area, word, poll, self.now),
+            Some(word) => watch.enrol(page.clone(), &area, word, poll, self.cx.now),
             None => watch.leave(page),
         }
     }
@@ -203,10 +180,10 @@ impl Engine {
     ) {
         if changed.is_some() {
             let unchanged = self.watched.watch.unmoved(page).map_or(last, |unmoved| unmoved.max(last));
-            self.watched.delays.add(self.now.since_ms(unchanged));
+            self.watched.delays.add(self.cx.now.since_ms(unchanged));
             self.watched.noticed = true;
         }
-        self.watched.watch.looked(page, changed.is_some(), sent, self.now);
+        self.watched.watch.looked(page, changed.is_some(), sent, self.cx.now);
         if let Some(seen) = changed.filter(|_| self.watched.tried.contains(page)) {
             let lines = seen.lines.as_ref().map_or_else(|| lines(&seen.telling).into(), Cow::from);
             if self.watched.watch.word(page).is_none_or(|word| !words::has(&lines, word)) {
@@ -215,37 +192,27 @@ impl Engine {
         }
     }
 
-    /// espejo itself changed the page's text.
-    pub(super) fn watch_pushed(&mut self, page: &PageId) {
-        self.watched.watch.pushed(page, self.now);
-    }
-
-    /// Whether a page waits to be looked at because the search shows that it changed.
-    pub(super) fn watch_alarms(&self) -> bool {
-        self.watched.watch.alarms() > 0
-    }
-
     /// What this slot of the background is spent on, or which slot of the schedule it is.
     pub(super) fn next_watch(&mut self, slot: u64, hot: bool) -> Result<(Effect, Purpose), u64> {
         loop {
-            match self.watched.watch.turn(slot, hot, self.now) {
+            match self.watched.watch.turn(slot, hot, self.cx.now) {
                 Turn::Schedule(slot) => return Err(slot),
-                Turn::Look(page) if self.is_watched(&page) && self.may_be_looked_at(&page) => {
+                Turn::Look(page) if self.pages.trees.is_watched(&page) && self.may_be_looked_at(&page) => {
                     tracing::debug!(%page, "the search shows that it changed");
                     return Ok(Self::poll_of(&page));
                 }
                 Turn::Look(_) => {}
                 Turn::Ask(group) => {
                     for page in self.watched.watch.pages(group).to_vec() {
-                        if !self.is_watched(&page) {
+                        if !self.pages.trees.is_watched(&page) {
                             self.watched.watch.leave(&page);
                             self.watched.tried.remove(&page);
                         }
                     }
-                    let (area, words) = self.watched.watch.ask(group, self.now);
+                    let (area, words) = self.watched.watch.ask(group, self.cx.now);
                     let Ok(workspace) = WorkspaceId::new(&area) else { return Err(slot) };
                     if words.is_empty() {
-                        self.watched.watch.answered(group, &BTreeMap::new(), false, self.now, self.now);
+                        self.watched.watch.answered(group, &BTreeMap::new(), false, self.cx.now, self.cx.now);
                         continue;
                     }
                     let search = Search { workspace, words, limit: HITS_MAX };
@@ -253,14 +220,6 @@ impl Engine {
                 }
             }
         }
-    }
-
-    fn is_watched(&self, page: &PageId) -> bool {
-        self.trees.pages.get(page).is_some_and(|node| self.may_be_watched(node))
-    }
-
-    fn may_be_watched(&self, node: &Node) -> bool {
-        is_known(node) && self.is_live(&node.workspace)
     }
 
     /// Takes in the answer to a search of the watch.
@@ -280,9 +239,9 @@ impl Engine {
                         text.and_then(|hash| hash.first_chunk().copied()).map_or(0, u64::from_le_bytes);
                     Some((PageId::new(&hit.id).ok()?, (hit.rank.to_bits(), begins)))
                 });
-                self.watched.watch.answered(group, &marks.collect(), full, flight.sent_at, self.now);
+                self.watched.watch.answered(group, &marks.collect(), full, flight.sent_at, self.cx.now);
             }
-            Ok(_) => self.watched.watch.failed(group, Failure::Other, self.now),
+            Ok(_) => self.watched.watch.failed(group, Failure::Other, self.cx.now),
             Err(error) => {
                 let failure = match &error {
                     ServiceError::Rejected { .. } => Failure::TooMuch,
@@ -293,9 +252,61 @@ impl Engine {
                 };
                 // The service may say the query back, and no log holds that.
                 tracing::debug!(?failure, "a search of the watch failed");
-                self.watched.watch.failed(group, failure, self.now);
+                self.watched.watch.failed(group, failure, self.cx.now);
             }
         }
+    }
+}
+
+impl Watched {
+    /// Writes what the last searches showed, and groups the pages anew, when it is time.
+    fn keep_marks(&mut self, cx: &mut Context) -> Result<(), StoreError> {
+        if self.read_all.is_some() && self.watch.regroup(cx.now) {
+            for (area, common) in &self.common {
+                self.watch.set_common(area, common.commonest());
+            }
+        }
+        if cx.now < self.keep_at {
+            return Ok(());
+        }
+        self.keep_at = cx.now.plus_ms(KEEP_EVERY_MS);
+        match self.watch.keep(PageId::to_string) {
+            Some(marks) => cx.store.set_meta(MARKS, &marks),
+            None => Ok(()),
+        }
+    }
+
+    /// espejo itself changed the page's text.
+    pub(super) fn watch_pushed(&mut self, page: &PageId, now: Timestamp) {
+        self.watch.pushed(page, now);
+    }
+
+    /// Whether a page waits to be looked at because the search shows that it changed.
+    pub(super) fn watch_alarms(&self) -> bool {
+        self.watch.alarms() > 0
+    }
+}
+
+impl Trees {
+    fn unread_words(&self, done: &BTreeSet<PageId>) -> Vec<PageId> {
+        let pages = self.pages.values().filter(|node| self.may_be_watched(node));
+        pages.map(|node| &node.id).filter(|id| !done.contains(*id)).take(READ_AT_ONCE).cloned().collect()
+    }
+
+    fn said_by(&self, page: &PageId, cx: &Context) -> Result<String, StoreError> {
+        let Some(body) = self.pages.get(page).and_then(|node| node.remote.body) else {
+            return Ok(String::new());
+        };
+        let json = cx.store.body_json(body)?;
+        json.map_or_else(|| Ok(String::new()), |json| said_in(&BodyJson::known(body, json)))
+    }
+
+    fn is_watched(&self, page: &PageId) -> bool {
+        self.pages.get(page).is_some_and(|node| self.may_be_watched(node))
+    }
+
+    fn may_be_watched(&self, node: &Node) -> bool {
+        is_known(node) && self.is_live(&node.workspace)
     }
 }
 

@@ -7,6 +7,8 @@ use super::looks::FORBIDDEN_RETRY_MS;
 use super::place::Spot;
 use super::{Area, Choice, Purpose, board};
 use crate::engine::Way;
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
 use crate::engine::flight::Flight;
 use crate::engine::retry::{Failing, Fails};
 use crate::model::{
@@ -43,23 +45,6 @@ fn may_have_made(draft: &CanvasDraft, deck: &DeckNode) -> bool {
 }
 
 impl Engine {
-    pub(super) fn end_board_creation(&mut self, name: &String) -> Result<(), StoreError> {
-        self.boards.creations.end(&mut self.store, name)
-    }
-
-    /// Ends the requests for elements of a canvas that is gone.
-    pub(super) fn end_element_creations(&mut self, canvas: &CanvasId) -> Result<(), StoreError> {
-        let drafts = self.boards.creations.drafts();
-        let names: Vec<String> =
-            drafts.filter(|draft| is_element_of(draft, canvas)).map(Draft::key).collect();
-        names.iter().try_for_each(|name| self.end_board_creation(name))
-    }
-
-    /// Whether elements of a canvas are being made.
-    pub(super) fn makes_elements(&self, canvas: &CanvasId) -> bool {
-        self.boards.creations.drafts().any(|draft| is_element_of(draft, canvas))
-    }
-
     /// Files and folders that shall become something have other names: so has what was asked for them. All at once, for
     /// two may have changed names with each other.
     pub(super) fn follow_board_creations(
@@ -77,8 +62,8 @@ impl Engine {
             }
             Some(draft)
         };
-        let moved = self.boards.creations.follow(&mut self.store, moved)?;
-        self.flights.values_mut().for_each(|flight| flight.purpose.follow_board_creations(&moved));
+        let moved = self.boards.creations.follow(&mut self.cx.store, moved)?;
+        self.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_board_creations(&moved));
         Ok(())
     }
 
@@ -87,7 +72,7 @@ impl Engine {
         let Some(item) = self.creatable() else { return Ok(None) };
         let is_again = item.source().is_some_and(|path| self.boards.unmade.contains_key(path));
         let class = if is_again { Class::Asked } else { Class::Edit };
-        if !self.pace.allows(class, 2, false, self.now) {
+        if !self.pace.allows(class, 2, false, self.cx.now) {
             return Ok(None);
         }
         let (effect, before) = match &item {
@@ -108,7 +93,7 @@ impl Engine {
             CanvasItem::Element(..) => return Ok(None),
         };
         let name = item.key();
-        self.boards.creations.begin(&mut self.store, CanvasDraft { item, before }, self.now)?;
+        self.boards.creations.begin(&mut self.cx.store, CanvasDraft { item, before }, self.cx.now)?;
         Ok(Some(board(effect, Purpose::Create { name })))
     }
 
@@ -125,12 +110,13 @@ impl Engine {
             file.canvas.is_none()
                 && file.hash.is_some()
                 && file.problem.is_none()
-                && !self.is_refused_canvas(&file.path)
+                && !self.boards.is_refused_canvas(&file.path, self.cx.now)
         });
         for file in new {
-            let item = match self.spot_of(&file.path, false) {
+            let item = match self.pages.trees.spot_of(&file.path, false, &self.cx.settings) {
                 Some(Spot::Board(space)) => {
-                    let open = self.is_live(&space) && !self.is_closed(&Area::Whiteboards(space.clone()));
+                    let open = self.pages.trees.is_live(&space)
+                        && !self.is_closed(&Area::Whiteboards(space.clone()));
                     open.then(|| CanvasItem::Board(space, file.path.clone(), Self::stem_said(&file.path)))
                 }
                 Some(Spot::InDeck(folder)) => self.slide_for(&folder, &file.path),
@@ -140,10 +126,10 @@ impl Engine {
                 return Some(item);
             }
         }
-        let grace = self.settings.pages.delete_grace_ms;
+        let grace = self.cx.settings.pages.delete_grace_ms;
         let empty = self.boards.new_folders.iter().find(|(folder, since)| {
             // Whoever makes a folder renames it next, and fills it.
-            self.now.since_ms(**since) >= grace
+            self.cx.now.since_ms(**since) >= grace
                 && !self.boards.there.keys().any(|path| path != *folder && path.is_within(folder))
                 && self.may_make_deck(folder)
         });
@@ -151,7 +137,7 @@ impl Engine {
     }
 
     fn slide_for(&self, folder: &MirrorPath, path: &MirrorPath) -> Option<CanvasItem> {
-        match self.deck_at(folder) {
+        match self.boards.deck_at(folder) {
             Some(deck) => {
                 let ready = deck.presence == Presence::Listed && deck.listed_at.0 > 0 && !deck.blank;
                 let open = !self.is_closed(&Area::Presentations);
@@ -171,15 +157,11 @@ impl Engine {
         };
         !self.is_closed(&Area::Presentations)
             && !self.boards.creations.drafts().any(is_asked_for)
-            && !self.is_refused_canvas(folder)
+            && !self.boards.is_refused_canvas(folder, self.cx.now)
             && !known.into_iter().any(|path| path.is_within(folder))
             && !self.boards.moved_folders.values().any(|moved| moved == folder)
             // Its own files will tell which folder a missing one has become.
             && self.boards.decks.values().all(|deck| deck.missing_since.is_none() || deck.presence != Presence::Listed)
-    }
-
-    fn is_refused_canvas(&self, path: &MirrorPath) -> bool {
-        self.boards.unmade.get(path).is_some_and(|unmade| unmade.failing.waits(self.now))
     }
 
     pub(super) fn board_created(
@@ -190,50 +172,44 @@ impl Engine {
         let Some(Creation { draft, .. }) = self.boards.creations.get(name).cloned() else { return Ok(()) };
         match (&draft.item, result) {
             (CanvasItem::Board(space, path, _), Ok(ServiceReply::Board(BoardReply::Board(made)))) => {
-                self.end_board_creation(name)?;
+                self.boards.end_board_creation(name, &mut self.cx)?;
                 let id = CanvasId::Board(made.id);
-                self.board_made(id.clone(), Some(space.clone()), made.name, path)?;
-                self.was_made_empty(&id)
+                self.boards.board_made(id.clone(), Some(space.clone()), made.name, path, &mut self.cx)?;
+                self.boards.was_made_empty(&id, &mut self.cx)
             }
             (CanvasItem::Deck(folder, _), Ok(ServiceReply::Board(BoardReply::Deck(made)))) => {
-                self.end_board_creation(name)?;
-                self.deck_made(made, folder)
+                self.boards.end_board_creation(name, &mut self.cx)?;
+                self.boards.deck_made(made, folder, &mut self.cx)
             }
             (CanvasItem::Slide(deck, path), Ok(ServiceReply::Board(BoardReply::Slide(made)))) => {
-                self.end_board_creation(name)?;
-                let order = self.slides_of(deck).map(|node| node.order + 1).max().unwrap_or(0);
+                self.boards.end_board_creation(name, &mut self.cx)?;
+                let order = self.boards.slides_of(deck).map(|node| node.order + 1).max().unwrap_or(0);
                 let id = CanvasId::Slide(deck.clone(), made.id);
-                self.board_made(id.clone(), None, String::new(), path)?;
-                self.was_made_empty(&id)?;
-                self.edit_canvas(&id, |node| {
-                    node.order = order;
-                    node.background = made.background;
-                })
+                self.boards.board_made(id.clone(), None, String::new(), path, &mut self.cx)?;
+                self.boards.was_made_empty(&id, &mut self.cx)?;
+                self.boards.edit_canvas(
+                    &id,
+                    |node| {
+                        node.order = order;
+                        node.background = made.background;
+                    },
+                    &mut self.cx,
+                )
             }
             (_, Err(error)) if !error.may_have_happened() || planted("board-post-forgotten") => {
-                self.end_board_creation(name)?;
+                self.boards.end_board_creation(name, &mut self.cx)?;
                 self.board_refused(&draft.item, &error);
                 Ok(())
             }
             (_, result) => {
                 let why = result.map_or_else(Fails::Service, |_| Fails::EachTime);
                 if let Some(path) = draft.item.source() {
-                    self.not_made(path, why);
+                    self.boards.not_made(path, why, &mut self.cx);
                 }
-                let at = self.boards.creations.lose(&mut self.store, name, self.now)?;
-                self.list_for(&draft.item, at);
+                let at = self.boards.creations.lose(&mut self.cx.store, name, self.cx.now)?;
+                self.boards.list_for(&draft.item, at);
                 Ok(())
             }
-        }
-    }
-
-    /// The list that would show an unconfirmed item is due at `at`.
-    fn list_for(&mut self, item: &CanvasItem, at: Timestamp) {
-        let lists = &mut self.boards.lists;
-        match item {
-            CanvasItem::Board(space, ..) => drop(lists.boards_due.insert(space.clone(), at)),
-            CanvasItem::Slide(deck, _) => drop(lists.slides_due.insert(deck.clone(), at)),
-            _ => lists.decks_due = at,
         }
     }
 
@@ -246,19 +222,56 @@ impl Engine {
         match error {
             ServiceError::Forbidden(why) => self.forbid_area(area, why),
             ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
-                let failing = Failing { count: 1, until: self.now.plus_ms(FORBIDDEN_RETRY_MS) };
+                let failing = Failing { count: 1, until: self.cx.now.plus_ms(FORBIDDEN_RETRY_MS) };
                 let unmade = Unmade { why: Fails::Service(error.clone()), failing, is_refused: true };
                 self.boards.unmade.insert(path, unmade);
             }
-            _ => self.not_made(&path, Fails::Service(error.clone())),
+            _ => self.boards.not_made(&path, Fails::Service(error.clone()), &mut self.cx),
+        }
+    }
+}
+
+impl Boards {
+    pub(super) fn end_board_creation(&mut self, name: &String, cx: &mut Context) -> Result<(), StoreError> {
+        self.creations.end(&mut cx.store, name)
+    }
+
+    /// Ends the requests for elements of a canvas that is gone.
+    pub(super) fn end_element_creations(
+        &mut self,
+        canvas: &CanvasId,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let drafts = self.creations.drafts();
+        let names: Vec<String> =
+            drafts.filter(|draft| is_element_of(draft, canvas)).map(Draft::key).collect();
+        names.iter().try_for_each(|name| self.end_board_creation(name, cx))
+    }
+
+    /// Whether elements of a canvas are being made.
+    pub(super) fn makes_elements(&self, canvas: &CanvasId) -> bool {
+        self.creations.drafts().any(|draft| is_element_of(draft, canvas))
+    }
+
+    fn is_refused_canvas(&self, path: &MirrorPath, now: Timestamp) -> bool {
+        self.unmade.get(path).is_some_and(|unmade| unmade.failing.waits(now))
+    }
+
+    /// The list that would show an unconfirmed item is due at `at`.
+    fn list_for(&mut self, item: &CanvasItem, at: Timestamp) {
+        let lists = &mut self.lists;
+        match item {
+            CanvasItem::Board(space, ..) => drop(lists.boards_due.insert(space.clone(), at)),
+            CanvasItem::Slide(deck, _) => drop(lists.slides_due.insert(deck.clone(), at)),
+            _ => lists.decks_due = at,
         }
     }
 
     /// A request to make something of a file or a folder failed: the next one waits.
-    fn not_made(&mut self, path: &MirrorPath, why: Fails) {
-        let before = self.boards.unmade.get(path).map(|unmade| unmade.failing).unwrap_or_default();
-        let failing = self.failed_again(before);
-        self.boards.unmade.insert(path.clone(), Unmade { why, failing, is_refused: false });
+    fn not_made(&mut self, path: &MirrorPath, why: Fails, cx: &mut Context) {
+        let before = self.unmade.get(path).map(|unmade| unmade.failing).unwrap_or_default();
+        let failing = cx.failed_again(before);
+        self.unmade.insert(path.clone(), Unmade { why, failing, is_refused: false });
     }
 
     /// The service has made a canvas for a file: they belong together from now on.
@@ -268,168 +281,203 @@ impl Engine {
         workspace: Option<WorkspaceId>,
         name: String,
         path: &MirrorPath,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.boards.unmade.remove(path);
-        let nothing = self.store.keep_elements(&[])?;
-        let known = self.boards.canvases.get(&id).cloned();
-        let mut node = known.unwrap_or_else(|| self.canvas_made(id.clone()));
+        self.unmade.remove(path);
+        let nothing = cx.store.keep_elements(&[])?;
+        let known = self.canvases.get(&id).cloned();
+        let mut node = known.unwrap_or_else(|| cx.canvas_made(id.clone()));
         node.workspace = workspace;
         // A slide's agreed place is the one that it gets: the API only appends.
         let agreed = if id.deck().is_some() { String::new() } else { name.clone() };
         node.name = name;
         node.presence = Presence::Listed;
         node.base = Some(CanvasAgreed { elements: nothing, text: None, name: agreed });
-        let (tick, asked) = (self.tick, self.now);
-        self.save_canvas(node)?;
-        let file = self.boards.files.get(path).filter(|file| file.canvas.is_none()).cloned();
+        let (tick, asked) = (cx.tick, cx.now);
+        self.save_canvas(node, cx)?;
+        let file = self.files.get(path).filter(|file| file.canvas.is_none()).cloned();
         match file {
             Some(file) => {
-                self.bind_file(CanvasFile { canvas: Some(id.clone()), ..file })?;
-                self.boards.unread.insert(path.clone(), self.now);
+                self.bind_file(CanvasFile { canvas: Some(id.clone()), ..file }, cx)?;
+                self.unread.insert(path.clone(), cx.now);
             }
-            None => self.edit_canvas(&id, |node| {
-                node.missing_since = Some(asked);
-                node.missing_from = Some(path.clone());
-            })?,
+            None => self.edit_canvas(
+                &id,
+                |node| {
+                    node.missing_since = Some(asked);
+                    node.missing_from = Some(path.clone());
+                },
+                cx,
+            )?,
         }
         self.moment_of(&id).acted = tick.saturating_sub(1);
         let what = if id.deck().is_some() { "new slide" } else { "new whiteboard" };
-        self.say(Way::Up, path, what);
+        cx.say(Way::Up, path, what);
         Ok(())
     }
 
     /// The answer to a POST is a look: what was made is empty. Where a list alone shows it, the app may have filled it since.
-    fn was_made_empty(&mut self, id: &CanvasId) -> Result<(), StoreError> {
-        let nothing = self.store.keep_elements(&[])?;
-        let (tick, now) = (self.tick, self.now);
-        self.edit_canvas(id, |node| {
-            if node.remote.is_none() {
-                node.remote = Some(nothing);
-                node.poll.last = now;
-            }
-        })?;
+    fn was_made_empty(&mut self, id: &CanvasId, cx: &mut Context) -> Result<(), StoreError> {
+        let nothing = cx.store.keep_elements(&[])?;
+        let (tick, now) = (cx.tick, cx.now);
+        self.edit_canvas(
+            id,
+            |node| {
+                if node.remote.is_none() {
+                    node.remote = Some(nothing);
+                    node.poll.last = now;
+                }
+            },
+            cx,
+        )?;
         let moment = self.moment_of(id);
         (moment.looked, moment.seen, moment.seen_at) = (tick, tick, now);
         Ok(())
     }
 
-    fn deck_made(&mut self, made: crate::model::Deck, folder: &MirrorPath) -> Result<(), StoreError> {
+    fn deck_made(
+        &mut self,
+        made: crate::model::Deck,
+        folder: &MirrorPath,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         let id = made.id.clone();
-        self.say(Way::Up, folder, "new presentation");
-        self.boards.unmade.remove(folder);
-        self.boards.new_folders.remove(folder);
-        self.save_deck(DeckNode {
-            named: Some(naming::title_of(folder.name())),
-            seen: made,
-            presence: Presence::Listed,
-            folder: Some(folder.name().to_owned()),
-            listed_at: Timestamp::default(),
-            missing_since: None,
-            blank: true,
-            approved: false,
-        })?;
-        self.boards.lists.slides_due.insert(id, self.now);
+        cx.say(Way::Up, folder, "new presentation");
+        self.unmade.remove(folder);
+        self.new_folders.remove(folder);
+        self.save_deck(
+            DeckNode {
+                named: Some(naming::title_of(folder.name())),
+                seen: made,
+                presence: Presence::Listed,
+                folder: Some(folder.name().to_owned()),
+                listed_at: Timestamp::default(),
+                missing_since: None,
+                blank: true,
+                approved: false,
+            },
+            cx,
+        )?;
+        self.lists.slides_due.insert(id, cx.now);
         Ok(())
     }
 
     /// Whether a presentation may be what was asked for and is not known to be there yet: its folder is told then.
     pub(super) fn awaits_deck_creation(&self, deck: &DeckNode) -> bool {
-        deck.folder.is_none() && self.boards.creations.drafts().any(|draft| may_have_made(draft, deck))
+        deck.folder.is_none() && self.creations.drafts().any(|draft| may_have_made(draft, deck))
     }
 
     /// The blank slide that a new presentation comes with is its folder's first file.
-    pub(super) fn use_blank_slide(&mut self, deck: &DeckId) -> Result<(), StoreError> {
-        let Some(node) = self.boards.decks.get(deck).filter(|node| node.blank).cloned() else {
+    pub(super) fn use_blank_slide(&mut self, deck: &DeckId, cx: &mut Context) -> Result<(), StoreError> {
+        let Some(node) = self.decks.get(deck).filter(|node| node.blank).cloned() else {
             return Ok(());
         };
         let Some(folder) = self.deck_folder(deck) else { return Ok(()) };
         let first = self.slides_of(deck).filter(|node| node.base.is_none()).min_by_key(|node| node.order);
         let slide = first.map(|node| node.id.clone());
         let inside = |path: &&MirrorPath| path.parent().as_ref() == Some(&folder);
-        let file =
-            self.boards.files.values().find(|file| file.canvas.is_none() && inside(&&file.path)).cloned();
+        let file = self.files.values().find(|file| file.canvas.is_none() && inside(&&file.path)).cloned();
         if file.is_none() && self.folder_moved_to(deck).is_some() {
             // Its files are in the folder that goes back to its name.
-            self.boards.lists.slides_due.insert(deck.clone(), self.now.plus_ms(1_000));
+            self.lists.slides_due.insert(deck.clone(), cx.now.plus_ms(1_000));
             return Ok(());
         }
         if let (Some(slide), Some(file)) = (&slide, file) {
             if file.hash.is_none() || file.problem.is_some() {
                 // It is being saved, or must be mended first.
-                self.boards.lists.slides_due.insert(deck.clone(), self.now.plus_ms(1_000));
+                self.lists.slides_due.insert(deck.clone(), cx.now.plus_ms(1_000));
                 return Ok(());
             }
-            let nothing = self.store.keep_elements(&[])?;
-            self.edit_canvas(slide, |node| {
-                node.base = Some(CanvasAgreed { elements: nothing, text: None, name: String::new() });
-            })?;
-            self.bind_file(CanvasFile { canvas: Some(slide.clone()), ..file.clone() })?;
-            self.boards.unread.insert(file.path, self.now);
+            let nothing = cx.store.keep_elements(&[])?;
+            self.edit_canvas(
+                slide,
+                |node| {
+                    node.base = Some(CanvasAgreed { elements: nothing, text: None, name: String::new() });
+                },
+                cx,
+            )?;
+            self.bind_file(CanvasFile { canvas: Some(slide.clone()), ..file.clone() }, cx)?;
+            self.unread.insert(file.path, cx.now);
         }
         if self.slides_of(deck).next().is_some() {
-            self.save_deck(DeckNode { blank: false, ..node })?;
+            self.save_deck(DeckNode { blank: false, ..node }, cx)?;
         }
         Ok(())
     }
 
     /// After a list of whiteboards: has an unconfirmed creation made one?
-    pub(super) fn confirm_boards(&mut self, space: &WorkspaceId, flight: &Flight) -> Result<(), StoreError> {
+    pub(super) fn confirm_boards(
+        &mut self,
+        space: &WorkspaceId,
+        flight: &Flight,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         let wanted = |draft: &CanvasDraft| matches!(&draft.item, CanvasItem::Board(of, ..) if of == space);
-        for Creation { draft, .. } in self.boards.creations.unconfirmed(wanted) {
+        for Creation { draft, .. } in self.creations.unconfirmed(wanted) {
             let CanvasItem::Board(_, path, name) = &draft.item else { continue };
-            let found = self.boards.canvases.values().find(|node| {
+            let found = self.canvases.values().find(|node| {
                 node.workspace.as_ref() == Some(space)
                     && node.name == *name
                     && node.base.is_none()
                     && !draft.before.iter().any(|id| id == node.id.own_id())
             });
             let Some(id) = found.map(|node| node.id.clone()) else {
-                self.board_not_shown(&draft, flight)?;
+                self.board_not_shown(&draft, flight, cx)?;
                 continue;
             };
-            self.end_board_creation(&draft.key())?;
-            self.board_made(id, Some(space.clone()), name.clone(), path)?;
+            self.end_board_creation(&draft.key(), cx)?;
+            self.board_made(id, Some(space.clone()), name.clone(), path, cx)?;
         }
         Ok(())
     }
 
     /// As [`Engine::confirm_boards`], of presentations.
-    pub(super) fn confirm_decks(&mut self, flight: &Flight) -> Result<(), StoreError> {
+    pub(super) fn confirm_decks(&mut self, flight: &Flight, cx: &mut Context) -> Result<(), StoreError> {
         let wanted = |draft: &CanvasDraft| matches!(draft.item, CanvasItem::Deck(..));
-        for Creation { draft, .. } in self.boards.creations.unconfirmed(wanted) {
+        for Creation { draft, .. } in self.creations.unconfirmed(wanted) {
             let CanvasItem::Deck(folder, _) = &draft.item else { continue };
             let may_be = |deck: &&DeckNode| deck.folder.is_none() && may_have_made(&draft, deck);
-            let Some(made) = self.boards.decks.values().find(may_be).map(|deck| deck.seen.clone()) else {
-                self.board_not_shown(&draft, flight)?;
+            let Some(made) = self.decks.values().find(may_be).map(|deck| deck.seen.clone()) else {
+                self.board_not_shown(&draft, flight, cx)?;
                 continue;
             };
-            self.end_board_creation(&draft.key())?;
-            self.deck_made(made, folder)?;
+            self.end_board_creation(&draft.key(), cx)?;
+            self.deck_made(made, folder, cx)?;
         }
         Ok(())
     }
 
     /// As [`Engine::confirm_boards`], of the slides of a presentation.
-    pub(super) fn confirm_slides(&mut self, deck: &DeckId, flight: &Flight) -> Result<(), StoreError> {
+    pub(super) fn confirm_slides(
+        &mut self,
+        deck: &DeckId,
+        flight: &Flight,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         let wanted = |draft: &CanvasDraft| matches!(&draft.item, CanvasItem::Slide(of, _) if of == deck);
-        for Creation { draft, .. } in self.boards.creations.unconfirmed(wanted) {
+        for Creation { draft, .. } in self.creations.unconfirmed(wanted) {
             let CanvasItem::Slide(_, path) = &draft.item else { continue };
             let new = self
                 .slides_of(deck)
                 .filter(|node| node.base.is_none() && !draft.before.iter().any(|id| id == node.id.own_id()));
             let Some(id) = new.max_by_key(|node| node.order).map(|node| node.id.clone()) else {
-                self.board_not_shown(&draft, flight)?;
+                self.board_not_shown(&draft, flight, cx)?;
                 continue;
             };
-            self.end_board_creation(&draft.key())?;
-            self.board_made(id, None, String::new(), path)?;
+            self.end_board_creation(&draft.key(), cx)?;
+            self.board_made(id, None, String::new(), path, cx)?;
         }
         Ok(())
     }
 
     /// A list lacks what may have been made: it is asked for again, or the creation was not carried out.
-    fn board_not_shown(&mut self, draft: &CanvasDraft, flight: &Flight) -> Result<(), StoreError> {
-        let at = self.boards.creations.not_shown(&mut self.store, &draft.key(), flight.sent_at)?;
+    fn board_not_shown(
+        &mut self,
+        draft: &CanvasDraft,
+        flight: &Flight,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let at = self.creations.not_shown(&mut cx.store, &draft.key(), flight.sent_at)?;
         if let Some(at) = at {
             self.list_for(&draft.item, at);
         }

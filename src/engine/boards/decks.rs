@@ -10,6 +10,8 @@ use super::remove::canvas_there;
 use super::targets::List;
 use super::{Area, Choice, Purpose, board, on_disk};
 use crate::engine::Way;
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::engine::retry::Fails;
 use crate::model::{
@@ -48,15 +50,10 @@ impl Engine {
             .collect();
         let doubt = self.folder_doubt().filter(|_| !gone.is_empty());
         doubt.or_else(|| {
-            let recent = self.boards.deck_removals.count(self.now, |id| gone.contains(id));
-            let most = self.settings.pages.max_deletes;
+            let recent = self.boards.deck_removals.count(self.cx.now, |id| gone.contains(id));
+            let most = self.cx.settings.pages.max_deletes;
             guard::mass_deletion(Kind::Presentation, gone.len(), recent, live().count(), most)
         })
-    }
-
-    /// Whether the folder of a presentation is missing, with all slides in it.
-    pub(super) fn is_deck_missing(&self, deck: &DeckId) -> bool {
-        self.boards.decks.get(deck).is_some_and(|deck| deck.missing_since.is_some())
     }
 
     /// Presentations whose folders are missing, as a scan found it.
@@ -66,21 +63,25 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let ids: Vec<DeckId> = self.boards.decks.keys().cloned().collect();
         for id in ids {
-            let Some(folder) = self.deck_folder(&id) else { continue };
-            let mirrored = self.slides_of(&id).any(|node| node.base.is_some());
-            let files = self.slides_of(&id).any(|node| node.file.is_some());
+            let Some(folder) = self.boards.deck_folder(&id) else { continue };
+            let mirrored = self.boards.slides_of(&id).any(|node| node.base.is_some());
+            let files = self.boards.slides_of(&id).any(|node| node.file.is_some());
             let is_moved = self.boards.moved_folders.contains_key(&id);
-            let is_hidden = hidden(&folder) || self.trees.ignoring.ignores(&folder, true);
+            let is_hidden = hidden(&folder) || self.pages.trees.ignoring.ignores(&folder, true);
             let is_there = self.boards.there.contains_key(&folder) || is_moved || is_hidden;
-            let (now, tick) = (self.now, self.tick);
+            let (now, tick) = (self.cx.now, self.cx.tick);
             if is_there || !mirrored || files {
-                self.edit_deck(&id, |deck| deck.missing_since = None)?;
+                self.boards.edit_deck(&id, |deck| deck.missing_since = None, &mut self.cx)?;
             } else {
                 if self.boards.decks.get(&id).is_some_and(|deck| deck.missing_since.is_none()) {
                     self.boards.lists.missed.insert(id.clone(), tick);
-                    self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
+                    self.folder.watch.scan_by(now.plus_ms(self.cx.settings.pages.delete_grace_ms));
                 }
-                self.edit_deck(&id, |deck| deck.missing_since = deck.missing_since.or(Some(now)))?;
+                self.boards.edit_deck(
+                    &id,
+                    |deck| deck.missing_since = deck.missing_since.or(Some(now)),
+                    &mut self.cx,
+                )?;
             }
         }
         Ok(())
@@ -97,8 +98,8 @@ impl Engine {
                 deck.approved
                     || !self.boards.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id))
             })
-            .filter(|deck| !self.hides_deck(deck) && (deck.approved || !self.may_be_unread()))
-            .filter(|deck| self.is_absence_over(deck.missing_since))
+            .filter(|deck| !self.hides_deck(deck) && (deck.approved || !self.boards.may_be_unread()))
+            .filter(|deck| self.folder.is_absence_over(deck.missing_since, &self.cx.settings))
             .map(|deck| deck.seen.id.clone())
             .collect();
         self.boards.lists.decks_held = self.deck_deletions_held();
@@ -112,30 +113,33 @@ impl Engine {
                 self.boards.lists.missed.remove(&id);
                 continue;
             }
-            if self.missing_here(There::Same) == Existence::ComesBack {
+            if self.cx.missing_here(There::Same) == Existence::ComesBack {
                 self.deck_returns(&id, "the config says that deleted files come back")?;
                 continue;
             }
-            let busy = self.flights.values().any(|flight| {
+            let busy = self.in_flight.flights.values().any(|flight| {
                 matches!(&flight.purpose, crate::engine::Purpose::Board(purpose) if **purpose == Purpose::TrashDeck { deck: id.clone() })
             });
             if busy {
                 continue;
             }
-            if self.deck_waits(&id) {
+            if self.boards.deck_waits(&id, self.cx.now) {
                 continue;
             }
-            let missed = *self.boards.lists.missed.entry(id.clone()).or_insert(self.tick);
-            let slides = self.slides_of(&id).filter(|node| node.base.is_some());
+            let missed = *self.boards.lists.missed.entry(id.clone()).or_insert(self.cx.tick);
+            let slides = self.boards.slides_of(&id).filter(|node| node.base.is_some());
             let slides: Vec<CanvasId> = slides.map(|node| node.id.clone()).collect();
             let oldest_ms = LOOKS_MS + LOOK_MS * i64::try_from(slides.len()).unwrap_or(0);
             let seen = |slide| {
                 // Looked at since the folder was missed, and not long ago however many they are.
                 let moment = self.boards.moments.get(slide).filter(|moment| moment.seen > missed)?;
-                (self.now.since_ms(moment.seen_at) <= oldest_ms).then_some(moment.seen)
+                (self.cx.now.since_ms(moment.seen_at) <= oldest_ms).then_some(moment.seen)
             };
             if let Some(unseen) = slides.iter().find(|slide| seen(slide).is_none()) {
-                if self.is_canvas_busy(unseen) || self.waits_for_time(unseen) || self.waits_for_list(unseen) {
+                if self.in_flight.is_canvas_busy(unseen)
+                    || self.boards.waits_for_time(unseen, self.cx.now)
+                    || self.boards.waits_for_list(unseen)
+                {
                     continue;
                 }
                 return Ok(self.look_at_canvas(unseen, Class::Edit));
@@ -144,8 +148,8 @@ impl Engine {
             let last = slides.iter().filter_map(seen).max().unwrap_or(missed);
             let listed_at = self.boards.decks.get(&id).map(|deck| deck.listed_at).unwrap_or_default();
             let is_listed = self.boards.lists.slides_at.get(&id).is_some_and(|at| *at > last);
-            if !is_listed || self.now.since_ms(listed_at) > FRESH_MS {
-                self.boards.lists.slides_due.insert(id.clone(), self.now);
+            if !is_listed || self.cx.now.since_ms(listed_at) > FRESH_MS {
+                self.boards.lists.slides_due.insert(id.clone(), self.cx.now);
                 continue;
             }
             let is_changed = |node: &CanvasNode| {
@@ -154,47 +158,40 @@ impl Engine {
                     || node.base.is_none()
                     || canvas_there(node) == There::Changed
             };
-            let there = if self.slides_of(&id).any(is_changed) { There::Changed } else { There::Same };
-            if self.missing_here(there) == Existence::ComesBack {
+            let there = if self.boards.slides_of(&id).any(is_changed) { There::Changed } else { There::Same };
+            if self.cx.missing_here(there) == Existence::ComesBack {
                 self.deck_returns(&id, "it was deleted here and changed in the app; its folder comes back")?;
                 continue;
             }
-            if !self.pace.allows(Class::Edit, 1, false, self.now) {
+            if !self.pace.allows(Class::Edit, 1, false, self.cx.now) {
                 return Ok(None);
             }
             // Before it leaves: whether its answer is ever heard or not, it may be gone.
-            self.boards.deck_removals.note(&mut self.store, [id.as_str()], true, self.now)?;
+            self.boards.deck_removals.note(&mut self.cx.store, [id.as_str()], true, self.cx.now)?;
             return Ok(Some(board(BoardEffect::TrashDeck(id.clone()), Purpose::TrashDeck { deck: id })));
         }
         Ok(None)
     }
 
     fn deck_returns(&mut self, deck: &DeckId, why: &str) -> Result<(), StoreError> {
-        if let Some(folder) = self.deck_folder(deck) {
-            self.notice(Code::CameBack, folder.as_str(), why.to_owned(), "delete it in the app")?;
-            self.say(Way::Aside, &folder, "its folder comes back");
+        if let Some(folder) = self.boards.deck_folder(deck) {
+            self.cx.notice(Code::CameBack, folder.as_str(), why.to_owned(), "delete it in the app")?;
+            self.cx.say(Way::Aside, &folder, "its folder comes back");
         }
         self.boards.deck_trouble.remove(deck);
-        self.edit_deck(deck, |node| {
-            node.missing_since = None;
-            node.approved = false;
-        })?;
-        let slides: Vec<CanvasId> = self.slides_of(deck).map(|node| node.id.clone()).collect();
+        self.boards.edit_deck(
+            deck,
+            |node| {
+                node.missing_since = None;
+                node.approved = false;
+            },
+            &mut self.cx,
+        )?;
+        let slides: Vec<CanvasId> = self.boards.slides_of(deck).map(|node| node.id.clone()).collect();
         for slide in slides {
             self.canvas_returns(&slide, None)?;
         }
         Ok(())
-    }
-
-    /// An act on a presentation as a whole failed: the next one waits.
-    pub(super) fn deck_failed(&mut self, deck: &DeckId, why: Fails) {
-        let before = self.boards.deck_trouble.get(deck).map(|(failing, _)| *failing).unwrap_or_default();
-        let failing = self.failed_again(before);
-        self.boards.deck_trouble.insert(deck.clone(), (failing, why));
-    }
-
-    fn deck_waits(&self, deck: &DeckId) -> bool {
-        self.boards.deck_trouble.get(deck).is_some_and(|(failing, _)| failing.waits(self.now))
     }
 
     pub(super) fn deck_trashed(
@@ -202,26 +199,31 @@ impl Engine {
         deck: &DeckId,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        self.boards.deck_removals.note(&mut self.store, [deck.as_str()], may_be_gone(&result), self.now)?;
+        self.boards.deck_removals.note(
+            &mut self.cx.store,
+            [deck.as_str()],
+            may_be_gone(&result),
+            self.cx.now,
+        )?;
         match result {
             Ok(_) => {
-                if let Some(folder) = self.deck_folder(deck) {
-                    self.say(Way::Up, &folder, "presentation trashed");
+                if let Some(folder) = self.boards.deck_folder(deck) {
+                    self.cx.say(Way::Up, &folder, "presentation trashed");
                 }
                 let slides: Vec<CanvasId> =
                     self.boards.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();
                 for slide in slides {
-                    self.release_files(&slide)?;
-                    self.forget_canvas(&slide)?;
+                    self.boards.release_files(&slide, &mut self.cx)?;
+                    self.boards.forget_canvas(&slide, &mut self.cx)?;
                 }
-                self.forget_deck(deck)
+                self.boards.forget_deck(deck, &mut self.cx)
             }
             Err(error @ (ServiceError::Forbidden(_) | ServiceError::Rejected { .. })) => {
                 self.deck_returns(deck, &format!("{error}; its folder comes back"))
             }
             Err(ServiceError::NotFound(_)) => {
-                self.boards.lists.decks_due = self.now;
-                let tick = self.tick;
+                self.boards.lists.decks_due = self.cx.now;
+                let tick = self.cx.tick;
                 let again = self.boards.lists.missed.insert(deck.clone(), tick);
                 let twice = again.is_some() && !self.boards.lists.not_trashed.insert(deck.clone());
                 if twice {
@@ -232,38 +234,22 @@ impl Engine {
                 Ok(())
             }
             Err(_) => {
-                self.deck_failed(deck, Fails::EachTime);
+                self.boards.deck_failed(deck, Fails::EachTime, &mut self.cx);
                 Ok(())
             }
         }
-    }
-
-    /// Nothing is remembered of a presentation, nor of what was asked for in it: no list would tell what became of that.
-    fn forget_deck(&mut self, deck: &DeckId) -> Result<(), StoreError> {
-        self.end_board_creation(&CanvasItem::slide_key(deck))?;
-        self.boards.decks.remove(deck);
-        self.boards.deck_trouble.remove(deck);
-        let lists = &mut self.boards.lists;
-        lists.slides_due.remove(deck);
-        lists.slides_at.remove(deck);
-        lists.missed.remove(deck);
-        let list = List::Slides(deck.clone());
-        lists.trouble.remove(&list);
-        lists.held.remove(&list);
-        lists.resting.remove(&list);
-        lists.emptied.remove(&super::looks::Emptied::Slides(deck.clone()));
-        self.store.delete_deck(deck)
     }
 
     /// Folders of presentations follow their names; one that the user renamed goes back; an empty one goes.
     pub(super) fn settle_deck_folders(&mut self) -> Result<Choice, StoreError> {
         let ids: Vec<DeckId> = self.boards.decks.keys().cloned().collect();
         for id in ids {
-            let (Some(node), Some(folder)) = (self.boards.decks.get(&id).cloned(), self.deck_folder(&id))
+            let (Some(node), Some(folder)) =
+                (self.boards.decks.get(&id).cloned(), self.boards.deck_folder(&id))
             else {
                 continue;
             };
-            if self.trees.ignoring.ignores(&folder, true) {
+            if self.pages.trees.ignoring.ignores(&folder, true) {
                 continue;
             }
             if node.presence == Presence::Gone {
@@ -272,16 +258,19 @@ impl Engine {
                 {
                     continue;
                 }
-                self.forget_deck(&id)?;
+                self.boards.forget_deck(&id, &mut self.cx)?;
                 if self.boards.there.remove(&folder).is_some() {
                     return Ok(Some(on_disk(Effect::RemoveFolder(folder), Purpose::RemoveFolder)));
                 }
                 continue;
             }
-            if node.presence != Presence::Listed || !self.boards_are_quiet() || self.deck_waits(&id) {
+            if node.presence != Presence::Listed
+                || !self.boards_are_quiet()
+                || self.boards.deck_waits(&id, self.cx.now)
+            {
                 continue;
             }
-            if let Some(from) = self.folder_moved_to(&id) {
+            if let Some(from) = self.boards.folder_moved_to(&id) {
                 let purpose = Purpose::RenameFolder {
                     deck: id,
                     from: from.clone(),
@@ -294,8 +283,8 @@ impl Engine {
                 continue;
             }
             let stays = naming::still_says(folder.name(), &node.seen.name);
-            let to = if stays { None } else { self.renamed_deck_folder(&node) };
-            if to.as_ref().is_some_and(|to| self.trees.ignoring.ignores(to, true)) {
+            let to = if stays { None } else { self.boards.renamed_deck_folder(&node) };
+            if to.as_ref().is_some_and(|to| self.pages.trees.ignoring.ignores(to, true)) {
                 continue;
             }
             match to.filter(|_| self.boards.there.contains_key(&folder)) {
@@ -309,31 +298,21 @@ impl Engine {
                     return Ok(Some(on_disk(Effect::Rename { from: folder, to }, purpose)));
                 }
                 None => {
-                    let to = if stays { None } else { self.renamed_deck_folder(&node) };
-                    self.edit_deck(&id, |deck| {
-                        deck.named = Some(deck.seen.name.clone());
-                        if let Some(to) = to {
-                            deck.folder = Some(to.name().to_owned());
-                        }
-                    })?;
+                    let to = if stays { None } else { self.boards.renamed_deck_folder(&node) };
+                    self.boards.edit_deck(
+                        &id,
+                        |deck| {
+                            deck.named = Some(deck.seen.name.clone());
+                            if let Some(to) = to {
+                                deck.folder = Some(to.name().to_owned());
+                            }
+                        },
+                        &mut self.cx,
+                    )?;
                 }
             }
         }
         Ok(None)
-    }
-
-    /// The folder that a presentation's files are in although its own is gone, or that is its own under another name.
-    pub(super) fn folder_moved_to(&self, deck: &DeckId) -> Option<MirrorPath> {
-        let folder = self.deck_folder(deck).filter(|folder| !self.boards.there.contains_key(folder))?;
-        // One of its files may be in the folder of another presentation.
-        let is_free = |other: &MirrorPath| {
-            *other != folder
-                && other.parent() == Self::decks_root()
-                && self.deck_at(other).is_none()
-                && self.boards.there.contains_key(other)
-        };
-        let of_files = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent());
-        of_files.chain(self.boards.moved_folders.get(deck).cloned()).find(is_free)
     }
 
     pub(super) fn deck_folder_renamed(
@@ -353,8 +332,8 @@ impl Engine {
         self.follow_board_creations(&moved)?;
         for (old, new) in moved {
             if let Some(file) = self.boards.files.get(&old).cloned() {
-                self.forget_canvas_file(&old)?;
-                self.bind_file(crate::model::CanvasFile { path: new, ..file })?;
+                self.boards.forget_canvas_file(&old, &mut self.cx)?;
+                self.boards.bind_file(crate::model::CanvasFile { path: new, ..file }, &mut self.cx)?;
             }
         }
         let there: Vec<MirrorPath> =
@@ -364,27 +343,80 @@ impl Engine {
                 self.boards.there.insert(new, entry);
             }
         }
-        self.drawings_moved(from, to)?;
-        self.copies_moved(from, to)?;
+        self.boards.drawings_moved(from, to, &mut self.cx)?;
+        self.cx.copies_moved(from, to)?;
         self.boards.deck_trouble.remove(deck);
         self.boards.new_folders.remove(from);
-        self.edit_deck(deck, |node| {
-            node.folder = Some(to.name().to_owned());
-            if !puts_back {
-                node.named = Some(node.seen.name.clone());
-            }
-            node.missing_since = None;
-        })?;
+        self.boards.edit_deck(
+            deck,
+            |node| {
+                node.folder = Some(to.name().to_owned());
+                if !puts_back {
+                    node.named = Some(node.seen.name.clone());
+                }
+                node.missing_since = None;
+            },
+            &mut self.cx,
+        )?;
         self.boards.moved_folders.remove(deck);
         self.bind_missed_slides()?;
-        self.wake_deck(deck);
-        self.watch.scan_by(self.now);
+        self.boards.wake_deck(deck);
+        self.folder.watch.scan_by(self.cx.now);
         if puts_back {
             let why = "a presentation cannot be renamed or moved through the API; its folder is renamed back";
-            self.say(Way::Aside, to, why);
-            return self.notice(Code::PutBack, to.as_str(), why.to_owned(), "rename it in the app");
+            self.cx.say(Way::Aside, to, why);
+            return self.cx.notice(Code::PutBack, to.as_str(), why.to_owned(), "rename it in the app");
         }
-        self.say(Way::Down, to, format!("renamed from {}", from.name()));
+        self.cx.say(Way::Down, to, format!("renamed from {}", from.name()));
         Ok(())
+    }
+}
+
+impl Boards {
+    /// Whether the folder of a presentation is missing, with all slides in it.
+    pub(super) fn is_deck_missing(&self, deck: &DeckId) -> bool {
+        self.decks.get(deck).is_some_and(|deck| deck.missing_since.is_some())
+    }
+
+    /// An act on a presentation as a whole failed: the next one waits.
+    pub(super) fn deck_failed(&mut self, deck: &DeckId, why: Fails, cx: &mut Context) {
+        let before = self.deck_trouble.get(deck).map(|(failing, _)| *failing).unwrap_or_default();
+        let failing = cx.failed_again(before);
+        self.deck_trouble.insert(deck.clone(), (failing, why));
+    }
+
+    fn deck_waits(&self, deck: &DeckId, now: Timestamp) -> bool {
+        self.deck_trouble.get(deck).is_some_and(|(failing, _)| failing.waits(now))
+    }
+
+    /// Nothing is remembered of a presentation, nor of what was asked for in it: no list would tell what became of that.
+    fn forget_deck(&mut self, deck: &DeckId, cx: &mut Context) -> Result<(), StoreError> {
+        self.end_board_creation(&CanvasItem::slide_key(deck), cx)?;
+        self.decks.remove(deck);
+        self.deck_trouble.remove(deck);
+        let lists = &mut self.lists;
+        lists.slides_due.remove(deck);
+        lists.slides_at.remove(deck);
+        lists.missed.remove(deck);
+        let list = List::Slides(deck.clone());
+        lists.trouble.remove(&list);
+        lists.held.remove(&list);
+        lists.resting.remove(&list);
+        lists.emptied.remove(&super::looks::Emptied::Slides(deck.clone()));
+        cx.store.delete_deck(deck)
+    }
+
+    /// The folder that a presentation's files are in although its own is gone, or that is its own under another name.
+    pub(super) fn folder_moved_to(&self, deck: &DeckId) -> Option<MirrorPath> {
+        let folder = self.deck_folder(deck).filter(|folder| !self.there.contains_key(folder))?;
+        // One of its files may be in the folder of another presentation.
+        let is_free = |other: &MirrorPath| {
+            *other != folder
+                && other.parent() == Engine::decks_root()
+                && self.deck_at(other).is_none()
+                && self.there.contains_key(other)
+        };
+        let of_files = self.slides_of(deck).filter_map(|node| node.file.as_ref()?.parent());
+        of_files.chain(self.moved_folders.get(deck).cloned()).find(is_free)
     }
 }

@@ -8,9 +8,10 @@ use super::super::Engine;
 use super::disk::is_stray;
 use super::place::{Spot, stem_of};
 use crate::canvas::{self, Aliases};
+use crate::engine::boards::Boards;
 use crate::model::{
     CanvasFile, CanvasId, CanvasItem, CanvasNode, ContentHash, Entry, Expect, FileObject, MirrorPath,
-    Presence, Scan, Stamp,
+    Presence, Scan, Stamp, Timestamp,
 };
 use crate::plan::naming::still_says;
 use crate::store::{Store, StoreError};
@@ -24,9 +25,9 @@ impl Engine {
             let home = match canvas {
                 CanvasId::Board(_) => {
                     let space = self.boards.canvases.get(canvas).and_then(|node| node.workspace.as_ref());
-                    space.and_then(|space| self.boards_root(space))
+                    space.and_then(|space| self.pages.trees.boards_root(space))
                 }
-                CanvasId::Slide(deck, _) => self.deck_folder(deck),
+                CanvasId::Slide(deck, _) => self.boards.deck_folder(deck),
             };
             home.is_some_and(|home| self.boards.there.contains_key(&home))
         };
@@ -58,12 +59,13 @@ impl Engine {
         let there = &self.boards.there;
         let is_free = |path: &MirrorPath| {
             there.get(path).is_some_and(|(is_folder, _)| *is_folder)
-                && self.spot_of(path, true) == Some(Spot::DeckFolder)
-                && self.deck_at(path).is_none()
+                && self.pages.trees.spot_of(path, true, &self.cx.settings) == Some(Spot::DeckFolder)
+                && self.boards.deck_at(path).is_none()
         };
         let mut moved = BTreeMap::new();
         for deck in self.boards.decks.keys() {
-            let Some(folder) = self.deck_folder(deck).filter(|folder| !there.contains_key(folder)) else {
+            let Some(folder) = self.boards.deck_folder(deck).filter(|folder| !there.contains_key(folder))
+            else {
                 continue;
             };
             let was = was_there.get(&folder).map(|(_, stamp)| stamp);
@@ -97,18 +99,18 @@ impl Engine {
     /// Keeps which objects the folders of presentations are: one that is renamed while espejo is not running is that one.
     pub(super) fn keep_folders(&mut self) -> Result<(), StoreError> {
         let folders = self.boards.there.iter().filter(|(path, (is_folder, _))| {
-            *is_folder && self.spot_of(path, true) == Some(Spot::DeckFolder)
+            *is_folder && self.pages.trees.spot_of(path, true, &self.cx.settings) == Some(Spot::DeckFolder)
         });
         let mut folders: BTreeMap<String, FileObject> =
             folders.map(|(path, (_, stamp))| (path.to_string(), stamp.object())).collect();
         for (deck, now_at) in &self.boards.moved_folders {
             let object = folders.get(now_at.as_str()).copied();
-            let own = self.deck_folder(deck).map(|folder| folder.to_string());
+            let own = self.boards.deck_folder(deck).map(|folder| folder.to_string());
             folders.extend(own.zip(object));
         }
         let text = serde_json::json!(folders).to_string();
         if self.boards.kept_folders != text {
-            self.store.set_meta(FOLDERS, &text)?;
+            self.cx.store.set_meta(FOLDERS, &text)?;
             self.boards.kept_folders = text;
         }
         Ok(())
@@ -122,7 +124,8 @@ impl Engine {
         files: &[(MirrorPath, MirrorPath)],
     ) -> Vec<(MirrorPath, MirrorPath)> {
         let is_folder = |path: &MirrorPath| {
-            self.spot_of(path, true) == Some(Spot::DeckFolder) && self.boards.there.contains_key(path)
+            self.pages.trees.spot_of(path, true, &self.cx.settings) == Some(Spot::DeckFolder)
+                && self.boards.there.contains_key(path)
         };
         let asked = self.boards.creations.drafts().filter_map(|draft| match &draft.item {
             CanvasItem::Deck(folder, _) => {
@@ -156,7 +159,7 @@ impl Engine {
         for (from, to) in &moves {
             if let Some(file) = self.boards.files.get(from).cloned() {
                 self.boards.files.remove(from);
-                self.store.delete_canvas_file(from)?;
+                self.cx.store.delete_canvas_file(from)?;
                 moved.push(CanvasFile { path: to.clone(), ..file });
             }
         }
@@ -166,14 +169,16 @@ impl Engine {
         for mut file in moved {
             let overwritten = self.boards.files.get(&file.path).and_then(|old| old.canvas.clone());
             match overwritten {
-                Some(canvas) if file.canvas.is_some() => self.miss(&canvas, &file.path)?,
+                Some(canvas) if file.canvas.is_some() => {
+                    self.boards.miss(&canvas, &file.path, &mut self.cx)?
+                }
                 // Moved over it, as a program does that saves to a name of its own first.
                 Some(canvas) => {
                     (file.canvas, file.hash, file.problem) = (Some(canvas), None, None);
                 }
                 None => {}
             }
-            self.bind_file(file)?;
+            self.boards.bind_file(file, &mut self.cx)?;
         }
         for (from, _) in &moves {
             if let Some((canvas, _)) = self
@@ -184,7 +189,7 @@ impl Engine {
                 .map(|(id, node)| (id.clone(), node.clone()))
                 && !landed.contains(from)
             {
-                self.miss(&canvas, from)?;
+                self.boards.miss(&canvas, from, &mut self.cx)?;
             }
         }
         Ok(())
@@ -205,71 +210,26 @@ impl Engine {
         missed().filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
     }
 
-    /// A file that espejo put into its place, and its folder with it, before a scan shows them.
-    pub(super) fn now_there(&mut self, path: &MirrorPath, stamp: Stamp) {
-        self.boards.there.insert(path.clone(), (false, stamp));
-        if let Some(folder) = path.parent() {
-            self.boards.there.entry(folder).or_insert((true, Stamp::default()));
-        }
-    }
-
-    /// What a first write to `path` expects: a folder that was seen is not made anew, as it may have been renamed since.
-    pub(super) fn nothing_at(&self, path: &MirrorPath) -> Expect {
-        let stands = path.parent().is_some_and(|folder| self.boards.there.contains_key(&folder));
-        if stands { Expect::AbsentHere } else { Expect::Absent }
-    }
-
     /// Files without a canvas that stand where slides are missing become those slides' files.
     pub(super) fn bind_missed_slides(&mut self) -> Result<(), StoreError> {
         let missed = self.missed_canvases().into_iter();
         for (path, canvas) in missed.filter(|(_, canvas)| canvas.deck().is_some()) {
-            if self.is_canvas_asked_for(&path) {
+            if self.boards.is_canvas_asked_for(&path) {
                 continue;
             }
             if let Some(file) = self.boards.files.get(&path).filter(|file| file.canvas.is_none()).cloned() {
-                self.bind_file(CanvasFile { canvas: Some(canvas), hash: None, ..file })?;
-                self.boards.unread.insert(path, self.now);
+                self.boards
+                    .bind_file(CanvasFile { canvas: Some(canvas), hash: None, ..file }, &mut self.cx)?;
+                self.boards.unread.insert(path, self.cx.now);
             }
         }
         Ok(())
     }
 
-    /// Whether something was asked for to be made of a file.
-    fn is_canvas_asked_for(&self, path: &MirrorPath) -> bool {
-        self.boards.creations.drafts().any(|draft| draft.item.source() == Some(path))
-    }
-
-    /// The canvas whose missing file this may be.
-    pub(super) fn missed_as(&self, stamp: &Stamp) -> Option<&CanvasId> {
-        let (canvas, was) = self.boards.missed_objects.get(&stamp.object())?;
-        is_same_file(was, stamp).then_some(canvas)
-    }
-
-    /// Notes when the files that are no canvas's were first seen.
-    pub(super) fn note_untracked(&mut self) {
-        let before = std::mem::take(&mut self.boards.untracked);
-        let untracked = self.boards.files.values().filter(|file| file.canvas.is_none());
-        let seen_at = |path: &MirrorPath| before.get(path).copied().unwrap_or(self.now);
-        self.boards.untracked = untracked.map(|file| (file.path.clone(), seen_at(&file.path))).collect();
-    }
-
-    /// Canvases whose files are missing are decided on anew.
-    pub(super) fn wake_missing(&mut self) {
-        let missing = self.boards.canvases.values().filter(|node| node.missing_since.is_some());
-        self.boards.active.extend(missing.map(|node| node.id.clone()).collect::<Vec<_>>());
-    }
-
     /// Whether the missing file of a canvas may be somewhere all the same: in what cannot be looked at, or a new file that
     /// could not be read yet.
     pub(super) fn may_be_somewhere(&self, node: &CanvasNode) -> bool {
-        !node.approved && (self.hides_canvas(node).is_some() || self.may_be_unread())
-    }
-
-    /// Whether a new file could not be read yet, or says no canvas, as one with the marks of a merge: it may be one that is
-    /// missing.
-    pub(super) fn may_be_unread(&self) -> bool {
-        let says_nothing = |file: &CanvasFile| file.hash.is_none() || file.problem.is_some();
-        self.boards.files.values().any(|file| file.canvas.is_none() && says_nothing(file))
+        !node.approved && (self.hides_canvas(node).is_some() || self.boards.may_be_unread())
     }
 
     /// The canvas whose first file this is: a kill came between its writing and the note of that.
@@ -279,12 +239,12 @@ impl Engine {
             node.base.is_none()
                 && node.file.is_none()
                 && writing.is_some_and(|writing| writing.text == hash)
-                && match (self.spot_of(path, false), &node.id) {
+                && match (self.pages.trees.spot_of(path, false, &self.cx.settings), &node.id) {
                     (Some(Spot::Board(space)), CanvasId::Board(_)) => {
                         node.workspace.as_ref() == Some(&space) && still_says(stem_of(path), &node.name)
                     }
                     (Some(Spot::InDeck(folder)), CanvasId::Slide(deck, _)) => {
-                        self.deck_folder(deck).as_ref() == Some(&folder)
+                        self.boards.deck_folder(deck).as_ref() == Some(&folder)
                     }
                     _ => false,
                 }
@@ -314,7 +274,7 @@ impl Engine {
             .filter(|node| node.presence != Presence::Gone && node.base.is_some())
             .collect();
         // What something was asked for already is that one's.
-        if missing.is_empty() || self.is_canvas_asked_for(path) {
+        if missing.is_empty() || self.boards.is_canvas_asked_for(path) {
             return Ok(None);
         }
         // A file that stood beside the canvas's own is another one, like it as it may be: what it lacks was not removed.
@@ -327,14 +287,14 @@ impl Engine {
         let mut found = Vec::new();
         for node in missing {
             let Some(base) = &node.base else { continue };
-            let elements = self.store.elements(base.elements)?;
+            let elements = self.cx.store.elements(base.elements)?;
             let names = self.boards.names.get(&node.id).unwrap_or(&none);
             let here = canvas::named_in(text, &elements, names);
             let unsent = self.boards.moments.get(&node.id).and_then(|moment| moment.text.as_ref());
             let is_same = base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash);
             let was_here = node.missing_from.as_ref().map(MirrorPath::parent) == Some(path.parent());
             // The nodes of its file may not be agreed on yet.
-            let is_blank = elements.is_empty() && unsent.is_none() && !self.makes_elements(&node.id);
+            let is_blank = elements.is_empty() && unsent.is_none() && !self.boards.makes_elements(&node.id);
             let enough = match node.id.deck() {
                 Some(_) if was_here => usize::from(!is_blank),
                 _ => elements.len().div_ceil(2).max(1),
@@ -348,6 +308,54 @@ impl Engine {
         let best = found.iter().map(|(is_same, by_ids, _)| (*is_same, *by_ids)).max();
         found.retain(|(is_same, by_ids, _)| Some((*is_same, *by_ids)) == best);
         Ok(if found.len() == 1 { found.pop().map(|(.., id)| id) } else { None })
+    }
+}
+
+impl Boards {
+    /// A file that espejo put into its place, and its folder with it, before a scan shows them.
+    pub(super) fn now_there(&mut self, path: &MirrorPath, stamp: Stamp) {
+        self.there.insert(path.clone(), (false, stamp));
+        if let Some(folder) = path.parent() {
+            self.there.entry(folder).or_insert((true, Stamp::default()));
+        }
+    }
+
+    /// What a first write to `path` expects: a folder that was seen is not made anew, as it may have been renamed since.
+    pub(super) fn nothing_at(&self, path: &MirrorPath) -> Expect {
+        let stands = path.parent().is_some_and(|folder| self.there.contains_key(&folder));
+        if stands { Expect::AbsentHere } else { Expect::Absent }
+    }
+
+    /// Whether something was asked for to be made of a file.
+    fn is_canvas_asked_for(&self, path: &MirrorPath) -> bool {
+        self.creations.drafts().any(|draft| draft.item.source() == Some(path))
+    }
+
+    /// The canvas whose missing file this may be.
+    pub(super) fn missed_as(&self, stamp: &Stamp) -> Option<&CanvasId> {
+        let (canvas, was) = self.missed_objects.get(&stamp.object())?;
+        is_same_file(was, stamp).then_some(canvas)
+    }
+
+    /// Notes when the files that are no canvas's were first seen.
+    pub(super) fn note_untracked(&mut self, now: Timestamp) {
+        let before = std::mem::take(&mut self.untracked);
+        let untracked = self.files.values().filter(|file| file.canvas.is_none());
+        let seen_at = |path: &MirrorPath| before.get(path).copied().unwrap_or(now);
+        self.untracked = untracked.map(|file| (file.path.clone(), seen_at(&file.path))).collect();
+    }
+
+    /// Canvases whose files are missing are decided on anew.
+    pub(super) fn wake_missing(&mut self) {
+        let missing = self.canvases.values().filter(|node| node.missing_since.is_some());
+        self.active.extend(missing.map(|node| node.id.clone()).collect::<Vec<_>>());
+    }
+
+    /// Whether a new file could not be read yet, or says no canvas, as one with the marks of a merge: it may be one that is
+    /// missing.
+    pub(super) fn may_be_unread(&self) -> bool {
+        let says_nothing = |file: &CanvasFile| file.hash.is_none() || file.problem.is_some();
+        self.files.values().any(|file| file.canvas.is_none() && says_nothing(file))
     }
 }
 

@@ -1,13 +1,15 @@
 //! Answers to lists and to looks at canvases. A list that lacks something is a reason to look again; only a second one
 //! that lacks it too says that it is gone, and never an empty one by itself.
 
-use crate::engine::retry::TOLD_AFTER;
 use std::collections::BTreeSet;
 
 use super::super::{Engine, poll};
 use super::targets::{List, RETRY_MS};
 use super::{Area, Want};
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
 use crate::engine::flight::Flight;
+use crate::engine::retry::TOLD_AFTER;
 use crate::model::{
     BoardEffect, BoardReply, CanvasId, CanvasNode, Deck, DeckId, DeckNode, Elements, Next, Presence,
     ServiceError, ServiceReply, Slide, Timestamp, Whiteboard, WorkspaceId, planted,
@@ -36,25 +38,25 @@ impl Engine {
         effect: &BoardEffect,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let too_early = self.precedes_pass(flight.tick);
+        let too_early = self.polling.precedes_pass(flight.tick);
         self.boards.lists.resting.remove(&list_of(effect));
         match (effect, result) {
             (
                 BoardEffect::ListBoards(space),
                 Ok(ServiceReply::Board(BoardReply::Boards { boards, skipped })),
             ) => {
-                let due = if too_early { self.now } else { self.list_due_next() };
+                let due = if too_early { self.cx.now } else { self.list_due_next() };
                 self.boards.lists.boards_due.insert(space.clone(), due);
-                self.note_skipped(&list_of(effect), &skipped);
+                self.boards.note_skipped(&list_of(effect), &skipped);
                 self.take_in_boards(flight, space, boards, skipped.is_empty())
             }
             (BoardEffect::ListDecks, Ok(ServiceReply::Board(BoardReply::Decks { decks, skipped }))) => {
-                self.boards.lists.decks_due = if too_early { self.now } else { self.list_due_next() };
-                self.note_skipped(&list_of(effect), &skipped);
+                self.boards.lists.decks_due = if too_early { self.cx.now } else { self.list_due_next() };
+                self.boards.note_skipped(&list_of(effect), &skipped);
                 self.take_in_decks(flight, decks, skipped.is_empty())
             }
             (BoardEffect::ListSlides(deck), Ok(ServiceReply::Board(BoardReply::Slides(slides)))) => {
-                let due = if too_early { self.now } else { self.slides_due_next() };
+                let due = if too_early { self.cx.now } else { self.slides_due_next() };
                 self.boards.lists.slides_due.insert(deck.clone(), due);
                 self.boards.lists.trouble.remove(&list_of(effect));
                 self.take_in_slides(flight, deck, slides)
@@ -62,38 +64,16 @@ impl Engine {
             (_, result) => {
                 let error = result.err();
                 let forbidden = matches!(error, Some(ServiceError::Forbidden(_)));
-                let at = self.now.plus_ms(if forbidden { FORBIDDEN_RETRY_MS } else { RETRY_MS });
+                let at = self.cx.now.plus_ms(if forbidden { FORBIDDEN_RETRY_MS } else { RETRY_MS });
                 let lists = &mut self.boards.lists;
                 lists.resting.insert(list_of(effect), at);
                 if let Some(error) = error.filter(|error| error.next() == Next::Park) {
                     lists.trouble.insert(list_of(effect), error.to_string());
                     // What cannot be listed is not waited for.
-                    self.note_list_taken(effect, flight.tick);
+                    self.boards.note_list_taken(effect, flight.tick);
                 }
                 Ok(())
             }
-        }
-    }
-
-    fn note_list_taken(&mut self, effect: &BoardEffect, tick: u64) {
-        let lists = &mut self.boards.lists;
-        match effect {
-            BoardEffect::ListBoards(space) => drop(lists.boards_at.insert(space.clone(), tick)),
-            BoardEffect::ListSlides(deck) => drop(lists.slides_at.insert(deck.clone(), tick)),
-            _ => lists.decks_at = tick,
-        }
-        self.wake_boards();
-    }
-
-    fn note_skipped(&mut self, list: &List, skipped: &[String]) {
-        match skipped.first() {
-            Some(why) => drop(
-                self.boards
-                    .lists
-                    .trouble
-                    .insert(list.clone(), format!("{} entries of its list: {why}", skipped.len())),
-            ),
-            None => drop(self.boards.lists.trouble.remove(list)),
         }
     }
 
@@ -105,19 +85,19 @@ impl Engine {
         complete: bool,
     ) -> Result<(), StoreError> {
         let listed: BTreeSet<CanvasId> = boards.iter().map(|seen| CanvasId::Board(seen.id.clone())).collect();
-        self.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight);
+        self.boards.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight, self.cx.now);
         for seen in boards {
             let id = CanvasId::Board(seen.id.clone());
             let known = self.boards.canvases.get(&id).cloned();
             let stirred = known.as_ref().is_some_and(|node| node.name != seen.name);
-            let mut node = known.unwrap_or_else(|| self.new_canvas(id));
+            let mut node = known.unwrap_or_else(|| self.cx.new_canvas(id));
             node.workspace = Some(seen.workspace);
             node.name = seen.name;
             node.rest = seen.rest;
             if !self.acted_since(&node.id, flight) {
-                self.take_in_presence(&mut node, stirred);
+                self.cx.take_in_presence(&mut node, stirred);
             }
-            self.save_canvas(node)?;
+            self.boards.save_canvas(node, &mut self.cx)?;
         }
         let first = self.boards.lists.boards_at.insert(space.clone(), flight.tick).is_none();
         if complete {
@@ -129,21 +109,21 @@ impl Engine {
         }
         if first {
             // Files that were read before it waited for it.
-            self.wake_boards();
-            self.watch.scan_by(self.now);
+            self.boards.wake_boards();
+            self.folder.watch.scan_by(self.cx.now);
         }
-        self.confirm_boards(space, flight)
+        self.boards.confirm_boards(space, flight, &mut self.cx)
     }
 
     fn take_in_decks(&mut self, flight: &Flight, decks: Vec<Deck>, complete: bool) -> Result<(), StoreError> {
         let listed: BTreeSet<DeckId> = decks.iter().map(|seen| seen.id.clone()).collect();
-        self.note_shown(listed.iter().cloned().map(Emptied::Slides), flight);
+        self.boards.note_shown(listed.iter().cloned().map(Emptied::Slides), flight, self.cx.now);
         for seen in decks {
             let known = self.boards.decks.get(&seen.id).cloned();
             let mut node = known.unwrap_or_else(|| new_deck(seen.clone()));
             node.seen = seen;
             node.presence = Presence::Listed;
-            self.save_deck(node)?;
+            self.boards.save_deck(node, &mut self.cx)?;
         }
         let first = self.boards.lists.decks_at == 0;
         self.boards.lists.decks_at = flight.tick;
@@ -155,7 +135,8 @@ impl Engine {
                 .collect();
             let list = List::Decks;
             // Of one whose folder was deleted here there is nothing left to remove.
-            let is_over = |deck: &&DeckNode| self.is_absence_over(deck.missing_since);
+            let is_over =
+                |deck: &&DeckNode| self.folder.is_absence_over(deck.missing_since, &self.cx.settings);
             let over: BTreeSet<DeckId> =
                 missing.iter().filter(|deck| is_over(deck)).map(|deck| deck.seen.id.clone()).collect();
             let approved = missing.iter().all(|deck| deck.approved);
@@ -163,10 +144,10 @@ impl Engine {
                 Kind::Presentation,
                 known.len() - over.len(),
                 missing.len() - over.len(),
-                self.settings.pages.max_deletes,
+                self.cx.settings.pages.max_deletes,
             )
             .filter(|_| !approved && (known.len() > 1 || listed.is_empty()));
-            self.note_held(&list, held.filter(|_| missing.len() > over.len()));
+            self.boards.note_held(&list, held.filter(|_| missing.len() > over.len()));
             for deck in missing {
                 self.boards.lists.emptied.remove(&Emptied::Slides(deck.seen.id.clone()));
                 let mut deck = deck.clone();
@@ -175,28 +156,20 @@ impl Engine {
                 let is_held = self.boards.lists.held.contains_key(&list) && !over.contains(&deck.seen.id);
                 if second && !is_held {
                     deck.presence = Presence::Gone;
-                    self.slides_gone_with(&deck.seen.id)?;
+                    self.boards.slides_gone_with(&deck.seen.id, &mut self.cx)?;
                 } else if !second {
-                    self.boards.lists.decks_due = self.now.plus_ms(SECOND_LOOK_MS);
+                    self.boards.lists.decks_due = self.cx.now.plus_ms(SECOND_LOOK_MS);
                 }
-                self.save_deck(deck)?;
+                self.boards.save_deck(deck, &mut self.cx)?;
             }
         }
         if first {
             // Files that were read before it waited for it.
-            self.wake_boards();
-            self.watch.scan_by(self.now);
+            self.boards.wake_boards();
+            self.folder.watch.scan_by(self.cx.now);
         }
-        self.confirm_decks(flight)?;
-        self.choose_deck_folders()
-    }
-
-    fn slides_gone_with(&mut self, deck: &DeckId) -> Result<(), StoreError> {
-        let slides: Vec<CanvasId> = self.slides_of(deck).map(|node| node.id.clone()).collect();
-        for slide in slides {
-            self.edit_canvas(&slide, |node| node.presence = Presence::Gone)?;
-        }
-        Ok(())
+        self.boards.confirm_decks(flight, &mut self.cx)?;
+        self.boards.choose_deck_folders(&mut self.cx)
     }
 
     fn take_in_slides(
@@ -205,90 +178,41 @@ impl Engine {
         deck: &DeckId,
         slides: Vec<Slide>,
     ) -> Result<(), StoreError> {
-        let known: Vec<CanvasNode> = self.slides_of(deck).cloned().collect();
+        let known: Vec<CanvasNode> = self.boards.slides_of(deck).cloned().collect();
         let held_some = known.iter().any(|node| node.base.is_some());
-        if !self.believes(Emptied::Slides(deck.clone()), slides.is_empty() && held_some, flight) {
+        if !self.boards.believes(
+            Emptied::Slides(deck.clone()),
+            slides.is_empty() && held_some,
+            flight,
+            self.cx.now,
+        ) {
             return Ok(());
         }
         let listed: BTreeSet<CanvasId> =
             slides.iter().map(|seen| CanvasId::Slide(deck.clone(), seen.id.clone())).collect();
-        self.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight);
+        self.boards.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight, self.cx.now);
         for (order, seen) in slides.into_iter().enumerate() {
             let id = CanvasId::Slide(deck.clone(), seen.id);
             let known = self.boards.canvases.get(&id).cloned();
             let stirred = known.as_ref().is_some_and(|node| node.background != seen.background);
-            let mut node = known.unwrap_or_else(|| self.new_canvas(id));
+            let mut node = known.unwrap_or_else(|| self.cx.new_canvas(id));
             node.order = order;
             node.background = seen.background;
             if !self.acted_since(&node.id, flight) {
-                self.take_in_presence(&mut node, stirred);
+                self.cx.take_in_presence(&mut node, stirred);
             }
-            self.save_canvas(node)?;
+            self.boards.save_canvas(node, &mut self.cx)?;
         }
         self.boards.lists.slides_at.insert(deck.clone(), flight.tick);
         let list = List::Slides(deck.clone());
         if let Some(at) = self.take_in_missing(flight, &list, &known, &listed)? {
             self.boards.lists.slides_due.insert(deck.clone(), at);
         }
-        let now = self.now;
-        self.edit_deck(deck, |node| node.listed_at = now)?;
-        self.wake_deck(deck);
-        self.confirm_slides(deck, flight)?;
-        self.use_blank_slide(deck)
-    }
-
-    /// Whether an answer about elements or slides is believed. What may not be seen is empty too: where something came
-    /// `empty` that was not, the list that names it must show it after that answer, and the next answer must be empty as
-    /// well. There is no such look before that list, for it could prove nothing; a list that lacks it settles it.
-    fn believes(&mut self, what: Emptied, empty: bool, flight: &Flight) -> bool {
-        let before = self.boards.lists.emptied.get(&what).copied();
-        let is_shown = before.and_then(|(_, shown)| shown).is_some_and(|shown| flight.tick > shown);
-        if !empty || is_shown || planted("empty-canvas-believed") {
-            self.boards.lists.emptied.remove(&what);
-            return true;
-        }
-        match &what {
-            Emptied::Canvas(canvas) => self.list_that_names(canvas),
-            Emptied::Slides(_) => self.boards.lists.decks_due = self.now,
-        }
-        self.boards.lists.emptied.entry(what).or_insert((flight.tick, None));
-        false
-    }
-
-    /// Whether a look at a canvas came empty, and the list that names it has not been heard since.
-    pub(super) fn waits_for_list(&self, canvas: &CanvasId) -> bool {
-        let emptied = &self.boards.lists.emptied;
-        !emptied.is_empty()
-            && emptied.get(&Emptied::Canvas(canvas.clone())).is_some_and(|(_, shown)| shown.is_none())
-    }
-
-    /// A list shows these: what came empty of them is looked at once more.
-    fn note_shown(&mut self, listed: impl Iterator<Item = Emptied>, flight: &Flight) {
-        let emptied = &mut self.boards.lists.emptied;
-        if emptied.is_empty() {
-            return;
-        }
-        for what in listed {
-            if let Some((since, shown @ None)) = emptied.get_mut(&what)
-                && flight.tick > *since
-            {
-                *shown = Some(flight.tick);
-                match what {
-                    Emptied::Canvas(canvas) => drop(self.boards.wants.insert(canvas, Want::Look)),
-                    Emptied::Slides(deck) => drop(self.boards.lists.slides_due.insert(deck, self.now)),
-                }
-            }
-        }
-    }
-
-    /// The list that a canvas is in is due.
-    pub(super) fn list_that_names(&mut self, canvas: &CanvasId) {
-        let space = self.boards.canvases.get(canvas).and_then(|node| node.workspace.clone());
-        match (canvas.deck(), space) {
-            (Some(deck), _) => drop(self.boards.lists.slides_due.insert(deck.clone(), self.now)),
-            (None, Some(space)) => drop(self.boards.lists.boards_due.insert(space, self.now)),
-            (None, None) => {}
-        }
+        let now = self.cx.now;
+        self.boards.edit_deck(deck, |node| node.listed_at = now, &mut self.cx)?;
+        self.boards.wake_deck(deck);
+        self.boards.confirm_slides(deck, flight, &mut self.cx)?;
+        self.boards.use_blank_slide(deck, &mut self.cx)
     }
 
     /// Marks what a complete list lacks; the moment of a second look, if one is needed.
@@ -308,7 +232,7 @@ impl Engine {
         let over: BTreeSet<CanvasId> = missing
             .iter()
             .filter(|node| node.base.is_some() && node.file.is_none())
-            .filter(|node| self.is_absence_over(node.missing_since))
+            .filter(|node| self.folder.is_absence_over(node.missing_since, &self.cx.settings))
             .map(|node| node.id.clone())
             .collect();
         let mirrored = known.iter().filter(|node| node.base.is_some()).count() - over.len();
@@ -316,13 +240,13 @@ impl Engine {
         let approved = missing.iter().all(|node| node.approved);
         let is_slides = known.first().is_some_and(|node| node.id.deck().is_some());
         let kind = if is_slides { Kind::Slide } else { Kind::Whiteboard };
-        let held = guard::list_shrank(kind, mirrored, lost, self.settings.pages.max_deletes)
+        let held = guard::list_shrank(kind, mirrored, lost, self.cx.settings.pages.max_deletes)
             // One of one board may well have been trashed, if the list has others to show.
             .filter(|_| {
-                !approved && (!is_slides || listed.is_empty() || lost > self.settings.pages.max_deletes)
+                !approved && (!is_slides || listed.is_empty() || lost > self.cx.settings.pages.max_deletes)
             });
         let is_held = held.is_some();
-        self.note_held(list, held);
+        self.boards.note_held(list, held);
         let mut again = None;
         for node in missing {
             self.boards.lists.emptied.remove(&Emptied::Canvas(node.id.clone()));
@@ -330,23 +254,222 @@ impl Engine {
             if second && is_held && !over.contains(&node.id) {
                 continue;
             }
-            self.edit_canvas(&node.id, |node| {
-                node.presence = if second { Presence::Gone } else { Presence::Unlisted };
-            })?;
+            self.boards.edit_canvas(
+                &node.id,
+                |node| {
+                    node.presence = if second { Presence::Gone } else { Presence::Unlisted };
+                },
+                &mut self.cx,
+            )?;
             if !second {
-                again = Some(self.now.plus_ms(SECOND_LOOK_MS));
+                again = Some(self.cx.now.plus_ms(SECOND_LOOK_MS));
             }
         }
         Ok(again)
     }
 
-    fn note_held(&mut self, list: &List, guard: Option<Guard>) {
-        match guard {
-            Some(guard) => drop(self.boards.lists.held.insert(list.clone(), guard)),
-            None => drop(self.boards.lists.held.remove(list)),
+    /// Whether something was done to a canvas after a look at it left.
+    pub(super) fn acted_since(&self, canvas: &CanvasId, flight: &Flight) -> bool {
+        let acted = self.boards.moments.get(canvas).map_or(0, |moment| moment.acted);
+        let writing = self.in_flight.flights.values().any(|other| {
+            matches!(&other.purpose, crate::engine::Purpose::Board(purpose)
+                if purpose.canvas() == Some(canvas) && purpose.is_request() && !matches!(**purpose, super::Purpose::Look { .. }))
+        });
+        flight.tick <= acted || writing
+    }
+
+    /// What a look at a canvas's elements found.
+    pub(super) fn canvas_looked(
+        &mut self,
+        flight: &Flight,
+        canvas: &CanvasId,
+        result: Result<ServiceReply, ServiceError>,
+    ) -> Result<(), StoreError> {
+        if self.acted_since(canvas, flight) {
+            return Ok(());
+        }
+        let now = self.cx.now;
+        match result {
+            Ok(ServiceReply::Board(BoardReply::Elements(elements))) => {
+                self.boards.moment_of(canvas).looked = flight.tick;
+                let before = self.boards.canvases.get(canvas).and_then(|node| node.remote);
+                let lacks = elements.is_empty() && !self.cx.elements_at(before)?.is_empty();
+                if !self.boards.believes(Emptied::Canvas(canvas.clone()), lacks, flight, self.cx.now) {
+                    // It has not been seen: the commands that wait for a look go on waiting.
+                    self.boards.moment_of(canvas).looked = 0;
+                    return Ok(());
+                }
+                let moment = self.boards.moment_of(canvas);
+                moment.seen = flight.tick;
+                moment.seen_at = flight.as_of(now);
+                moment.unreadable = None;
+                self.boards.take_in_elements(canvas, &elements, &mut self.cx)?;
+                self.boards.confirm_elements(canvas, &elements, flight, &mut self.cx)
+            }
+            Err(ServiceError::NotFound(_)) => {
+                self.boards.moment_of(canvas).looked = flight.tick;
+                // Only a slide's list answers so: the list of slides tells more.
+                if let Some(deck) = canvas.deck().cloned() {
+                    self.boards.lists.slides_due.insert(deck, now);
+                }
+                let moment = self.boards.moment_of(canvas);
+                moment.failing.until = moment.failing.until.max(now.plus_ms(30_000));
+                self.boards.edit_canvas(canvas, |node| node.poll.last = now, &mut self.cx)
+            }
+            Err(error) if error.next() == Next::Park => {
+                let failures = self.boards.moment_of(canvas).failing.count;
+                let wait = self.cx.backoff(failures + TOLD_AFTER);
+                let moment = self.boards.moment_of(canvas);
+                moment.looked = flight.tick;
+                moment.failing.until = now.plus_ms(wait);
+                moment.unreadable = Some(error);
+                self.boards.edit_canvas(canvas, |node| node.poll.last = now, &mut self.cx)
+            }
+            Err(error) if self.boards.moment_of(canvas).failing.is_told() && self.service.down.is_none() => {
+                // The look counts as done: it failed too often for a command to wait for another.
+                self.boards.moment_of(canvas).looked = flight.tick;
+                self.boards.moment_of(canvas).unreadable = Some(error);
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 
+    /// 403 on a write: the area is only read until it is tried again.
+    pub(super) fn forbid_area(&mut self, area: Area, why: &str) {
+        let what = match &area {
+            Area::Whiteboards(space) => {
+                let name = self.pages.trees.workspaces.get(space).map_or("", |node| node.seen.name.as_str());
+                format!("the service forbids writing to the whiteboards of {name}: {why}")
+            }
+            Area::Presentations => format!("the service forbids writing to presentations: {why}"),
+        };
+        let until = self.cx.now.plus_ms(FORBIDDEN_RETRY_MS);
+        self.boards.forbidden.insert(area, (what, until));
+        self.boards.wake_boards();
+    }
+}
+
+impl Boards {
+    fn note_list_taken(&mut self, effect: &BoardEffect, tick: u64) {
+        let lists = &mut self.lists;
+        match effect {
+            BoardEffect::ListBoards(space) => drop(lists.boards_at.insert(space.clone(), tick)),
+            BoardEffect::ListSlides(deck) => drop(lists.slides_at.insert(deck.clone(), tick)),
+            _ => lists.decks_at = tick,
+        }
+        self.wake_boards();
+    }
+
+    fn note_skipped(&mut self, list: &List, skipped: &[String]) {
+        match skipped.first() {
+            Some(why) => drop(
+                self.lists
+                    .trouble
+                    .insert(list.clone(), format!("{} entries of its list: {why}", skipped.len())),
+            ),
+            None => drop(self.lists.trouble.remove(list)),
+        }
+    }
+
+    fn slides_gone_with(&mut self, deck: &DeckId, cx: &mut Context) -> Result<(), StoreError> {
+        let slides: Vec<CanvasId> = self.slides_of(deck).map(|node| node.id.clone()).collect();
+        for slide in slides {
+            self.edit_canvas(&slide, |node| node.presence = Presence::Gone, cx)?;
+        }
+        Ok(())
+    }
+
+    /// Whether an answer about elements or slides is believed. What may not be seen is empty too: where something came
+    /// `empty` that was not, the list that names it must show it after that answer, and the next answer must be empty as
+    /// well. There is no such look before that list, for it could prove nothing; a list that lacks it settles it.
+    fn believes(&mut self, what: Emptied, empty: bool, flight: &Flight, now: Timestamp) -> bool {
+        let before = self.lists.emptied.get(&what).copied();
+        let is_shown = before.and_then(|(_, shown)| shown).is_some_and(|shown| flight.tick > shown);
+        if !empty || is_shown || planted("empty-canvas-believed") {
+            self.lists.emptied.remove(&what);
+            return true;
+        }
+        match &what {
+            Emptied::Canvas(canvas) => self.list_that_names(canvas, now),
+            Emptied::Slides(_) => self.lists.decks_due = now,
+        }
+        self.lists.emptied.entry(what).or_insert((flight.tick, None));
+        false
+    }
+
+    /// Whether a look at a canvas came empty, and the list that names it has not been heard since.
+    pub(super) fn waits_for_list(&self, canvas: &CanvasId) -> bool {
+        let emptied = &self.lists.emptied;
+        !emptied.is_empty()
+            && emptied.get(&Emptied::Canvas(canvas.clone())).is_some_and(|(_, shown)| shown.is_none())
+    }
+
+    /// A list shows these: what came empty of them is looked at once more.
+    fn note_shown(&mut self, listed: impl Iterator<Item = Emptied>, flight: &Flight, now: Timestamp) {
+        let emptied = &mut self.lists.emptied;
+        if emptied.is_empty() {
+            return;
+        }
+        for what in listed {
+            if let Some((since, shown @ None)) = emptied.get_mut(&what)
+                && flight.tick > *since
+            {
+                *shown = Some(flight.tick);
+                match what {
+                    Emptied::Canvas(canvas) => drop(self.wants.insert(canvas, Want::Look)),
+                    Emptied::Slides(deck) => drop(self.lists.slides_due.insert(deck, now)),
+                }
+            }
+        }
+    }
+
+    /// The list that a canvas is in is due.
+    pub(super) fn list_that_names(&mut self, canvas: &CanvasId, now: Timestamp) {
+        let space = self.canvases.get(canvas).and_then(|node| node.workspace.clone());
+        match (canvas.deck(), space) {
+            (Some(deck), _) => drop(self.lists.slides_due.insert(deck.clone(), now)),
+            (None, Some(space)) => drop(self.lists.boards_due.insert(space, now)),
+            (None, None) => {}
+        }
+    }
+
+    fn note_held(&mut self, list: &List, guard: Option<Guard>) {
+        match guard {
+            Some(guard) => drop(self.lists.held.insert(list.clone(), guard)),
+            None => drop(self.lists.held.remove(list)),
+        }
+    }
+
+    fn take_in_elements(
+        &mut self,
+        canvas: &CanvasId,
+        elements: &Elements,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let hash = cx.store.keep_elements(elements)?;
+        let now = cx.now;
+        if self.canvases.get(canvas).is_some_and(|node| node.remote != Some(hash)) {
+            self.moment_of(canvas).writes.has_news();
+        }
+        self.edit_canvas(
+            canvas,
+            |node| {
+                let changed = node.remote.is_some_and(|before| before != hash);
+                node.poll.last = now;
+                if changed {
+                    poll::changed(&mut node.poll, now);
+                } else {
+                    poll::unchanged(&mut node.poll);
+                }
+                node.remote = Some(hash);
+            },
+            cx,
+        )
+    }
+}
+
+impl Context {
     fn take_in_presence(&self, node: &mut CanvasNode, stirred: bool) {
         if node.presence != Presence::Listed {
             node.presence = Presence::Listed;
@@ -365,105 +488,6 @@ impl Engine {
         let mut node = self.new_canvas(id);
         poll::changed(&mut node.poll, self.now);
         node
-    }
-
-    /// Whether something was done to a canvas after a look at it left.
-    pub(super) fn acted_since(&self, canvas: &CanvasId, flight: &Flight) -> bool {
-        let acted = self.boards.moments.get(canvas).map_or(0, |moment| moment.acted);
-        let writing = self.flights.values().any(|other| {
-            matches!(&other.purpose, crate::engine::Purpose::Board(purpose)
-                if purpose.canvas() == Some(canvas) && purpose.is_request() && !matches!(**purpose, super::Purpose::Look { .. }))
-        });
-        flight.tick <= acted || writing
-    }
-
-    /// What a look at a canvas's elements found.
-    pub(super) fn canvas_looked(
-        &mut self,
-        flight: &Flight,
-        canvas: &CanvasId,
-        result: Result<ServiceReply, ServiceError>,
-    ) -> Result<(), StoreError> {
-        if self.acted_since(canvas, flight) {
-            return Ok(());
-        }
-        let now = self.now;
-        match result {
-            Ok(ServiceReply::Board(BoardReply::Elements(elements))) => {
-                self.moment_of(canvas).looked = flight.tick;
-                let before = self.boards.canvases.get(canvas).and_then(|node| node.remote);
-                let lacks = elements.is_empty() && !self.elements_at(before)?.is_empty();
-                if !self.believes(Emptied::Canvas(canvas.clone()), lacks, flight) {
-                    // It has not been seen: the commands that wait for a look go on waiting.
-                    self.moment_of(canvas).looked = 0;
-                    return Ok(());
-                }
-                let moment = self.moment_of(canvas);
-                moment.seen = flight.tick;
-                moment.seen_at = flight.as_of(now);
-                moment.unreadable = None;
-                self.take_in_elements(canvas, &elements)?;
-                self.confirm_elements(canvas, &elements, flight)
-            }
-            Err(ServiceError::NotFound(_)) => {
-                self.moment_of(canvas).looked = flight.tick;
-                // Only a slide's list answers so: the list of slides tells more.
-                if let Some(deck) = canvas.deck().cloned() {
-                    self.boards.lists.slides_due.insert(deck, now);
-                }
-                let moment = self.moment_of(canvas);
-                moment.failing.until = moment.failing.until.max(now.plus_ms(30_000));
-                self.edit_canvas(canvas, |node| node.poll.last = now)
-            }
-            Err(error) if error.next() == Next::Park => {
-                let failures = self.moment_of(canvas).failing.count;
-                let wait = self.backoff(failures + TOLD_AFTER);
-                let moment = self.moment_of(canvas);
-                moment.looked = flight.tick;
-                moment.failing.until = now.plus_ms(wait);
-                moment.unreadable = Some(error);
-                self.edit_canvas(canvas, |node| node.poll.last = now)
-            }
-            Err(error) if self.moment_of(canvas).failing.is_told() && self.service.down.is_none() => {
-                // The look counts as done: it failed too often for a command to wait for another.
-                self.moment_of(canvas).looked = flight.tick;
-                self.moment_of(canvas).unreadable = Some(error);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn take_in_elements(&mut self, canvas: &CanvasId, elements: &Elements) -> Result<(), StoreError> {
-        let hash = self.store.keep_elements(elements)?;
-        let now = self.now;
-        if self.boards.canvases.get(canvas).is_some_and(|node| node.remote != Some(hash)) {
-            self.moment_of(canvas).writes.has_news();
-        }
-        self.edit_canvas(canvas, |node| {
-            let changed = node.remote.is_some_and(|before| before != hash);
-            node.poll.last = now;
-            if changed {
-                poll::changed(&mut node.poll, now);
-            } else {
-                poll::unchanged(&mut node.poll);
-            }
-            node.remote = Some(hash);
-        })
-    }
-
-    /// 403 on a write: the area is only read until it is tried again.
-    pub(super) fn forbid_area(&mut self, area: Area, why: &str) {
-        let what = match &area {
-            Area::Whiteboards(space) => {
-                let name = self.trees.workspaces.get(space).map_or("", |node| node.seen.name.as_str());
-                format!("the service forbids writing to the whiteboards of {name}: {why}")
-            }
-            Area::Presentations => format!("the service forbids writing to presentations: {why}"),
-        };
-        let until = self.now.plus_ms(FORBIDDEN_RETRY_MS);
-        self.boards.forbidden.insert(area, (what, until));
-        self.wake_boards();
     }
 }
 

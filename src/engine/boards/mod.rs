@@ -15,6 +15,7 @@ mod needs;
 mod origins;
 mod place;
 mod pulled;
+mod purpose;
 mod push;
 mod refused;
 mod remove;
@@ -22,12 +23,13 @@ mod settle;
 mod targets;
 mod writes;
 
+use crate::engine::context::Context;
+use crate::engine::flight::InFlight;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::creations::Creations;
-use super::pace::Class;
 use super::removals::Removals;
 use super::retry::{Failing, Fails};
 use super::{Engine, Way};
@@ -43,6 +45,7 @@ use crate::store::{CanvasWriting, Drawn, Polled, Store, StoreError};
 use looks::Emptied;
 pub use place::WHITEBOARDS;
 pub(super) use place::is_canvas_name;
+pub(super) use purpose::{Purpose, Wrote};
 use writes::Writes;
 
 pub(super) type Choice = Option<(Effect, super::Purpose)>;
@@ -225,130 +228,6 @@ impl Held {
     }
 }
 
-/// Why a canvas file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrote {
-    New,
-    Changes,
-    Ids,
-    PutBack,
-}
-
-/// Why an effect was issued.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Purpose {
-    /// A list of whiteboards, presentations or slides.
-    List(BoardEffect),
-    Look {
-        canvas: CanvasId,
-        class: Class,
-    },
-    Push {
-        canvas: CanvasId,
-        op: Op,
-        class: Class,
-    },
-    Create {
-        name: String,
-    },
-    TrashBoard {
-        canvas: CanvasId,
-    },
-    DeleteSlide {
-        canvas: CanvasId,
-    },
-    TrashDeck {
-        deck: DeckId,
-    },
-
-    Read {
-        path: MirrorPath,
-    },
-    Write {
-        canvas: CanvasId,
-        path: MirrorPath,
-        writing: CanvasWriting,
-        what: Wrote,
-    },
-    Copy {
-        canvas: CanvasId,
-        copy: MirrorPath,
-        text: ContentHash,
-        summary: String,
-    },
-    Rename {
-        canvas: CanvasId,
-        from: MirrorPath,
-        to: MirrorPath,
-        puts_back: bool,
-    },
-    SetAside {
-        canvas: CanvasId,
-        from: MirrorPath,
-        to: MirrorPath,
-    },
-    RenameFolder {
-        deck: DeckId,
-        from: MirrorPath,
-        to: MirrorPath,
-        puts_back: bool,
-    },
-    TrashFile {
-        canvas: CanvasId,
-        path: MirrorPath,
-    },
-    RemoveFolder,
-    Draw {
-        path: MirrorPath,
-        source: ContentHash,
-        hash: ContentHash,
-    },
-    CheckDrawn {
-        path: MirrorPath,
-    },
-    TrashDrawn {
-        path: MirrorPath,
-    },
-}
-
-impl Purpose {
-    pub(super) fn is_request(&self) -> bool {
-        matches!(
-            self,
-            Self::List(_)
-                | Self::Look { .. }
-                | Self::Push { .. }
-                | Self::Create { .. }
-                | Self::TrashBoard { .. }
-                | Self::DeleteSlide { .. }
-                | Self::TrashDeck { .. }
-        )
-    }
-
-    pub(super) fn class(&self) -> Class {
-        match self {
-            Self::List(_) => Class::List,
-            Self::Look { class, .. } | Self::Push { class, .. } => *class,
-            _ => Class::Edit,
-        }
-    }
-
-    fn canvas(&self) -> Option<&CanvasId> {
-        match self {
-            Self::Look { canvas, .. }
-            | Self::Push { canvas, .. }
-            | Self::TrashBoard { canvas }
-            | Self::DeleteSlide { canvas }
-            | Self::Write { canvas, .. }
-            | Self::Copy { canvas, .. }
-            | Self::Rename { canvas, .. }
-            | Self::SetAside { canvas, .. }
-            | Self::TrashFile { canvas, .. } => Some(canvas),
-            _ => None,
-        }
-    }
-}
-
 impl Boards {
     pub(super) fn open(store: &mut Store, adopting: bool, now: Timestamp) -> Result<Self, StoreError> {
         let loaded = store.load_boards()?;
@@ -397,127 +276,17 @@ fn on_disk(effect: Effect, purpose: Purpose) -> (Effect, super::Purpose) {
 }
 
 impl Engine {
-    fn save_canvas(&mut self, node: CanvasNode) -> Result<(), StoreError> {
-        let known = self.boards.canvases.get(&node.id);
-        if known == Some(&node) {
-            return Ok(());
-        }
-        let is_polled = known.is_some_and(|known| {
-            known.poll != node.poll && CanvasNode { poll: node.poll, ..known.clone() } == node
-        });
-        if let Some(was) = known.and_then(|known| known.file.as_ref().or(known.missing_from.as_ref()))
-            && let Some(is) = node.file.as_ref().filter(|is| *is != was)
-        {
-            self.conflicts.file_moved(node.id.own_id(), was, is);
-        }
-        if is_polled {
-            self.store.save_poll(Polled::Canvas(&node.id), &node.poll);
-        } else {
-            self.store.save_canvas(&node)?;
-        }
-        self.boards.active.insert(node.id.clone());
-        self.boards.draw_due = true;
-        self.boards.canvases.insert(node.id.clone(), node);
-        Ok(())
-    }
-
-    fn edit_canvas(&mut self, id: &CanvasId, change: impl FnOnce(&mut CanvasNode)) -> Result<(), StoreError> {
-        let Some(mut node) = self.boards.canvases.get(id).cloned() else { return Ok(()) };
-        change(&mut node);
-        self.save_canvas(node)
-    }
-
-    fn save_deck(&mut self, node: DeckNode) -> Result<(), StoreError> {
-        if self.boards.decks.get(&node.seen.id) == Some(&node) {
-            return Ok(());
-        }
-        self.store.save_deck(&node)?;
-        self.boards.draw_due = true;
-        let id = node.seen.id.clone();
-        self.boards.decks.insert(id.clone(), node);
-        self.wake_deck(&id);
-        Ok(())
-    }
-
-    fn edit_deck(&mut self, id: &DeckId, change: impl FnOnce(&mut DeckNode)) -> Result<(), StoreError> {
-        let Some(mut node) = self.boards.decks.get(id).cloned() else { return Ok(()) };
-        change(&mut node);
-        self.save_deck(node)
-    }
-
-    fn save_canvas_file(&mut self, file: CanvasFile) -> Result<(), StoreError> {
-        if self.boards.files.get(&file.path) == Some(&file) {
-            return Ok(());
-        }
-        self.store.save_canvas_file(&file)?;
-        if let Some(canvas) = &file.canvas {
-            self.boards.active.insert(canvas.clone());
-        }
-        self.boards.files.insert(file.path.clone(), file);
-        Ok(())
-    }
-
-    fn forget_canvas_file(&mut self, path: &MirrorPath) -> Result<(), StoreError> {
-        self.boards.unread.remove(path);
-        if self.boards.files.remove(path).is_some() {
-            self.store.delete_canvas_file(path)?;
-        }
-        Ok(())
-    }
-
-    fn forget_canvas(&mut self, id: &CanvasId) -> Result<(), StoreError> {
-        self.boards.canvases.remove(id);
-        self.boards.names.remove(id);
-        self.boards.writing.remove(id);
-        self.boards.moments.remove(id);
-        self.boards.active.remove(id);
-        self.boards.wants.remove(id);
-        self.boards.refused.retain(|(canvas, _), _| canvas != id);
-        self.boards.lists.emptied.remove(&Emptied::Canvas(id.clone()));
-        self.boards.draw_due = true;
-        self.end_element_creations(id)?;
-        self.store.delete_canvas(id)
-    }
-
-    fn elements_at(&self, hash: Option<ContentHash>) -> Result<Elements, StoreError> {
-        hash.map_or_else(|| Ok(Elements::new()), |hash| self.store.elements(hash))
-    }
-
-    fn moment_of(&mut self, canvas: &CanvasId) -> &mut Moment {
-        self.boards.moments.entry(canvas.clone()).or_default()
-    }
-
-    fn wake_deck(&mut self, deck: &DeckId) {
-        let slides = self.boards.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned();
-        self.boards.active.extend(slides.collect::<Vec<_>>());
-    }
-
-    /// Places depend on each other, and rights change: every canvas is asked again.
-    pub(super) fn wake_boards(&mut self) {
-        self.boards.active.extend(self.boards.canvases.keys().cloned());
-    }
-
-    fn is_canvas_busy(&self, canvas: &CanvasId) -> bool {
-        self.flights.values().any(|flight| {
-            matches!(&flight.purpose, super::Purpose::Board(purpose) if purpose.canvas() == Some(canvas))
-        })
-    }
-
-    fn waits_for_time(&self, canvas: &CanvasId) -> bool {
-        self.boards.moments.get(canvas).is_some_and(|moment| moment.failing.waits(self.now))
-    }
-
     /// Whether a canvas's part of the service is mirrored and has been listed.
     fn is_canvas_live(&self, node: &CanvasNode) -> bool {
         match (&node.id, &node.workspace) {
-            _ if self.trees.ignoring.canvases.contains(&node.id) => false,
+            _ if self.pages.trees.ignoring.canvases.contains(&node.id) => false,
             (CanvasId::Board(_), Some(workspace)) => {
-                self.settings.boards.whiteboards
-                    && self.is_live(workspace)
+                self.cx.settings.boards.whiteboards
+                    && self.pages.trees.is_live(workspace)
                     && self.boards.lists.boards_at.contains_key(workspace)
             }
             (CanvasId::Slide(deck, _), _) => {
-                self.settings.boards.presentations
+                self.cx.settings.boards.presentations
                     && self.boards.lists.decks_at > 0
                     && self.boards.decks.contains_key(deck)
             }
@@ -525,16 +294,13 @@ impl Engine {
         }
     }
 
-    fn presence_of(&self, canvas: &CanvasId) -> Option<Presence> {
-        self.boards.canvases.get(canvas).map(|node| node.presence)
-    }
-
     /// The next thing to do on disk for canvases.
     pub(super) fn next_board_disk_effect(&mut self) -> Result<Choice, StoreError> {
-        if !self.boards_are_on() || !self.boards.scanned {
+        if !self.cx.boards_are_on() || !self.boards.scanned {
             return Ok(None);
         }
-        let due = self.boards.unread.iter().find(|(_, due)| **due <= self.now).map(|(path, _)| path.clone());
+        let due =
+            self.boards.unread.iter().find(|(_, due)| **due <= self.cx.now).map(|(path, _)| path.clone());
         if let Some(path) = due {
             return Ok(Some(on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path })));
         }
@@ -542,7 +308,7 @@ impl Engine {
             return Ok(Some(choice));
         }
         for canvas in self.boards.active.clone() {
-            if self.is_canvas_busy(&canvas) || self.waits_for_time(&canvas) {
+            if self.in_flight.is_canvas_busy(&canvas) || self.boards.waits_for_time(&canvas, self.cx.now) {
                 continue;
             }
             if let Some(choice) = self.settle_canvas(&canvas)? {
@@ -552,11 +318,6 @@ impl Engine {
         self.next_drawing()
     }
 
-    pub(super) fn boards_are_on(&self) -> bool {
-        let on = self.settings.boards;
-        on.whiteboards || on.presentations || on.dashboards
-    }
-
     /// Takes in the answer to one of our requests.
     pub(super) fn board_request_done(
         &mut self,
@@ -564,7 +325,7 @@ impl Engine {
         purpose: Purpose,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let tick = self.tick;
+        let tick = self.cx.tick;
         if let Some(canvas) = purpose.canvas().cloned() {
             self.boards.active.insert(canvas.clone());
             let written = match &purpose {
@@ -573,11 +334,11 @@ impl Engine {
                 _ => Some(String::new()),
             };
             if written.is_some() {
-                self.moment_of(&canvas).acted = tick;
+                self.boards.moment_of(&canvas).acted = tick;
             }
             match &result {
-                Ok(_) => self.moment_of(&canvas).succeeded(written.as_deref()),
-                Err(error) => self.canvas_failed(&canvas, written, error),
+                Ok(_) => self.boards.moment_of(&canvas).succeeded(written.as_deref()),
+                Err(error) => self.boards.canvas_failed(&canvas, written, error, &mut self.cx),
             }
         }
         match purpose {
@@ -592,10 +353,145 @@ impl Engine {
             _ => Ok(()),
         }
     }
+}
 
-    fn say_of(&mut self, way: Way, canvas: &CanvasId, what: impl Into<String>) {
-        if let Some(path) = self.boards.canvases.get(canvas).and_then(|node| node.file.clone()) {
-            self.say(way, &path, what);
+impl Boards {
+    fn save_canvas(&mut self, node: CanvasNode, cx: &mut Context) -> Result<(), StoreError> {
+        let known = self.canvases.get(&node.id);
+        if known == Some(&node) {
+            return Ok(());
         }
+        let is_polled = known.is_some_and(|known| {
+            known.poll != node.poll && CanvasNode { poll: node.poll, ..known.clone() } == node
+        });
+        if let Some(was) = known.and_then(|known| known.file.as_ref().or(known.missing_from.as_ref()))
+            && let Some(is) = node.file.as_ref().filter(|is| *is != was)
+        {
+            cx.conflicts.file_moved(node.id.own_id(), was, is);
+        }
+        if is_polled {
+            cx.store.save_poll(Polled::Canvas(&node.id), &node.poll);
+        } else {
+            cx.store.save_canvas(&node)?;
+        }
+        self.active.insert(node.id.clone());
+        self.draw_due = true;
+        self.canvases.insert(node.id.clone(), node);
+        Ok(())
+    }
+
+    fn edit_canvas(
+        &mut self,
+        id: &CanvasId,
+        change: impl FnOnce(&mut CanvasNode),
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(mut node) = self.canvases.get(id).cloned() else { return Ok(()) };
+        change(&mut node);
+        self.save_canvas(node, cx)
+    }
+
+    fn save_deck(&mut self, node: DeckNode, cx: &mut Context) -> Result<(), StoreError> {
+        if self.decks.get(&node.seen.id) == Some(&node) {
+            return Ok(());
+        }
+        cx.store.save_deck(&node)?;
+        self.draw_due = true;
+        let id = node.seen.id.clone();
+        self.decks.insert(id.clone(), node);
+        self.wake_deck(&id);
+        Ok(())
+    }
+
+    fn edit_deck(
+        &mut self,
+        id: &DeckId,
+        change: impl FnOnce(&mut DeckNode),
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(mut node) = self.decks.get(id).cloned() else { return Ok(()) };
+        change(&mut node);
+        self.save_deck(node, cx)
+    }
+
+    fn save_canvas_file(&mut self, file: CanvasFile, cx: &mut Context) -> Result<(), StoreError> {
+        if self.files.get(&file.path) == Some(&file) {
+            return Ok(());
+        }
+        cx.store.save_canvas_file(&file)?;
+        if let Some(canvas) = &file.canvas {
+            self.active.insert(canvas.clone());
+        }
+        self.files.insert(file.path.clone(), file);
+        Ok(())
+    }
+
+    fn forget_canvas_file(&mut self, path: &MirrorPath, cx: &mut Context) -> Result<(), StoreError> {
+        self.unread.remove(path);
+        if self.files.remove(path).is_some() {
+            cx.store.delete_canvas_file(path)?;
+        }
+        Ok(())
+    }
+
+    fn forget_canvas(&mut self, id: &CanvasId, cx: &mut Context) -> Result<(), StoreError> {
+        self.canvases.remove(id);
+        self.names.remove(id);
+        self.writing.remove(id);
+        self.moments.remove(id);
+        self.active.remove(id);
+        self.wants.remove(id);
+        self.refused.retain(|(canvas, _), _| canvas != id);
+        self.lists.emptied.remove(&Emptied::Canvas(id.clone()));
+        self.draw_due = true;
+        self.end_element_creations(id, cx)?;
+        cx.store.delete_canvas(id)
+    }
+
+    fn moment_of(&mut self, canvas: &CanvasId) -> &mut Moment {
+        self.moments.entry(canvas.clone()).or_default()
+    }
+
+    fn wake_deck(&mut self, deck: &DeckId) {
+        let slides = self.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned();
+        self.active.extend(slides.collect::<Vec<_>>());
+    }
+
+    /// Places depend on each other, and rights change: every canvas is asked again.
+    pub(super) fn wake_boards(&mut self) {
+        self.active.extend(self.canvases.keys().cloned());
+    }
+
+    fn waits_for_time(&self, canvas: &CanvasId, now: Timestamp) -> bool {
+        self.moments.get(canvas).is_some_and(|moment| moment.failing.waits(now))
+    }
+
+    fn presence_of(&self, canvas: &CanvasId) -> Option<Presence> {
+        self.canvases.get(canvas).map(|node| node.presence)
+    }
+
+    fn say_of(&mut self, way: Way, canvas: &CanvasId, what: impl Into<String>, cx: &mut Context) {
+        if let Some(path) = self.canvases.get(canvas).and_then(|node| node.file.clone()) {
+            cx.say(way, &path, what);
+        }
+    }
+}
+
+impl Context {
+    fn elements_at(&self, hash: Option<ContentHash>) -> Result<Elements, StoreError> {
+        hash.map_or_else(|| Ok(Elements::new()), |hash| self.store.elements(hash))
+    }
+
+    pub(super) fn boards_are_on(&self) -> bool {
+        let on = self.settings.boards;
+        on.whiteboards || on.presentations || on.dashboards
+    }
+}
+
+impl InFlight {
+    fn is_canvas_busy(&self, canvas: &CanvasId) -> bool {
+        self.flights.values().any(|flight| {
+            matches!(&flight.purpose, super::Purpose::Board(purpose) if purpose.canvas() == Some(canvas))
+        })
     }
 }

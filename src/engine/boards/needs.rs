@@ -6,6 +6,7 @@ use super::super::retry::{FAILS, FAILS_MEND};
 use super::place::Spot;
 use super::targets::List;
 use super::{Area, Held, Moment, Want};
+use crate::engine::boards::Boards;
 use crate::model::{CanvasFile, CanvasNode, Code, MirrorPath, Presence, WorkspaceId};
 use crate::store::StoreError;
 
@@ -21,7 +22,7 @@ pub(in super::super) struct Progress {
 
 impl Engine {
     pub(in super::super) fn board_needs(&self, needs: &mut Needs) {
-        if !self.boards_are_on() {
+        if !self.cx.boards_are_on() {
             return;
         }
         for (list, why) in &self.boards.lists.trouble {
@@ -53,9 +54,9 @@ impl Engine {
             );
         }
         for (area, (why, until)) in &self.boards.forbidden {
-            if *until > self.now {
+            if *until > self.cx.now {
                 let path = match area {
-                    Area::Whiteboards(space) => self.boards_root(space),
+                    Area::Whiteboards(space) => self.pages.trees.boards_root(space),
                     Area::Presentations => Self::decks_root(),
                 };
                 let path = path.map_or_else(String::new, |path| path.to_string());
@@ -67,7 +68,7 @@ impl Engine {
                 );
             }
         }
-        let ignoring = &self.trees.ignoring;
+        let ignoring = &self.pages.trees.ignoring;
         for file in self.boards.files.values().filter(|file| !ignoring.ignores_file(&file.path)) {
             if let Some(problem) = &file.problem {
                 needs.tell_unsent(&file.path, problem, "canvas");
@@ -80,7 +81,7 @@ impl Engine {
             }
         }
         for (deck, (failing, why)) in &self.boards.deck_trouble {
-            if let Some(folder) = self.deck_folder(deck).filter(|_| failing.is_told()) {
+            if let Some(folder) = self.boards.deck_folder(deck).filter(|_| failing.is_told()) {
                 needs.tell(Code::Failing, folder.as_str(), &why.to_string(), FAILS_MEND);
             }
         }
@@ -90,7 +91,8 @@ impl Engine {
             let node = node.filter(|node| !self.is_closed(&Area::of(node)));
             if let Some(path) = node.and_then(|node| node.file.as_ref()) {
                 let reason = format!("the change of its node {about} is refused: {}", refusal.said);
-                let mend = format!("change the node again, or undo the change; {}", self.next_try(refusal));
+                let mend =
+                    format!("change the node again, or undo the change; {}", self.cx.next_try(refusal));
                 needs.tell(code_of(refusal.class), path.as_str(), &reason, &mend);
             }
         }
@@ -131,7 +133,9 @@ impl Engine {
         let is_held = |moment: &Moment| moment.held == Some(Held::AreaClosed);
         let mut held = self.boards.moments.iter().filter(|(_, moment)| is_held(moment));
         let is_new = |file: &CanvasFile| {
-            file.canvas.is_none() && self.spot_of(&file.path, false) == Some(Spot::Board(workspace.clone()))
+            file.canvas.is_none()
+                && self.pages.trees.spot_of(&file.path, false, &self.cx.settings)
+                    == Some(Spot::Board(workspace.clone()))
         };
         held.any(|(id, _)| self.boards.canvases.get(id).is_some_and(is_its))
             || self.boards.files.values().any(is_new)
@@ -140,36 +144,32 @@ impl Engine {
     /// Where what a list names is in the mirror.
     fn place_of_list(&self, list: &List) -> String {
         let place = match list {
-            List::Boards(space) => self.boards_root(space),
-            List::Slides(deck) => self.deck_folder(deck),
+            List::Boards(space) => self.pages.trees.boards_root(space),
+            List::Slides(deck) => self.boards.deck_folder(deck),
             List::Decks => Self::decks_root(),
         };
         place.map_or_else(String::new, |path| path.to_string())
     }
 
-    pub(in super::super) fn has_canvas_file(&self, path: &MirrorPath) -> bool {
-        self.boards.files.contains_key(path)
-    }
-
     /// Once everything has been compared, files without a canvas are new ones.
     pub(in super::super) fn end_adopting_boards(&mut self) -> Result<(), StoreError> {
         let done = self.boards.adopting
-            && self.boards_are_on()
+            && self.cx.boards_are_on()
             && self.boards.scanned
-            && self.root.is_ready()
-            && !self.trees.workspaces.is_empty()
-            && self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
+            && self.folder.root.is_ready()
+            && !self.pages.trees.workspaces.is_empty()
+            && self.pages.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
             && self.board_lists_done()
             && self.boards.canvases.values().all(|node| {
                 node.base.is_some()
                     || node.presence != Presence::Listed
-                    || self.trees.ignoring.canvases.contains(&node.id)
+                    || self.pages.trees.ignoring.canvases.contains(&node.id)
                     || self.boards.moments.get(&node.id).is_some_and(|moment| moment.unreadable.is_some())
             });
         if done {
             self.boards.adopting = false;
-            self.store.set_meta("board_adopting", "no")?;
-            self.wake_boards();
+            self.cx.store.set_meta("board_adopting", "no")?;
+            self.boards.wake_boards();
         }
         Ok(())
     }
@@ -194,39 +194,48 @@ impl Engine {
             if !(held || problem || node.file.is_none() || node.presence != Presence::Listed) {
                 continue;
             }
-            self.edit_canvas(&id, |node| node.approved = true)?;
+            self.boards.edit_canvas(&id, |node| node.approved = true, &mut self.cx)?;
             if let Some(mut file) = file.filter(|_| problem) {
-                self.boards.unread.insert(file.path.clone(), self.now);
+                self.boards.unread.insert(file.path.clone(), self.cx.now);
                 file.hash = None;
                 file.problem = None;
-                self.save_canvas_file(file)?;
+                self.boards.save_canvas_file(file, &mut self.cx)?;
             }
         }
-        let decks: Vec<_> =
-            self.boards.decks.keys().filter(|id| meant(self.deck_folder(id).as_ref())).cloned().collect();
+        let decks: Vec<_> = self
+            .boards
+            .decks
+            .keys()
+            .filter(|id| meant(self.boards.deck_folder(id).as_ref()))
+            .cloned()
+            .collect();
         for id in decks {
-            self.edit_deck(&id, |deck| {
-                deck.approved = deck.missing_since.is_some() || deck.presence != Presence::Listed;
-            })?;
+            self.boards.edit_deck(
+                &id,
+                |deck| {
+                    deck.approved = deck.missing_since.is_some() || deck.presence != Presence::Listed;
+                },
+                &mut self.cx,
+            )?;
         }
-        let now = self.now;
+        let now = self.cx.now;
         let lists = &mut self.boards.lists;
         lists.decks_due = now;
         lists.boards_due.clear();
         lists.slides_due.clear();
-        self.wake_boards();
+        self.boards.wake_boards();
         Ok(())
     }
 
     pub(in super::super) fn board_progress(&self) -> Progress {
-        if !self.boards_are_on() {
+        if !self.cx.boards_are_on() {
             return Progress { settled: true, ..Progress::default() };
         }
         let live = || {
             let nodes = self.boards.canvases.values();
             nodes.filter(|node| node.presence == Presence::Listed && self.is_canvas_live(node))
         };
-        let is_apart = |node: &CanvasNode| self.trees.ignoring.canvases.contains(&node.id);
+        let is_apart = |node: &CanvasNode| self.pages.trees.ignoring.canvases.contains(&node.id);
         let listed = live().count();
         let left = self.canvases_left();
         let is_held = |id| {
@@ -252,11 +261,17 @@ impl Engine {
             pending: pending + active,
             settled: pending + active + unseen + looks == 0
                 // What could not be written a moment ago is written when it can be.
-                && (!self.boards.draw_due || self.boards.draw_retry > self.now)
+                && (!self.boards.draw_due || self.boards.draw_retry > self.cx.now)
                 && self.boards.scanned
                 && self.board_lists_done()
                 && !self.board_creations_wait(),
         }
+    }
+}
+
+impl Boards {
+    pub(in super::super) fn has_canvas_file(&self, path: &MirrorPath) -> bool {
+        self.files.contains_key(path)
     }
 }
 

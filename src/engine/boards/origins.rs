@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::super::Engine;
 use crate::canvas::{self, Aliases, Origins};
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
 use crate::model::{CanvasId, ContentHash, Elements, Surface, id_of, is_creatable};
 use crate::store::StoreError;
 
-impl Engine {
+impl Boards {
     /// The elements of other canvases whose ids nodes of this file bear. They are looked for once for each content of
     /// the file, so that a copy stays one while the first of its nodes are made.
     pub(super) fn origins_of(
@@ -18,6 +19,7 @@ impl Engine {
         hash: ContentHash,
         base: &Elements,
         names: &Aliases,
+        cx: &Context,
     ) -> Result<Origins, StoreError> {
         if let Some((_, found)) = self.moment_of(canvas).origins.as_ref().filter(|(of, _)| *of == hash) {
             return Ok(found.clone());
@@ -25,10 +27,10 @@ impl Engine {
         let ids = canvas::strange_ids(text, base, names);
         let mut found = Origins::new();
         if !ids.is_empty() {
-            for other in self.boards.canvases.values().filter(|other| other.id != *canvas) {
+            for other in self.canvases.values().filter(|other| other.id != *canvas) {
                 let agreed = other.base.as_ref().map(|base| base.elements);
                 let seen = other.remote.filter(|seen| Some(*seen) != agreed);
-                for element in [agreed, seen].into_iter().flatten().map(|hash| self.store.elements(hash)) {
+                for element in [agreed, seen].into_iter().flatten().map(|hash| cx.store.elements(hash)) {
                     let theirs = element?.into_iter().map(|element| (id_of(&element).to_owned(), element));
                     found.extend(theirs.filter(|(id, _)| ids.contains(id)));
                 }
@@ -37,7 +39,7 @@ impl Engine {
         for id in ids {
             // What was cut out of another file: its element may be gone already.
             if !found.contains_key(&id)
-                && let Some(element) = self.store.buried(&id)?
+                && let Some(element) = cx.store.buried(&id)?
                 && is_creatable(Surface::Board, canvas::type_of(&element))
             {
                 found.insert(id, element);
@@ -49,13 +51,17 @@ impl Engine {
 
     /// The canvases that a canvas was copied from, and those that they were copied from, with itself. A copy holds their nodes,
     /// and none of its own until their ids are written into the file; those that the API cannot make stay for ever.
-    pub(super) fn copied_from(&self, canvas: &CanvasId) -> Result<BTreeSet<CanvasId>, StoreError> {
+    pub(super) fn copied_from(
+        &self,
+        canvas: &CanvasId,
+        cx: &Context,
+    ) -> Result<BTreeSet<CanvasId>, StoreError> {
         let mut from = BTreeSet::from([canvas.clone()]);
         let mut next = vec![canvas.clone()];
-        while let Some(names) = next.pop().map(|canvas| self.boards.names.get(&canvas)) {
+        while let Some(names) = next.pop().map(|canvas| self.names.get(&canvas)) {
             let Some(names) = names else { continue };
-            for other in self.boards.canvases.values().filter(|other| other.base.is_some()) {
-                let theirs = self.elements_at(other.base.as_ref().map(|base| base.elements))?;
+            for other in self.canvases.values().filter(|other| other.base.is_some()) {
+                let theirs = cx.elements_at(other.base.as_ref().map(|base| base.elements))?;
                 let is_copied = theirs.iter().any(|element| names.contains_key(id_of(element)));
                 if is_copied && from.insert(other.id.clone()) {
                     next.push(other.id.clone());

@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::super::Engine;
-use crate::model::{CanvasId, CanvasNode, DeckId, DeckNode, MirrorPath, Presence, WorkspaceId};
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
+use crate::engine::trees::Trees;
+use crate::model::{CanvasId, CanvasNode, DeckId, DeckNode, MirrorPath, Presence, Settings, WorkspaceId};
 use crate::plan::{ignore, naming};
 
 /// The folder of a workspace that holds its whiteboards.
@@ -46,30 +49,41 @@ impl Engine {
         crate::plan::naming::title_of(stem_of(path))
     }
 
-    /// `<workspace>/Whiteboards`.
-    pub(super) fn boards_root(&self, workspace: &WorkspaceId) -> Option<MirrorPath> {
-        let folder = &self.trees.workspaces.get(workspace)?.folder;
-        MirrorPath::root().join(folder).ok()?.join(WHITEBOARDS).ok()
-    }
-
     pub(super) fn decks_root() -> Option<MirrorPath> {
         MirrorPath::root().join(PRESENTATIONS).ok()
     }
 
-    /// A presentation's folder.
-    pub(super) fn deck_folder(&self, deck: &DeckId) -> Option<MirrorPath> {
-        Self::decks_root()?.join(self.boards.decks.get(deck)?.folder.as_deref()?).ok()
-    }
-
-    /// The presentation whose folder this is.
-    pub(super) fn deck_at(&self, folder: &MirrorPath) -> Option<&DeckNode> {
-        if folder.parent() != Self::decks_root() {
-            return None;
+    /// Where a canvas's file belongs by what the service says; `None` while that cannot be said.
+    pub(in super::super) fn canvas_place(&self, node: &CanvasNode) -> Option<MirrorPath> {
+        match &node.id {
+            CanvasId::Board(_) => {
+                let folder = self.pages.trees.boards_root(node.workspace.as_ref()?)?;
+                if let Some(file) = &node.file
+                    && file.parent().as_ref() == Some(&folder)
+                    && naming::still_says(stem_of(file), &node.name)
+                {
+                    return Some(file.clone());
+                }
+                let taken = self.boards.names_in(&folder, Some(&node.id));
+                let stem = naming::choose(&node.name, &|key| taken.contains(key), ROOM).stem;
+                folder.join(&format!("{stem}{ENDING}")).ok()
+            }
+            CanvasId::Slide(deck, _) => {
+                let digits = self.boards.slides_of(deck).count().to_string().len().max(2);
+                self.boards.deck_folder(deck)?.join(&format!("{:0digits$}{ENDING}", node.order + 1)).ok()
+            }
         }
-        self.boards.decks.values().find(|deck| deck.folder.as_deref() == Some(folder.name()))
+    }
+}
+
+impl Trees {
+    /// `<workspace>/Whiteboards`.
+    pub(super) fn boards_root(&self, workspace: &WorkspaceId) -> Option<MirrorPath> {
+        let folder = &self.workspaces.get(workspace)?.folder;
+        MirrorPath::root().join(folder).ok()?.join(WHITEBOARDS).ok()
     }
 
-    pub(super) fn spot_of(&self, path: &MirrorPath, is_folder: bool) -> Option<Spot> {
+    pub(super) fn spot_of(&self, path: &MirrorPath, is_folder: bool, settings: &Settings) -> Option<Spot> {
         // Asked of every file in each scan: nothing is made for the answer.
         let mut rest = path.components();
         let spot = (rest.next()?, rest.next()?, rest.next());
@@ -77,75 +91,63 @@ impl Engine {
             return None;
         }
         match spot {
-            (PRESENTATIONS, name, None) if is_folder && self.settings.boards.presentations => {
-                (!ignore::is_ignored_folder(name) && !self.trees.ignoring.ignores(path, true))
+            (PRESENTATIONS, name, None) if is_folder && settings.boards.presentations => {
+                (!ignore::is_ignored_folder(name) && !self.ignoring.ignores(path, true))
                     .then_some(Spot::DeckFolder)
             }
-            (PRESENTATIONS, folder, Some(name)) if !is_folder && self.settings.boards.presentations => {
+            (PRESENTATIONS, folder, Some(name)) if !is_folder && settings.boards.presentations => {
                 let ours = !ignore::is_ignored_folder(folder) && is_canvas_name(name);
                 ours.then(|| path.parent().map(Spot::InDeck)).flatten()
             }
-            (space, WHITEBOARDS, Some(name)) if !is_folder && self.settings.boards.whiteboards => {
-                let space = self.trees.workspaces.values().find(|node| node.folder == space)?;
+            (space, WHITEBOARDS, Some(name)) if !is_folder && settings.boards.whiteboards => {
+                let space = self.workspaces.values().find(|node| node.folder == space)?;
                 is_canvas_name(name).then(|| Spot::Board(space.seen.id.clone()))
             }
             _ => None,
         }
     }
+}
 
-    /// Where a canvas's file belongs by what the service says; `None` while that cannot be said.
-    pub(in super::super) fn canvas_place(&self, node: &CanvasNode) -> Option<MirrorPath> {
-        match &node.id {
-            CanvasId::Board(_) => {
-                let folder = self.boards_root(node.workspace.as_ref()?)?;
-                if let Some(file) = &node.file
-                    && file.parent().as_ref() == Some(&folder)
-                    && naming::still_says(stem_of(file), &node.name)
-                {
-                    return Some(file.clone());
-                }
-                let taken = self.names_in(&folder, Some(&node.id));
-                let stem = naming::choose(&node.name, &|key| taken.contains(key), ROOM).stem;
-                folder.join(&format!("{stem}{ENDING}")).ok()
-            }
-            CanvasId::Slide(deck, _) => {
-                let digits = self.slides_of(deck).count().to_string().len().max(2);
-                self.deck_folder(deck)?.join(&format!("{:0digits$}{ENDING}", node.order + 1)).ok()
-            }
+impl Boards {
+    /// A presentation's folder.
+    pub(super) fn deck_folder(&self, deck: &DeckId) -> Option<MirrorPath> {
+        Engine::decks_root()?.join(self.decks.get(deck)?.folder.as_deref()?).ok()
+    }
+
+    /// The presentation whose folder this is.
+    pub(super) fn deck_at(&self, folder: &MirrorPath) -> Option<&DeckNode> {
+        if folder.parent() != Engine::decks_root() {
+            return None;
         }
+        self.decks.values().find(|deck| deck.folder.as_deref() == Some(folder.name()))
     }
 
     /// The slides that a presentation has, by what was last seen.
     pub(super) fn slides_of(&self, deck: &DeckId) -> impl Iterator<Item = &CanvasNode> {
         let there = |node: &&CanvasNode| !matches!(node.presence, Presence::Gone);
         let deck = deck.clone();
-        self.boards.canvases.values().filter(move |node| node.id.deck() == Some(&deck)).filter(there)
+        self.canvases.values().filter(move |node| node.id.deck() == Some(&deck)).filter(there)
     }
 
     /// Folded stems of canvas files in a folder that are somebody else's than `own`'s.
     fn names_in(&self, folder: &MirrorPath, own: Option<&CanvasId>) -> BTreeSet<String> {
         let up = |path: &MirrorPath| path.as_str().rfind('/').unwrap_or(0);
         let inside = |path: &&MirrorPath| !path.is_root() && path.as_str()[..up(path)] == *folder.as_str();
-        let files = self.boards.files.values().filter(|file| file.canvas.as_ref() != own || own.is_none());
+        let files = self.files.values().filter(|file| file.canvas.as_ref() != own || own.is_none());
         let files = files.map(|file| &file.path).filter(inside);
-        let there = self.boards.there.keys().filter(inside).filter(|path| {
+        let there = self.there.keys().filter(inside).filter(|path| {
             path.name().ends_with(ENDING)
-                && !self
-                    .boards
-                    .files
-                    .get(*path)
-                    .is_some_and(|file| file.canvas.as_ref() == own && own.is_some())
+                && !self.files.get(*path).is_some_and(|file| file.canvas.as_ref() == own && own.is_some())
         });
-        let promised = self.boards.canvases.values().filter(|node| Some(&node.id) != own);
+        let promised = self.canvases.values().filter(|node| Some(&node.id) != own);
         let promised = promised.filter_map(|node| node.file.as_ref()).filter(inside);
         files.chain(there).chain(promised).map(|path| naming::fold(stem_of(path))).collect()
     }
 
     /// Gives every presentation that is there its folder's name.
-    pub(super) fn choose_deck_folders(&mut self) -> Result<(), crate::store::StoreError> {
-        let Some(root) = Self::decks_root() else { return Ok(()) };
+    pub(super) fn choose_deck_folders(&mut self, cx: &mut Context) -> Result<(), crate::store::StoreError> {
+        let Some(root) = Engine::decks_root() else { return Ok(()) };
         let nameless: Vec<DeckNode> = self
-            .boards
             .decks
             .values()
             .filter(|deck| deck.folder.is_none() && deck.presence == Presence::Listed)
@@ -158,17 +160,17 @@ impl Engine {
             let taken = |key: &str| taken.contains(key);
             deck.folder = Some(naming::choose(&deck.seen.name, &taken, ROOM).stem);
             deck.named = Some(deck.seen.name.clone());
-            self.save_deck(deck)?;
+            self.save_deck(deck, cx)?;
         }
         Ok(())
     }
 
     pub(super) fn deck_names(&self, root: &MirrorPath, own: Option<&DeckId>) -> BTreeSet<String> {
-        let promised = self.boards.decks.values().filter(|deck| Some(&deck.seen.id) != own);
+        let promised = self.decks.values().filter(|deck| Some(&deck.seen.id) != own);
         let promised = promised.filter_map(|deck| deck.folder.as_deref()).map(naming::fold);
-        let adopting = self.boards.adopting;
-        let own = own.and_then(|id| self.boards.decks.get(id)).and_then(|deck| deck.folder.clone());
-        let there = self.boards.there.keys().filter(|path| {
+        let adopting = self.adopting;
+        let own = own.and_then(|id| self.decks.get(id)).and_then(|deck| deck.folder.clone());
+        let there = self.there.keys().filter(|path| {
             !adopting && path.parent().as_ref() == Some(root) && Some(path.name()) != own.as_deref()
         });
         promised.chain(there.map(|path| naming::fold(path.name()))).collect()
@@ -176,15 +178,15 @@ impl Engine {
 
     /// The folder that a renamed presentation's should become.
     pub(super) fn renamed_deck_folder(&self, deck: &DeckNode) -> Option<MirrorPath> {
-        let root = Self::decks_root()?;
+        let root = Engine::decks_root()?;
         let taken = self.deck_names(&root, Some(&deck.seen.id));
         root.join(&naming::choose(&deck.seen.name, &|key| taken.contains(key), ROOM).stem).ok()
     }
 
     /// The path of a conflict copy beside a canvas file.
-    pub(super) fn canvas_conflict_path(&self, beside: &MirrorPath) -> Option<MirrorPath> {
+    pub(super) fn canvas_conflict_path(&self, beside: &MirrorPath, cx: &Context) -> Option<MirrorPath> {
         let folder = beside.parent()?;
-        let mut names: BTreeSet<String> = self
+        let mut names: BTreeSet<String> = cx
             .store
             .conflicts()
             .unwrap_or_default()
@@ -192,9 +194,9 @@ impl Engine {
             .filter(|conflict| conflict.path.parent().as_ref() == Some(&folder))
             .map(|conflict| naming::fold(stem_of(&conflict.path)))
             .collect();
-        let there = self.boards.there.keys().filter(|path| path.parent().as_ref() == Some(&folder));
+        let there = self.there.keys().filter(|path| path.parent().as_ref() == Some(&folder));
         names.extend(there.map(|path| naming::fold(stem_of(path))));
-        let when = super::super::place::wall_time(self.now, self.settings.utc_offset_seconds);
+        let when = super::super::place::wall_time(cx.now, cx.settings.utc_offset_seconds);
         let name = naming::conflict_copy(stem_of(beside), when, &|key| names.contains(key), ROOM + 40);
         folder.join(&format!("{}{ENDING}", name.strip_suffix(".md").unwrap_or(&name))).ok()
     }

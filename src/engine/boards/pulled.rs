@@ -18,7 +18,7 @@ impl Engine {
         &self,
         place: &MirrorPath,
     ) -> (BTreeSet<CanvasId>, Vec<BoardEffect>) {
-        if !self.boards_are_on() {
+        if !self.cx.boards_are_on() {
             return (BTreeSet::new(), Vec::new());
         }
         let here = self.polled_canvases().filter(|node| {
@@ -26,9 +26,9 @@ impl Engine {
         });
         let is_here = |folder: Option<MirrorPath>| folder.is_some_and(|folder| folder.is_within(place));
         let lists = self.lists_where(|effect| match effect {
-            BoardEffect::ListBoards(space) => is_here(self.boards_root(space)),
+            BoardEffect::ListBoards(space) => is_here(self.pages.trees.boards_root(space)),
             BoardEffect::ListDecks => is_here(Self::decks_root()),
-            BoardEffect::ListSlides(deck) => is_here(self.deck_folder(deck)),
+            BoardEffect::ListSlides(deck) => is_here(self.boards.deck_folder(deck)),
             _ => false,
         });
         (here.map(|node| node.id.clone()).collect(), lists)
@@ -60,8 +60,8 @@ impl Engine {
     pub(in super::super) fn next_board_list_of(&self, lists: &[BoardEffect], since: u64) -> Choice {
         let next = lists.iter().find(|effect| {
             let rests =
-                self.boards.lists.resting.get(&list_of(effect)).is_some_and(|until| *until > self.now);
-            self.list_is_wanted(effect, since) && !self.is_list_under_way(effect) && !rests
+                self.boards.lists.resting.get(&list_of(effect)).is_some_and(|until| *until > self.cx.now);
+            self.list_is_wanted(effect, since) && !self.in_flight.is_list_under_way(effect) && !rests
         })?;
         Some(board(next.clone(), Purpose::List(next.clone())))
     }
@@ -81,9 +81,9 @@ impl Engine {
     /// Whether that look may leave now.
     pub(in super::super) fn canvas_may_be_pulled(&self, canvas: &CanvasId, since: u64) -> bool {
         self.canvas_is_wanted(canvas, since)
-            && !self.is_canvas_busy(canvas)
-            && !self.waits_for_time(canvas)
-            && !self.waits_for_list(canvas)
+            && !self.in_flight.is_canvas_busy(canvas)
+            && !self.boards.waits_for_time(canvas, self.cx.now)
+            && !self.boards.waits_for_list(canvas)
     }
 
     /// Whether the folder follows what the last look at a canvas showed, or cannot.
@@ -101,7 +101,7 @@ impl Engine {
             && list.is_some_and(|list| !boards.lists.held.contains_key(&list_of(&list)));
         let is_emptied = boards.lists.emptied.contains_key(&Emptied::Canvas(canvas.clone()));
         let is_wanted = boards.active.contains(canvas) || boards.wants.get(canvas) == Some(&Want::Look);
-        !self.is_canvas_busy(canvas) && (is_held || !is_wanted && !in_doubt && !is_emptied)
+        !self.in_flight.is_canvas_busy(canvas) && (is_held || !is_wanted && !in_doubt && !is_emptied)
     }
 
     fn list_is_wanted(&self, effect: &BoardEffect, since: u64) -> bool {
@@ -115,7 +115,7 @@ impl Engine {
     }
 
     fn lists_where(&self, is_meant: impl Fn(&BoardEffect) -> bool) -> Vec<BoardEffect> {
-        if !self.boards_are_on() {
+        if !self.cx.boards_are_on() {
             return Vec::new();
         }
         self.all_lists().into_iter().map(|(_, effect)| effect).filter(|effect| is_meant(effect)).collect()

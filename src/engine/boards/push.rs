@@ -9,10 +9,12 @@ use super::create::is_element_of;
 use super::{Area, Choice, Purpose, Want, board};
 use crate::canvas::{self, Op};
 use crate::engine::Way;
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
 use crate::engine::flight::Flight;
 use crate::model::{
     BoardEffect, BoardReply, CanvasDraft, CanvasId, CanvasItem, CanvasNode, Creation, Draft, Elements,
-    RefusalClass, ServiceError, ServiceReply, id_of, planted,
+    RefusalClass, ServiceError, ServiceReply, Timestamp, id_of, planted,
 };
 use crate::plan::confirm;
 use crate::store::StoreError;
@@ -23,16 +25,16 @@ pub(super) const FRESH_MS: i64 = 5_000;
 impl Engine {
     /// The next request that carries an edit up, or that one hangs on.
     pub(in super::super) fn next_board_edit(&mut self) -> Result<Choice, StoreError> {
-        if !self.boards_are_on() || !self.boards.scanned {
+        if !self.cx.boards_are_on() || !self.boards.scanned {
             return Ok(None);
         }
         let mut wants: Vec<(Want, CanvasId)> =
             self.boards.wants.iter().map(|(canvas, want)| (*want, canvas.clone())).collect();
         wants.sort();
         for (want, canvas) in wants {
-            if self.is_canvas_busy(&canvas)
-                || self.waits_for_time(&canvas)
-                || self.waits_for_list(&canvas)
+            if self.in_flight.is_canvas_busy(&canvas)
+                || self.boards.waits_for_time(&canvas, self.cx.now)
+                || self.boards.waits_for_list(&canvas)
                 || self.boards.active.contains(&canvas)
             {
                 continue;
@@ -68,16 +70,16 @@ impl Engine {
     pub(in super::super) fn board_edits_wait(&self) -> bool {
         self.boards.wants.iter().any(|(canvas, want)| {
             *want == Want::Push
-                && !self.is_canvas_busy(canvas)
-                && !self.waits_for_time(canvas)
-                && !self.waits_for_list(canvas)
-                && self.write_class(canvas) == Class::Edit
+                && !self.in_flight.is_canvas_busy(canvas)
+                && !self.boards.waits_for_time(canvas, self.cx.now)
+                && !self.boards.waits_for_list(canvas)
+                && self.boards.write_class(canvas) == Class::Edit
         })
     }
 
     pub(super) fn look_at_canvas(&mut self, canvas: &CanvasId, class: Class) -> Choice {
         let slots = if class == Class::Edit { 2 } else { 1 };
-        if !self.pace.allows(class, slots, false, self.now) {
+        if !self.pace.allows(class, slots, false, self.cx.now) {
             return None;
         }
         self.boards.wants.retain(|other, want| other != canvas || *want != Want::Look);
@@ -87,21 +89,13 @@ impl Engine {
         ))
     }
 
-    /// Whether what was last seen of a canvas is young enough to write on.
-    pub(super) fn is_canvas_fresh(&self, canvas: &CanvasId) -> bool {
-        self.boards.moments.get(canvas).is_some_and(|moment| {
-            moment.seen > moment.wanted && self.now.since_ms(moment.seen_at) <= FRESH_MS
-                || planted("element-stale-plan") && moment.seen > 0
-        })
-    }
-
     fn push_canvas(&mut self, canvas: &CanvasId) -> Result<Choice, StoreError> {
         let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(None) };
         let file = node.file.as_ref().and_then(|path| self.boards.files.get(path)).cloned();
         let Some((file, hash)) = file.and_then(|file| file.hash.map(|hash| (file, hash))) else {
             return Ok(None);
         };
-        let class = self.write_class(canvas);
+        let class = self.boards.write_class(canvas);
         let doubt_of = |creation: &Creation<CanvasDraft>| {
             creation.unconfirmed.filter(|_| is_element_of(&creation.draft, canvas))
         };
@@ -109,19 +103,19 @@ impl Engine {
         if let Some(doubt) = doubt {
             // What became of a POST must be known before anything rests on the list.
             let due = confirm::next_look(&doubt);
-            if self.now < due {
-                self.moment_of(canvas).failing.until = due;
+            if self.cx.now < due {
+                self.boards.moment_of(canvas).failing.until = due;
                 return Ok(None);
             }
             return Ok(self.look_at_canvas(canvas, class));
         }
-        if self.writes_rest(canvas) {
+        if self.boards.writes_rest(canvas, self.cx.now) {
             return Ok(None);
         }
-        if !self.is_canvas_fresh(canvas) {
+        if !self.boards.is_canvas_fresh(canvas, self.cx.now) {
             return Ok(self.look_at_canvas(canvas, class));
         }
-        let Some(compared) = self.compare(&node, &file, hash)? else {
+        let Some(compared) = self.boards.compare(&node, &file, hash, &mut self.cx)? else {
             self.boards.active.insert(canvas.clone());
             return Ok(None);
         };
@@ -130,14 +124,14 @@ impl Engine {
             return Ok(None);
         }
         // What fails each time keeps no other element waiting.
-        let now = self.now;
-        let writes = &mut self.moment_of(canvas).writes;
+        let now = self.cx.now;
+        let writes = &mut self.boards.moment_of(canvas).writes;
         writes.retain(|about| compared.merged.ops.iter().any(|op| op.about() == about));
         let Some(op) = compared.sendable.iter().find(|op| writes.until(op.about()) <= now).cloned() else {
             writes.rest(compared.sendable.iter().map(Op::about));
             return Ok(None);
         };
-        if !self.pace.allows(class, 1, false, self.now) {
+        if !self.pace.allows(class, 1, false, self.cx.now) {
             return Ok(None);
         }
         let effect = match &op {
@@ -149,7 +143,7 @@ impl Engine {
             Op::Delete { id } => {
                 let element = compared.remote.iter().find(|element| id_of(element) == id.as_str());
                 if let Some(element) = element {
-                    self.store.bury(canvas, &file.path, element, self.now)?;
+                    self.cx.store.bury(canvas, &file.path, element, self.cx.now)?;
                 }
                 BoardEffect::DeleteElement { canvas: canvas.clone(), element: id.clone() }
             }
@@ -158,16 +152,20 @@ impl Engine {
                     item: CanvasItem::Element(canvas.clone(), node.clone(), fields.clone()),
                     before: compared.remote.iter().map(|element| id_of(element).to_owned()).collect(),
                 };
-                self.boards.creations.begin(&mut self.store, draft, self.now)?;
+                self.boards.creations.begin(&mut self.cx.store, draft, self.cx.now)?;
                 BoardEffect::CreateElement { canvas: canvas.clone(), fields: fields.clone() }
             }
         };
         if let (Op::Update { id, fields }, true) = (&op, planted("element-base-before-answer")) {
-            self.change_elements(canvas, |base, _| {
-                for element in base.iter_mut().filter(|element| id_of(element) == id.as_str()) {
-                    *element = canvas::changed(element, fields);
-                }
-            })?;
+            self.boards.change_elements(
+                canvas,
+                |base, _| {
+                    for element in base.iter_mut().filter(|element| id_of(element) == id.as_str()) {
+                        *element = canvas::changed(element, fields);
+                    }
+                },
+                &mut self.cx,
+            )?;
         }
         Ok(Some(board(effect, Purpose::Push { canvas: canvas.clone(), op, class })))
     }
@@ -180,29 +178,37 @@ impl Engine {
     ) -> Result<(), StoreError> {
         match (op, result) {
             (Op::Update { id, fields }, Ok(ServiceReply::Board(BoardReply::Element(now_is)))) => {
-                self.change_elements(canvas, |base, remote| {
-                    for element in base.iter_mut().filter(|element| id_of(element) == id.as_str()) {
-                        *element = canvas::changed(element, &fields);
-                    }
-                    for element in remote.iter_mut().filter(|element| id_of(element) == id.as_str()) {
-                        *element = now_is.clone();
-                    }
-                })?;
-                self.say_of(Way::Up, canvas, "node changed");
+                self.boards.change_elements(
+                    canvas,
+                    |base, remote| {
+                        for element in base.iter_mut().filter(|element| id_of(element) == id.as_str()) {
+                            *element = canvas::changed(element, &fields);
+                        }
+                        for element in remote.iter_mut().filter(|element| id_of(element) == id.as_str()) {
+                            *element = now_is.clone();
+                        }
+                    },
+                    &mut self.cx,
+                )?;
+                self.boards.say_of(Way::Up, canvas, "node changed", &mut self.cx);
                 Ok(())
             }
             (Op::Create { node, fields, instead_of }, Ok(ServiceReply::Board(BoardReply::Element(made)))) => {
                 let mut said = fields;
                 said.shift_remove("type");
                 let agreed = canvas::changed(&made, &said);
-                self.element_made(canvas, &node, agreed, instead_of.as_deref(), made)
+                self.boards.element_made(canvas, &node, agreed, instead_of.as_deref(), made, &mut self.cx)
             }
             (Op::Delete { id }, Ok(_)) => {
-                self.change_elements(canvas, |base, remote| {
-                    base.retain(|element| id_of(element) != id.as_str());
-                    remote.retain(|element| id_of(element) != id.as_str());
-                })?;
-                self.say_of(Way::Up, canvas, "node removed");
+                self.boards.change_elements(
+                    canvas,
+                    |base, remote| {
+                        base.retain(|element| id_of(element) != id.as_str());
+                        remote.retain(|element| id_of(element) != id.as_str());
+                    },
+                    &mut self.cx,
+                )?;
+                self.boards.say_of(Way::Up, canvas, "node removed", &mut self.cx);
                 Ok(())
             }
             (op, Ok(_)) => self.push_failed(canvas, op, &ServiceError::Garbled("it fits no edit".to_owned())),
@@ -210,71 +216,20 @@ impl Engine {
         }
     }
 
-    /// Changes what is known of both sides at once.
-    fn change_elements(
-        &mut self,
-        canvas: &CanvasId,
-        change: impl FnOnce(&mut Elements, &mut Elements),
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(()) };
-        let mut base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
-        let mut remote = self.elements_at(node.remote)?;
-        change(&mut base, &mut remote);
-        let (base, remote) = (self.store.keep_elements(&base)?, self.store.keep_elements(&remote)?);
-        let now = self.now;
-        self.edit_canvas(canvas, |node| {
-            if let Some(agreed) = &mut node.base {
-                agreed.elements = base;
-                // The file says this now, and perhaps more.
-                agreed.text = None;
-            }
-            node.remote = Some(remote);
-            crate::engine::poll::changed(&mut node.poll, now);
-            node.poll.last = now;
-        })
-    }
-
-    fn element_made(
-        &mut self,
-        canvas: &CanvasId,
-        node: &str,
-        agreed: Value,
-        instead_of: Option<&str>,
-        made: Value,
-    ) -> Result<(), StoreError> {
-        self.end_board_creation(&CanvasItem::element_key(canvas, node))?;
-        self.moment_of(canvas).writes.succeeded(node);
-        let id = id_of(&made).to_owned();
-        self.store.save_name(canvas, node, &id)?;
-        self.boards.names.entry(canvas.clone()).or_default().insert(node.to_owned(), id.clone());
-        self.change_elements(canvas, |base, remote| {
-            base.retain(|element| Some(id_of(element)) != instead_of && id_of(element) != id);
-            base.push(agreed);
-            if remote.iter().all(|element| id_of(element) != id) {
-                // Back to front; among equals the newest is in front.
-                let z = |element: &Value| element.get("z_index").and_then(Value::as_f64).unwrap_or(0.0);
-                let at = remote.iter().rposition(|element| z(element) <= z(&made)).map_or(0, |at| at + 1);
-                remote.insert(at, made);
-            }
-        })?;
-        self.say_of(Way::Up, canvas, "new node");
-        Ok(())
-    }
-
     fn push_failed(&mut self, canvas: &CanvasId, op: Op, error: &ServiceError) -> Result<(), StoreError> {
         if let Op::Create { node, .. } = &op {
             let name = CanvasItem::element_key(canvas, node);
             if error.may_have_happened() && !planted("element-post-forgotten") {
-                return self.boards.creations.lose(&mut self.store, &name, self.now).map(drop);
+                return self.boards.creations.lose(&mut self.cx.store, &name, self.cx.now).map(drop);
             }
-            self.end_board_creation(&name)?;
+            self.boards.end_board_creation(&name, &mut self.cx)?;
         }
-        let tick = self.tick;
+        let tick = self.cx.tick;
         // Whatever it was, the next attempt looks first.
-        self.moment_of(canvas).wanted = tick;
+        self.boards.moment_of(canvas).wanted = tick;
         match error {
             ServiceError::Forbidden(why) => {
-                let area = self.boards.canvases.get(canvas).map(|node| Area::of(node));
+                let area = self.boards.canvases.get(canvas).map(Area::of);
                 if let Some(area) = area {
                     self.forbid_area(area, why);
                 }
@@ -285,20 +240,91 @@ impl Engine {
                 if again {
                     let why = "the service shows it, but does not let you change it".to_owned();
                     self.boards.not_found.remove(&key);
-                    self.refuse_op(key, op, RefusalClass::Place, why);
+                    self.boards.refuse_op(key, op, RefusalClass::Place, why, self.cx.now);
                 } else {
                     self.boards.not_found.insert(key, op);
                 }
             }
             ServiceError::NotFound(_) | ServiceError::Rejected { .. } | ServiceError::Garbled(_) => {
                 let key = (canvas.clone(), op.about().to_owned());
-                self.refuse_op(key, op, RefusalClass::of(error), error.to_string());
+                self.boards.refuse_op(key, op, RefusalClass::of(error), error.to_string(), self.cx.now);
                 if let CanvasId::Slide(deck, _) = canvas {
-                    self.boards.lists.slides_due.insert(deck.clone(), self.now);
+                    self.boards.lists.slides_due.insert(deck.clone(), self.cx.now);
                 }
             }
             _ => {}
         }
+        Ok(())
+    }
+}
+
+impl Boards {
+    /// Whether what was last seen of a canvas is young enough to write on.
+    pub(super) fn is_canvas_fresh(&self, canvas: &CanvasId, now: Timestamp) -> bool {
+        self.moments.get(canvas).is_some_and(|moment| {
+            moment.seen > moment.wanted && now.since_ms(moment.seen_at) <= FRESH_MS
+                || planted("element-stale-plan") && moment.seen > 0
+        })
+    }
+
+    /// Changes what is known of both sides at once.
+    fn change_elements(
+        &mut self,
+        canvas: &CanvasId,
+        change: impl FnOnce(&mut Elements, &mut Elements),
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.canvases.get(canvas).cloned() else { return Ok(()) };
+        let mut base = cx.elements_at(node.base.as_ref().map(|base| base.elements))?;
+        let mut remote = cx.elements_at(node.remote)?;
+        change(&mut base, &mut remote);
+        let (base, remote) = (cx.store.keep_elements(&base)?, cx.store.keep_elements(&remote)?);
+        let now = cx.now;
+        self.edit_canvas(
+            canvas,
+            |node| {
+                if let Some(agreed) = &mut node.base {
+                    agreed.elements = base;
+                    // The file says this now, and perhaps more.
+                    agreed.text = None;
+                }
+                node.remote = Some(remote);
+                crate::engine::poll::changed(&mut node.poll, now);
+                node.poll.last = now;
+            },
+            cx,
+        )
+    }
+
+    fn element_made(
+        &mut self,
+        canvas: &CanvasId,
+        node: &str,
+        agreed: Value,
+        instead_of: Option<&str>,
+        made: Value,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        self.end_board_creation(&CanvasItem::element_key(canvas, node), cx)?;
+        self.moment_of(canvas).writes.succeeded(node);
+        let id = id_of(&made).to_owned();
+        cx.store.save_name(canvas, node, &id)?;
+        self.names.entry(canvas.clone()).or_default().insert(node.to_owned(), id.clone());
+        self.change_elements(
+            canvas,
+            |base, remote| {
+                base.retain(|element| Some(id_of(element)) != instead_of && id_of(element) != id);
+                base.push(agreed);
+                if remote.iter().all(|element| id_of(element) != id) {
+                    // Back to front; among equals the newest is in front.
+                    let z = |element: &Value| element.get("z_index").and_then(Value::as_f64).unwrap_or(0.0);
+                    let at = remote.iter().rposition(|element| z(element) <= z(&made)).map_or(0, |at| at + 1);
+                    remote.insert(at, made);
+                }
+            },
+            cx,
+        )?;
+        self.say_of(Way::Up, canvas, "new node", cx);
         Ok(())
     }
 
@@ -308,12 +334,12 @@ impl Engine {
         canvas: &CanvasId,
         elements: &[Value],
         flight: &Flight,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        for Creation { draft, .. } in self.boards.creations.unconfirmed(|draft| is_element_of(draft, canvas))
-        {
+        for Creation { draft, .. } in self.creations.unconfirmed(|draft| is_element_of(draft, canvas)) {
             let CanvasItem::Element(_, node, fields) = &draft.item else { continue };
             let meant: Vec<&String> =
-                self.boards.names.get(canvas).into_iter().flat_map(|names| names.values()).collect();
+                self.names.get(canvas).into_iter().flat_map(|names| names.values()).collect();
             let is_new = |element: &&Value| {
                 let id = id_of(element);
                 draft.before.iter().all(|known| known != id) && !meant.iter().any(|known| *known == id)
@@ -326,19 +352,19 @@ impl Engine {
             let found = exact.or(only);
             if let Some(found) = found {
                 // A node of an element that was edited here and removed there has that one's id, or a name for it.
-                let names = self.boards.names.get(canvas);
+                let names = self.names.get(canvas);
                 let before = names.and_then(|names| names.get(node)).unwrap_or(node).clone();
                 let agreed = canvas::as_asked(found, fields);
-                self.element_made(canvas, node, agreed, Some(&before), found.clone())?;
+                self.element_made(canvas, node, agreed, Some(&before), found.clone(), cx)?;
                 continue;
             }
-            self.boards.creations.not_shown(&mut self.store, &draft.key(), flight.sent_at)?;
-            self.boards.active.insert(canvas.clone());
+            self.creations.not_shown(&mut cx.store, &draft.key(), flight.sent_at)?;
+            self.active.insert(canvas.clone());
         }
         Ok(())
     }
 
     pub(super) fn canvas_node(&self, canvas: &CanvasId) -> Option<CanvasNode> {
-        self.boards.canvases.get(canvas).cloned()
+        self.canvases.get(canvas).cloned()
     }
 }

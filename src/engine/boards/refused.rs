@@ -3,54 +3,66 @@
 use super::Area;
 use crate::canvas::Op;
 use crate::engine::Engine;
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
 use crate::model::{CanvasId, Refusal, RefusalClass, Timestamp};
 
 impl Engine {
-    /// The service refused this change of a node.
-    pub(super) fn refuse_op(&mut self, key: (CanvasId, String), op: Op, class: RefusalClass, said: String) {
-        let before = self.boards.refused.get(&key).filter(|(refused, _)| *refused == op);
-        let refusal = Refusal::new(class, said, before.map(|(_, refusal)| refusal), self.now);
-        self.boards.refused.insert(key, (op, refusal));
-    }
-
     /// Whether nothing may be written to an area at the service.
     pub(super) fn is_closed(&self, area: &Area) -> bool {
         let is_read_only = match area {
-            Area::Whiteboards(workspace) => self.read_only(workspace).is_some(),
+            Area::Whiteboards(workspace) => {
+                self.pages.trees.read_only(workspace, &self.cx.settings).is_some()
+            }
             Area::Presentations => false,
         };
-        is_read_only || self.boards.forbidden.get(area).is_some_and(|(_, until)| *until > self.now)
+        is_read_only || self.boards.forbidden.get(area).is_some_and(|(_, until)| *until > self.cx.now)
+    }
+}
+
+impl Boards {
+    /// The service refused this change of a node.
+    pub(super) fn refuse_op(
+        &mut self,
+        key: (CanvasId, String),
+        op: Op,
+        class: RefusalClass,
+        said: String,
+        now: Timestamp,
+    ) {
+        let before = self.refused.get(&key).filter(|(refused, _)| *refused == op);
+        let refusal = Refusal::new(class, said, before.map(|(_, refusal)| refusal), now);
+        self.refused.insert(key, (op, refusal));
     }
 
     /// Whether anything waits because the service refused it.
     pub(in crate::engine) fn boards_are_refused(&self) -> bool {
-        let boards = &self.boards;
+        let boards = self;
         !(boards.forbidden.is_empty() && boards.unmade.is_empty() && boards.refused.is_empty())
     }
 
     /// What was refused is tried again.
-    pub(in crate::engine) fn try_boards_again(&mut self) {
-        self.boards.forbidden.clear();
-        let now = self.now;
-        self.boards.refused.values_mut().for_each(|(_, refusal)| refusal.try_at(now));
-        let unmade = self.boards.unmade.values_mut().map(|unmade| &mut unmade.failing);
-        self.boards.moments.values_mut().for_each(|moment| moment.writes.try_again());
-        let decks = self.boards.deck_trouble.values_mut().map(|(failing, _)| failing);
+    pub(in crate::engine) fn try_boards_again(&mut self, cx: &Context) {
+        self.forbidden.clear();
+        let now = cx.now;
+        self.refused.values_mut().for_each(|(_, refusal)| refusal.try_at(now));
+        let unmade = self.unmade.values_mut().map(|unmade| &mut unmade.failing);
+        self.moments.values_mut().for_each(|moment| moment.writes.try_again());
+        let decks = self.deck_trouble.values_mut().map(|(failing, _)| failing);
         unmade.chain(decks).for_each(|failing| failing.until = Timestamp::default());
         self.wake_boards();
     }
 
     /// Canvases with changes that are due to be tried again are decided on anew.
-    pub(in crate::engine) fn wake_refused_boards(&mut self) {
-        let due = self.boards.refused.iter().filter(|(_, (_, refusal))| !refusal.rests(self.now));
-        let due =
-            due.map(|((canvas, _), _)| canvas).filter(|canvas| !self.boards.wants.contains_key(*canvas));
+    pub(in crate::engine) fn wake_refused_boards(&mut self, now: Timestamp) {
+        let due = self.refused.iter().filter(|(_, (_, refusal))| !refusal.rests(now));
+        let due = due.map(|((canvas, _), _)| canvas).filter(|canvas| !self.wants.contains_key(*canvas));
         let due: Vec<CanvasId> = due.cloned().collect();
-        self.boards.active.extend(due);
+        self.active.extend(due);
     }
 
     /// When something that was refused is tried again next.
     pub(in crate::engine) fn next_refused_of_boards(&self) -> impl Iterator<Item = Timestamp> {
-        self.boards.refused.values().map(|(_, refusal)| refusal.retry_at)
+        self.refused.values().map(|(_, refusal)| refusal.retry_at)
     }
 }

@@ -7,11 +7,14 @@ use super::super::Engine;
 use super::disk::read_canvas_file;
 use super::{Area, Choice, Held, Purpose, Want, Writes, board, on_disk};
 use crate::engine::Way;
-use crate::engine::disk::SCAN_AT_LATEST_MS;
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
+use crate::engine::folder::{Folder, SCAN_AT_LATEST_MS};
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
+use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, CanvasFile, CanvasId, CanvasNode, Code, Deletes, Effect, MirrorPath, Presence, ServiceError,
-    ServiceReply, Timestamp, planted,
+    ServiceReply, Settings, Timestamp, planted,
 };
 use crate::plan::existence::{Case, Existence, Here, There, existence};
 use crate::plan::guard::{self, Guard, Kind};
@@ -31,39 +34,39 @@ impl Engine {
     /// A canvas whose file is gone and which the service still has.
     pub(super) fn canvas_missing(&mut self, node: &CanvasNode) -> Result<Choice, StoreError> {
         let Some(since) = node.missing_since else {
-            let now = self.now;
-            self.edit_canvas(&node.id, |node| node.missing_since = Some(now))?;
-            self.watch.scan_by(now.plus_ms(self.settings.pages.delete_grace_ms));
+            let now = self.cx.now;
+            self.boards.edit_canvas(&node.id, |node| node.missing_since = Some(now), &mut self.cx)?;
+            self.folder.watch.scan_by(now.plus_ms(self.cx.settings.pages.delete_grace_ms));
             return Ok(None);
         };
         if self.may_be_somewhere(node) {
             return Ok(None);
         }
-        if !self.is_absence_over(Some(since)) && !planted("canvas-no-grace") {
+        if !self.folder.is_absence_over(Some(since), &self.cx.settings) && !planted("canvas-no-grace") {
             // The scan at the end of the grace time asks again.
-            let end = self.root.barrier.grace_end(since, self.settings.pages.delete_grace_ms);
-            self.watch.scan_by(end);
+            let end = self.folder.root.barrier.grace_end(since, self.cx.settings.pages.delete_grace_ms);
+            self.folder.watch.scan_by(end);
             return Ok(None);
         }
         if !self.boards_are_quiet() {
             // A scan that is due already would itself keep the folder from being quiet, without end.
-            self.watch.scan_by(self.now.plus_ms(SCAN_AT_LATEST_MS));
+            self.folder.watch.scan_by(self.cx.now.plus_ms(SCAN_AT_LATEST_MS));
             return Ok(None);
         }
         // What the service shows is asked before it is removed.
-        if self.missing_here(There::Same) == Existence::ComesBack {
+        if self.cx.missing_here(There::Same) == Existence::ComesBack {
             return self.canvas_returns(&node.id, None).map(|()| None);
         }
         if let Some(at) = self.boards.elsewhere.get(&node.id).filter(|_| !node.approved) {
             let at = at.clone();
-            self.moment_of(&node.id).held = Some(Held::Elsewhere(at));
+            self.boards.moment_of(&node.id).held = Some(Held::Elsewhere(at));
             return Ok(None);
         }
         if let CanvasId::Slide(deck, _) = &node.id {
-            if self.is_deck_missing(deck) {
+            if self.boards.is_deck_missing(deck) {
                 return Ok(None);
             }
-            if !self.settings.boards.permanent_deletes {
+            if !self.cx.settings.boards.permanent_deletes {
                 let why = "a removed slide cannot be restored, so its file comes back; allow_permanent_deletes in the config allows removing it";
                 return self.canvas_returns(&node.id, Some(why)).map(|()| None);
             }
@@ -72,11 +75,11 @@ impl Engine {
         let is_closed = || self.is_closed(&Area::of(node));
         let held = guard.map(Held::Removal).or_else(|| is_closed().then_some(Held::AreaClosed));
         if held.is_some() {
-            self.moment_of(&node.id).held = held;
+            self.boards.moment_of(&node.id).held = held;
             return Ok(None);
         }
-        let tick = self.tick;
-        let moment = self.moment_of(&node.id);
+        let tick = self.cx.tick;
+        let moment = self.boards.moment_of(&node.id);
         moment.held = None;
         if moment.wanted == 0 {
             moment.wanted = tick;
@@ -85,39 +88,23 @@ impl Engine {
         Ok(None)
     }
 
-    /// Whether what is done to a canvas here is sent: not in a workspace that comes down only.
-    fn goes_up(&self, node: &CanvasNode) -> bool {
-        node.workspace.as_ref().is_none_or(|space| !self.is_down(space))
-    }
-
-    /// Whether what has been missing here since then is taken for deleted.
-    pub(super) fn is_absence_over(&self, since: Option<Timestamp>) -> bool {
-        let grace_ms = self.settings.pages.delete_grace_ms;
-        since.is_some_and(|since| self.root.barrier.grace_end(since, grace_ms) <= self.watch.scanned)
-    }
-
-    /// What is to become of a canvas or a presentation that was deleted here.
-    pub(super) fn missing_here(&self, there: There) -> Existence {
-        existence(&Case::agreed(Here::Missing, there, self.settings.pages.deletes == Deletes::Trash))
-    }
-
     /// Why the folder may show less, or something older, than what a person made of it.
     pub(super) fn folder_doubt(&self) -> Option<Guard> {
-        if self.keeping.folder_is_old.is_some() {
+        if self.pages.keeping.folder_is_old.is_some() {
             return Some(Guard::OlderFolder);
         }
-        let lacks = || self.is_board_missing() || self.is_page_missing();
-        (self.root.changed && lacks()).then_some(Guard::OtherFolder(None))
+        let lacks = || self.is_board_missing() || self.pages.trees.is_page_missing(&self.cx.settings);
+        (self.folder.root.changed && lacks()).then_some(Guard::OtherFolder(None))
     }
 
     /// Whether the file of a canvas, or the folder of a presentation, that is mirrored is missing.
     pub(in super::super) fn is_board_missing(&self) -> bool {
         let mut nodes = self.boards.canvases.values();
-        self.boards_are_on()
+        self.cx.boards_are_on()
             && nodes.any(|node| {
                 let was_there = node.base.is_some() && node.file.is_none();
                 was_there
-                    && self.goes_up(node)
+                    && self.pages.trees.goes_up(node, &self.cx.settings)
                     && node.presence == Presence::Listed
                     && self.is_canvas_live(node)
             })
@@ -135,29 +122,29 @@ impl Engine {
             self.boards.canvases.values().filter(|node| {
                 node.base.is_some()
                     && node.presence == Presence::Listed
-                    && self.goes_up(node)
+                    && self.pages.trees.goes_up(node, &self.cx.settings)
                     // Slides that are gone with their presentation's folder are counted as one with it.
-                    && node.id.deck().is_none_or(|deck| !self.is_deck_missing(deck))
+                    && node.id.deck().is_none_or(|deck| !self.boards.is_deck_missing(deck))
             })
         };
         let is_gone = |node: &&CanvasNode| {
             node.file.is_none() && !node.approved && !self.boards.elsewhere.contains_key(&node.id)
         };
         let gone: BTreeSet<&str> = live().filter(is_gone).map(|node| node.id.own_id()).collect();
-        let recent = self.boards.removals.count(self.now, |id| gone.contains(id));
-        let most = self.settings.pages.max_deletes;
+        let recent = self.boards.removals.count(self.cx.now, |id| gone.contains(id));
+        let most = self.cx.settings.pages.max_deletes;
         guard::mass_deletion(Kind::Canvas, gone.len(), recent, live().count(), most)
     }
 
     /// As [`Engine::note_holds`], for canvases and presentations.
     pub(in super::super) fn note_canvas_holds(&mut self) -> Result<(), StoreError> {
-        if self.boards.removals.is_any(self.now) {
+        if self.boards.removals.is_any(self.cx.now) {
             let is_held = self.canvas_deletions_held().is_some();
-            self.boards.removals.hold(&mut self.store, is_held, self.now)?;
+            self.boards.removals.hold(&mut self.cx.store, is_held, self.cx.now)?;
         }
-        if self.boards.deck_removals.is_any(self.now) {
+        if self.boards.deck_removals.is_any(self.cx.now) {
             let is_held = self.deck_deletions_held().is_some();
-            self.boards.deck_removals.hold(&mut self.store, is_held, self.now)?;
+            self.boards.deck_removals.hold(&mut self.cx.store, is_held, self.cx.now)?;
         }
         Ok(())
     }
@@ -166,22 +153,26 @@ impl Engine {
     pub(super) fn canvas_returns(&mut self, canvas: &CanvasId, why: Option<&str>) -> Result<(), StoreError> {
         let place = self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node));
         if let (Some(why), Some(place)) = (why, place) {
-            self.notice(Code::CameBack, place.as_str(), why.to_owned(), "remove it in the app")?;
-            self.say(Way::Aside, &place, "its file comes back");
+            self.cx.notice(Code::CameBack, place.as_str(), why.to_owned(), "remove it in the app")?;
+            self.cx.say(Way::Aside, &place, "its file comes back");
         }
-        self.note_canvas_writing(canvas, None)?;
+        self.boards.note_canvas_writing(canvas, None, &mut self.cx)?;
         // The file that comes shows what they have made.
-        self.end_element_creations(canvas)?;
-        let moment = self.moment_of(canvas);
+        self.boards.end_element_creations(canvas, &mut self.cx)?;
+        let moment = self.boards.moment_of(canvas);
         moment.wanted = 0;
         moment.text = None;
         moment.writes = Writes::default();
-        self.edit_canvas(canvas, |node| {
-            node.base = None;
-            node.missing_since = None;
-            node.missing_from = None;
-            node.approved = false;
-        })
+        self.boards.edit_canvas(
+            canvas,
+            |node| {
+                node.base = None;
+                node.missing_since = None;
+                node.missing_from = None;
+                node.approved = false;
+            },
+            &mut self.cx,
+        )
     }
 
     /// The file of a canvas went while it was ignored: it is written anew.
@@ -190,25 +181,25 @@ impl Engine {
         canvas: &CanvasId,
         path: &MirrorPath,
     ) -> Result<(), StoreError> {
-        self.forget_canvas_file(path)?;
-        self.edit_canvas(canvas, |node| node.file = None)?;
+        self.boards.forget_canvas_file(path, &mut self.cx)?;
+        self.boards.edit_canvas(canvas, |node| node.file = None, &mut self.cx)?;
         self.canvas_returns(canvas, None)
     }
 
     /// The next request for a canvas whose file was deleted: a look, then the removal.
     pub(super) fn remove_canvas(&mut self, canvas: &CanvasId) -> Result<Choice, StoreError> {
-        let class = self.write_class(canvas);
-        if self.boards.moments.get(canvas).is_some_and(|moment| moment.writes.until("") > self.now) {
+        let class = self.boards.write_class(canvas);
+        if self.boards.moments.get(canvas).is_some_and(|moment| moment.writes.until("") > self.cx.now) {
             return Ok(None);
         }
-        if !self.is_canvas_fresh(canvas) {
+        if !self.boards.is_canvas_fresh(canvas, self.cx.now) {
             return Ok(self.look_at_canvas(canvas, class));
         }
-        let Some(node) = self.canvas_node(canvas) else { return Ok(None) };
+        let Some(node) = self.boards.canvas_node(canvas) else { return Ok(None) };
         if node.file.is_some() || self.may_be_somewhere(&node) {
             return Ok(None);
         }
-        if self.missing_here(canvas_there(&node)) == Existence::ComesBack {
+        if self.cx.missing_here(canvas_there(&node)) == Existence::ComesBack {
             self.canvas_returns(
                 canvas,
                 Some("it was deleted here and changed in the app; its file comes back"),
@@ -216,11 +207,11 @@ impl Engine {
             return Ok(None);
         }
         // What has been heard or seen since it was decided may be the missing file.
-        if !self.boards_are_quiet() || !self.pace.allows(class, 1, false, self.now) {
+        if !self.boards_are_quiet() || !self.pace.allows(class, 1, false, self.cx.now) {
             return Ok(None);
         }
         // Before it leaves: whether its answer is ever heard or not, it may be gone.
-        self.boards.removals.note(&mut self.store, [canvas.own_id()], true, self.now)?;
+        self.boards.removals.note(&mut self.cx.store, [canvas.own_id()], true, self.cx.now)?;
         match canvas {
             CanvasId::Board(id) => Ok(Some(board(
                 BoardEffect::TrashBoard(id.clone()),
@@ -228,8 +219,8 @@ impl Engine {
             ))),
             CanvasId::Slide(deck, slide) => {
                 if let Some(place) = self.canvas_place(&node) {
-                    for element in self.elements_at(node.remote)? {
-                        self.store.bury(canvas, &place, &element, self.now)?;
+                    for element in self.cx.elements_at(node.remote)? {
+                        self.cx.store.bury(canvas, &place, &element, self.cx.now)?;
                     }
                 }
                 let effect = BoardEffect::DeleteSlide { deck: deck.clone(), slide: slide.clone() };
@@ -238,42 +229,33 @@ impl Engine {
         }
     }
 
-    /// Files that came back while their canvas was removed are nobody's, and become what new ones become.
-    pub(super) fn release_files(&mut self, canvas: &CanvasId) -> Result<(), StoreError> {
-        let files = self.boards.files.values().filter(|file| file.canvas.as_ref() == Some(canvas));
-        for file in files.cloned().collect::<Vec<_>>() {
-            self.bind_file(CanvasFile { canvas: None, ..file })?;
-        }
-        Ok(())
-    }
-
     pub(super) fn canvas_removed(
         &mut self,
         canvas: &CanvasId,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        let tick = self.tick;
-        self.moment_of(canvas).wanted = tick;
+        let tick = self.cx.tick;
+        self.boards.moment_of(canvas).wanted = tick;
         let may_be_gone = may_be_gone(&result);
-        self.boards.removals.note(&mut self.store, [canvas.own_id()], may_be_gone, self.now)?;
+        self.boards.removals.note(&mut self.cx.store, [canvas.own_id()], may_be_gone, self.cx.now)?;
         match result {
             Ok(_) => {
                 let place = self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node));
                 if let Some(place) = place {
                     let what = if canvas.deck().is_some() { "slide removed" } else { "whiteboard trashed" };
-                    self.say(Way::Up, &place, what);
+                    self.cx.say(Way::Up, &place, what);
                 }
                 if let Some(deck) = canvas.deck() {
-                    self.boards.lists.slides_due.insert(deck.clone(), self.now);
+                    self.boards.lists.slides_due.insert(deck.clone(), self.cx.now);
                     let deck = deck.clone();
-                    self.wake_deck(&deck);
+                    self.boards.wake_deck(&deck);
                 }
-                self.release_files(canvas)?;
-                self.forget_canvas(canvas)
+                self.boards.release_files(canvas, &mut self.cx)?;
+                self.boards.forget_canvas(canvas, &mut self.cx)
             }
             Err(ServiceError::NotFound(_)) => {
-                self.list_that_names(canvas);
-                if self.moment_of(canvas).writes.is_told() {
+                self.boards.list_that_names(canvas, self.cx.now);
+                if self.boards.moment_of(canvas).writes.is_told() {
                     let why = "the service shows it, but does not let you delete it; its file is restored";
                     return self.canvas_returns(canvas, Some(why));
                 }
@@ -289,22 +271,22 @@ impl Engine {
     /// A canvas that the service no longer has: its file goes to the trash, unless it says something of its own.
     pub(super) fn canvas_gone(&mut self, node: &CanvasNode) -> Result<Choice, StoreError> {
         let Some(path) = node.file.clone() else {
-            self.forget_canvas(&node.id)?;
+            self.boards.forget_canvas(&node.id, &mut self.cx)?;
             return Ok(None);
         };
         let Some(file) = self.boards.files.get(&path).cloned() else {
-            self.forget_canvas(&node.id)?;
+            self.boards.forget_canvas(&node.id, &mut self.cx)?;
             return Ok(None);
         };
-        if self.spot_of(&path, false).is_none() {
+        if self.pages.trees.spot_of(&path, false, &self.cx.settings).is_none() {
             // A person moved it out of the canvases before it could be put back: it is theirs there.
-            self.forget_canvas_file(&path)?;
-            self.say(
+            self.boards.forget_canvas_file(&path, &mut self.cx)?;
+            self.cx.say(
                 Way::Aside,
                 &path,
                 "its canvas was removed in the app; the file stays where it was moved",
             );
-            self.forget_canvas(&node.id)?;
+            self.boards.forget_canvas(&node.id, &mut self.cx)?;
             return Ok(None);
         }
         let is_agreed = |hash| node.base.as_ref().is_some_and(|base| base.text == Some(hash));
@@ -319,14 +301,8 @@ impl Engine {
                 let purpose = Purpose::TrashFile { canvas: node.id.clone(), path: path.clone() };
                 Ok(Some(on_disk(Effect::TrashFile { path, expect }, purpose)))
             }
-            _ => Ok(self.set_canvas_aside(node, &path)),
+            _ => Ok(self.boards.set_canvas_aside(node, &path, &self.cx)),
         }
-    }
-
-    fn set_canvas_aside(&mut self, node: &CanvasNode, path: &MirrorPath) -> Choice {
-        let to = self.canvas_conflict_path(path)?;
-        let purpose = Purpose::SetAside { canvas: node.id.clone(), from: path.clone(), to: to.clone() };
-        Some(on_disk(Effect::Rename { from: path.clone(), to }, purpose))
     }
 
     pub(super) fn canvas_set_aside(
@@ -336,27 +312,73 @@ impl Engine {
         to: &MirrorPath,
     ) -> Result<(), StoreError> {
         let hash = self.boards.files.get(from).and_then(|file| file.hash);
-        self.forget_canvas_file(from)?;
+        self.boards.forget_canvas_file(from, &mut self.cx)?;
         self.boards.there.remove(from);
-        let gone = self.presence_of(canvas) == Some(Presence::Gone);
+        let gone = self.boards.presence_of(canvas) == Some(Presence::Gone);
         let summary = if gone { Conflict::CANVAS_GONE } else { Conflict::CANVAS_DIFFERED }.to_owned();
-        self.record_conflict(to, from, hash.unwrap_or_else(|| crate::model::ContentHash::of(b"")), summary)?;
-        self.edit_canvas(canvas, |node| node.file = None)?;
-        if gone { self.forget_canvas(canvas) } else { Ok(()) }
+        self.pages.trees.record_conflict(
+            to,
+            from,
+            hash.unwrap_or_else(|| crate::model::ContentHash::of(b"")),
+            summary,
+            &mut self.cx,
+        )?;
+        self.boards.edit_canvas(canvas, |node| node.file = None, &mut self.cx)?;
+        if gone { self.boards.forget_canvas(canvas, &mut self.cx) } else { Ok(()) }
+    }
+}
+
+impl Trees {
+    /// Whether what is done to a canvas here is sent: not in a workspace that comes down only.
+    fn goes_up(&self, node: &CanvasNode, settings: &Settings) -> bool {
+        node.workspace.as_ref().is_none_or(|space| !self.is_down(space, settings))
+    }
+}
+
+impl Folder {
+    /// Whether what has been missing here since then is taken for deleted.
+    pub(super) fn is_absence_over(&self, since: Option<Timestamp>, settings: &Settings) -> bool {
+        let grace_ms = settings.pages.delete_grace_ms;
+        since.is_some_and(|since| self.root.barrier.grace_end(since, grace_ms) <= self.watch.scanned)
+    }
+}
+
+impl Context {
+    /// What is to become of a canvas or a presentation that was deleted here.
+    pub(super) fn missing_here(&self, there: There) -> Existence {
+        existence(&Case::agreed(Here::Missing, there, self.settings.pages.deletes == Deletes::Trash))
+    }
+}
+
+impl Boards {
+    /// Files that came back while their canvas was removed are nobody's, and become what new ones become.
+    pub(super) fn release_files(&mut self, canvas: &CanvasId, cx: &mut Context) -> Result<(), StoreError> {
+        let files = self.files.values().filter(|file| file.canvas.as_ref() == Some(canvas));
+        for file in files.cloned().collect::<Vec<_>>() {
+            self.bind_file(CanvasFile { canvas: None, ..file }, cx)?;
+        }
+        Ok(())
+    }
+
+    fn set_canvas_aside(&mut self, node: &CanvasNode, path: &MirrorPath, cx: &Context) -> Choice {
+        let to = self.canvas_conflict_path(path, cx)?;
+        let purpose = Purpose::SetAside { canvas: node.id.clone(), from: path.clone(), to: to.clone() };
+        Some(on_disk(Effect::Rename { from: path.clone(), to }, purpose))
     }
 
     pub(super) fn canvas_file_trashed(
         &mut self,
         canvas: &CanvasId,
         path: &MirrorPath,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.forget_canvas_file(path)?;
-        self.boards.there.remove(path);
-        self.say(Way::Down, path, "removed in the app; its file is in .espejo/trash");
+        self.forget_canvas_file(path, cx)?;
+        self.there.remove(path);
+        cx.say(Way::Down, path, "removed in the app; its file is in .espejo/trash");
         if let Some(deck) = canvas.deck().cloned() {
             self.wake_deck(&deck);
         }
-        self.forget_canvas(canvas)
+        self.forget_canvas(canvas, cx)
     }
 }
 

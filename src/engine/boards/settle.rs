@@ -6,6 +6,8 @@ use super::disk::read_canvas_file;
 use super::place::stem_of;
 use super::{Area, Choice, Held, Purpose, Want, Writes, Wrote, on_disk};
 use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
 use crate::model::{
     CanvasAgreed, CanvasFile, CanvasId, CanvasItem, CanvasNode, Code, ContentHash, Effect, Elements, Expect,
     MirrorPath, Presence, Problem, Stamp, planted,
@@ -36,7 +38,7 @@ impl Engine {
         }
         if self.is_canvas_ignored(&node) {
             self.boards.wants.remove(canvas);
-            self.moment_of(canvas).held = None;
+            self.boards.moment_of(canvas).held = None;
             if node.file.is_none() && node.base.is_some() {
                 // It comes back when it is not ignored any more.
                 self.canvas_returns(canvas, None)?;
@@ -56,7 +58,7 @@ impl Engine {
                 return Ok(None);
             }
         }
-        if node.remote.is_none() || node.file.as_ref().is_some_and(|path| self.is_settling(path)) {
+        if node.remote.is_none() || node.file.as_ref().is_some_and(|path| self.boards.is_settling(path)) {
             return Ok(None);
         }
         match (&node.file, &node.base) {
@@ -71,11 +73,11 @@ impl Engine {
 
     fn materialise_canvas(&mut self, node: &CanvasNode) -> Result<Choice, StoreError> {
         let Some(remote) = node.remote else { return Ok(None) };
-        if node.id.deck().is_some_and(|deck| self.is_deck_missing(deck)) {
+        if node.id.deck().is_some_and(|deck| self.boards.is_deck_missing(deck)) {
             // Its folder comes back whole, or goes whole.
             return Ok(None);
         }
-        if !self.boards_are_quiet() || self.awaits_board_creation(node) {
+        if !self.boards_are_quiet() || self.boards.awaits_board_creation(node) {
             self.boards.active.insert(node.id.clone());
             return Ok(None);
         }
@@ -84,39 +86,32 @@ impl Engine {
         if let Some(file) = self.boards.files.get(&place).cloned() {
             let mine = self.boards.adopting && file.canvas.is_none();
             if mine {
-                self.bind_file(CanvasFile { canvas: Some(node.id.clone()), hash: None, ..file })?;
-                self.boards.unread.insert(place, self.now);
+                self.boards.bind_file(
+                    CanvasFile { canvas: Some(node.id.clone()), hash: None, ..file },
+                    &mut self.cx,
+                )?;
+                self.boards.unread.insert(place, self.cx.now);
             }
             // Else whoever stands there moves away first, and wakes its siblings then.
             return Ok(None);
         }
-        let elements = self.store.elements(remote)?;
+        let elements = self.cx.store.elements(remote)?;
         let text = canvas::render(&elements);
         let writing = CanvasWriting { text: ContentHash::of(text.as_bytes()), elements: remote, whole: true };
-        self.note_canvas_writing(&node.id, Some(writing))?;
+        self.boards.note_canvas_writing(&node.id, Some(writing), &mut self.cx)?;
         let (canvas, path) = (node.id.clone(), place.clone());
         let purpose = Purpose::Write { canvas, path, writing, what: Wrote::New };
-        let expect = self.nothing_at(&place);
+        let expect = self.boards.nothing_at(&place);
         let effect = Effect::WriteFile { path: place, bytes: text.into_bytes(), expect };
         Ok(Some(on_disk(effect, purpose)))
     }
 
     /// Where the file of a whiteboard would stand had no other its name: the state may have been lost.
     fn adoptable_place(&self, node: &CanvasNode) -> Option<MirrorPath> {
-        let folder = self.boards_root(node.workspace.as_ref()?)?;
+        let folder = self.pages.trees.boards_root(node.workspace.as_ref()?)?;
         let name = crate::plan::naming::choose(&node.name, &|_| false, 200);
         let path = folder.join(&format!("{}{}", name.stem, super::place::ENDING)).ok()?;
         self.boards.files.get(&path).is_some_and(|file| file.canvas.is_none()).then_some(path)
-    }
-
-    fn awaits_board_creation(&self, node: &CanvasNode) -> bool {
-        self.boards.creations.drafts().any(|draft| match (&draft.item, &node.id) {
-            (CanvasItem::Board(space, _, name), CanvasId::Board(_)) => {
-                node.workspace.as_ref() == Some(space) && *name == node.name
-            }
-            (CanvasItem::Slide(deck, _), CanvasId::Slide(own, _)) => deck == own,
-            _ => false,
-        }) || node.id.deck().is_some_and(|deck| self.boards.decks.get(deck).is_some_and(|deck| deck.blank))
     }
 
     fn settle_canvas_file(&mut self, node: &CanvasNode, file: &CanvasFile) -> Result<Choice, StoreError> {
@@ -129,38 +124,38 @@ impl Engine {
         if let Some(place) = self.canvas_place(node).filter(|place| *place != file.path) {
             return Ok(self.relocate_canvas(node, &file.path, &place));
         }
-        let Some(base) = &node.base else { return self.adopt_canvas(node, file, hash) };
+        let Some(base) = &node.base else { return self.boards.adopt_canvas(node, file, hash, &mut self.cx) };
         if base.text == Some(hash) && node.remote == Some(base.elements) {
-            self.canvas_rests(&node.id);
+            self.boards.canvas_rests(&node.id);
             return Ok(None);
         }
-        let Some(compared) = self.compare(node, file, hash)? else {
+        let Some(compared) = self.boards.compare(node, file, hash, &mut self.cx)? else {
             let problem = self.boards.files.get(&file.path).is_some_and(|file| file.problem.is_some());
             return Ok(if problem { None } else { read_canvas_file(&file.path) });
         };
         let doubt = self.folder_doubt().filter(|_| !node.approved && !compared.sendable.is_empty());
         if let Some(doubt) = doubt {
-            self.moment_of(&node.id).held = Some(Held::Edit(doubt));
+            self.boards.moment_of(&node.id).held = Some(Held::Edit(doubt));
             return Ok(None);
         }
         if let Some(first) = compared.merged.collisions.first()
             && !planted("element-collision-without-copy")
             && self.boards.moments.get(&node.id).and_then(|moment| moment.copied) != Some(hash)
-            && !self.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
+            && !self.cx.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
         {
             let summary = first.clone();
-            return Ok(self.copy_canvas(node, file, &compared, summary));
+            return Ok(self.boards.copy_canvas(node, file, &compared, summary, &self.cx));
         }
         if !compared.sendable.is_empty() {
-            let accident = self.node_deletions_held(node, &compared);
+            let accident = self.cx.node_deletions_held(node, &compared);
             if accident.is_some() {
                 // Nor is the file touched: what comes back into it would make the rest look like no accident.
-                self.moment_of(&node.id).held = accident.map(Held::Edit);
+                self.boards.moment_of(&node.id).held = accident.map(Held::Edit);
                 return Ok(None);
             }
             let waits = self.is_closed(&Area::of(node));
-            let tick = self.tick;
-            let moment = self.moment_of(&node.id);
+            let tick = self.cx.tick;
+            let moment = self.boards.moment_of(&node.id);
             moment.held = waits.then_some(Held::AreaClosed);
             if !waits {
                 if moment.wanted == 0 {
@@ -170,259 +165,13 @@ impl Engine {
                 return Ok(None);
             }
         }
-        self.bring_down(node, file, &compared)
-    }
-
-    fn canvas_rests(&mut self, canvas: &CanvasId) {
-        self.boards.refused.retain(|(other, _), _| other != canvas);
-        if let Some(moment) = self.boards.moments.get_mut(canvas) {
-            moment.text = None;
-            moment.origins = None;
-            moment.wanted = 0;
-            moment.held = None;
-            moment.writes = Writes::default();
-        }
-    }
-
-    /// Compares a file with its base and the service; `None` when its text must be read first, or has a problem.
-    pub(super) fn compare(
-        &mut self,
-        node: &CanvasNode,
-        file: &CanvasFile,
-        hash: ContentHash,
-    ) -> Result<Option<Compared>, StoreError> {
-        let kept = self.boards.moments.get(&node.id).and_then(|moment| moment.text.clone());
-        let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else { return Ok(None) };
-        let remote = self.elements_at(node.remote)?;
-        let base = self.elements_at(node.base.as_ref().map(|base| base.elements))?;
-        let has_nodes = || !base.is_empty() || self.makes_elements(&node.id);
-        if canvas::is_blank(&text) && !node.approved && has_nodes() {
-            // Asked here and not when the file is read: elements that were on their way then are in the base now.
-            self.save_canvas_file(CanvasFile { problem: Some(Problem::Emptied), ..file.clone() })?;
-            return Ok(None);
-        }
-        let base = canvas::known(&text, &base, &remote);
-        let names = self.boards.names.get(&node.id).cloned().unwrap_or_default();
-        let surface = node.id.surface();
-        let origins = self.origins_of(&node.id, &text, hash, &base, &names)?;
-        let local = match canvas::read(&text, surface, &base, &names, &origins) {
-            Ok(local) => local,
-            Err(why) => {
-                self.save_canvas_file(CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() })?;
-                return Ok(None);
-            }
-        };
-        let merged = canvas::merge(surface, &base, &remote, &local, self.settings.boards.permanent_deletes);
-        let sendable = merged
-            .ops
-            .iter()
-            .filter(|op| {
-                let refused = self.boards.refused.get(&(node.id.clone(), op.about().to_owned()));
-                refused.is_none_or(|(refused, refusal)| refused != *op || !refusal.rests(self.now))
-            })
-            .cloned()
-            .collect();
-        Ok(Some(Compared { text, hash, base, remote, names, local, merged, sendable }))
-    }
-
-    /// Many nodes gone at once look like an accident, and elements have no trash.
-    fn node_deletions_held(&self, node: &CanvasNode, compared: &Compared) -> Option<Guard> {
-        let deletes = compared.sendable.iter().any(|op| matches!(op, Op::Delete { .. }));
-        let (gone, all) = (compared.local.gone.len(), compared.base.len());
-        let many = gone > self.settings.pages.max_deletes
-            || (gone == all && all > 2)
-            || (gone > 5 && gone > all / 2);
-        (deletes && many && !node.approved).then_some(Guard::Nodes(gone, all))
-    }
-
-    /// The service's side into the file, as far as nothing of the file's own is still to be sent.
-    fn bring_down(
-        &mut self,
-        node: &CanvasNode,
-        file: &CanvasFile,
-        compared: &Compared,
-    ) -> Result<Choice, StoreError> {
-        let Compared { text, hash, base, merged, names, local, .. } = compared;
-        let out = match canvas::patch(text, base, &merged.target, names) {
-            Ok(out) => out,
-            Err(why) => {
-                self.save_canvas_file(CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() })?;
-                return Ok(None);
-            }
-        };
-        self.tell_notes(node, file, *hash, merged, local)?;
-        let whole = merged.ops.is_empty();
-        let elements = self.store.keep_elements(&merged.base)?;
-        let writing = CanvasWriting { text: ContentHash::of(out.as_bytes()), elements, whole };
-        if writing.text == *hash {
-            self.canvas_says(&node.id, writing)?;
-            if whole {
-                self.canvas_rests(&node.id);
-            }
-            // What was just recorded needs no second thought, unless it changed what is to be done.
-            self.boards.active.remove(&node.id);
-            return Ok(None);
-        }
-        self.note_canvas_writing(&node.id, Some(writing))?;
-        let news = |element| !compared.base.contains(element);
-        let fewer = compared.remote.len() < compared.base.len();
-        let what = if fewer || compared.remote.iter().any(news) {
-            Wrote::Changes
-        } else if local.aliased {
-            Wrote::Ids
-        } else {
-            Wrote::PutBack
-        };
-        let purpose = Purpose::Write { canvas: node.id.clone(), path: file.path.clone(), writing, what };
-        let expect = Expect::Content(*hash);
-        let effect = Effect::WriteFile { path: file.path.clone(), bytes: out.into_bytes(), expect };
-        Ok(Some(on_disk(effect, purpose)))
-    }
-
-    /// Says once what of a file is put back, or stays in it only.
-    fn tell_notes(
-        &mut self,
-        node: &CanvasNode,
-        file: &CanvasFile,
-        hash: ContentHash,
-        merged: &Merged,
-        local: &Local,
-    ) -> Result<(), StoreError> {
-        if self.moment_of(&node.id).told == Some(hash) {
-            return Ok(());
-        }
-        self.moment_of(&node.id).told = Some(hash);
-        for note in &merged.notes {
-            self.notice(
-                Code::OnlyHere,
-                file.path.as_str(),
-                note.clone(),
-                "nothing to do; change it in the app",
-            )?;
-            self.say(Way::Aside, &file.path, note.clone());
-        }
-        for why in &local.held {
-            let mend = "remove the node, or give it a unique id to create a note from it";
-            self.notice(Code::NotSent, file.path.as_str(), why.clone(), mend)?;
-        }
-        if local.strays > 0 && merged.ops.is_empty() && !local.is_clean() {
-            let what =
-                format!("{} of its groups, links, files or edges stay in this file only", local.strays);
-            self.notice(Code::OnlyHere, file.path.as_str(), what, "nothing to do; the API cannot make them")?;
-        }
-        Ok(())
-    }
-
-    /// A file is known to say its elements (and, unless `whole`, more that is still to be sent).
-    pub(super) fn canvas_says(
-        &mut self,
-        canvas: &CanvasId,
-        writing: CanvasWriting,
-    ) -> Result<(), StoreError> {
-        let place = self.boards.canvases.get(canvas).and_then(|node| node.file.clone());
-        self.edit_canvas(canvas, |node| {
-            let name = match &node.id {
-                CanvasId::Board(_) => node.name.clone(),
-                CanvasId::Slide(..) => place.as_ref().map(stem_of).unwrap_or_default().to_owned(),
-            };
-            let name = node.base.take().map(|base| base.name).filter(|name| !name.is_empty()).unwrap_or(name);
-            let text = writing.whole.then_some(writing.text);
-            node.base = Some(CanvasAgreed { elements: writing.elements, text, name });
-            if writing.whole {
-                node.approved = false;
-            }
-        })?;
-        self.note_canvas_writing(canvas, None)
-    }
-
-    pub(super) fn note_canvas_writing(
-        &mut self,
-        canvas: &CanvasId,
-        writing: Option<CanvasWriting>,
-    ) -> Result<(), StoreError> {
-        match writing {
-            Some(writing) => drop(self.boards.writing.insert(canvas.clone(), writing)),
-            None if self.boards.writing.remove(canvas).is_none() => return Ok(()),
-            None => {}
-        }
-        self.store.save_canvas_writing(canvas, writing)
-    }
-
-    pub(super) fn canvas_written(
-        &mut self,
-        canvas: &CanvasId,
-        path: &MirrorPath,
-        writing: CanvasWriting,
-        wrote: Wrote,
-        stamp: Stamp,
-    ) -> Result<(), StoreError> {
-        self.now_there(path, stamp);
-        self.bind_file(CanvasFile {
-            path: path.clone(),
-            canvas: Some(canvas.clone()),
-            stamp,
-            hash: Some(writing.text),
-            problem: None,
-            racy: true,
-        })?;
-        self.canvas_says(canvas, writing)?;
-        if writing.whole {
-            self.moment_of(canvas).text = None;
-        }
-        let (way, what) = match (wrote, canvas) {
-            (Wrote::New, CanvasId::Board(_)) => (Way::Down, "new whiteboard"),
-            (Wrote::New, CanvasId::Slide(..)) => (Way::Down, "new slide"),
-            (Wrote::Changes, _) => (Way::Down, "changed in the app"),
-            (Wrote::Ids, _) => (Way::Aside, "the new nodes got their ids"),
-            (Wrote::PutBack, _) => (Way::Aside, "put back"),
-        };
-        self.say(way, path, what);
-        Ok(())
-    }
-
-    fn adopt_canvas(
-        &mut self,
-        node: &CanvasNode,
-        file: &CanvasFile,
-        hash: ContentHash,
-    ) -> Result<Choice, StoreError> {
-        let kept = self.boards.moments.get(&node.id).and_then(|moment| moment.text.clone());
-        let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else {
-            return Ok(read_canvas_file(&file.path));
-        };
-        let Some(elements) = node.remote else { return Ok(None) };
-        let remote = self.store.elements(elements)?;
-        let clean = canvas::read(&text, node.id.surface(), &remote, &Aliases::new(), &Origins::new())
-            .is_ok_and(|local| local.is_clean() && local.gone.is_empty());
-        if clean {
-            self.say(Way::Aside, &file.path, "found in the folder, equal to its canvas");
-            self.canvas_says(&node.id, CanvasWriting { text: hash, elements, whole: true })?;
-            return Ok(None);
-        }
-        // What differs is kept twice.
-        let Some(to) = self.canvas_conflict_path(&file.path) else { return Ok(None) };
-        let purpose = Purpose::SetAside { canvas: node.id.clone(), from: file.path.clone(), to: to.clone() };
-        Ok(Some(on_disk(Effect::Rename { from: file.path.clone(), to }, purpose)))
-    }
-
-    fn copy_canvas(
-        &mut self,
-        node: &CanvasNode,
-        file: &CanvasFile,
-        compared: &Compared,
-        summary: String,
-    ) -> Choice {
-        let copy = self.canvas_conflict_path(&file.path)?;
-        let bytes = compared.text.clone().into_bytes();
-        let purpose =
-            Purpose::Copy { canvas: node.id.clone(), copy: copy.clone(), text: compared.hash, summary };
-        Some(on_disk(Effect::WriteFile { path: copy, bytes, expect: Expect::Absent }, purpose))
+        self.boards.bring_down(node, file, &compared, &mut self.cx)
     }
 
     /// A file stands elsewhere than it belongs: after a change in the app, or because the user moved it.
     fn relocate_canvas(&mut self, node: &CanvasNode, path: &MirrorPath, place: &MirrorPath) -> Choice {
         // A presentation's folder that was renamed goes back whole, with what is new in it.
-        if node.id.deck().is_some_and(|deck| self.folder_moved_to(deck).is_some()) {
+        if node.id.deck().is_some_and(|deck| self.boards.folder_moved_to(deck).is_some()) {
             return None;
         }
         let agreed = node.base.as_ref().map(|base| base.name.as_str());
@@ -436,7 +185,7 @@ impl Engine {
         }
         let to = match self.boards.files.get(place).map(|file| file.canvas.clone()) {
             None if self.boards.there.contains_key(place) => {
-                self.moment_of(&node.id).held = Some(Held::Taken(place.clone()));
+                self.boards.moment_of(&node.id).held = Some(Held::Taken(place.clone()));
                 return None;
             }
             None => place.clone(),
@@ -479,32 +228,36 @@ impl Engine {
         puts_back: bool,
     ) -> Result<(), StoreError> {
         let Some(file) = self.boards.files.get(from).cloned() else { return Ok(()) };
-        self.forget_canvas_file(from)?;
+        self.boards.forget_canvas_file(from, &mut self.cx)?;
         if let Some((_, stamp)) = self.boards.there.remove(from) {
-            self.now_there(to, stamp);
+            self.boards.now_there(to, stamp);
         }
-        self.bind_file(CanvasFile { path: to.clone(), ..file })?;
+        self.boards.bind_file(CanvasFile { path: to.clone(), ..file }, &mut self.cx)?;
         let at_last =
             self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node)).as_ref() == Some(to);
-        self.edit_canvas(canvas, |node| {
-            let name = match &node.id {
-                CanvasId::Board(_) => node.name.clone(),
-                CanvasId::Slide(..) => stem_of(to).to_owned(),
-            };
-            if let Some(base) = node.base.as_mut().filter(|_| at_last) {
-                base.name = name;
-            }
-        })?;
+        self.boards.edit_canvas(
+            canvas,
+            |node| {
+                let name = match &node.id {
+                    CanvasId::Board(_) => node.name.clone(),
+                    CanvasId::Slide(..) => stem_of(to).to_owned(),
+                };
+                if let Some(base) = node.base.as_mut().filter(|_| at_last) {
+                    base.name = name;
+                }
+            },
+            &mut self.cx,
+        )?;
         if let Some(deck) = canvas.deck().cloned() {
-            self.wake_deck(&deck);
+            self.boards.wake_deck(&deck);
         }
-        self.wake_unplaced();
+        self.boards.wake_unplaced();
         if !at_last {
             // Aside, under a name that is nobody's, until its place is free: told when it is there.
             return Ok(());
         }
         if !puts_back {
-            self.say(Way::Down, to, format!("renamed from {}", from.name()));
+            self.cx.say(Way::Down, to, format!("renamed from {}", from.name()));
             return Ok(());
         }
         let (what, mend) = match canvas {
@@ -517,13 +270,295 @@ impl Engine {
                 "reorder them in the app",
             ),
         };
-        self.say(Way::Aside, to, what);
-        self.notice(Code::PutBack, to.as_str(), what.to_owned(), mend)
+        self.cx.say(Way::Aside, to, what);
+        self.cx.notice(Code::PutBack, to.as_str(), what.to_owned(), mend)
+    }
+}
+
+impl Boards {
+    fn awaits_board_creation(&self, node: &CanvasNode) -> bool {
+        self.creations.drafts().any(|draft| match (&draft.item, &node.id) {
+            (CanvasItem::Board(space, _, name), CanvasId::Board(_)) => {
+                node.workspace.as_ref() == Some(space) && *name == node.name
+            }
+            (CanvasItem::Slide(deck, _), CanvasId::Slide(own, _)) => deck == own,
+            _ => false,
+        }) || node.id.deck().is_some_and(|deck| self.decks.get(deck).is_some_and(|deck| deck.blank))
+    }
+
+    fn canvas_rests(&mut self, canvas: &CanvasId) {
+        self.refused.retain(|(other, _), _| other != canvas);
+        if let Some(moment) = self.moments.get_mut(canvas) {
+            moment.text = None;
+            moment.origins = None;
+            moment.wanted = 0;
+            moment.held = None;
+            moment.writes = Writes::default();
+        }
+    }
+
+    /// Compares a file with its base and the service; `None` when its text must be read first, or has a problem.
+    pub(super) fn compare(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        hash: ContentHash,
+        cx: &mut Context,
+    ) -> Result<Option<Compared>, StoreError> {
+        let kept = self.moments.get(&node.id).and_then(|moment| moment.text.clone());
+        let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else { return Ok(None) };
+        let remote = cx.elements_at(node.remote)?;
+        let base = cx.elements_at(node.base.as_ref().map(|base| base.elements))?;
+        let has_nodes = || !base.is_empty() || self.makes_elements(&node.id);
+        if canvas::is_blank(&text) && !node.approved && has_nodes() {
+            // Asked here and not when the file is read: elements that were on their way then are in the base now.
+            self.save_canvas_file(CanvasFile { problem: Some(Problem::Emptied), ..file.clone() }, cx)?;
+            return Ok(None);
+        }
+        let base = canvas::known(&text, &base, &remote);
+        let names = self.names.get(&node.id).cloned().unwrap_or_default();
+        let surface = node.id.surface();
+        let origins = self.origins_of(&node.id, &text, hash, &base, &names, cx)?;
+        let local = match canvas::read(&text, surface, &base, &names, &origins) {
+            Ok(local) => local,
+            Err(why) => {
+                self.save_canvas_file(
+                    CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() },
+                    cx,
+                )?;
+                return Ok(None);
+            }
+        };
+        let merged = canvas::merge(surface, &base, &remote, &local, cx.settings.boards.permanent_deletes);
+        let sendable = merged
+            .ops
+            .iter()
+            .filter(|op| {
+                let refused = self.refused.get(&(node.id.clone(), op.about().to_owned()));
+                refused.is_none_or(|(refused, refusal)| refused != *op || !refusal.rests(cx.now))
+            })
+            .cloned()
+            .collect();
+        Ok(Some(Compared { text, hash, base, remote, names, local, merged, sendable }))
+    }
+
+    /// The service's side into the file, as far as nothing of the file's own is still to be sent.
+    fn bring_down(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        compared: &Compared,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        let Compared { text, hash, base, merged, names, local, .. } = compared;
+        let out = match canvas::patch(text, base, &merged.target, names) {
+            Ok(out) => out,
+            Err(why) => {
+                self.save_canvas_file(
+                    CanvasFile { problem: Some(Problem::Canvas(why)), ..file.clone() },
+                    cx,
+                )?;
+                return Ok(None);
+            }
+        };
+        self.tell_notes(node, file, *hash, merged, local, cx)?;
+        let whole = merged.ops.is_empty();
+        let elements = cx.store.keep_elements(&merged.base)?;
+        let writing = CanvasWriting { text: ContentHash::of(out.as_bytes()), elements, whole };
+        if writing.text == *hash {
+            self.canvas_says(&node.id, writing, cx)?;
+            if whole {
+                self.canvas_rests(&node.id);
+            }
+            // What was just recorded needs no second thought, unless it changed what is to be done.
+            self.active.remove(&node.id);
+            return Ok(None);
+        }
+        self.note_canvas_writing(&node.id, Some(writing), cx)?;
+        let news = |element| !compared.base.contains(element);
+        let fewer = compared.remote.len() < compared.base.len();
+        let what = if fewer || compared.remote.iter().any(news) {
+            Wrote::Changes
+        } else if local.aliased {
+            Wrote::Ids
+        } else {
+            Wrote::PutBack
+        };
+        let purpose = Purpose::Write { canvas: node.id.clone(), path: file.path.clone(), writing, what };
+        let expect = Expect::Content(*hash);
+        let effect = Effect::WriteFile { path: file.path.clone(), bytes: out.into_bytes(), expect };
+        Ok(Some(on_disk(effect, purpose)))
+    }
+
+    /// Says once what of a file is put back, or stays in it only.
+    fn tell_notes(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        hash: ContentHash,
+        merged: &Merged,
+        local: &Local,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        if self.moment_of(&node.id).told == Some(hash) {
+            return Ok(());
+        }
+        self.moment_of(&node.id).told = Some(hash);
+        for note in &merged.notes {
+            cx.notice(
+                Code::OnlyHere,
+                file.path.as_str(),
+                note.clone(),
+                "nothing to do; change it in the app",
+            )?;
+            cx.say(Way::Aside, &file.path, note.clone());
+        }
+        for why in &local.held {
+            let mend = "remove the node, or give it a unique id to create a note from it";
+            cx.notice(Code::NotSent, file.path.as_str(), why.clone(), mend)?;
+        }
+        if local.strays > 0 && merged.ops.is_empty() && !local.is_clean() {
+            let what =
+                format!("{} of its groups, links, files or edges stay in this file only", local.strays);
+            cx.notice(Code::OnlyHere, file.path.as_str(), what, "nothing to do; the API cannot make them")?;
+        }
+        Ok(())
+    }
+
+    /// A file is known to say its elements (and, unless `whole`, more that is still to be sent).
+    pub(super) fn canvas_says(
+        &mut self,
+        canvas: &CanvasId,
+        writing: CanvasWriting,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let place = self.canvases.get(canvas).and_then(|node| node.file.clone());
+        self.edit_canvas(
+            canvas,
+            |node| {
+                let name = match &node.id {
+                    CanvasId::Board(_) => node.name.clone(),
+                    CanvasId::Slide(..) => place.as_ref().map(stem_of).unwrap_or_default().to_owned(),
+                };
+                let name =
+                    node.base.take().map(|base| base.name).filter(|name| !name.is_empty()).unwrap_or(name);
+                let text = writing.whole.then_some(writing.text);
+                node.base = Some(CanvasAgreed { elements: writing.elements, text, name });
+                if writing.whole {
+                    node.approved = false;
+                }
+            },
+            cx,
+        )?;
+        self.note_canvas_writing(canvas, None, cx)
+    }
+
+    pub(super) fn note_canvas_writing(
+        &mut self,
+        canvas: &CanvasId,
+        writing: Option<CanvasWriting>,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        match writing {
+            Some(writing) => drop(self.writing.insert(canvas.clone(), writing)),
+            None if self.writing.remove(canvas).is_none() => return Ok(()),
+            None => {}
+        }
+        cx.store.save_canvas_writing(canvas, writing)
+    }
+
+    pub(super) fn canvas_written(
+        &mut self,
+        canvas: &CanvasId,
+        path: &MirrorPath,
+        writing: CanvasWriting,
+        wrote: Wrote,
+        stamp: Stamp,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        self.now_there(path, stamp);
+        self.bind_file(
+            CanvasFile {
+                path: path.clone(),
+                canvas: Some(canvas.clone()),
+                stamp,
+                hash: Some(writing.text),
+                problem: None,
+                racy: true,
+            },
+            cx,
+        )?;
+        self.canvas_says(canvas, writing, cx)?;
+        if writing.whole {
+            self.moment_of(canvas).text = None;
+        }
+        let (way, what) = match (wrote, canvas) {
+            (Wrote::New, CanvasId::Board(_)) => (Way::Down, "new whiteboard"),
+            (Wrote::New, CanvasId::Slide(..)) => (Way::Down, "new slide"),
+            (Wrote::Changes, _) => (Way::Down, "changed in the app"),
+            (Wrote::Ids, _) => (Way::Aside, "the new nodes got their ids"),
+            (Wrote::PutBack, _) => (Way::Aside, "put back"),
+        };
+        cx.say(way, path, what);
+        Ok(())
+    }
+
+    fn adopt_canvas(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        hash: ContentHash,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        let kept = self.moments.get(&node.id).and_then(|moment| moment.text.clone());
+        let Some((_, text)) = kept.filter(|(of, _)| *of == hash) else {
+            return Ok(read_canvas_file(&file.path));
+        };
+        let Some(elements) = node.remote else { return Ok(None) };
+        let remote = cx.store.elements(elements)?;
+        let clean = canvas::read(&text, node.id.surface(), &remote, &Aliases::new(), &Origins::new())
+            .is_ok_and(|local| local.is_clean() && local.gone.is_empty());
+        if clean {
+            cx.say(Way::Aside, &file.path, "found in the folder, equal to its canvas");
+            self.canvas_says(&node.id, CanvasWriting { text: hash, elements, whole: true }, cx)?;
+            return Ok(None);
+        }
+        // What differs is kept twice.
+        let Some(to) = self.canvas_conflict_path(&file.path, cx) else { return Ok(None) };
+        let purpose = Purpose::SetAside { canvas: node.id.clone(), from: file.path.clone(), to: to.clone() };
+        Ok(Some(on_disk(Effect::Rename { from: file.path.clone(), to }, purpose)))
+    }
+
+    fn copy_canvas(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        compared: &Compared,
+        summary: String,
+        cx: &Context,
+    ) -> Choice {
+        let copy = self.canvas_conflict_path(&file.path, cx)?;
+        let bytes = compared.text.clone().into_bytes();
+        let purpose =
+            Purpose::Copy { canvas: node.id.clone(), copy: copy.clone(), text: compared.hash, summary };
+        Some(on_disk(Effect::WriteFile { path: copy, bytes, expect: Expect::Absent }, purpose))
     }
 
     /// Canvases that have no file yet may have waited for a place.
     fn wake_unplaced(&mut self) {
-        let waiting = self.boards.canvases.values().filter(|node| node.file.is_none());
-        self.boards.active.extend(waiting.map(|node| node.id.clone()).collect::<Vec<_>>());
+        let waiting = self.canvases.values().filter(|node| node.file.is_none());
+        self.active.extend(waiting.map(|node| node.id.clone()).collect::<Vec<_>>());
+    }
+}
+
+impl Context {
+    /// Many nodes gone at once look like an accident, and elements have no trash.
+    fn node_deletions_held(&self, node: &CanvasNode, compared: &Compared) -> Option<Guard> {
+        let deletes = compared.sendable.iter().any(|op| matches!(op, Op::Delete { .. }));
+        let (gone, all) = (compared.local.gone.len(), compared.base.len());
+        let many = gone > self.settings.pages.max_deletes
+            || (gone == all && all > 2)
+            || (gone > 5 && gone > all / 2);
+        (deletes && many && !node.approved).then_some(Guard::Nodes(gone, all))
     }
 }

@@ -7,6 +7,9 @@ use super::super::Engine;
 use super::super::pace::Class;
 use super::looks::{Emptied, list_of};
 use super::{Choice, Purpose, Want, board};
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
+use crate::engine::flight::InFlight;
 use crate::model::{
     BoardEffect, CanvasId, CanvasNode, DeckId, Effect, MirrorPath, PollState, Presence, Timestamp,
     WorkspaceId,
@@ -56,12 +59,12 @@ pub(super) struct Lists {
 impl Engine {
     /// The next list of whiteboards, presentations or slides that is due.
     pub(in super::super) fn next_board_list(&mut self) -> Choice {
-        if !self.boards_are_on() {
+        if !self.cx.boards_are_on() {
             return None;
         }
-        let first = self.boards.lists.decks_at == 0 || self.full_pass.is_some();
+        let first = self.boards.lists.decks_at == 0 || self.polling.full_pass.is_some();
         let class = if first { Class::Asked } else { Class::List };
-        if !self.pace.allows(class, 1, false, self.now) {
+        if !self.pace.allows(class, 1, false, self.cx.now) {
             return None;
         }
         let effect = self.due_list()?;
@@ -73,27 +76,22 @@ impl Engine {
         let all = self
             .all_lists()
             .into_iter()
-            .filter(|(due, effect)| *due <= self.now && !self.is_list_under_way(effect));
+            .filter(|(due, effect)| *due <= self.cx.now && !self.in_flight.is_list_under_way(effect));
         all.min_by_key(|(due, _)| *due).map(|(_, effect)| effect)
     }
 
-    pub(super) fn is_list_under_way(&self, effect: &BoardEffect) -> bool {
-        self.flights.values().any(|flight| {
-            matches!(&flight.purpose, super::super::Purpose::Board(purpose) if **purpose == Purpose::List(effect.clone()))
-        })
-    }
-
     pub(super) fn all_lists(&self) -> Vec<(Timestamp, BoardEffect)> {
-        let (on, lists) = (self.settings.boards, &self.boards.lists);
+        let (on, lists) = (self.cx.settings.boards, &self.boards.lists);
         let mut all = Vec::new();
         if on.whiteboards {
-            let spaces = self.trees.workspaces.values().filter(|node| self.is_live(&node.seen.id));
+            let spaces =
+                self.pages.trees.workspaces.values().filter(|node| self.pages.trees.is_live(&node.seen.id));
             all.extend(spaces.map(|node| {
                 let due = lists.boards_due.get(&node.seen.id).copied().unwrap_or_default();
                 (due, BoardEffect::ListBoards(node.seen.id.clone()))
             }));
         }
-        if on.presentations && !self.trees.workspaces.is_empty() {
+        if on.presentations && !self.pages.trees.workspaces.is_empty() {
             all.push((lists.decks_due, BoardEffect::ListDecks));
             let decks = self.boards.decks.values().filter(|deck| deck.presence == Presence::Listed);
             all.extend(decks.map(|deck| {
@@ -124,35 +122,35 @@ impl Engine {
     pub(super) fn slides_due_next(&self) -> Timestamp {
         let decks = i64::try_from(self.boards.decks.len()).unwrap_or(1).max(1);
         let every_ms = (60_000 * decks / SLIDE_LISTS_A_MINUTE).max(LIST_EVERY_MS);
-        self.now.plus_ms(self.list_pace().other_ms(every_ms))
+        self.cx.now.plus_ms(self.list_pace().other_ms(every_ms))
     }
 
     pub(super) fn list_due_next(&self) -> Timestamp {
-        self.now.plus_ms(self.list_pace().other_ms(LIST_EVERY_MS))
+        self.cx.now.plus_ms(self.list_pace().other_ms(LIST_EVERY_MS))
     }
 
     /// How many lists of ours would be asked for in a minute, were there no need to spare requests.
     pub(in super::super) fn board_lists_a_minute(&self) -> i64 {
-        let on = self.settings.boards;
+        let on = self.cx.settings.boards;
         let count = |all: usize| i64::try_from(all).unwrap_or(i64::from(u32::MAX));
-        let boards = if on.whiteboards { count(self.trees.workspaces.len()) } else { 0 };
+        let boards = if on.whiteboards { count(self.pages.trees.workspaces.len()) } else { 0 };
         let slides = count(self.boards.decks.len()).min(SLIDE_LISTS_A_MINUTE);
         boards + if on.presentations { 1 + slides } else { 0 }
     }
 
     /// The next look at a canvas that has not been seen yet, or not in this pass.
     pub(in super::super) fn next_canvas_look(&mut self) -> Choice {
-        if !self.boards_are_on() {
+        if !self.cx.boards_are_on() {
             return None;
         }
         let left = u32::try_from(self.canvases_left()).unwrap_or(u32::MAX);
-        let burst = left > 0 && left <= self.pace.background_room(self.now);
-        let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
-        if !self.pace.allows(class, 1, burst, self.now) {
+        let burst = left > 0 && left <= self.pace.background_room(self.cx.now);
+        let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
+        if !self.pace.allows(class, 1, burst, self.cx.now) {
             return None;
         }
         let wanted = self.ready_canvases().find(|node| {
-            node.remote.is_none() || self.full_pass.is_some() && self.pass_wants_canvas(&node.id)
+            node.remote.is_none() || self.polling.full_pass.is_some() && self.pass_wants_canvas(&node.id)
         });
         let canvas = wanted?.id.clone();
         self.pace.rest(false);
@@ -167,20 +165,16 @@ impl Engine {
 
     /// The canvases that are looked at for news.
     pub(in super::super) fn canvas_targets(&self) -> impl Iterator<Item = (&CanvasId, &PollState)> {
-        let on = self.boards_are_on();
+        let on = self.cx.boards_are_on();
         self.ready_canvases().filter(move |_| on).map(|node| (&node.id, &node.poll))
-    }
-
-    /// The canvas whose file is at `path`, and when it was last looked at.
-    pub(in super::super) fn canvas_at(&self, path: &MirrorPath) -> Option<(CanvasId, Timestamp)> {
-        let canvas = self.boards.files.get(path)?.canvas.as_ref()?;
-        self.boards.canvases.get(canvas).map(|node| (canvas.clone(), node.poll.last))
     }
 
     /// The canvases that may be looked at now.
     fn ready_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
         self.polled_canvases().filter(|node| {
-            !self.is_canvas_busy(&node.id) && !self.waits_for_time(&node.id) && !self.waits_for_list(&node.id)
+            !self.in_flight.is_canvas_busy(&node.id)
+                && !self.boards.waits_for_time(&node.id, self.cx.now)
+                && !self.boards.waits_for_list(&node.id)
         })
     }
 
@@ -200,24 +194,14 @@ impl Engine {
 
     fn pass_wants_canvas(&self, canvas: &CanvasId) -> bool {
         // Asked of each canvas after each event, mostly without a pass.
-        self.full_pass.is_some()
-            && self.precedes_pass(self.boards.moments.get(canvas).map_or(0, |moment| moment.looked))
-    }
-
-    /// A pass over everything begins: every list is due.
-    pub(in super::super) fn begin_board_pass(&mut self) {
-        let lists = &mut self.boards.lists;
-        lists.resting.clear();
-        lists.boards_due.clear();
-        lists.slides_due.clear();
-        lists.decks_due = Timestamp::default();
-        self.try_boards_again();
+        self.polling.full_pass.is_some()
+            && self.polling.precedes_pass(self.boards.moments.get(canvas).map_or(0, |moment| moment.looked))
     }
 
     /// Whether a pass has seen every list and every canvas.
     pub(in super::super) fn board_pass_is_over(&self) -> bool {
         let lists = &self.boards.lists;
-        let seen = |tick: Option<&u64>| !self.precedes_pass(tick.copied().unwrap_or(0));
+        let seen = |tick: Option<&u64>| !self.polling.precedes_pass(tick.copied().unwrap_or(0));
         self.all_lists().iter().all(|(_, effect)| match effect {
             BoardEffect::ListBoards(space) => seen(lists.boards_at.get(space)),
             BoardEffect::ListDecks => seen(Some(&lists.decks_at)),
@@ -229,21 +213,22 @@ impl Engine {
     /// When something of ours may be due next.
     pub(in super::super) fn next_board_due(&self, now: Timestamp) -> Timestamp {
         let far = now.plus_ms(3_600_000);
-        if !self.boards_are_on() {
+        if !self.cx.boards_are_on() {
             return far;
         }
-        let lists = self.all_lists().into_iter().filter(|(_, effect)| !self.is_list_under_way(effect));
+        let lists =
+            self.all_lists().into_iter().filter(|(_, effect)| !self.in_flight.is_list_under_way(effect));
         let list = lists
             .map(|(due, _)| due)
             .min()
             .map_or(far, |due| due.max(self.pace.earliest(Class::List, 1, false, now)));
         // Looks for news have their turn in the schedule for everything.
-        let class = if self.full_pass.is_some() { Class::Asked } else { Class::Background };
+        let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
         let mut ready = self.ready_canvases();
         let is_left = ready.any(|node| node.remote.is_none() || self.pass_wants_canvas(&node.id));
         let look = if is_left { self.pace.earliest(class, 1, false, now) } else { far };
-        let wanted = self.boards.wants.iter().filter(|(canvas, _)| !self.waits_for_list(canvas));
-        let wanted = wanted.map(|(canvas, want)| self.want_due(canvas, *want));
+        let wanted = self.boards.wants.iter().filter(|(canvas, _)| !self.boards.waits_for_list(canvas));
+        let wanted = wanted.map(|(canvas, want)| self.boards.want_due(canvas, *want));
         let asked = (!self.boards.creations.is_empty()).then_some(now);
         let edit = wanted
             .chain(asked)
@@ -251,10 +236,36 @@ impl Engine {
             .map_or(far, |due| self.pace.earliest(Class::Edit, 2, false, now).max(now.plus_ms(100)).max(due));
         list.min(look).min(edit)
     }
+}
+
+impl InFlight {
+    pub(super) fn is_list_under_way(&self, effect: &BoardEffect) -> bool {
+        self.flights.values().any(|flight| {
+            matches!(&flight.purpose, super::super::Purpose::Board(purpose) if **purpose == Purpose::List(effect.clone()))
+        })
+    }
+}
+
+impl Boards {
+    /// The canvas whose file is at `path`, and when it was last looked at.
+    pub(in super::super) fn canvas_at(&self, path: &MirrorPath) -> Option<(CanvasId, Timestamp)> {
+        let canvas = self.files.get(path)?.canvas.as_ref()?;
+        self.canvases.get(canvas).map(|node| (canvas.clone(), node.poll.last))
+    }
+
+    /// A pass over everything begins: every list is due.
+    pub(in super::super) fn begin_board_pass(&mut self, cx: &Context) {
+        let lists = &mut self.lists;
+        lists.resting.clear();
+        lists.boards_due.clear();
+        lists.slides_due.clear();
+        lists.decks_due = Timestamp::default();
+        self.try_boards_again(cx);
+    }
 
     /// When what a canvas wants may be asked for.
     fn want_due(&self, canvas: &CanvasId, want: Want) -> Timestamp {
-        let Some(moment) = self.boards.moments.get(canvas) else { return Timestamp::default() };
+        let Some(moment) = self.moments.get(canvas) else { return Timestamp::default() };
         let writes = match want {
             Want::Look => Timestamp::default(),
             Want::Push => moment.writes.all_until(),
@@ -264,22 +275,19 @@ impl Engine {
     }
 
     /// When something on disk may be due next.
-    pub(in super::super) fn next_board_disk_due(&self) -> Option<Timestamp> {
-        let waiting =
-            self.boards.moments.values().map(|moment| moment.failing.until).filter(|at| *at > self.now);
-        let folders =
-            self.boards.new_folders.values().map(|at| at.plus_ms(self.settings.pages.delete_grace_ms));
-        let unmade = self.boards.unmade.values().map(|unmade| unmade.failing.until);
-        let failing = self.boards.deck_trouble.values().map(|(failing, _)| failing.until).chain(unmade);
-        let drawing = self.boards.draw_due.then_some(self.boards.draw_retry).filter(|at| *at > self.now);
-        self.boards
-            .unread
+    pub(in super::super) fn next_board_disk_due(&self, cx: &Context) -> Option<Timestamp> {
+        let waiting = self.moments.values().map(|moment| moment.failing.until).filter(|at| *at > cx.now);
+        let folders = self.new_folders.values().map(|at| at.plus_ms(cx.settings.pages.delete_grace_ms));
+        let unmade = self.unmade.values().map(|unmade| unmade.failing.until);
+        let failing = self.deck_trouble.values().map(|(failing, _)| failing.until).chain(unmade);
+        let drawing = self.draw_due.then_some(self.draw_retry).filter(|at| *at > cx.now);
+        self.unread
             .values()
             .copied()
             .chain(waiting)
-            .chain(folders.filter(|at| *at > self.now))
+            .chain(folders.filter(|at| *at > cx.now))
             .chain(drawing)
-            .chain(failing.filter(|at| *at > self.now))
+            .chain(failing.filter(|at| *at > cx.now))
             .min()
     }
 }

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Engine;
 use super::super::pace::Class;
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
 use crate::engine::retry::Failing;
 use crate::model::{CanvasId, Next, ServiceError, Timestamp};
 
@@ -62,20 +63,26 @@ impl Writes {
     }
 }
 
-impl Engine {
+impl Boards {
     /// A request for a canvas failed: the next one waits. Writes are spaced by themselves, for a look behind each of them
     /// may succeed.
-    pub(super) fn canvas_failed(&mut self, canvas: &CanvasId, written: Option<String>, error: &ServiceError) {
+    pub(super) fn canvas_failed(
+        &mut self,
+        canvas: &CanvasId,
+        written: Option<String>,
+        error: &ServiceError,
+        cx: &mut Context,
+    ) {
         let counts = error.may_have_happened() || matches!(error, ServiceError::NotFound(_));
         if let Some(about) = written.filter(|_| counts) {
             let before = self.moment_of(canvas).writes.failing.get(&about).copied().unwrap_or_default();
-            let failing = self.failed_again(before);
+            let failing = cx.failed_again(before);
             self.moment_of(canvas).writes.failing.insert(about, failing);
             return;
         }
         let mut failing = self.moment_of(canvas).failing;
         match error.next() {
-            Next::TryLater | Next::LookAgain => failing = self.failed_again(failing),
+            Next::TryLater | Next::LookAgain => failing = cx.failed_again(failing),
             _ => failing.count += 1,
         }
         self.moment_of(canvas).failing = failing;
@@ -83,12 +90,12 @@ impl Engine {
 
     /// Who asks when a write is sent: one that is only tried again leaves room for the edits of others.
     pub(super) fn write_class(&self, canvas: &CanvasId) -> Class {
-        let fails = self.boards.moments.get(canvas).is_some_and(|moment| moment.writes.is_any());
+        let fails = self.moments.get(canvas).is_some_and(|moment| moment.writes.is_any());
         if fails { Class::Asked } else { Class::Edit }
     }
 
     /// Whether all that a canvas wants to send waits.
-    pub(super) fn writes_rest(&self, canvas: &CanvasId) -> bool {
-        self.boards.moments.get(canvas).is_some_and(|moment| moment.writes.all_until() > self.now)
+    pub(super) fn writes_rest(&self, canvas: &CanvasId, now: Timestamp) -> bool {
+        self.moments.get(canvas).is_some_and(|moment| moment.writes.all_until() > now)
     }
 }

@@ -2,6 +2,8 @@
 //! after the other is asked with one file for all of them.
 
 use super::super::Engine;
+use crate::engine::pages::Pages;
+use crate::engine::trees::Trees;
 use crate::model::{
     MirrorPath, PageDraft, PageId, Refusal, RefusalClass, ServiceError, Timestamp, WorkspaceId,
 };
@@ -43,14 +45,14 @@ fn place_rests_until<'a>(
 impl Engine {
     /// The service's own words against a page there: asked again when something has changed, and now and then.
     pub(super) fn creation_refused(&mut self, draft: &PageDraft, error: &ServiceError) {
-        let unbound = &self.trees.unbound;
-        self.refusals.retain(|path, _| unbound.iter().any(|file| file.is_within(path)));
-        let before = self.refusals.get(&draft.path);
+        let unbound = &self.pages.trees.unbound;
+        self.pages.refusals.retain(|path, _| unbound.iter().any(|file| file.is_within(path)));
+        let before = self.pages.refusals.get(&draft.path);
         let before = before.filter(|refused| refused.is_at(&draft.workspace, draft.parent.as_ref()));
         let before = before.map(|refused| &refused.refusal);
-        let refusal = Refusal::new(RefusalClass::of(error), error.to_string(), before, self.now);
+        let refusal = Refusal::new(RefusalClass::of(error), error.to_string(), before, self.cx.now);
         if refusal.tries == 1 {
-            self.ask_for_workspaces_soon();
+            self.polling.lists.ask_for_workspaces_soon(self.cx.now);
         }
         let refused = RefusedFile {
             workspace: draft.workspace.clone(),
@@ -59,18 +61,20 @@ impl Engine {
             refusal,
             counts: true,
         };
-        self.refusals.insert(draft.path.clone(), refused);
-        if self.is_refused_place(&draft.workspace, draft.parent.as_ref()) {
-            self.tell_who_waits(draft, &error.to_string());
+        self.pages.refusals.insert(draft.path.clone(), refused);
+        if self.pages.is_refused_place(&draft.workspace, draft.parent.as_ref(), self.cx.now) {
+            self.pages.tell_who_waits(draft, &error.to_string());
         }
     }
+}
 
+impl Pages {
     /// The last refusal at a place speaks for the files that have not been asked for.
     fn tell_who_waits(&mut self, draft: &PageDraft, why: &str) {
         let parent = Place::Under(draft.parent.clone());
         let is_there = |path: &&MirrorPath| {
             self.trees.layout().workspace_at(path).as_ref() == Some(&draft.workspace)
-                && self.made_under(path) == parent
+                && self.trees.made_under(path) == parent
         };
         let waiting = self.trees.unbound.iter().filter(|path| !self.was_refused(path));
         let who = match waiting.filter(is_there).count() {
@@ -88,29 +92,27 @@ impl Engine {
         }
     }
 
-    /// What the page would be under that has to be made first for a new file.
-    fn made_under(&self, path: &MirrorPath) -> Place {
-        let folders = std::iter::successors(path.parent(), MirrorPath::parent).take(200);
-        let mut stands_for = folders.map(|folder| self.trees.layout().folder_stands_for(&folder));
-        stands_for.find(|place| *place != Place::Elsewhere).unwrap_or(Place::Elsewhere)
-    }
-
     pub(super) fn was_refused(&self, path: &MirrorPath) -> bool {
         self.refusals.keys().any(|refused| path.is_within(refused))
     }
 
-    pub(super) fn is_refused(&self, place: &MirrorPath, parent: Option<&PageId>) -> bool {
-        self.refusals.get(place).is_some_and(|r| r.parent.as_ref() == parent && r.refusal.rests(self.now))
+    pub(super) fn is_refused(&self, place: &MirrorPath, parent: Option<&PageId>, now: Timestamp) -> bool {
+        self.refusals.get(place).is_some_and(|r| r.parent.as_ref() == parent && r.refusal.rests(now))
     }
 
     /// Whether the service has refused one file after the other there. When the pause is over, one is asked for, and the
     /// others wait for its answer.
-    pub(super) fn is_refused_place(&self, workspace: &WorkspaceId, parent: Option<&PageId>) -> bool {
+    pub(super) fn is_refused_place(
+        &self,
+        workspace: &WorkspaceId,
+        parent: Option<&PageId>,
+        now: Timestamp,
+    ) -> bool {
         let until = place_rests_until(self.refusals.values(), workspace, parent);
         until.is_some_and(|until| {
             let is_asked =
                 |draft: &PageDraft| draft.workspace == *workspace && draft.parent.as_ref() == parent;
-            until > self.now || self.creations.drafts().any(is_asked)
+            until > now || self.creations.drafts().any(is_asked)
         })
     }
 
@@ -121,6 +123,15 @@ impl Engine {
         for refusal in self.refusals.values_mut().filter(|r| r.is_at(&draft.workspace, parent)) {
             refusal.counts = false;
         }
+    }
+}
+
+impl Trees {
+    /// What the page would be under that has to be made first for a new file.
+    fn made_under(&self, path: &MirrorPath) -> Place {
+        let folders = std::iter::successors(path.parent(), MirrorPath::parent).take(200);
+        let mut stands_for = folders.map(|folder| self.layout().folder_stands_for(&folder));
+        stands_for.find(|place| *place != Place::Elsewhere).unwrap_or(Place::Elsewhere)
     }
 }
 

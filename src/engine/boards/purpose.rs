@@ -1,0 +1,130 @@
+//! Why an effect on whiteboards and presentations was issued.
+
+use crate::canvas::Op;
+use crate::engine::pace::Class;
+use crate::model::{BoardEffect, CanvasId, ContentHash, DeckId, MirrorPath};
+use crate::store::CanvasWriting;
+
+/// Why a canvas file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::engine) enum Wrote {
+    New,
+    Changes,
+    Ids,
+    PutBack,
+}
+
+/// Why an effect was issued.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::engine) enum Purpose {
+    /// A list of whiteboards, presentations or slides.
+    List(BoardEffect),
+    Look {
+        canvas: CanvasId,
+        class: Class,
+    },
+    Push {
+        canvas: CanvasId,
+        op: Op,
+        class: Class,
+    },
+    Create {
+        name: String,
+    },
+    TrashBoard {
+        canvas: CanvasId,
+    },
+    DeleteSlide {
+        canvas: CanvasId,
+    },
+    TrashDeck {
+        deck: DeckId,
+    },
+
+    Read {
+        path: MirrorPath,
+    },
+    Write {
+        canvas: CanvasId,
+        path: MirrorPath,
+        writing: CanvasWriting,
+        what: Wrote,
+    },
+    Copy {
+        canvas: CanvasId,
+        copy: MirrorPath,
+        text: ContentHash,
+        summary: String,
+    },
+    Rename {
+        canvas: CanvasId,
+        from: MirrorPath,
+        to: MirrorPath,
+        puts_back: bool,
+    },
+    SetAside {
+        canvas: CanvasId,
+        from: MirrorPath,
+        to: MirrorPath,
+    },
+    RenameFolder {
+        deck: DeckId,
+        from: MirrorPath,
+        to: MirrorPath,
+        puts_back: bool,
+    },
+    TrashFile {
+        canvas: CanvasId,
+        path: MirrorPath,
+    },
+    RemoveFolder,
+    Draw {
+        path: MirrorPath,
+        source: ContentHash,
+        hash: ContentHash,
+    },
+    CheckDrawn {
+        path: MirrorPath,
+    },
+    TrashDrawn {
+        path: MirrorPath,
+    },
+}
+
+impl Purpose {
+    pub(in crate::engine) fn is_request(&self) -> bool {
+        matches!(
+            self,
+            Self::List(_)
+                | Self::Look { .. }
+                | Self::Push { .. }
+                | Self::Create { .. }
+                | Self::TrashBoard { .. }
+                | Self::DeleteSlide { .. }
+                | Self::TrashDeck { .. }
+        )
+    }
+
+    pub(in crate::engine) fn class(&self) -> Class {
+        match self {
+            Self::List(_) => Class::List,
+            Self::Look { class, .. } | Self::Push { class, .. } => *class,
+            _ => Class::Edit,
+        }
+    }
+
+    pub(super) fn canvas(&self) -> Option<&CanvasId> {
+        match self {
+            Self::Look { canvas, .. }
+            | Self::Push { canvas, .. }
+            | Self::TrashBoard { canvas }
+            | Self::DeleteSlide { canvas }
+            | Self::Write { canvas, .. }
+            | Self::Copy { canvas, .. }
+            | Self::Rename { canvas, .. }
+            | Self::SetAside { canvas, .. }
+            | Self::TrashFile { canvas, .. } => Some(canvas),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What every part of the engine works with: the settings, the store, the time, and where it reports what it did.
+
+use super::conflicts::Conflicts;
+use super::happened::Happening;
+use super::ids::Ids;
+use crate::model::{Settings, Timestamp};
+use crate::store::Store;
+
+/// Passed to the methods of the parts, which own their state but none of this.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) settings: Settings,
+    pub(super) store: Store,
+    pub(super) ids: Ids,
+    /// The time of the event that is handled. It never goes back.
+    pub(super) now: Timestamp,
+    /// Counts effects issued and ended: orders observations and operations where milliseconds cannot.
+    pub(super) tick: u64,
+    /// What happened since the last call of [`super::Engine::take_happenings`].
+    pub(super) happened: Vec<Happening>,
+    pub(super) conflicts: Conflicts,
+}
