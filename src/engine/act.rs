@@ -51,10 +51,10 @@ impl Engine {
         if !std::mem::replace(&mut self.pages.was_quiet, is_quiet) && is_quiet {
             self.pages.wake_settling();
         }
-        if self.in_flight.is_at_the_disk() {
+        if self.cx.in_flight.is_at_the_disk() {
             return Ok(None);
         }
-        if let Some(choice) = self.in_flight.ready.take() {
+        if let Some(choice) = self.cx.in_flight.ready.take() {
             return Ok(Some(choice));
         }
         if let Some(look) = self.folder.next_look_at_disk(self.cx.now) {
@@ -88,7 +88,7 @@ impl Engine {
             }
             left -= 1;
             after = Some(page.clone());
-            if self.in_flight.is_busy(&page)
+            if self.cx.in_flight.is_busy(&page)
                 || self.pages.moments.get(&page).is_some_and(|m| m.failing.waits(self.cx.now))
             {
                 continue;

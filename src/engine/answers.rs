@@ -42,12 +42,12 @@ impl Engine {
             (Purpose::ReadToSplice { page, .. }, Ok(DiskReply::File(look))) => {
                 // The file may have another text by now, which may be asked about already.
                 let choice = self.splice(&page, &look)?;
-                self.in_flight.ready = choice.or(self.in_flight.ready.take());
+                self.cx.in_flight.ready = choice.or(self.cx.in_flight.ready.take());
                 Ok(())
             }
             (Purpose::ReadToCopy { page, path, summary }, Ok(DiskReply::File(look))) => {
                 self.pages.keep_present(&path, &look.bytes, &mut self.cx)?;
-                self.in_flight.ready = self.pages.trees.copy_of(&page, &path, &look, summary, &self.cx);
+                self.cx.in_flight.ready = self.pages.trees.copy_of(&page, &path, &look, summary, &self.cx);
                 Ok(())
             }
             (Purpose::Write { page, path, written }, Ok(DiskReply::Written(stamp))) => {

@@ -137,7 +137,7 @@ impl Engine {
             self.cx.store.keep_meaning(hash, Body::json(&blocks).as_bytes(), self.cx.now)?;
         }
         let effect = Effect::WriteFile { path, bytes: text.into_bytes(), expect: write };
-        self.in_flight.ready = Some((effect, Purpose::Asked));
+        self.cx.in_flight.ready = Some((effect, Purpose::Asked));
         Ok(())
     }
 

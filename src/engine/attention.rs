@@ -489,9 +489,9 @@ impl Engine {
         let lists_done =
             self.pages.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
                 && !self.pages.trees.workspaces.is_empty();
-        let is_settled = self.in_flight.flights.is_empty()
+        let is_settled = self.cx.in_flight.flights.is_empty()
             && !self.telling.is_under_way()
-            && self.in_flight.ready.is_none()
+            && self.cx.in_flight.ready.is_none()
             && pending == 0
             && unseen == 0
             && lists_done
@@ -515,7 +515,7 @@ impl Engine {
             canvases_looked: boards.looked,
             attention: self.attention.shown.clone(),
             conflicts: self.cx.store.conflicts()?.len(),
-            requests_last_minute: self.pace.sent_since(now.plus_ms(-60_000)),
+            requests_last_minute: self.cx.pace.sent_since(now.plus_ms(-60_000)),
             is_settled: is_settled && storage.is_settled,
             // Whoever waited for the pass reads what needs a person next.
             pass_is_over: is_settled

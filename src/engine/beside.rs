@@ -38,7 +38,7 @@ impl Engine {
     /// Has what concerns bodies from so many bytes of JSON on worked out beside: whoever drives the engine carries
     /// [`Effect::Work`] out.
     pub fn work_beside(&mut self, from: usize) {
-        self.beside.from = Some(from);
+        self.pages.beside.from = Some(from);
     }
 
     /// Has the state's log brought into its database beside: whoever drives the engine carries out what
@@ -59,25 +59,24 @@ impl Engine {
     /// The answer of a job: its page is decided on anew.
     pub(super) fn worked(&mut self, page: PageId, question: Question, worked: Option<Worked>) {
         if let Question::Reading { .. } = question
-            && self.in_flight.ready.is_none()
+            && self.cx.in_flight.ready.is_none()
             && let Some(path) = self.pages.trees.pages.get(&page).and_then(|node| node.file.clone())
             && !self.folder.watch.is_unread(&path)
         {
             // Before other files are read: what each stands for would be held for long.
-            self.in_flight.ready = Some((Effect::ReadFile(path.clone()), Purpose::Read { path }));
+            self.cx.in_flight.ready = Some((Effect::ReadFile(path.clone()), Purpose::Read { path }));
         }
         self.pages.wake(&page);
-        self.beside.found.insert(page, (question, worked));
+        self.pages.beside.found.insert(page, (question, worked));
     }
 
     /// Lets go of what nobody will come for: its page is not to be decided on, and its file not to be read.
     pub(super) fn forget_worked(&mut self) {
-        if self.beside.found.is_empty() {
+        if self.pages.beside.found.is_empty() {
             return;
         }
-        let Self { beside, pages, folder, .. } = self;
-        let Pages { trees, active, .. } = pages;
-        let watch = &folder.watch;
+        let Pages { trees, active, beside, .. } = &mut self.pages;
+        let watch = &self.folder.watch;
         let is_unread = |page: &PageId| {
             let file = trees.pages.get(page).and_then(|node| node.file.as_ref());
             file.is_some_and(|path| watch.is_unread(path))

@@ -1,8 +1,10 @@
 //! What every part of the engine works with: the settings, the store, the time, and where it reports what it did.
 
 use super::conflicts::Conflicts;
+use super::flight::InFlight;
 use super::happened::Happening;
 use super::ids::Ids;
+use super::pace::Pace;
 use crate::model::{Settings, Timestamp};
 use crate::store::Store;
 
@@ -16,6 +18,9 @@ pub(super) struct Context {
     pub(super) now: Timestamp,
     /// Counts effects issued and ended: orders observations and operations where milliseconds cannot.
     pub(super) tick: u64,
+    /// The service's limit, and what of it is left.
+    pub(super) pace: Pace,
+    pub(super) in_flight: InFlight,
     /// What happened since the last call of [`super::Engine::take_happenings`].
     pub(super) happened: Vec<Happening>,
     pub(super) conflicts: Conflicts,

@@ -29,7 +29,7 @@ impl Engine {
     pub(super) fn next_creation(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         if self.pages.trees.unbound.is_empty()
             || !self.folder.watch.is_quiet(self.cx.now)
-            || !self.pace.allows(Class::Edit, 2, false, self.cx.now)
+            || !self.cx.pace.allows(Class::Edit, 2, false, self.cx.now)
         {
             return Ok(None);
         }
@@ -304,7 +304,7 @@ impl Engine {
             self.folder.watch.read_by(&draft.path.clone(), now);
         }
         // A list may have told of the page before its POST was answered, and a look may say more than that answer.
-        let is_looked_at = self.in_flight.is_looked_at(&id);
+        let is_looked_at = self.cx.in_flight.is_looked_at(&id);
         let moment = self.pages.moment(&id);
         let is_known = moment.seen > 0 || is_looked_at;
         moment.acted = tick.saturating_sub(1);

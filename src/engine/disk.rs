@@ -148,7 +148,7 @@ impl Engine {
         let ignoring = &self.pages.trees.ignoring;
         self.folder.watch.unread.retain(|path, _| seen.contains_key(path) && !ignoring.ignores_file(path));
         self.folder.watch.touched.retain(|path, _| seen.contains_key(path));
-        self.polling.lists.last_seen = seen;
+        self.folder.watch.last_seen = seen;
         new
     }
 
@@ -156,7 +156,7 @@ impl Engine {
     /// that it was known at: it was renamed while the scan was under way, or is linked twice, and the next scan tells.
     /// What was seen twice in a row is a link.
     fn doubt_renames(&mut self, new: BTreeSet<MirrorPath>) -> bool {
-        let seen = &self.polling.lists.last_seen;
+        let seen = &self.folder.watch.last_seen;
         let mut twice = BTreeSet::new();
         if !new.is_empty() {
             let known = seen.iter().filter(|(path, _)| !new.contains(*path));
@@ -223,8 +223,8 @@ impl Engine {
 
     /// Whether a page's file had come to this path when it was scanned, by its object.
     fn was_passing(&self, path: &MirrorPath) -> bool {
-        self.polling
-            .lists
+        self.folder
+            .watch
             .last_seen
             .get(path)
             .is_some_and(|seen| self.pages.trees.is_from_elsewhere(path, seen))
@@ -240,7 +240,7 @@ impl Engine {
             known.and_then(|file| file.page.clone()).iter().for_each(|page| self.pages.wake(page));
             return Ok(());
         }
-        if let Some(seen) = self.polling.lists.last_seen.get_mut(&look.path) {
+        if let Some(seen) = self.folder.watch.last_seen.get_mut(&look.path) {
             *seen = look.stamp;
         }
         self.take_in(look, true)
@@ -303,7 +303,7 @@ impl Engine {
         let old = old.filter(|old| !is_at_home && (old.page.is_some() || is_asked_for) && is_another(old));
         if let Some(old) = old {
             self.pages.saw_file(&file, &look.bytes, false, &mut self.cx)?;
-            let is_late = self.polling.lists.last_seen.get(&file.path) != Some(&file.stamp);
+            let is_late = self.folder.watch.last_seen.get(&file.path) != Some(&file.stamp);
             if is_late
                 && (old.claims != file.claims || self.pages.trees.is_from_elsewhere(&file.path, &file.stamp))
             {
@@ -333,7 +333,7 @@ impl Engine {
     /// A file that could not be read. Every scan tries again: permissions can change without a trace in its stamp.
     pub(super) fn take_in_problem(&mut self, path: &MirrorPath, problem: Problem) -> Result<(), StoreError> {
         let Some(mut file) = self.pages.trees.files.get(path).cloned() else {
-            let object = self.polling.lists.last_seen.get(path).map(Stamp::object);
+            let object = self.folder.watch.last_seen.get(path).map(Stamp::object);
             let hides = object.map_or(Hides::Anything, Hides::File);
             self.folder.root.barrier.add(Unreadable {
                 path: path.clone(),

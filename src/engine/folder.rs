@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::barrier;
 use super::flight::Purpose;
-use crate::model::{DiskReply, Effect, LocalFile, MirrorPath, PageId, Timestamp};
+use crate::model::{DiskReply, Effect, LocalFile, MirrorPath, PageId, Stamp, Timestamp};
 use crate::plan::barrier::Barrier;
 use crate::plan::identity::KnownFile;
 use crate::store::{LastSight, Store, StoreError};
@@ -73,6 +73,8 @@ pub(super) struct Watching {
     pub(super) unread: BTreeMap<MirrorPath, Timestamp>,
     /// Those of them that were hinted at since the last scan: they are read without another.
     pub(super) peeks: BTreeSet<MirrorPath>,
+    /// Page files at the last scan, and what espejo itself has done to them since.
+    pub(super) last_seen: BTreeMap<MirrorPath, Stamp>,
     pub(super) identities_due: bool,
     /// A page's file was gone again from where the last scan saw it: where to shows at the next, and told before that it
     /// would be missing, and what it was known by forgotten.
@@ -104,6 +106,7 @@ impl Watching {
             touched: BTreeMap::new(),
             unread: BTreeMap::new(),
             peeks: BTreeSet::new(),
+            last_seen: BTreeMap::new(),
             identities_due: false,
             outdated: false,
             clock_ahead_ms: 0,

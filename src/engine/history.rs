@@ -128,8 +128,8 @@ impl Engine {
         }
         // What is under way may name a body that no row names.
         if !more
-            && self.in_flight.flights.is_empty()
-            && self.in_flight.ready.is_none()
+            && self.cx.in_flight.flights.is_empty()
+            && self.cx.in_flight.ready.is_none()
             && self.pages.keeping.bodies_due <= self.cx.now
         {
             self.pages.keeping.bodies_due = self.cx.now.plus_ms(BODIES_EVERY_MS);

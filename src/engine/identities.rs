@@ -25,7 +25,7 @@ impl Engine {
         if self.is_as_it_was() {
             return Ok(());
         }
-        let seen_now = std::mem::take(&mut self.polling.lists.last_seen);
+        let seen_now = std::mem::take(&mut self.folder.watch.last_seen);
         let is_asked_for_itself =
             |file: &LocalFile| file.page.is_none() && self.pages.creations.contains(&file.path);
         let mut objects: BTreeMap<(u64, u64, i64), Vec<&LocalFile>> = BTreeMap::new();
@@ -116,7 +116,7 @@ impl Engine {
                         })
                 })
         };
-        let (known, seen) = (&self.pages.trees.files, &self.polling.lists.last_seen);
+        let (known, seen) = (&self.pages.trees.files, &self.folder.watch.last_seen);
         self.folder.watch.arrivals.is_empty()
             && self.pages.keeping.pageless.is_empty()
             && known.len() == seen.len()
@@ -128,7 +128,7 @@ impl Engine {
     fn newcomers_wait(&self) -> bool {
         let is_newcomer = |path: &MirrorPath| {
             let known = self.pages.trees.files.get(path).map(|file| &file.stamp);
-            let seen = self.polling.lists.last_seen.get(path);
+            let seen = self.folder.watch.last_seen.get(path);
             known.is_none_or(|known| seen.is_some_and(|seen| known.object() != seen.object()))
         };
         self.folder.watch.unread.iter().any(|(path, due)| {
@@ -178,7 +178,7 @@ impl Engine {
         let trees = &self.pages.trees;
         let moved = |draft: &PageDraft| Some(PageDraft { path: moved_to(draft, trees)?, ..draft.clone() });
         let moved = self.pages.creations.follow(&mut self.cx.store, moved)?;
-        self.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_creations(&moved));
+        self.cx.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_creations(&moved));
         Ok(())
     }
 

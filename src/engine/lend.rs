@@ -14,7 +14,7 @@ impl Engine {
     /// [`StoreError`] when the loan cannot be recorded.
     pub fn lend(&mut self, slots: u32, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         self.advance(now);
-        let at = self.pace.earliest(Class::Asked, slots, false, self.cx.now);
+        let at = self.cx.pace.earliest(Class::Asked, slots, false, self.cx.now);
         if at > self.cx.now {
             return Ok(Some(at));
         }
@@ -30,11 +30,15 @@ impl Engine {
         self.advance(now);
         let back = self.cx.now.plus_ms(LENT_MS);
         for _ in 0..slots {
-            self.in_flight.last_effect += 1;
-            self.pace.sent(self.in_flight.last_effect, Class::Asked, 0, self.cx.now);
-            self.pace.answered(self.in_flight.last_effect, back);
-            self.cx.store.note_request(self.in_flight.last_effect, self.cx.now)?;
-            self.cx.store.note_answer(self.in_flight.last_effect, back, self.cx.now.plus_ms(-2 * WINDOW_MS));
+            self.cx.in_flight.last_effect += 1;
+            self.cx.pace.sent(self.cx.in_flight.last_effect, Class::Asked, 0, self.cx.now);
+            self.cx.pace.answered(self.cx.in_flight.last_effect, back);
+            self.cx.store.note_request(self.cx.in_flight.last_effect, self.cx.now)?;
+            self.cx.store.note_answer(
+                self.cx.in_flight.last_effect,
+                back,
+                self.cx.now.plus_ms(-2 * WINDOW_MS),
+            );
         }
         self.commit()
     }

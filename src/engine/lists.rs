@@ -8,8 +8,8 @@ use super::pace::Class;
 use super::trees::Trees;
 use super::{Engine, poll};
 use crate::model::{
-    ContentHash, Effect, MirrorPath, Node, PageId, PageMeta, Presence, RemotePage, ServiceError,
-    ServiceReply, Stamp, Timestamp, Workspace, WorkspaceId, WorkspaceNode, planted,
+    ContentHash, Effect, Node, PageId, PageMeta, Presence, RemotePage, ServiceError, ServiceReply, Timestamp,
+    Workspace, WorkspaceId, WorkspaceNode, planted,
 };
 use crate::plan::naming;
 use crate::store::StoreError;
@@ -60,8 +60,6 @@ pub(super) struct Lists {
     pub(super) failed: BTreeMap<String, String>,
     /// Pages whose new position among their siblings has not been written down yet.
     positions: BTreeSet<PageId>,
-    /// Page files at the last scan, and what espejo itself has done to them since.
-    pub(super) last_seen: BTreeMap<MirrorPath, Stamp>,
 }
 
 /// How often lists are asked for.
@@ -131,7 +129,7 @@ impl Engine {
     pub(super) fn workspaces_are_wanted(&self, since: u64) -> bool {
         self.polling.lists.workspaces_looked <= since
             && self.polling.lists.workspaces_rest_until <= self.cx.now
-            && !self.in_flight.is_under_way(&Purpose::ListWorkspaces)
+            && !self.cx.in_flight.is_under_way(&Purpose::ListWorkspaces)
     }
 
     /// When each page list of a workspace that is there may be asked for next.
@@ -146,23 +144,23 @@ impl Engine {
     /// How often lists are asked for, with what there is to list.
     pub(super) fn list_pace(&self) -> ListPace {
         let (spaces, pages) = (self.pages.trees.workspaces.len(), self.pages.trees.pages.len());
-        ListPace::of(self.pace.most_lists(), spaces, pages, self.board_lists_a_minute())
+        ListPace::of(self.cx.pace.most_lists(), spaces, pages, self.board_lists_a_minute())
     }
 
     pub(super) fn next_list(&mut self) -> Option<(Effect, Purpose)> {
         let asked = self.polling.full_pass.is_some()
             || self.pages.trees.workspaces.values().any(|node| node.listed_at.0 == 0);
         let class = if asked || self.pages.trees.workspaces.is_empty() { Class::Asked } else { Class::List };
-        if !self.pace.allows(class, 1, false, self.cx.now) {
+        if !self.cx.pace.allows(class, 1, false, self.cx.now) {
             return None;
         }
         if self.polling.lists.workspaces_due() <= self.cx.now
-            && !self.in_flight.is_under_way(&Purpose::ListWorkspaces)
+            && !self.cx.in_flight.is_under_way(&Purpose::ListWorkspaces)
         {
             return Some((Effect::ListWorkspaces, Purpose::ListWorkspaces));
         }
         let due = self.pages_due().filter(|(id, due)| {
-            *due <= self.cx.now && !self.in_flight.is_under_way(&Purpose::ListPages((*id).clone()))
+            *due <= self.cx.now && !self.cx.in_flight.is_under_way(&Purpose::ListPages((*id).clone()))
         });
         let (id, _) = due.min_by_key(|(_, due)| *due)?;
         Some(self.list_pages(id))
@@ -183,18 +181,18 @@ impl Engine {
 
     /// A list that a person's edit hangs on; `None` while one is under way, and soon after one that failed.
     pub(super) fn list_for_edit(&self, workspace: &WorkspaceId) -> Option<(Effect, Purpose)> {
-        let under_way = self.in_flight.is_under_way(&Purpose::ListPages(workspace.clone()));
+        let under_way = self.cx.in_flight.is_under_way(&Purpose::ListPages(workspace.clone()));
         let rests = self.polling.lists.rests_until.get(workspace).is_some_and(|until| *until > self.cx.now);
         (!under_way && !rests).then(|| self.list_pages(workspace))
     }
 
     pub(super) fn next_list_due(&self, now: Timestamp) -> Timestamp {
-        let idle = |wanted: &Purpose| !self.in_flight.is_under_way(wanted);
+        let idle = |wanted: &Purpose| !self.cx.in_flight.is_under_way(wanted);
         let pages =
             self.pages_due().filter(|(id, _)| idle(&Purpose::ListPages((*id).clone()))).map(|(_, due)| due);
         let workspaces = Some(self.polling.lists.workspaces_due()).filter(|_| idle(&Purpose::ListWorkspaces));
         let due = workspaces.into_iter().chain(pages).fold(now.plus_ms(WORKSPACES_EVERY_MS), Timestamp::min);
-        due.max(self.pace.earliest(Class::List, 1, false, now))
+        due.max(self.cx.pace.earliest(Class::List, 1, false, now))
     }
 
     pub(super) fn workspaces_listed(
@@ -441,7 +439,7 @@ impl Engine {
     /// Whether what `flight` saw of a page is newer than our last act on it.
     pub(super) fn is_newer(&self, page: &PageId, flight: &Flight) -> bool {
         let acted = self.pages.moments.get(page).map_or(0, |moment| moment.acted);
-        let writing = self.in_flight.flights.values().any(|other| {
+        let writing = self.cx.in_flight.flights.values().any(|other| {
             matches!(&other.purpose, Purpose::Update { page: p } | Purpose::TrashPage { page: p } if p == page)
         });
         flight.tick > acted && !writing || planted("old-look-believed")

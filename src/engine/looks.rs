@@ -28,9 +28,9 @@ impl Engine {
         let wanted = self.polling.full_pass.as_ref().map_or(0, |_| self.pass_left());
         // A small rest fits into the room that edits do not need; a large one is spread over the minute.
         let left = u32::try_from(unseen + wanted).unwrap_or(u32::MAX);
-        let burst = left > 0 && left <= self.pace.background_room(self.cx.now);
+        let burst = left > 0 && left <= self.cx.pace.background_room(self.cx.now);
         let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
-        if !self.pace.allows(class, 1, burst, self.cx.now) {
+        if !self.cx.pace.allows(class, 1, burst, self.cx.now) {
             return None;
         }
         let ready = |page: &PageId| self.may_be_looked_at(page);
@@ -42,7 +42,7 @@ impl Engine {
                     self.pages.trees.polled().map(|node| &node.id).filter(|page| self.pass_wants(page));
                 pages.find(|page| ready(page)).cloned()
             })?;
-        self.pace.rest(false);
+        self.cx.pace.rest(false);
         let purpose = Purpose::Look { page: next.clone(), class, reserve: 0 };
         Some((Effect::FetchPage(next), purpose))
     }

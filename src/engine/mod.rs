@@ -93,12 +93,10 @@ pub struct Engine {
     cx: Context,
     pages: Pages,
     folder: folder::Folder,
-    in_flight: InFlight,
     uncommitted: durable::Uncommitted,
     telling: telling::Told,
 
     // The service.
-    pace: pace::Pace,
     service: service::Health,
     polling: lists::Polling,
     watched: watched::Watched,
@@ -108,7 +106,6 @@ pub struct Engine {
     storage: storage::Storage,
     attention: attention::Board,
     commands: asked::Commands,
-    beside: beside::Beside,
 }
 
 /// What personal storage is lent for one turn: parts of the engine that it does not own.
@@ -173,6 +170,8 @@ impl Engine {
             ids: ids::Ids::new(seed),
             now,
             tick: 1,
+            pace,
+            in_flight: InFlight::default(),
             happened: Vec::new(),
             conflicts: conflicts::Conflicts::default(),
         };
@@ -194,15 +193,14 @@ impl Engine {
             allowed: BTreeMap::new(),
             removals,
             keeping,
+            beside: beside::Beside::default(),
         };
         let mut engine = Self {
             cx: context,
             pages,
             folder: folder::Folder { root, watch },
-            in_flight: InFlight::default(),
             uncommitted: durable::Uncommitted::default(),
             telling: telling::Told::default(),
-            pace,
             service: service::Health::default(),
             polling: lists::Polling::default(),
             watched,
@@ -210,7 +208,6 @@ impl Engine {
             storage: stored,
             attention: attention::Board::default(),
             commands: asked::Commands::default(),
-            beside: beside::Beside::default(),
         };
         engine.service.paused = engine.cx.store.paused_since()?;
         engine.clamp_times(now)?;
@@ -299,24 +296,27 @@ impl Engine {
             self.tend_watch()?;
             self.save_positions()?;
             self.refresh_attention()?;
-            let is_looking = self.in_flight.flights.values().any(|flight| flight.only_looks);
+            let is_looking = self.cx.in_flight.flights.values().any(|flight| flight.only_looks);
             if !is_looking || !self.uncommitted.may_wait(self.cx.now) {
-                self.commit_as(self.in_flight.requests_under_way() == 0 && !self.in_flight.is_at_the_disk())?;
+                self.commit_as(
+                    self.cx.in_flight.requests_under_way() == 0 && !self.cx.in_flight.is_at_the_disk(),
+                )?;
             }
             return Ok(None);
         };
         self.attention.stir();
-        self.in_flight.last_effect += 1;
+        self.cx.in_flight.last_effect += 1;
         self.cx.tick += 1;
-        let id = EffectId(self.in_flight.last_effect);
+        let id = EffectId(self.cx.in_flight.last_effect);
         let only_looks = effect.only_looks();
         let mut rests_on_nothing = only_looks;
         if effect.is_request() {
             let (class, reserve) = (purpose.class(), purpose.reserve());
-            self.pace.sent(id.0, class, reserve, self.cx.now);
+            self.cx.pace.sent(id.0, class, reserve, self.cx.now);
             rests_on_nothing &= self.cx.store.note_request(id.0, self.cx.now)?;
         }
-        self.in_flight
+        self.cx
+            .in_flight
             .flights
             .insert(id, Flight { purpose, tick: self.cx.tick, sent_at: self.cx.now, only_looks });
         if !rests_on_nothing || !self.uncommitted.may_wait(self.cx.now) {
@@ -330,7 +330,7 @@ impl Engine {
     #[must_use]
     pub fn next_wakeup(&self, now: Timestamp) -> Option<Timestamp> {
         let now = now.max(self.cx.now);
-        let round_goes_on = !self.pages.rounds.is_over() && !self.in_flight.is_at_the_disk();
+        let round_goes_on = !self.pages.rounds.is_over() && !self.cx.in_flight.is_at_the_disk();
         if round_goes_on
             || !self.polling.lists.positions_are_saved()
             || self.pages.trees.is_far_behind()
@@ -379,7 +379,7 @@ impl Engine {
     }
 
     fn done(&mut self, id: EffectId, outcome: Outcome) -> Result<(), StoreError> {
-        let Some(flight) = self.in_flight.flights.remove(&id) else { return Ok(()) };
+        let Some(flight) = self.cx.in_flight.flights.remove(&id) else { return Ok(()) };
         self.cx.tick += 1;
         if flight.only_looks {
             self.uncommitted.hold_look(self.cx.now);
@@ -392,7 +392,7 @@ impl Engine {
         match outcome {
             Outcome::Disk(result) => self.disk_done(flight, result),
             Outcome::Service(result) => {
-                self.pace.answered(id.0, self.cx.now);
+                self.cx.pace.answered(id.0, self.cx.now);
                 self.cx.store.note_answer(id.0, self.cx.now, self.cx.now.plus_ms(-2 * pace::WINDOW_MS));
                 self.service_done(flight, result)
             }

@@ -58,8 +58,8 @@ impl Engine {
             .range(folder.clone()..)
             .map(|(path, _)| path)
             .find(|p| p.is_within(folder));
-        if !is_root && in_use.is_none() && self.in_flight.ready.is_none() {
-            self.in_flight.ready =
+        if !is_root && in_use.is_none() && self.cx.in_flight.ready.is_none() {
+            self.cx.in_flight.ready =
                 Some((Effect::RemoveFolder(folder.clone()), Purpose::RemoveFolder { path: folder.clone() }));
         }
     }

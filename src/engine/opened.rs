@@ -67,7 +67,9 @@ impl Engine {
     pub(super) fn next_opened_look(&mut self) -> Option<(Effect, Purpose)> {
         let spent = self.commands.opened.looks.len() >= LOOKS_A_MINUTE
             && self.commands.opened.looks.front().is_some_and(|at| self.cx.now.since_ms(*at) <= MINUTE_MS);
-        if spent || self.polling.full_pass.is_some() || !self.pace.allows(Class::List, 1, false, self.cx.now)
+        if spent
+            || self.polling.full_pass.is_some()
+            || !self.cx.pace.allows(Class::List, 1, false, self.cx.now)
         {
             return None;
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::creations::Creations;
 use super::trees::Trees;
-use super::{act, create, history, refused, removals, retry, wants};
+use super::{act, beside, create, history, refused, removals, retry, wants};
 use crate::markdown::Allowed;
 use crate::model::{
     BodyJson, ContentHash, MirrorPath, PageDraft, PageId, Sent, Timestamp, WorkspaceId, folder_of,
@@ -43,6 +43,7 @@ pub(super) struct Pages {
     /// Pages that the service was asked to remove a short while ago.
     pub(super) removals: removals::Removals,
     pub(super) keeping: history::Keeping,
+    pub(super) beside: beside::Beside,
 }
 
 /// What is known of one page in this run only.

@@ -215,7 +215,7 @@ impl Engine {
 
     /// The next look that a person waits for.
     pub(super) fn next_pulled(&mut self) -> Option<(Effect, Purpose)> {
-        if !self.commands.pulling.is_any() || !self.pace.allows(Class::Asked, 1, false, self.cx.now) {
+        if !self.commands.pulling.is_any() || !self.cx.pace.allows(Class::Asked, 1, false, self.cx.now) {
             return None;
         }
         let mut all = std::mem::take(&mut self.commands.pulling.all);
@@ -243,7 +243,7 @@ impl Engine {
             self.is_second_look(page)
                 || self.pages.page_is_wanted(page, pull.since) && !self.pages.is_put_off(page, self.cx.now)
         });
-        if let Some(page) = page.filter(|page| !self.in_flight.is_busy(page)).cloned() {
+        if let Some(page) = page.filter(|page| !self.cx.in_flight.is_busy(page)).cloned() {
             if self.is_second_look(&page) {
                 // The list has told meanwhile: there is nothing to wait for.
                 self.pages.put_off(&page, self.cx.now);
@@ -324,7 +324,7 @@ impl Engine {
     /// Whether the folder follows what the last look at a page showed, or cannot.
     fn page_rests(&self, page: &PageId) -> bool {
         let Some(node) = self.pages.trees.pages.get(page) else { return true };
-        if self.in_flight.is_busy(page) {
+        if self.cx.in_flight.is_busy(page) {
             return false;
         }
         let waits = self.pages.held.contains_key(page) || self.pages.trees.is_unreadable(page, self.cx.now);

@@ -68,7 +68,7 @@ impl Engine {
 
     fn drop_reservation_only(&mut self, page: &PageId) {
         if std::mem::take(&mut self.pages.moment(page).reserved) {
-            self.pace.release();
+            self.cx.pace.release();
         }
     }
 
@@ -117,7 +117,7 @@ impl Engine {
             return Ok(None);
         }
         self.drop_reservation_only(page);
-        if !self.pace.allows(Class::Edit, 1, false, self.cx.now) {
+        if !self.cx.pace.allows(Class::Edit, 1, false, self.cx.now) {
             return Ok(None);
         }
         let (body, content) = match edit {
@@ -170,7 +170,7 @@ impl Engine {
         {
             let summary = merge::collision_summary(first);
             let read = Effect::ReadFile(file.path.clone());
-            self.in_flight.ready =
+            self.cx.in_flight.ready =
                 Some((read, Purpose::ReadToCopy { page: page.clone(), path: file.path.clone(), summary }));
             return Ok(Planned::Waits);
         }

@@ -108,7 +108,7 @@ impl Engine {
 
     /// The next look at a page that could not be read.
     pub(super) fn next_refused_look(&mut self) -> Option<(Effect, Purpose)> {
-        if !self.pace.allows(Class::Background, 1, false, self.cx.now) {
+        if !self.cx.pace.allows(Class::Background, 1, false, self.cx.now) {
             return None;
         }
         let mut due = self.pages.trees.told_of().filter(|node| {

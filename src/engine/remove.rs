@@ -96,7 +96,7 @@ impl Engine {
             let moment = self.pages.moment(id);
             let retry_at = moment.failing.until;
             if moment.seen <= moment.missed || moment.seen <= moment.acted || moment.seen_at < oldest {
-                let waits = self.in_flight.is_busy(id) || retry_at > now;
+                let waits = self.cx.in_flight.is_busy(id) || retry_at > now;
                 return Ok(if waits { None } else { self.ask_for(id, Class::Edit, 0) });
             }
         }
@@ -110,7 +110,7 @@ impl Engine {
         }
         let is_listed = self.is_listed_within(&node.workspace, LISTED_MS);
         // With a slot for the DELETE that follows: a list that spent the last one would be old again before it could.
-        if !self.pace.allows(Class::Edit, if is_listed { 1 } else { 2 }, false, self.cx.now) {
+        if !self.cx.pace.allows(Class::Edit, if is_listed { 1 } else { 2 }, false, self.cx.now) {
             return Ok(None);
         }
         if !is_listed {

@@ -36,7 +36,7 @@ impl Engine {
     pub(super) fn next_search(&mut self) -> Option<(Effect, Purpose)> {
         if self.commands.searching.under_way
             || !self.may_ask_more()
-            || !self.pace.allows(Class::Asked, 1, false, self.cx.now)
+            || !self.cx.pace.allows(Class::Asked, 1, false, self.cx.now)
         {
             return None;
         }
@@ -48,7 +48,7 @@ impl Engine {
     /// When the next search may leave.
     pub(super) fn next_search_due(&self, now: Timestamp) -> Option<Timestamp> {
         let waits = !self.commands.searching.under_way && !self.commands.searching.waiting.is_empty();
-        waits.then(|| self.pace.earliest(Class::Asked, 1, false, now))
+        waits.then(|| self.cx.pace.earliest(Class::Asked, 1, false, now))
     }
 }
 

@@ -50,7 +50,7 @@ impl Engine {
             return Ok(None);
         }
         if self.service.stopped.is_some() {
-            if !self.pace.allows(Class::List, 1, false, self.cx.now) {
+            if !self.cx.pace.allows(Class::List, 1, false, self.cx.now) {
                 return Ok(None);
             }
             if self.polling.lists.workspaces_rest_until() > self.cx.now {
@@ -59,7 +59,7 @@ impl Engine {
             }
             self.service.quiet_until = self.cx.now.plus_ms(PROBE_EVERY_MS);
             // One that has not been answered yet, for the machine slept meanwhile, is a probe as good.
-            let is_asked = self.in_flight.is_under_way(&Purpose::ListWorkspaces);
+            let is_asked = self.cx.in_flight.is_under_way(&Purpose::ListWorkspaces);
             return Ok((!is_asked).then_some((Effect::ListWorkspaces, Purpose::ListWorkspaces)));
         }
         if self.folder.root.is_ready() {
@@ -114,17 +114,17 @@ impl Engine {
     /// After a failure, one request at a time tells whether the service is back.
     pub(super) fn may_ask_more(&self) -> bool {
         let at_once = if self.service.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
-        self.in_flight.requests_under_way() < at_once
+        self.cx.in_flight.requests_under_way() < at_once
     }
 
     /// Pushes first, then confirmations and deletions.
     fn next_wanted(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         // There may be thousands, and this is asked after each event.
-        if self.pace.is_spent(1, self.cx.now) {
+        if self.cx.pace.is_spent(1, self.cx.now) {
             return Ok(None);
         }
         // A push is a look and a PATCH.
-        let may_push = !self.pace.is_spent(2, self.cx.now);
+        let may_push = !self.cx.pace.is_spent(2, self.cx.now);
         let (mut pushes, mut others) = (Vec::new(), Vec::new());
         for (page, decision) in self.pages.wants.pressing() {
             match decision {
@@ -138,7 +138,7 @@ impl Engine {
                 continue;
             }
             let choice = self.push_request(&page, title)?;
-            if choice.is_some() || self.in_flight.ready.is_some() {
+            if choice.is_some() || self.cx.in_flight.ready.is_some() {
                 return Ok(choice);
             }
         }
@@ -153,7 +153,7 @@ impl Engine {
                     continue;
                 }
                 let choice = self.trash_request(&page, held.is_some(), &to_be_made)?;
-                if choice.is_some() || self.in_flight.ready.is_some() {
+                if choice.is_some() || self.cx.in_flight.ready.is_some() {
                     return Ok(choice);
                 }
             }
@@ -174,7 +174,7 @@ impl Engine {
     /// by now.
     fn is_at_its_word(&self, page: &PageId) -> bool {
         let waits = self.pages.moments.get(page).is_some_and(|moment| moment.failing.until > self.cx.now);
-        !waits && !self.in_flight.is_busy(page) && !self.pages.active.contains(page)
+        !waits && !self.cx.in_flight.is_busy(page) && !self.pages.active.contains(page)
     }
 
     /// A look that something hangs on. First looks of listed pages are the poll schedule's.
@@ -189,7 +189,7 @@ impl Engine {
     }
 
     pub(super) fn ask_for(&mut self, page: &PageId, class: Class, reserve: u32) -> Option<(Effect, Purpose)> {
-        if !self.pace.allows(class, 1 + reserve, false, self.cx.now) {
+        if !self.cx.pace.allows(class, 1 + reserve, false, self.cx.now) {
             return None;
         }
         if reserve > 0 {
@@ -202,7 +202,7 @@ impl Engine {
         if let Some(moment) = self.pages.moments.get_mut(page) {
             moment.wanted = 0;
             if std::mem::take(&mut moment.reserved) {
-                self.pace.release();
+                self.cx.pace.release();
             }
         }
     }
@@ -211,7 +211,7 @@ impl Engine {
     fn edits_wait(&self) -> bool {
         self.pages.wants.pressing().iter().any(|(page, decision)| {
             matches!(decision, Decision::Push { .. })
-                && !self.in_flight.is_busy(page)
+                && !self.cx.in_flight.is_busy(page)
                 && !self.pages.held.contains_key(page)
                 && self.pages.moments.get(page).is_none_or(|m| !m.failing.waits(self.cx.now))
         })
@@ -226,7 +226,7 @@ impl Engine {
         } else if self.service.stopped.is_some() {
             far
         } else if self.edits_wait() {
-            self.pace.earliest(Class::Edit, 2, false, now)
+            self.cx.pace.earliest(Class::Edit, 2, false, now)
         } else {
             let waits = |page: &PageId| self.pages.is_put_off(page, self.cx.now);
             let trash_waits = |page: &PageId| {
@@ -236,15 +236,16 @@ impl Engine {
             let wanted = self.pages.wants.due(waits, trash_waits);
             let wanted = wanted.or(self.creations_wait().then_some(now));
             let wanted = wanted
-                .map(|due| self.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100)).max(due));
+                .map(|due| self.cx.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100)).max(due));
             let looks =
                 self.next_list_due(now).min(self.next_poll_due(now)).min(self.next_storage_look_due(now));
             // What is due now and could not leave waits with the others.
             wanted.map_or(looks, |wanted| wanted.min(looks.max(now.plus_ms(100))))
         };
-        let pulled = self.commands.pulling.is_any().then(|| self.pace.earliest(Class::Asked, 1, false, now));
+        let pulled =
+            self.commands.pulling.is_any().then(|| self.cx.pace.earliest(Class::Asked, 1, false, now));
         let at = at.min(self.next_board_due(now)).min(pulled.map_or(far, |at| at.max(now.plus_ms(100))));
-        at.max(self.service.quiet_until.min(far)).max(self.pace.blocked_until()).min(forbidden)
+        at.max(self.service.quiet_until.min(far)).max(self.cx.pace.blocked_until()).min(forbidden)
     }
 
     /// Takes in the answer to a request.
@@ -293,7 +294,7 @@ impl Engine {
     }
 
     pub(super) fn service_answers(&mut self) {
-        self.pace.accepted();
+        self.cx.pace.accepted();
         self.service.failures = 0;
         self.service.down = None;
         if self.service.stopped.take().is_some() {
@@ -308,7 +309,7 @@ impl Engine {
         }
         match error {
             ServiceError::RateLimited { retry_after_ms } => {
-                self.pace.refused(*retry_after_ms, flight.sent_at, self.cx.now);
+                self.cx.pace.refused(*retry_after_ms, flight.sent_at, self.cx.now);
                 self.cx.store.set_meta("refused", &self.cx.now.0.to_string())?;
             }
             ServiceError::Unauthorized(_) => {
@@ -328,7 +329,7 @@ impl Engine {
                     self.commands.pulling.fail(&error.to_string());
                 }
             }
-            _ => self.pace.accepted(),
+            _ => self.cx.pace.accepted(),
         }
         if let Some(page) = flight.purpose.page().cloned() {
             let failures = {

@@ -26,14 +26,14 @@ impl Engine {
     }
 
     pub(super) fn next_storage_change(&mut self) -> Result<Choice, StoreError> {
-        Ok(self.storage.next_change(&mut desk!(self), &self.pace)?.map(purpose))
+        Ok(self.storage.next_change(&mut desk!(self), &self.cx.pace)?.map(purpose))
     }
 
     pub(super) fn next_storage_look(&mut self) -> Choice {
         if !self.folder.root.is_ready() {
             return None;
         }
-        self.storage.next_look(&mut desk!(self), &self.pace).map(purpose)
+        self.storage.next_look(&mut desk!(self), &self.cx.pace).map(purpose)
     }
 
     /// The list of a folder of the storage.
@@ -49,7 +49,7 @@ impl Engine {
     pub(super) fn next_storage_look_due(&self, now: Timestamp) -> Timestamp {
         if self.folder.root.is_ready() && self.storage.wants_look(now) {
             // Four downloads at once may be what it waits for: they tell when they end.
-            self.pace.earliest(self.storage.look_class(), 1, false, now).max(now.plus_ms(50))
+            self.cx.pace.earliest(self.storage.look_class(), 1, false, now).max(now.plus_ms(50))
         } else {
             self.storage.next_due(now)
         }
@@ -64,7 +64,7 @@ impl Engine {
     ) -> Result<(), StoreError> {
         match &outcome {
             Outcome::Service(result) => {
-                self.pace.answered(id.0, self.cx.now);
+                self.cx.pace.answered(id.0, self.cx.now);
                 self.cx.store.note_answer(id.0, self.cx.now, self.cx.now.plus_ms(-2 * pace::WINDOW_MS));
                 match result {
                     Ok(_) => self.service_answers(),
@@ -87,7 +87,7 @@ impl Engine {
 
     pub(super) fn storage_event(&mut self, event: &StorageEvent) {
         let StorageEvent::Progress { id, .. } = event;
-        let task = self.in_flight.flights.get(id).and_then(|flight| match &flight.purpose {
+        let task = self.cx.in_flight.flights.get(id).and_then(|flight| match &flight.purpose {
             Purpose::Storage(task) => Some(task),
             _ => None,
         });

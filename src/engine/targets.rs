@@ -34,10 +34,11 @@ impl Engine {
     /// The next look for news, if one may leave now and something is worth it.
     pub(super) fn next_poll(&mut self) -> Option<(Effect, Purpose)> {
         // A pass has an end: polling goes on after it.
-        if self.polling.full_pass.is_some() || !self.pace.allows(Class::Background, 1, false, self.cx.now) {
+        if self.polling.full_pass.is_some() || !self.cx.pace.allows(Class::Background, 1, false, self.cx.now)
+        {
             return None;
         }
-        let (eager, every_ms) = (self.cx.settings.eager, self.pace.background_every_ms());
+        let (eager, every_ms) = (self.cx.settings.eager, self.cx.pace.background_every_ms());
         // This is asked after each event, mostly when no page is worth a look.
         let any_page = eager || self.cx.now >= self.pages.trees.due;
         // One walk says what each of the slots would get, and whether half the looks will do: where nothing has moved for
@@ -58,7 +59,7 @@ impl Engine {
         let (effect, purpose) = self.next_slot(by_slot, hot)?;
         let is_quiet =
             is_quiet.unwrap_or_else(|| Survey::of(self.targets(true), self.cx.now).rests(every_ms));
-        self.pace.rest(is_quiet);
+        self.cx.pace.rest(is_quiet);
         if let Purpose::Storage(task) = &purpose {
             self.storage.is_sent(task.clone());
         }
@@ -96,8 +97,8 @@ impl Engine {
     /// All that may be looked at now, or all but the pages.
     fn targets(&self, with_pages: bool) -> impl Iterator<Item = (Target<'_>, &PollState)> {
         // The few that may not be, once for all pages: as in `may_be_looked_at`.
-        let busy = self.in_flight.flights.values().filter_map(|flight| flight.purpose.page());
-        let ready = self.in_flight.ready.iter().filter_map(|(_, purpose)| purpose.page());
+        let busy = self.cx.in_flight.flights.values().filter_map(|flight| flight.purpose.page());
+        let ready = self.cx.in_flight.ready.iter().filter_map(|(_, purpose)| purpose.page());
         let waits = self.pages.retries_until > self.cx.now;
         let moments = waits.then_some(&self.pages.moments).into_iter().flatten();
         let put_off = moments.filter(|(_, moment)| moment.failing.until > self.cx.now);
@@ -112,14 +113,14 @@ impl Engine {
 
     /// Whether a look at this page is not under way already, nor put off after one that failed.
     pub(super) fn may_be_looked_at(&self, page: &PageId) -> bool {
-        !self.in_flight.is_busy(page)
+        !self.cx.in_flight.is_busy(page)
             && self.pages.moments.get(page).is_none_or(|moment| moment.failing.until <= self.cx.now)
     }
 
     /// When the background may have something to ask for.
     pub(super) fn next_poll_due(&self, now: Timestamp) -> Timestamp {
         let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
-        let at = self.pace.earliest(class, 1, false, now);
+        let at = self.cx.pace.earliest(class, 1, false, now);
         let work =
             self.pages.any_unseen(self.cx.now)
                 || self.polling.full_pass.is_some()

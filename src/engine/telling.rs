@@ -96,7 +96,7 @@ impl Engine {
                     Step::Forget(all.filter(|path| !seen.contains(path)).cloned().collect())
                 }
                 Step::Forget(_) => {
-                    self.polling.lists.last_seen = telling.seen_now;
+                    self.folder.watch.last_seen = telling.seen_now;
                     if let Some((scan, sent_at)) = telling.scan {
                         self.scan_told(&scan, sent_at)?;
                     }

@@ -84,7 +84,7 @@ impl Engine {
         let Some(base_hash) = identity else { return Ok(()) };
         let content = match self.read_long(&node, &file, (text_hash, split.body), base_hash)? {
             Long::Asked(first) => {
-                self.in_flight.ready = Some(*first);
+                self.cx.in_flight.ready = Some(*first);
                 // A person saves a text again that was not read yet: what it stood for is out of date.
                 self.pages.moment(page).reading = None;
                 return Ok(());
@@ -96,7 +96,7 @@ impl Engine {
         };
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
         let content = self.cx.as_known(&node, content)?;
-        self.beside.tell_differences(page, &look.path, text, &split, &content, &mut self.cx)?;
+        self.pages.beside.tell_differences(page, &look.path, text, &split, &content, &mut self.cx)?;
         self.pages.moment(page).reading = Some(Box::new(Reading { text: text_hash, content }));
         Ok(())
     }
@@ -111,7 +111,7 @@ impl Engine {
     ) -> Result<Long<BodyJson>, StoreError> {
         let page = &node.id;
         let (agreed, remote) = (node.base.as_ref().map(|base| base.body), node.remote.body);
-        if !self.beside.is_long(text.len() * JSON_OF_TEXT)
+        if !self.pages.beside.is_long(text.len() * JSON_OF_TEXT)
             || self.pages.sent.get(page).is_some_and(|sent| sent.text == hash)
             || file.disowned.is_some()
             || agreed.is_some() && remote.is_some() && agreed != remote
@@ -120,9 +120,9 @@ impl Engine {
             return Ok(Long::No);
         }
         let question = Question::Reading { text: hash, before };
-        match self.beside.worked_out(page, &question) {
+        match self.pages.beside.worked_out(page, &question) {
             Some(Some(Worked::Body(content))) => return Ok(Long::Found(content)),
-            None if self.in_flight.ready.is_none() => {}
+            None if self.cx.in_flight.ready.is_none() => {}
             _ => return Ok(Long::No),
         }
         let work = beside::Reading {
@@ -154,9 +154,9 @@ impl Engine {
         let Some(body) = node.remote.body else { return Ok(None) };
         let content = self.cx.store.named_json(body)?;
         let is_long =
-            self.beside.is_long(content.as_str().len()) && self.cx.store.last_sent(&node.id)?.is_none();
+            self.pages.beside.is_long(content.as_str().len()) && self.cx.store.last_sent(&node.id)?.is_none();
         let printing = is_long.then(|| Printing(content.clone()));
-        let text = match self.beside.text_beside(&node.id, Question::Printing { body }, printing) {
+        let text = match self.pages.beside.text_beside(&node.id, Question::Printing { body }, printing) {
             Long::Asked(first) => return Ok(Some(*first)),
             Long::Found(text) => text,
             Long::No => {
@@ -226,9 +226,13 @@ impl Engine {
         }
         let mut out = text[..split.body_start].to_owned();
         let is_copy = file.claims.is_some() && file.claims == file.disowned;
-        let is_long = !is_copy && self.beside.is_long(from.as_str().len() + to.as_str().len());
+        let is_long = !is_copy && self.pages.beside.is_long(from.as_str().len() + to.as_str().len());
         let work = is_long.then(|| Patch { text: split.body.to_owned(), from: from.clone(), to: to.clone() });
-        match self.beside.text_beside(page, Question::Patch { text: hash, from: base.body, to: body }, work) {
+        match self.pages.beside.text_beside(
+            page,
+            Question::Patch { text: hash, from: base.body, to: body },
+            work,
+        ) {
             Long::Asked(first) => return Ok(Some(*first)),
             Long::Found(patched) => out.push_str(&patched),
             Long::No => {
@@ -249,7 +253,7 @@ impl Engine {
         if from != to
             && let Ok(split) = front_matter::split(&out)
         {
-            self.beside.tell_differences(page, &look.path, &out, &split, &to, &mut self.cx)?;
+            self.pages.beside.tell_differences(page, &look.path, &out, &split, &to, &mut self.cx)?;
         }
         let written = Written {
             text: ContentHash::of(out.as_bytes()),
@@ -314,7 +318,7 @@ impl Engine {
             problem: None,
             racy: true,
         };
-        self.polling.lists.last_seen.insert(path.clone(), stamp);
+        self.folder.watch.last_seen.insert(path.clone(), stamp);
         self.pages.save_file(file)?;
         self.pages.trees.folders.extend(path.parent());
         let words = if what.new { "new page" } else { "updated from the service" };

@@ -307,7 +307,7 @@ impl Engine {
         self.pages.end_writing(id, &mut self.cx)?;
         self.pages.held.remove(id);
         if self.pages.moments.remove(id).is_some_and(|moment| moment.reserved) {
-            self.pace.release();
+            self.cx.pace.release();
         }
         self.pages.active.remove(id);
         self.pages.settling.remove(id);
@@ -316,7 +316,7 @@ impl Engine {
 
     pub(super) fn forget_file(&mut self, path: &MirrorPath) -> Result<Option<LocalFile>, StoreError> {
         self.folder.watch.forget(path);
-        self.polling.lists.last_seen.remove(path);
+        self.folder.watch.last_seen.remove(path);
         self.pages.trees.unbound.remove(path);
         self.pages.trees.tally.problems.remove(path);
         let file = self.pages.trees.files.remove(path);
@@ -332,7 +332,7 @@ impl Engine {
     pub(super) fn rename_file(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
         let Some(mut file) = self.forget_file(from)? else { return Ok(()) };
         file.path = to.clone();
-        self.polling.lists.last_seen.insert(to.clone(), file.stamp);
+        self.folder.watch.last_seen.insert(to.clone(), file.stamp);
         if let Some(page) = file.page.clone() {
             self.pages.edit_page(&page, |node| node.file = Some(to.clone()), &mut self.cx)?;
         }

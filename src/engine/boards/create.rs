@@ -63,7 +63,11 @@ impl Engine {
             Some(draft)
         };
         let moved = self.boards.creations.follow(&mut self.cx.store, moved)?;
-        self.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_board_creations(&moved));
+        self.cx
+            .in_flight
+            .flights
+            .values_mut()
+            .for_each(|flight| flight.purpose.follow_board_creations(&moved));
         Ok(())
     }
 
@@ -72,7 +76,7 @@ impl Engine {
         let Some(item) = self.creatable() else { return Ok(None) };
         let is_again = item.source().is_some_and(|path| self.boards.unmade.contains_key(path));
         let class = if is_again { Class::Asked } else { Class::Edit };
-        if !self.pace.allows(class, 2, false, self.cx.now) {
+        if !self.cx.pace.allows(class, 2, false, self.cx.now) {
             return Ok(None);
         }
         let (effect, before) = match &item {

@@ -117,7 +117,7 @@ impl Engine {
                 self.deck_returns(&id, "the config says that deleted files come back")?;
                 continue;
             }
-            let busy = self.in_flight.flights.values().any(|flight| {
+            let busy = self.cx.in_flight.flights.values().any(|flight| {
                 matches!(&flight.purpose, crate::engine::Purpose::Board(purpose) if **purpose == Purpose::TrashDeck { deck: id.clone() })
             });
             if busy {
@@ -136,7 +136,7 @@ impl Engine {
                 (self.cx.now.since_ms(moment.seen_at) <= oldest_ms).then_some(moment.seen)
             };
             if let Some(unseen) = slides.iter().find(|slide| seen(slide).is_none()) {
-                if self.in_flight.is_canvas_busy(unseen)
+                if self.cx.in_flight.is_canvas_busy(unseen)
                     || self.boards.waits_for_time(unseen, self.cx.now)
                     || self.boards.waits_for_list(unseen)
                 {
@@ -163,7 +163,7 @@ impl Engine {
                 self.deck_returns(&id, "it was deleted here and changed in the app; its folder comes back")?;
                 continue;
             }
-            if !self.pace.allows(Class::Edit, 1, false, self.cx.now) {
+            if !self.cx.pace.allows(Class::Edit, 1, false, self.cx.now) {
                 return Ok(None);
             }
             // Before it leaves: whether its answer is ever heard or not, it may be gone.

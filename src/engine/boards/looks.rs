@@ -271,7 +271,7 @@ impl Engine {
     /// Whether something was done to a canvas after a look at it left.
     pub(super) fn acted_since(&self, canvas: &CanvasId, flight: &Flight) -> bool {
         let acted = self.boards.moments.get(canvas).map_or(0, |moment| moment.acted);
-        let writing = self.in_flight.flights.values().any(|other| {
+        let writing = self.cx.in_flight.flights.values().any(|other| {
             matches!(&other.purpose, crate::engine::Purpose::Board(purpose)
                 if purpose.canvas() == Some(canvas) && purpose.is_request() && !matches!(**purpose, super::Purpose::Look { .. }))
         });

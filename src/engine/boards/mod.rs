@@ -308,7 +308,7 @@ impl Engine {
             return Ok(Some(choice));
         }
         for canvas in self.boards.active.clone() {
-            if self.in_flight.is_canvas_busy(&canvas) || self.boards.waits_for_time(&canvas, self.cx.now) {
+            if self.cx.in_flight.is_canvas_busy(&canvas) || self.boards.waits_for_time(&canvas, self.cx.now) {
                 continue;
             }
             if let Some(choice) = self.settle_canvas(&canvas)? {

@@ -61,7 +61,7 @@ impl Engine {
         let next = lists.iter().find(|effect| {
             let rests =
                 self.boards.lists.resting.get(&list_of(effect)).is_some_and(|until| *until > self.cx.now);
-            self.list_is_wanted(effect, since) && !self.in_flight.is_list_under_way(effect) && !rests
+            self.list_is_wanted(effect, since) && !self.cx.in_flight.is_list_under_way(effect) && !rests
         })?;
         Some(board(next.clone(), Purpose::List(next.clone())))
     }
@@ -81,7 +81,7 @@ impl Engine {
     /// Whether that look may leave now.
     pub(in super::super) fn canvas_may_be_pulled(&self, canvas: &CanvasId, since: u64) -> bool {
         self.canvas_is_wanted(canvas, since)
-            && !self.in_flight.is_canvas_busy(canvas)
+            && !self.cx.in_flight.is_canvas_busy(canvas)
             && !self.boards.waits_for_time(canvas, self.cx.now)
             && !self.boards.waits_for_list(canvas)
     }
@@ -101,7 +101,7 @@ impl Engine {
             && list.is_some_and(|list| !boards.lists.held.contains_key(&list_of(&list)));
         let is_emptied = boards.lists.emptied.contains_key(&Emptied::Canvas(canvas.clone()));
         let is_wanted = boards.active.contains(canvas) || boards.wants.get(canvas) == Some(&Want::Look);
-        !self.in_flight.is_canvas_busy(canvas) && (is_held || !is_wanted && !in_doubt && !is_emptied)
+        !self.cx.in_flight.is_canvas_busy(canvas) && (is_held || !is_wanted && !in_doubt && !is_emptied)
     }
 
     fn list_is_wanted(&self, effect: &BoardEffect, since: u64) -> bool {

@@ -32,7 +32,7 @@ impl Engine {
             self.boards.wants.iter().map(|(canvas, want)| (*want, canvas.clone())).collect();
         wants.sort();
         for (want, canvas) in wants {
-            if self.in_flight.is_canvas_busy(&canvas)
+            if self.cx.in_flight.is_canvas_busy(&canvas)
                 || self.boards.waits_for_time(&canvas, self.cx.now)
                 || self.boards.waits_for_list(&canvas)
                 || self.boards.active.contains(&canvas)
@@ -70,7 +70,7 @@ impl Engine {
     pub(in super::super) fn board_edits_wait(&self) -> bool {
         self.boards.wants.iter().any(|(canvas, want)| {
             *want == Want::Push
-                && !self.in_flight.is_canvas_busy(canvas)
+                && !self.cx.in_flight.is_canvas_busy(canvas)
                 && !self.boards.waits_for_time(canvas, self.cx.now)
                 && !self.boards.waits_for_list(canvas)
                 && self.boards.write_class(canvas) == Class::Edit
@@ -79,7 +79,7 @@ impl Engine {
 
     pub(super) fn look_at_canvas(&mut self, canvas: &CanvasId, class: Class) -> Choice {
         let slots = if class == Class::Edit { 2 } else { 1 };
-        if !self.pace.allows(class, slots, false, self.cx.now) {
+        if !self.cx.pace.allows(class, slots, false, self.cx.now) {
             return None;
         }
         self.boards.wants.retain(|other, want| other != canvas || *want != Want::Look);
@@ -131,7 +131,7 @@ impl Engine {
             writes.rest(compared.sendable.iter().map(Op::about));
             return Ok(None);
         };
-        if !self.pace.allows(class, 1, false, self.cx.now) {
+        if !self.cx.pace.allows(class, 1, false, self.cx.now) {
             return Ok(None);
         }
         let effect = match &op {

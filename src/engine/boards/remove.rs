@@ -207,7 +207,7 @@ impl Engine {
             return Ok(None);
         }
         // What has been heard or seen since it was decided may be the missing file.
-        if !self.boards_are_quiet() || !self.pace.allows(class, 1, false, self.cx.now) {
+        if !self.boards_are_quiet() || !self.cx.pace.allows(class, 1, false, self.cx.now) {
             return Ok(None);
         }
         // Before it leaves: whether its answer is ever heard or not, it may be gone.

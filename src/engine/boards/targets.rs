@@ -64,7 +64,7 @@ impl Engine {
         }
         let first = self.boards.lists.decks_at == 0 || self.polling.full_pass.is_some();
         let class = if first { Class::Asked } else { Class::List };
-        if !self.pace.allows(class, 1, false, self.cx.now) {
+        if !self.cx.pace.allows(class, 1, false, self.cx.now) {
             return None;
         }
         let effect = self.due_list()?;
@@ -76,7 +76,7 @@ impl Engine {
         let all = self
             .all_lists()
             .into_iter()
-            .filter(|(due, effect)| *due <= self.cx.now && !self.in_flight.is_list_under_way(effect));
+            .filter(|(due, effect)| *due <= self.cx.now && !self.cx.in_flight.is_list_under_way(effect));
         all.min_by_key(|(due, _)| *due).map(|(_, effect)| effect)
     }
 
@@ -144,16 +144,16 @@ impl Engine {
             return None;
         }
         let left = u32::try_from(self.canvases_left()).unwrap_or(u32::MAX);
-        let burst = left > 0 && left <= self.pace.background_room(self.cx.now);
+        let burst = left > 0 && left <= self.cx.pace.background_room(self.cx.now);
         let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
-        if !self.pace.allows(class, 1, burst, self.cx.now) {
+        if !self.cx.pace.allows(class, 1, burst, self.cx.now) {
             return None;
         }
         let wanted = self.ready_canvases().find(|node| {
             node.remote.is_none() || self.polling.full_pass.is_some() && self.pass_wants_canvas(&node.id)
         });
         let canvas = wanted?.id.clone();
-        self.pace.rest(false);
+        self.cx.pace.rest(false);
         Some(Self::canvas_look(&canvas, class))
     }
 
@@ -172,7 +172,7 @@ impl Engine {
     /// The canvases that may be looked at now.
     fn ready_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
         self.polled_canvases().filter(|node| {
-            !self.in_flight.is_canvas_busy(&node.id)
+            !self.cx.in_flight.is_canvas_busy(&node.id)
                 && !self.boards.waits_for_time(&node.id, self.cx.now)
                 && !self.boards.waits_for_list(&node.id)
         })
@@ -217,23 +217,22 @@ impl Engine {
             return far;
         }
         let lists =
-            self.all_lists().into_iter().filter(|(_, effect)| !self.in_flight.is_list_under_way(effect));
+            self.all_lists().into_iter().filter(|(_, effect)| !self.cx.in_flight.is_list_under_way(effect));
         let list = lists
             .map(|(due, _)| due)
             .min()
-            .map_or(far, |due| due.max(self.pace.earliest(Class::List, 1, false, now)));
+            .map_or(far, |due| due.max(self.cx.pace.earliest(Class::List, 1, false, now)));
         // Looks for news have their turn in the schedule for everything.
         let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
         let mut ready = self.ready_canvases();
         let is_left = ready.any(|node| node.remote.is_none() || self.pass_wants_canvas(&node.id));
-        let look = if is_left { self.pace.earliest(class, 1, false, now) } else { far };
+        let look = if is_left { self.cx.pace.earliest(class, 1, false, now) } else { far };
         let wanted = self.boards.wants.iter().filter(|(canvas, _)| !self.boards.waits_for_list(canvas));
         let wanted = wanted.map(|(canvas, want)| self.boards.want_due(canvas, *want));
         let asked = (!self.boards.creations.is_empty()).then_some(now);
-        let edit = wanted
-            .chain(asked)
-            .min()
-            .map_or(far, |due| self.pace.earliest(Class::Edit, 2, false, now).max(now.plus_ms(100)).max(due));
+        let edit = wanted.chain(asked).min().map_or(far, |due| {
+            self.cx.pace.earliest(Class::Edit, 2, false, now).max(now.plus_ms(100)).max(due)
+        });
         list.min(look).min(edit)
     }
 }
