@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use super::context::Context;
 use super::flight::Purpose;
+use super::folder::{Folder, Watching};
 use super::pages::Pages;
 use super::refused::Held;
 use super::text::front_is_stale;
@@ -93,11 +94,13 @@ impl Engine {
             {
                 continue;
             }
-            if let Some(choice) = self.settle_page(&page)? {
+            if let Some(choice) = self.pages.settle_page(&page, &mut self.folder, &mut self.cx)? {
                 return Ok(Some(choice));
             }
         }
-        if let Some(choice) = self.next_board_disk_effect()? {
+        if let Some(choice) =
+            self.boards.next_board_disk_effect(&mut self.pages, &mut self.folder, &mut self.cx)?
+        {
             return Ok(Some(choice));
         }
         // What was decided may have made a look due.
@@ -106,91 +109,97 @@ impl Engine {
         }
         self.next_storage_act()
     }
+}
 
+impl Pages {
     /// Decides on one page until nothing more can be done for it at once, or an effect is needed.
-    fn settle_page(&mut self, page: &PageId) -> Result<Choice, StoreError> {
+    fn settle_page(
+        &mut self,
+        page: &PageId,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
         for _ in 0..TURNS_MAX {
-            let Some(node) = self.pages.trees.pages.get(page).cloned() else {
-                self.pages.active.remove(page);
+            let Some(node) = self.trees.pages.get(page).cloned() else {
+                self.active.remove(page);
                 return Ok(None);
             };
             // What came of a write that was sent is asked for all the same.
-            let is_ignored = self.pages.trees.is_page_ignored(&node) && !self.pages.sent.contains_key(page);
-            let rests = is_ignored || !self.pages.trees.is_live(&node.workspace);
-            let decision = if rests { Decision::Wait } else { self.decide(&node) };
+            let is_ignored = self.trees.is_page_ignored(&node) && !self.sent.contains_key(page);
+            let rests = is_ignored || !self.trees.is_live(&node.workspace);
+            let decision = if rests { Decision::Wait } else { self.decide(&node, folder, cx) };
             tracing::trace!(page = %page, ?decision, "decided");
-            self.pages.wants.remove(page);
+            self.wants.remove(page);
             if !matches!(decision, Decision::Push { .. } | Decision::Recreate) {
-                self.drop_reservation(page);
+                self.drop_reservation(page, cx);
             }
             match decision {
                 Decision::Rest | Decision::Wait => {
                     if decision == Decision::Rest {
-                        self.pages.held.remove(page);
-                        self.pages.end_refusal(&node, &mut self.cx)?;
-                        self.pages.end_approval(&node, &mut self.cx)?;
+                        self.held.remove(page);
+                        self.end_refusal(&node, cx)?;
+                        self.end_approval(&node, cx)?;
                     }
                     if is_ignored {
-                        self.pages.held.remove(page);
+                        self.held.remove(page);
                     }
                     if node.missing_since.is_some() && node.base.is_some() {
                         if is_ignored
-                            || self.pages.trees.is_away(&node.workspace)
-                                && self.folder.grace_is_over(&node, &self.cx)
+                            || self.trees.is_away(&node.workspace) && folder.grace_is_over(&node, cx)
                         {
                             // Whoever removes what is left of a workspace that is away, or not chosen any more, deletes nothing
                             // in it: it comes back with its workspace. So does what is ignored when it is not any more.
-                            self.pages.bring_back(page, &mut self.cx)?;
+                            self.bring_back(page, cx)?;
                         } else {
-                            let is_hidden = self.folder.hides_page(&node).is_some();
-                            self.pages.hold(page, is_hidden.then_some(Held::Hidden));
-                            self.pages.settling.insert(page.clone());
+                            let is_hidden = folder.hides_page(&node).is_some();
+                            self.hold(page, is_hidden.then_some(Held::Hidden));
+                            self.settling.insert(page.clone());
                         }
                     }
-                    self.pages.active.remove(page);
+                    self.active.remove(page);
                     return Ok(None);
                 }
                 Decision::Settle => {
-                    let now = self.cx.now;
-                    let since = *self.pages.moment(page).moved_at.get_or_insert(now);
-                    self.folder.watch.scan_by(since.plus_ms(self.cx.settings.pages.delete_grace_ms));
-                    self.pages.active.remove(page);
-                    self.pages.settling.insert(page.clone());
+                    let now = cx.now;
+                    let since = *self.moment(page).moved_at.get_or_insert(now);
+                    folder.watch.scan_by(since.plus_ms(cx.settings.pages.delete_grace_ms));
+                    self.active.remove(page);
+                    self.settling.insert(page.clone());
                     return Ok(None);
                 }
                 Decision::Look | Decision::Push { .. } | Decision::TrashPage => {
-                    let tick = self.cx.tick;
-                    let moment = self.pages.moment(page);
+                    let tick = cx.tick;
+                    let moment = self.moment(page);
                     if moment.wanted == 0 {
                         moment.wanted = tick;
                     }
-                    let is_first_look = self.pages.is_first_look(&node, &decision);
-                    self.pages.wants.insert(page.clone(), decision, is_first_look);
-                    self.pages.active.remove(page);
+                    let is_first_look = self.is_first_look(&node, &decision);
+                    self.wants.insert(page.clone(), decision, is_first_look);
+                    self.active.remove(page);
                     return Ok(None);
                 }
-                Decision::Adopt => self.pages.adopt(&node, &mut self.cx)?,
-                Decision::AcceptBytes => self.pages.accept_bytes(&node, &mut self.cx)?,
-                Decision::AgreeOnPlace => self.pages.agree_on_place(&node, &mut self.cx)?,
-                Decision::Restore => self.pages.restore(&node, &mut self.cx)?,
-                Decision::Forget => self.forget_page(page)?,
-                Decision::Unbind => self.let_go(&node)?,
+                Decision::Adopt => self.adopt(&node, cx)?,
+                Decision::AcceptBytes => self.accept_bytes(&node, cx)?,
+                Decision::AgreeOnPlace => self.agree_on_place(&node, cx)?,
+                Decision::Restore => self.restore(&node, cx)?,
+                Decision::Forget => self.forget_page(page, cx)?,
+                Decision::Unbind => self.let_go(&node, cx)?,
                 Decision::Recreate => {
-                    if !self.pages.looked_since_wanted(page, &self.cx) {
-                        self.pages.wants.insert(page.clone(), Decision::Look, false);
-                        self.pages.active.remove(page);
+                    if !self.looked_since_wanted(page, cx) {
+                        self.wants.insert(page.clone(), Decision::Look, false);
+                        self.active.remove(page);
                         return Ok(None);
                     }
-                    self.recreate(&node)?;
+                    self.recreate(&node, &mut folder.watch, cx)?;
                 }
                 Decision::Read => {
                     let Some(path) = node.file.clone() else { return Ok(None) };
-                    self.folder.watch.read_by(&path, self.cx.now);
-                    self.pages.active.remove(page);
-                    return Ok(self.folder.next_look_at_disk(self.cx.now));
+                    folder.watch.read_by(&path, cx.now);
+                    self.active.remove(page);
+                    return Ok(folder.next_look_at_disk(cx.now));
                 }
-                Decision::Materialise => return self.materialise(&node),
-                Decision::KeepBoth => return self.pages.trees.keep_both(&node, &self.cx),
+                Decision::Materialise => return self.materialise(&node, folder, cx),
+                Decision::KeepBoth => return self.trees.keep_both(&node, cx),
                 Decision::Splice => {
                     let Some(path) = node.file.clone() else { return Ok(None) };
                     return Ok(Some((
@@ -199,47 +208,52 @@ impl Engine {
                     )));
                 }
                 Decision::Relocate { puts_back } => {
-                    return self.pages.relocate(&node, puts_back, &mut self.cx);
+                    return self.relocate(&node, puts_back, cx);
                 }
                 Decision::MoveFolder if planted("folder-left-behind") => return Ok(None),
                 // What has just been seen in it has not been told from what was known where it goes.
-                Decision::MoveFolder if !self.folder.watch.is_told() => return Ok(None),
-                Decision::MoveFolder => match self.pages.move_folder(&node, &mut self.cx)? {
+                Decision::MoveFolder if !folder.watch.is_told() => return Ok(None),
+                Decision::MoveFolder => match self.move_folder(&node, cx)? {
                     Some(choice) => return Ok(Some(choice)),
                     None => continue,
                 },
                 Decision::TrashFile | Decision::SetAside => {
-                    return self.pages.file_follows(&node, decision, &self.cx);
+                    return self.file_follows(&node, decision, cx);
                 }
             }
         }
         tracing::warn!(page = %page, "no end to deciding; it is looked at again later");
-        let later = self.cx.now.plus_ms(5_000);
-        self.pages.put_off(page, later);
+        let later = cx.now.plus_ms(5_000);
+        self.put_off(page, later);
         Ok(None)
     }
 
-    fn decide(&self, node: &Node) -> Decision {
-        let file = self.pages.trees.file_of(node);
-        let unread = file.is_some_and(|file| self.folder.watch.is_unread(&file.path));
+    /// The page of a file is gone and they were never agreed on: the file is a new one.
+    fn let_go(&mut self, node: &Node, cx: &mut Context) -> Result<(), StoreError> {
+        if let Some(path) = &node.file {
+            self.unbind(path, Some(node.id.clone()), cx)?;
+        }
+        self.forget_page(&node.id, cx)
+    }
+
+    fn decide(&self, node: &Node, folder: &Folder, cx: &Context) -> Decision {
+        let file = self.trees.file_of(node);
+        let unread = file.is_some_and(|file| folder.watch.is_unread(&file.path));
         if unread {
             return Decision::Wait;
         }
-        if self.pages.trees.is_there(&node.id) && self.pages.sent.contains_key(&node.id) {
+        if self.trees.is_there(&node.id) && self.sent.contains_key(&node.id) {
             // What came of the last write must be known before anything rests on either side.
             return Decision::Look;
         }
         let both = node.base.is_some() && file.is_some();
-        let local_parent = file.map_or(plan::Place::Elsewhere, |file| {
-            match self.pages.trees.layout().workspace_at(&file.path) {
-                Some(workspace) if workspace == node.workspace => {
-                    self.pages.trees.layout().place_of(&file.path)
-                }
+        let local_parent =
+            file.map_or(plan::Place::Elsewhere, |file| match self.trees.layout().workspace_at(&file.path) {
+                Some(workspace) if workspace == node.workspace => self.trees.layout().place_of(&file.path),
                 _ => plan::Place::Elsewhere,
-            }
-        });
+            });
         let local_title = file.map(|file| place::title_said(node, file)).unwrap_or_default();
-        let belongs = if both { self.pages.trees.layout().belongs(node) } else { None };
+        let belongs = if both { self.trees.layout().belongs(node) } else { None };
         let front_is_stale = match (file, &belongs) {
             (Some(file), Some(path)) => front_is_stale(file, path, node),
             _ => false,
@@ -249,41 +263,32 @@ impl Engine {
             file,
             local_parent: &local_parent,
             local_title: &local_title,
-            meaning: file.and_then(|file| self.pages.meaning_hash(node, file)),
+            meaning: file.and_then(|file| self.meaning_hash(node, file)),
             belongs: belongs.as_ref(),
             front_is_stale,
-            rests: self.rests(node),
-            grace_is_over: self.folder.grace_is_over(node, &self.cx)
-                && self.folder.watch.is_quiet(self.cx.now),
-            sends: self.pages.trees.sends(node, &self.cx.settings),
-            deletes: self.cx.settings.pages.deletes,
-            moves: self.pages.trees.moves_of(node, &self.cx.settings),
+            rests: self.rests(node, &folder.watch, cx),
+            grace_is_over: folder.grace_is_over(node, cx) && folder.watch.is_quiet(cx.now),
+            sends: self.trees.sends(node, &cx.settings),
+            deletes: cx.settings.pages.deletes,
+            moves: self.trees.moves_of(node, &cx.settings),
         })
     }
 
-    /// The page of a file is gone and they were never agreed on: the file is a new one.
-    fn let_go(&mut self, node: &Node) -> Result<(), StoreError> {
-        if let Some(path) = &node.file {
-            self.pages.unbind(path, Some(node.id.clone()), &mut self.cx)?;
-        }
-        self.forget_page(&node.id)
-    }
-
     /// The file becomes a new page where it is now; the old page is treated as one whose file was deleted.
-    fn recreate(&mut self, node: &Node) -> Result<(), StoreError> {
+    fn recreate(&mut self, node: &Node, watch: &mut Watching, cx: &mut Context) -> Result<(), StoreError> {
         let Some(path) = node.file.clone() else { return Ok(()) };
-        self.pages.unbind(&path, Some(node.id.clone()), &mut self.cx)?;
-        let (now, tick) = (self.cx.now, self.cx.tick);
-        self.pages.edit_page(
+        self.unbind(&path, Some(node.id.clone()), cx)?;
+        let (now, tick) = (cx.now, cx.tick);
+        self.edit_page(
             &node.id,
             |page| {
                 page.file = None;
                 page.missing_since.get_or_insert(now);
             },
-            &mut self.cx,
+            cx,
         )?;
-        self.pages.moment(&node.id).missed = tick;
-        self.folder.watch.scan_by(now.plus_ms(self.cx.settings.pages.delete_grace_ms));
+        self.moment(&node.id).missed = tick;
+        watch.scan_by(now.plus_ms(cx.settings.pages.delete_grace_ms));
         Ok(())
     }
 }

@@ -1,6 +1,9 @@
 //! The answers to disk effects: what each changes, and what a refused one means.
 
+use super::context::Context;
 use super::flight::{Flight, Purpose};
+use super::folder::Folder;
+use super::pages::Pages;
 use super::refused::Held;
 use super::{Engine, retry};
 use crate::model::{DiskError, DiskReply, MirrorPath};
@@ -26,7 +29,14 @@ impl Engine {
             }
         }
         if let Purpose::Board(purpose) = flight.purpose.clone() {
-            return self.board_disk_done(&flight, *purpose, result);
+            return self.boards.board_disk_done(
+                &flight,
+                *purpose,
+                result,
+                &mut self.pages.trees,
+                &mut self.folder,
+                &mut self.cx,
+            );
         }
         match (flight.purpose.clone(), result) {
             (Purpose::Scan, Ok(DiskReply::Scan(scan))) => self.scan_done(&flight, scan),
@@ -41,7 +51,7 @@ impl Engine {
             (Purpose::Read { path }, Err(error)) => self.read_done(&path, Err(error), flight.sent_at),
             (Purpose::ReadToSplice { page, .. }, Ok(DiskReply::File(look))) => {
                 // The file may have another text by now, which may be asked about already.
-                let choice = self.splice(&page, &look)?;
+                let choice = self.pages.splice(&page, &look, &mut self.folder, &mut self.cx)?;
                 self.cx.in_flight.ready = choice.or(self.cx.in_flight.ready.take());
                 Ok(())
             }
@@ -51,7 +61,7 @@ impl Engine {
                 Ok(())
             }
             (Purpose::Write { page, path, written }, Ok(DiskReply::Written(stamp))) => {
-                self.written(&page, &path, written, stamp)
+                self.pages.written(&page, &path, written, stamp, &mut self.folder.watch, &mut self.cx)
             }
             (Purpose::WriteCopy { page, copy, beside, text, summary }, Ok(DiskReply::Written(_))) => {
                 self.pages.moment(&page).copied = Some(text);
@@ -59,34 +69,46 @@ impl Engine {
                 self.pages.trees.record_conflict(&copy, &beside, text, summary, &mut self.cx)
             }
             (Purpose::SetAside { page, from, to, then_gone }, Ok(DiskReply::Finished)) => {
-                self.set_aside(&page, &from, &to, then_gone)
+                self.pages.set_aside(&page, &from, &to, then_gone, &mut self.folder.watch, &mut self.cx)
             }
             (Purpose::Relocate { page, from, to, puts_back }, Ok(DiskReply::Finished)) => {
-                self.relocated(&page, &from, &to, puts_back)
+                self.pages.relocated(&page, &from, &to, puts_back, &mut self.folder.watch, &mut self.cx)
             }
             (Purpose::MoveFolder { page, from, to }, Ok(DiskReply::Finished)) => {
-                self.folder_moved(&page, &from, &to)
+                self.pages.folder_moved(&page, &from, &to, &mut self.folder.watch, &mut self.cx)
             }
-            (Purpose::TrashFile { page, path }, Ok(DiskReply::Finished)) => self.file_trashed(&page, &path),
+            (Purpose::TrashFile { page, path }, Ok(DiskReply::Finished)) => {
+                self.pages.file_trashed(&page, &path, &mut self.folder.watch, &mut self.cx)
+            }
             (Purpose::ReadAsked, Ok(DiskReply::File(look))) => self.asked_read(Ok(look)),
             (Purpose::ReadAsked, Err(error)) => self.asked_read(Err(error)),
             (Purpose::Asked, result) => self.asked_done(result),
             (Purpose::RemoveFolder { path }, Ok(DiskReply::Finished)) => {
                 self.pages.trees.folders.remove(&path);
                 if let Some(up) = path.parent() {
-                    self.tidy_folder(&up);
+                    self.pages.trees.tidy_folder(&up, &mut self.cx);
                 }
                 Ok(())
             }
-            (purpose, Err(error)) => self.disk_act_failed(&purpose, &error),
+            (purpose, Err(error)) => {
+                self.pages.disk_act_failed(&purpose, &error, &mut self.folder, &mut self.cx)
+            }
             (_, Ok(reply)) => {
                 self.folder.watch.disk_reply_is_wrong(&reply, self.cx.now);
                 Ok(())
             }
         }
     }
+}
 
-    pub(super) fn disk_act_failed(&mut self, purpose: &Purpose, error: &DiskError) -> Result<(), StoreError> {
+impl Pages {
+    pub(super) fn disk_act_failed(
+        &mut self,
+        purpose: &Purpose,
+        error: &DiskError,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         let Some(page) = purpose.page().cloned() else { return Ok(()) };
         if matches!(
             error,
@@ -97,20 +119,20 @@ impl Engine {
                 | DiskError::Full(..)
         ) {
             // Nothing was written: a later reading of the file must not take this text for what it rests on.
-            self.pages.end_writing(&page, &mut self.cx)?;
+            self.end_writing(&page, cx)?;
         }
-        self.disk_failed(&MirrorPath::root(), error);
+        folder.disk_failed(&MirrorPath::root(), error, &mut self.trees, cx.now);
         let failures = {
-            let moment = self.pages.moment(&page);
+            let moment = self.moment(&page);
             moment.failing.count += 1;
             moment.failing.count
         };
-        self.pages.put_off(&page, self.cx.now.plus_ms(retry::after_disk(error).wait_ms(failures)));
+        self.put_off(&page, cx.now.plus_ms(retry::after_disk(error).wait_ms(failures)));
         if matches!(
             error,
             DiskError::Denied(..) | DiskError::Full(..) | DiskError::NotOrdinary(_) | DiskError::Io(..)
         ) {
-            self.pages.hold(&page, Some(Held::Disk(error.to_string())));
+            self.hold(&page, Some(Held::Disk(error.to_string())));
         }
         Ok(())
     }

@@ -112,7 +112,7 @@ impl Engine {
             }
             (Ok(look), Some(expect)) if ContentHash::of(&look.bytes) == expect => {
                 if !is_canvas(&path) {
-                    self.take_in_file(&look)?;
+                    self.pages.take_in_file(&look, &mut self.folder, &mut self.cx)?;
                     self.pages.keep_present(&path, &look.bytes, &mut self.cx)?;
                     self.cx.store.keep_for_undo(&look.bytes)?;
                     self.commands.asked.before = Some(expect);
@@ -145,7 +145,7 @@ impl Engine {
     pub(super) fn asked_done(&mut self, result: Result<DiskReply, DiskError>) -> Result<(), StoreError> {
         let Some(put) = self.commands.asked.waiting.front().cloned() else { return Ok(()) };
         if let Err(error) = result {
-            self.disk_failed(put.path(), &error);
+            self.folder.disk_failed(put.path(), &error, &mut self.pages.trees, self.cx.now);
             self.tell_asked(Err(error.to_string()));
             return Ok(());
         }

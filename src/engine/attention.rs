@@ -3,13 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::Engine;
+use super::boards::Boards;
 use super::context::Context;
+use super::folder::Root;
+use super::lists::Polling;
 use super::pages::Pages;
 use super::refused::Held;
 use super::retry::FAILS;
 use super::tally::Tally;
+use super::trees::Trees;
 use crate::model::{
-    Attention, Code, Hold, Level, MirrorPath, PageId, Presence, Problem, RefusalClass, Timestamp, WorkspaceId,
+    Attention, Code, Hold, Level, MirrorPath, PageId, Presence, Problem, RefusalClass, Settings, Timestamp,
+    WorkspaceId,
 };
 use crate::plan::Decision;
 use crate::plan::names::Names;
@@ -166,8 +171,8 @@ fn log_changes(before: &[Attention], now: &[Attention]) {
 impl Engine {
     /// Writes the list of what concerns the user when it has changed, and logs what began and what is over.
     pub(super) fn refresh_attention(&mut self) -> Result<(), StoreError> {
-        self.end_adopting()?;
-        self.end_adopting_boards()?;
+        self.pages.end_adopting(&mut self.folder.root, &mut self.cx)?;
+        self.boards.end_adopting_boards(&self.pages.trees, &self.folder.root, &mut self.cx)?;
         // Time alone changes it too: grace times and approvals end.
         let rest_ms = if self.attention.stirred { self.list_rests_ms() } else { LIST_RESTS_MS };
         if self.attention.fresh.is_some_and(|at| self.cx.now.since_ms(at) < rest_ms) {
@@ -201,13 +206,13 @@ impl Engine {
     /// All that there is to tell.
     fn needs(&self) -> Result<Vec<Attention>, StoreError> {
         let mut needs = Needs(self.cx.store.notices()?);
-        needs.0.retain(|notice| self.is_where_it_was(&notice.path));
+        needs.0.retain(|notice| self.boards.is_where_it_was(&notice.path, &self.pages.trees));
         self.needs_of_service(&mut needs);
         self.needs_of_barrier(&mut needs);
         self.pages.trees.needs_of_ignoring(&mut needs);
         self.needs_of_workspaces(&mut needs);
-        self.needs_of_pages(&mut needs);
-        self.board_needs(&mut needs);
+        self.pages.needs_of_pages(&mut needs, &self.folder.root, &self.cx);
+        self.boards.board_needs(&mut needs, &self.pages.trees, &self.cx);
         self.storage.needs(self.cx.now, &|refusal| self.cx.next_try(refusal), &mut needs);
         Ok(needs.list())
     }
@@ -270,7 +275,7 @@ impl Engine {
                 continue;
             }
             if self.pages.trees.is_down(id, &self.cx.settings) {
-                if self.stays_here(id) {
+                if self.boards.stays_here(id, &self.pages, &self.cx) {
                     needs.tell(
                         Code::StaysHere,
                         &workspace.folder,
@@ -296,188 +301,13 @@ impl Engine {
         }
     }
 
-    fn needs_of_pages(&self, needs: &mut Needs) {
-        if let Some(why) = self.local_deletions_held() {
-            needs.tell(
-                Code::DeletionsHeld,
-                "",
-                &format!("nothing is deleted at the service: {why}"),
-                "restore the files, or run espejo approve",
-            );
-        }
-        let ignoring = &self.pages.trees.ignoring;
-        for file in self.pages.trees.tally.problems.iter().filter_map(|path| self.pages.trees.files.get(path))
-        {
-            if let Some(problem) = file.problem.as_ref().filter(|_| !ignoring.ignores_file(&file.path)) {
-                needs.tell_unsent(&file.path, problem, "page");
-            }
-        }
-        for (path, refusal) in &self.pages.refusals {
-            let is_told = self.pages.trees.read_only(&refusal.workspace, &self.cx.settings).is_some();
-            if !is_told && self.pages.trees.unbound.iter().any(|file| file.is_within(path)) {
-                let next = self.cx.next_try(&refusal.refusal);
-                needs.tell(
-                    code_of(refusal.refusal.class),
-                    path.as_str(),
-                    &format!("no page was created: {}", refusal.why),
-                    &next,
-                );
-            }
-        }
-        let strays = self.pages.trees.unbound.iter().filter_map(|path| self.pages.trees.files.get(path));
-        if let Some(first) = strays.into_iter().find(|file| self.stray_claims_held(file)) {
-            needs.tell(
-                Code::UnknownPages,
-                first.path.as_str(),
-                "it and many other files name pages that the service does not list",
-                "run espejo approve to create new pages for them",
-            );
-        }
-        for node in self.pages.trees.told_of().filter(|node| !ignoring.pages.contains(&node.id)) {
-            let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
-            let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
-            if let Some(parked) = &node.parked {
-                // What is refused in a place that may not be written to is told with the place.
-                if matches!(parked.hold, Hold::Edit(_))
-                    && self.pages.trees.read_only(&node.workspace, &self.cx.settings).is_some()
-                {
-                    continue;
-                }
-                let reason = parked.hold.sentence();
-                let code = match parked.hold.refusal() {
-                    Some(refusal) => code_of(refusal.class),
-                    None if parked.hold == Hold::WentBack => Code::WentBack,
-                    None => Code::Unwritable,
-                };
-                needs.tell(code, shown, &reason, &self.cx.mend_of(&parked.hold));
-            } else if node.remote.presence == Presence::Hidden && node.base.is_some() {
-                needs.tell(
-                    Code::Unlisted,
-                    shown,
-                    "the service no longer lists it, but still shows it: the file stays",
-                    "espejo approve removes the file",
-                );
-            }
-        }
-        for (id, held) in &self.pages.held {
-            if let Some(node) = self.pages.trees.pages.get(id)
-                && node.parked.is_none()
-                && node.base.is_some()
-                && let Some(file) = &node.file
-                && self.pages.trees.read_only(&node.workspace, &self.cx.settings).is_none()
-                && node.remote.presence == Presence::Listed
-            {
-                match held {
-                    Held::Failing => {
-                        let until =
-                            self.pages.moments.get(id).map(|moment| moment.writes.until).unwrap_or_default();
-                        let mend = format!("nothing to do: {}", self.cx.next_try_at(until));
-                        needs.tell(Code::Failing, file.as_str(), FAILS, &mend);
-                    }
-                    Held::Disk(why) => {
-                        needs.tell(Code::NotWritten, file.as_str(), why, "espejo retries");
-                    }
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    /// Whether what was told of a page's or a canvas's file is still about a file: it may have been moved since.
-    fn is_where_it_was(&self, path: &str) -> bool {
-        let Ok(path) = MirrorPath::new(path) else { return true };
-        let is_canvas = || {
-            path.components().next() != Some(super::storage::FOLDER)
-                && super::boards::is_canvas_name(path.name())
-        };
-        let is_page = self.pages.trees.layout().below_pages(&path).is_some() && path.page_stem().is_some();
-        !(is_page || is_canvas())
-            || self.pages.trees.files.contains_key(&path)
-            || self.boards.has_canvas_file(&path)
-    }
-
-    /// Once everything has been compared, files without an id are new files.
-    fn end_adopting(&mut self) -> Result<(), StoreError> {
-        let done = self.folder.root.adopting
-            && self.folder.root.is_ready()
-            && !self.pages.trees.workspaces.is_empty()
-            && self.pages.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
-            && self.pages.trees.pages.values().all(|node| {
-                node.base.is_some()
-                    || node.parked.is_some()
-                    || node.remote.presence != Presence::Listed
-                    || self.pages.trees.ignoring.pages.contains(&node.id)
-            });
-        if done {
-            self.folder.root.adopting = false;
-            self.cx.store.set_meta("adopting", "no")?;
-            self.pages.wake_all();
-        }
-        Ok(())
-    }
-
-    /// Counts the pages: this is asked for every few seconds, and walks over all of them during a full pass only.
-    fn count_pages(&self) -> Counts {
-        let tally = &self.pages.trees.tally;
-        debug_assert_eq!(
-            *tally,
-            Tally::anew(self.pages.trees.pages.values(), self.pages.trees.files.values(), tally.arrivals),
-            "the numbers have not followed the pages and files"
-        );
-        debug_assert_eq!(
-            self.pages.trees.names,
-            Names::anew(
-                self.pages.trees.pages.values(),
-                self.pages.trees.files.keys().chain(self.pages.trees.occupied())
-            ),
-            "the names have not followed the pages and files"
-        );
-        let mut counts = Counts { mirrored: tally.mirrored(), ..Counts::default() };
-        for share in self.pages.trees.live_workspaces().into_iter().map(|workspace| tally.of(workspace)) {
-            counts.listed += share.shown;
-            counts.looked += share.looked;
-            counts.unseen += share.unseen;
-        }
-        // What is ignored is not looked at, and nothing waits for it.
-        let ignored = &self.pages.trees.ignoring.pages;
-        for node in ignored.iter().filter_map(|id| self.pages.trees.pages.get(id)) {
-            counts.mirrored -= usize::from(node.base.is_some());
-            if !self.pages.trees.is_live(&node.workspace) || !node.remote.presence.is_shown() {
-                continue;
-            }
-            let is_seen = node.remote.body.is_some();
-            counts.listed -= 1;
-            counts.looked -= usize::from(is_seen);
-            counts.unseen -= usize::from(!is_seen && node.parked.is_none());
-        }
-        if self.polling.full_pass.is_some() {
-            counts.looked = counts.listed - self.pass_left();
-        }
-        let in_trouble =
-            tally.problems.iter().filter_map(|path| self.pages.trees.files.get(path)?.page.as_ref());
-        let is_agreed =
-            |id: &&PageId| self.pages.trees.pages.get(*id).is_some_and(|node| node.base.is_some());
-        let waiting = in_trouble.chain(self.pages.held.keys()).filter(is_agreed).chain(&tally.out_of_step);
-        // What stays here by the user's wish is not held.
-        let is_down = |id: &PageId| {
-            self.pages
-                .trees
-                .pages
-                .get(id)
-                .is_some_and(|node| self.pages.trees.is_down(&node.workspace, &self.cx.settings))
-        };
-        let waiting: BTreeSet<&PageId> =
-            waiting.filter(|id| !ignored.contains(*id) && !is_down(id)).collect();
-        counts.held = waiting.len();
-        counts
-    }
-
     /// Where everything stands now.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub fn summary(&self, now: Timestamp) -> Result<Summary, StoreError> {
-        let Counts { listed, looked, unseen, mirrored, held } = self.count_pages();
+        let Counts { listed, looked, unseen, mirrored, held } =
+            self.pages.count_pages(&self.polling, &self.cx.settings);
         let waits_for_time =
             |id: &PageId| self.pages.held.contains_key(id) || self.pages.trees.is_unreadable(id, self.cx.now);
         let wanted = self.pages.wants.pages().filter(|id| !waits_for_time(id)).count();
@@ -498,7 +328,7 @@ impl Engine {
             && self.folder.root.is_ready()
             && self.folder.watch.is_quiet(self.cx.now)
             && !self.pages.trees.ignoring.is_changing()
-            && !self.creations_wait();
+            && !self.pages.creations_wait(&self.folder, &self.cx);
         let storage = self.storage.summary(now);
         let boards = self.board_progress();
         let is_settled = is_settled && boards.settled;
@@ -527,6 +357,176 @@ impl Engine {
             away: self.service.stopped.is_none() && self.service.down.is_some(),
             pass_left_ms: left * 60_000 / i64::from(self.cx.settings.requests_per_minute.max(1)),
         })
+    }
+}
+
+impl Pages {
+    fn needs_of_pages(&self, needs: &mut Needs, root: &Root, cx: &Context) {
+        if let Some(why) = self.local_deletions_held(root, cx) {
+            needs.tell(
+                Code::DeletionsHeld,
+                "",
+                &format!("nothing is deleted at the service: {why}"),
+                "restore the files, or run espejo approve",
+            );
+        }
+        let ignoring = &self.trees.ignoring;
+        for file in self.trees.tally.problems.iter().filter_map(|path| self.trees.files.get(path)) {
+            if let Some(problem) = file.problem.as_ref().filter(|_| !ignoring.ignores_file(&file.path)) {
+                needs.tell_unsent(&file.path, problem, "page");
+            }
+        }
+        for (path, refusal) in &self.refusals {
+            let is_told = self.trees.read_only(&refusal.workspace, &cx.settings).is_some();
+            if !is_told && self.trees.unbound.iter().any(|file| file.is_within(path)) {
+                let next = cx.next_try(&refusal.refusal);
+                needs.tell(
+                    code_of(refusal.refusal.class),
+                    path.as_str(),
+                    &format!("no page was created: {}", refusal.why),
+                    &next,
+                );
+            }
+        }
+        let strays = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+        if let Some(first) =
+            strays.into_iter().find(|file| self.trees.stray_claims_held(file, root, &cx.settings))
+        {
+            needs.tell(
+                Code::UnknownPages,
+                first.path.as_str(),
+                "it and many other files name pages that the service does not list",
+                "run espejo approve to create new pages for them",
+            );
+        }
+        for node in self.trees.told_of().filter(|node| !ignoring.pages.contains(&node.id)) {
+            let path = node.file.as_ref().or(node.base.as_ref().map(|base| &base.path));
+            let shown = path.map_or(node.remote.title.as_str(), |path| path.as_str());
+            if let Some(parked) = &node.parked {
+                // What is refused in a place that may not be written to is told with the place.
+                if matches!(parked.hold, Hold::Edit(_))
+                    && self.trees.read_only(&node.workspace, &cx.settings).is_some()
+                {
+                    continue;
+                }
+                let reason = parked.hold.sentence();
+                let code = match parked.hold.refusal() {
+                    Some(refusal) => code_of(refusal.class),
+                    None if parked.hold == Hold::WentBack => Code::WentBack,
+                    None => Code::Unwritable,
+                };
+                needs.tell(code, shown, &reason, &cx.mend_of(&parked.hold));
+            } else if node.remote.presence == Presence::Hidden && node.base.is_some() {
+                needs.tell(
+                    Code::Unlisted,
+                    shown,
+                    "the service no longer lists it, but still shows it: the file stays",
+                    "espejo approve removes the file",
+                );
+            }
+        }
+        for (id, held) in &self.held {
+            if let Some(node) = self.trees.pages.get(id)
+                && node.parked.is_none()
+                && node.base.is_some()
+                && let Some(file) = &node.file
+                && self.trees.read_only(&node.workspace, &cx.settings).is_none()
+                && node.remote.presence == Presence::Listed
+            {
+                match held {
+                    Held::Failing => {
+                        let until =
+                            self.moments.get(id).map(|moment| moment.writes.until).unwrap_or_default();
+                        let mend = format!("nothing to do: {}", cx.next_try_at(until));
+                        needs.tell(Code::Failing, file.as_str(), FAILS, &mend);
+                    }
+                    Held::Disk(why) => {
+                        needs.tell(Code::NotWritten, file.as_str(), why, "espejo retries");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Once everything has been compared, files without an id are new files.
+    fn end_adopting(&mut self, root: &mut Root, cx: &mut Context) -> Result<(), StoreError> {
+        let done = root.adopting
+            && root.is_ready()
+            && !self.trees.workspaces.is_empty()
+            && self.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
+            && self.trees.pages.values().all(|node| {
+                node.base.is_some()
+                    || node.parked.is_some()
+                    || node.remote.presence != Presence::Listed
+                    || self.trees.ignoring.pages.contains(&node.id)
+            });
+        if done {
+            root.adopting = false;
+            cx.store.set_meta("adopting", "no")?;
+            self.wake_all();
+        }
+        Ok(())
+    }
+
+    /// Counts the pages: this is asked for every few seconds, and walks over all of them during a full pass only.
+    fn count_pages(&self, polling: &Polling, settings: &Settings) -> Counts {
+        let tally = &self.trees.tally;
+        debug_assert_eq!(
+            *tally,
+            Tally::anew(self.trees.pages.values(), self.trees.files.values(), tally.arrivals),
+            "the numbers have not followed the pages and files"
+        );
+        debug_assert_eq!(
+            self.trees.names,
+            Names::anew(self.trees.pages.values(), self.trees.files.keys().chain(self.trees.occupied())),
+            "the names have not followed the pages and files"
+        );
+        let mut counts = Counts { mirrored: tally.mirrored(), ..Counts::default() };
+        for share in self.trees.live_workspaces().into_iter().map(|workspace| tally.of(workspace)) {
+            counts.listed += share.shown;
+            counts.looked += share.looked;
+            counts.unseen += share.unseen;
+        }
+        // What is ignored is not looked at, and nothing waits for it.
+        let ignored = &self.trees.ignoring.pages;
+        for node in ignored.iter().filter_map(|id| self.trees.pages.get(id)) {
+            counts.mirrored -= usize::from(node.base.is_some());
+            if !self.trees.is_live(&node.workspace) || !node.remote.presence.is_shown() {
+                continue;
+            }
+            let is_seen = node.remote.body.is_some();
+            counts.listed -= 1;
+            counts.looked -= usize::from(is_seen);
+            counts.unseen -= usize::from(!is_seen && node.parked.is_none());
+        }
+        if polling.full_pass.is_some() {
+            counts.looked = counts.listed - self.pass_left(polling);
+        }
+        let in_trouble = tally.problems.iter().filter_map(|path| self.trees.files.get(path)?.page.as_ref());
+        let is_agreed = |id: &&PageId| self.trees.pages.get(*id).is_some_and(|node| node.base.is_some());
+        let waiting = in_trouble.chain(self.held.keys()).filter(is_agreed).chain(&tally.out_of_step);
+        // What stays here by the user's wish is not held.
+        let is_down = |id: &PageId| {
+            self.trees.pages.get(id).is_some_and(|node| self.trees.is_down(&node.workspace, settings))
+        };
+        let waiting: BTreeSet<&PageId> =
+            waiting.filter(|id| !ignored.contains(*id) && !is_down(id)).collect();
+        counts.held = waiting.len();
+        counts
+    }
+}
+
+impl Boards {
+    /// Whether what was told of a page's or a canvas's file is still about a file: it may have been moved since.
+    fn is_where_it_was(&self, path: &str, trees: &Trees) -> bool {
+        let Ok(path) = MirrorPath::new(path) else { return true };
+        let is_canvas = || {
+            path.components().next() != Some(super::storage::FOLDER)
+                && super::boards::is_canvas_name(path.name())
+        };
+        let is_page = trees.layout().below_pages(&path).is_some() && path.page_stem().is_some();
+        !(is_page || is_canvas()) || trees.files.contains_key(&path) || self.has_canvas_file(&path)
     }
 }
 

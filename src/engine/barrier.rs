@@ -6,6 +6,7 @@ use super::Engine;
 use super::attention::Needs;
 use super::context::Context;
 use super::folder::{Folder, Root};
+use super::trees::Trees;
 use crate::model::{Code, Hides, MirrorPath, Node, Scan, Timestamp, Unreadable};
 use crate::plan::barrier::{Absent, Barrier};
 use crate::store::{Store, StoreError};
@@ -35,16 +36,6 @@ pub(super) fn remembered(store: &Store, now: Timestamp) -> Result<Barrier, Store
 }
 
 impl Engine {
-    /// Files that could not be read have been: what they may have been shows now.
-    pub(super) fn lift_barrier(&mut self) -> Result<(), StoreError> {
-        let files = &self.pages.trees.files;
-        if !self.folder.root.barrier.lift(|path| files.contains_key(path), self.cx.now) {
-            return Ok(());
-        }
-        self.folder.watch.scan_by(self.cx.now.plus_ms(self.cx.settings.pages.delete_grace_ms));
-        self.folder.root.save_barrier(&mut self.cx)
-    }
-
     /// Tells what cannot be looked at, with its mend, and what waits for it.
     pub(super) fn needs_of_barrier(&self, needs: &mut Needs) {
         let found = self.folder.root.barrier.found();
@@ -56,7 +47,7 @@ impl Engine {
         let pages =
             pages.filter_map(|node| Some((node.missing_from.as_ref()?, self.folder.hides_page(node)?)));
         let stored = self.storage.hidden(&self.folder.root.barrier);
-        for (path, by) in pages.chain(self.hidden_canvases()).chain(stored) {
+        for (path, by) in pages.chain(self.boards.hidden_canvases(&self.folder.root)).chain(stored) {
             if let Some(at) = found.iter().position(|item| item == by) {
                 waiting[at].push(path);
             }
@@ -78,6 +69,18 @@ impl Engine {
             let mend = format!("{mend}; if you deleted the missing files, run espejo approve");
             needs.tell(Code::Unreadable, item.path.as_str(), &reason, &mend);
         }
+    }
+}
+
+impl Folder {
+    /// Files that could not be read have been: what they may have been shows now.
+    pub(super) fn lift_barrier(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+        let files = &trees.files;
+        if !self.root.barrier.lift(|path| files.contains_key(path), cx.now) {
+            return Ok(());
+        }
+        self.watch.scan_by(cx.now.plus_ms(cx.settings.pages.delete_grace_ms));
+        self.root.save_barrier(cx)
     }
 }
 

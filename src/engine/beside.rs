@@ -7,7 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
+use super::context::Context;
 use super::flight::Purpose;
+use super::folder::Watching;
 use super::ids::Ids;
 use super::pages::Pages;
 use crate::markdown::{self, Allowed};
@@ -55,28 +57,36 @@ impl Engine {
     pub fn due_checkpoint(&self) -> Option<Checkpoint> {
         self.cx.store.due_checkpoint()
     }
+}
 
+impl Pages {
     /// The answer of a job: its page is decided on anew.
-    pub(super) fn worked(&mut self, page: PageId, question: Question, worked: Option<Worked>) {
+    pub(super) fn worked(
+        &mut self,
+        page: PageId,
+        question: Question,
+        worked: Option<Worked>,
+        watch: &Watching,
+        cx: &mut Context,
+    ) {
         if let Question::Reading { .. } = question
-            && self.cx.in_flight.ready.is_none()
-            && let Some(path) = self.pages.trees.pages.get(&page).and_then(|node| node.file.clone())
-            && !self.folder.watch.is_unread(&path)
+            && cx.in_flight.ready.is_none()
+            && let Some(path) = self.trees.pages.get(&page).and_then(|node| node.file.clone())
+            && !watch.is_unread(&path)
         {
             // Before other files are read: what each stands for would be held for long.
-            self.cx.in_flight.ready = Some((Effect::ReadFile(path.clone()), Purpose::Read { path }));
+            cx.in_flight.ready = Some((Effect::ReadFile(path.clone()), Purpose::Read { path }));
         }
-        self.pages.wake(&page);
-        self.pages.beside.found.insert(page, (question, worked));
+        self.wake(&page);
+        self.beside.found.insert(page, (question, worked));
     }
 
     /// Lets go of what nobody will come for: its page is not to be decided on, and its file not to be read.
-    pub(super) fn forget_worked(&mut self) {
-        if self.pages.beside.found.is_empty() {
+    pub(super) fn forget_worked(&mut self, watch: &Watching) {
+        if self.beside.found.is_empty() {
             return;
         }
-        let Pages { trees, active, beside, .. } = &mut self.pages;
-        let watch = &self.folder.watch;
+        let Pages { trees, active, beside, .. } = self;
         let is_unread = |page: &PageId| {
             let file = trees.pages.get(page).and_then(|node| node.file.as_ref());
             file.is_some_and(|path| watch.is_unread(path))

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use super::Way;
 use super::context::Context;
+use super::flight::Purpose;
 use super::pages::Pages;
 use super::trees::Trees;
-use crate::model::{ContentHash, Entry, EntryKind, MirrorPath, Scan};
+use crate::model::{ContentHash, Effect, Entry, EntryKind, Expect, FileLook, MirrorPath, PageId, Scan};
 use crate::plan::naming;
 use crate::store::{Conflict, StoreError};
 
@@ -147,5 +148,41 @@ impl Pages {
         }
         cx.say(Way::Aside, &conflict.page_path, "conflict settled: its copy was removed");
         Ok(())
+    }
+}
+
+impl Trees {
+    /// A conflict copy of this very text that a person removed while the page's file still held it as well: it is made
+    /// once more before the file loses it.
+    pub(super) fn lost_copy_of(
+        &mut self,
+        look: &FileLook,
+        hash: ContentHash,
+        cx: &mut Context,
+    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
+        let made = cx.store.conflicts()?.into_iter().find(|conflict| {
+            conflict.text == hash
+                && conflict.page_path == look.path
+                && !self.occupied().contains(&conflict.path)
+        });
+        let page = self.files.get(&look.path).and_then(|file| file.page.clone());
+        let (Some(conflict), Some(page)) = (made, page) else { return Ok(None) };
+        cx.store.delete_conflict(&conflict.path)?;
+        Ok(self.copy_of(&page, &look.path, look, conflict.summary, cx))
+    }
+
+    pub(super) fn copy_of(
+        &mut self,
+        page: &PageId,
+        path: &MirrorPath,
+        look: &FileLook,
+        summary: String,
+        cx: &Context,
+    ) -> Option<(Effect, Purpose)> {
+        let copy = self.conflict_path(path, cx)?;
+        let text = ContentHash::of(&look.bytes);
+        let effect =
+            Effect::WriteFile { path: copy.clone(), bytes: look.bytes.clone(), expect: Expect::Absent };
+        Some((effect, Purpose::WriteCopy { page: page.clone(), copy, beside: path.clone(), text, summary }))
     }
 }

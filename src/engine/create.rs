@@ -5,14 +5,16 @@ mod refused;
 
 pub(super) use refused::RefusedFile;
 
+use super::context::Context;
 use super::flight::{InFlight, Purpose};
+use super::folder::{Folder, Root, Watching};
 use super::pace::Class;
 use super::pages::Pages;
 use super::trees::Trees;
 use super::{Engine, Way, poll};
 use crate::model::{
     Agreed, Body, Creation, Effect, LocalFile, MirrorPath, Node, PageDraft, PageId, Presence, RemotePage,
-    ServiceError, ServiceReply, Timestamp, WorkspaceId, folder_of, planted,
+    ServiceError, ServiceReply, Settings, Timestamp, WorkspaceId, folder_of, planted,
 };
 use crate::plan::identity::KnownFile;
 use crate::plan::{Place, naming, place};
@@ -25,192 +27,6 @@ const DEFAULT_TITLE: &str = "Sin título";
 type Target = (MirrorPath, WorkspaceId, Option<PageId>);
 
 impl Engine {
-    /// The next POST, if a new file is ready for one.
-    pub(super) fn next_creation(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        if self.pages.trees.unbound.is_empty()
-            || !self.folder.watch.is_quiet(self.cx.now)
-            || !self.cx.pace.allows(Class::Edit, 2, false, self.cx.now)
-        {
-            return Ok(None);
-        }
-        let ready = |(file, (place, workspace, parent)): (&LocalFile, Target)| PageDraft {
-            stamp: (place == file.path).then_some(file.stamp),
-            title: title_for(&place, file),
-            path: place,
-            workspace,
-            parent,
-        };
-        // What has been refused before goes last: were it the reason, it would keep the others waiting.
-        let (fresh, again) = (self.first_ready(false), || self.first_ready(true));
-        let Some(draft) = fresh.or_else(again).map(ready) else { return Ok(None) };
-        self.pages.creations.begin(&mut self.cx.store, draft.clone(), self.cx.now)?;
-        let PageDraft { path, workspace, parent, title, .. } = draft;
-        Ok(Some((Effect::CreatePage { workspace, parent, title }, Purpose::Create { path })))
-    }
-
-    /// The first new file that something can be created for, of those that were refused before or of the others.
-    fn first_ready(&self, refused: bool) -> Option<(&LocalFile, Target)> {
-        let files = self.pages.trees.unbound.iter().filter(|path| self.pages.was_refused(path) == refused);
-        let mut files = files.filter_map(|path| self.pages.trees.files.get(path));
-        files.find_map(|file| Some((file, self.ready_to_create(file)?)))
-    }
-
-    pub(super) fn creations_wait(&self) -> bool {
-        self.folder.watch.is_quiet(self.cx.now)
-            && self.pages.trees.unbound.iter().any(|path| {
-                self.pages.trees.files.get(path).is_some_and(|file| self.ready_to_create(file).is_some())
-            })
-    }
-
-    /// What must be created for this file: itself, or the topmost folder above it that is no page yet.
-    fn ready_to_create(&self, file: &LocalFile) -> Option<Target> {
-        let workspace = self.pages.trees.layout().workspace_at(&file.path)?;
-        let sound = file.hash.is_some() && file.problem.is_none() && !self.folder.watch.is_unread(&file.path);
-        // What cannot be looked at may be another file by now.
-        let hidden = self.folder.root.barrier.covers(&file.path);
-        let hidden = hidden || self.pages.trees.ignoring.ignores_file(&file.path);
-        if !sound
-            || hidden
-            || !self.pages.trees.is_live(&workspace)
-            || self.pages.trees.read_only(&workspace, &self.cx.settings).is_some()
-        {
-            return None;
-        }
-        if self.folder.root.adopting && self.pages.trees.may_be_adopted(&workspace, file) {
-            return None;
-        }
-        if self.stray_claims_held(file) {
-            return None;
-        }
-        let mut place = file.path.clone();
-        for _ in 0..200 {
-            if self.pages.creations.contains(&place) {
-                return None;
-            }
-            let folder = place.parent()?;
-            match self.pages.trees.layout().folder_stands_for(&folder) {
-                Place::Under(parent) => {
-                    let title = title_for(&place, file);
-                    let usable = parent.as_ref().is_none_or(|id| self.pages.trees.is_there(id))
-                        && !self.pages.is_refused(&place, parent.as_ref(), self.cx.now)
-                        && !self.pages.is_refused_place(&workspace, parent.as_ref(), self.cx.now)
-                        && !self.pages.is_like_a_creation(&title, &workspace, parent.as_ref())
-                        && !self.may_be_its_page(file, &title, &workspace, parent.as_ref())
-                        && !self.pages.trees.awaits_its_page(&place, &workspace, parent.as_ref());
-                    return usable.then_some((place, workspace, parent));
-                }
-                Place::Elsewhere => {
-                    // `X.md` beside the folder `X` is a new file of its own: it goes first.
-                    let beside =
-                        folder.parent().and_then(|up| up.join(&format!("{}.md", folder.name())).ok());
-                    let is_taken = |path: &MirrorPath| {
-                        self.pages.trees.files.contains_key(path)
-                            || self.pages.creations.drafts().any(|draft| {
-                                // Most are elsewhere, which is sooner known than the name.
-                                draft.path.parent() == path.parent()
-                                    && self.pages.trees.asked_at(draft).as_ref() == Some(path)
-                            })
-                    };
-                    if beside.as_ref().is_some_and(is_taken) {
-                        return None;
-                    }
-                    place = folder;
-                }
-            }
-        }
-        None
-    }
-
-    /// Whether a page without a file has this title there, and is empty or not known yet: it is this file's, see
-    /// [`Engine::adopt_by_place`].
-    fn may_be_its_page(
-        &self,
-        file: &LocalFile,
-        title: &str,
-        workspace: &WorkspaceId,
-        parent: Option<&PageId>,
-    ) -> bool {
-        let empty = Body::of(Vec::new()).hash;
-        let is_it = |node: &Node| {
-            node.remote.title == title
-                && node.file.is_none()
-                && node.base.is_none()
-                && node.parked.is_none()
-                && node.remote.body.is_none_or(|body| body == empty)
-                && self.pages.trees.is_there(&node.id)
-        };
-        self.pages.trees.is_beside_its_folder(&file.path)
-            && !self.names_another(file)
-            && self.pages.trees.child_nodes(workspace, parent).any(is_it)
-    }
-
-    /// Whether a file names a page that is there, or one of so many that are not that all are held.
-    fn names_another(&self, file: &LocalFile) -> bool {
-        file.claim().is_some_and(|id| self.pages.trees.is_there(id)) || self.stray_claims_held(file)
-    }
-
-    /// Many files that name pages the service does not list look like lost access, not like new files.
-    pub(super) fn stray_claims_held(&self, file: &LocalFile) -> bool {
-        let stray = |file: &LocalFile| {
-            file.disowned.is_none()
-                && file.claims.as_ref().is_some_and(|id| !self.pages.trees.pages.contains_key(id))
-        };
-        stray(file) && !self.folder.root.strays_approved && {
-            let all = self.pages.trees.unbound.iter().filter_map(|path| self.pages.trees.files.get(path));
-            all.filter(|file| stray(file)).count() > self.cx.settings.pages.max_deletes
-        }
-    }
-
-    /// A file without an id that stands exactly where the page's file would stand is it: during the first comparison,
-    /// and beside a folder while the page is empty (it was made for the folder, and the file came meanwhile).
-    pub(super) fn adopt_by_place(&mut self, node: &Node) -> Result<bool, StoreError> {
-        let is_empty = node.remote.body == Some(Body::of(Vec::new()).hash);
-        if !self.folder.root.adopting && !is_empty {
-            return Ok(false);
-        }
-        let folder =
-            self.pages.trees.layout().folder_for_children(&node.workspace, node.remote.parent.as_ref());
-        let name = naming::choose(&node.remote.title, &|_| false, 252);
-        let path = folder.as_ref().and_then(|folder| folder.join(&format!("{}.md", name.stem)).ok());
-        let path = path.filter(|path| self.pages.trees.unbound.contains(path));
-        let Some(path) = path.or_else(|| self.titled_in(folder.as_ref()?, &node.remote.title)) else {
-            return Ok(false);
-        };
-        let Some(file) = self.pages.trees.files.get(&path) else { return Ok(false) };
-        let is_anothers = if self.folder.root.adopting {
-            file.claims.is_some()
-        } else {
-            self.names_another(file) || !self.pages.trees.is_beside_its_folder(&path)
-        };
-        if is_anothers || file.problem.is_some() {
-            return Ok(false);
-        }
-        if self.folder.root.adopting {
-            self.bind(&path, &node.id, true)?;
-        } else if !self.folder.watch.is_unread(&path) {
-            let draft = PageDraft {
-                path,
-                workspace: node.workspace.clone(),
-                parent: node.remote.parent.clone(),
-                title: node.remote.title.clone(),
-                stamp: Some(file.stamp),
-            };
-            self.page_made(&draft, node.id.clone(), node.remote.clone(), None)?;
-        }
-        Ok(true)
-    }
-
-    /// While everything is compared for the first time: a file without an id whose front matter has this title.
-    fn titled_in(&self, folder: &MirrorPath, title: &str) -> Option<MirrorPath> {
-        let files = self.pages.trees.unbound.iter().filter_map(|path| self.pages.trees.files.get(path));
-        let mut titled = files.filter(|file| {
-            file.claims.is_none()
-                && file.front_title.as_deref() == Some(title)
-                && file.path.parent().as_ref() == Some(folder)
-        });
-        self.folder.root.adopting.then(|| titled.next().map(|file| file.path.clone()))?
-    }
-
     pub(super) fn created(
         &mut self,
         path: &MirrorPath,
@@ -230,7 +46,14 @@ impl Engine {
                     presence: Presence::Listed,
                     body: None,
                 };
-                self.page_made(&draft, meta.id, remote, Some(asked_at))
+                self.pages.page_made(
+                    &draft,
+                    meta.id,
+                    remote,
+                    Some(asked_at),
+                    &mut self.folder.watch,
+                    &mut self.cx,
+                )
             }
             Err(error) if error.may_have_happened() && !planted("intent-skipped") => {
                 let at = self.pages.creations.lose(&mut self.cx.store, path, self.cx.now)?;
@@ -244,82 +67,13 @@ impl Engine {
                     ServiceError::Forbidden(why) => self.forbid_writes(&draft.workspace, why),
                     ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
                         self.polling.lists.list_by(&draft.workspace, self.cx.now);
-                        self.creation_refused(&draft, &error);
+                        self.pages.creation_refused(&draft, &error, &mut self.polling.lists, self.cx.now);
                         Ok(())
                     }
                     _ => Ok(()),
                 }
             }
         }
-    }
-
-    /// The service has made a page for a file (or a folder): they belong together from now on. `answers` is when the request
-    /// was sent that this is the answer to; without it the page was found in a list.
-    fn page_made(
-        &mut self,
-        draft: &PageDraft,
-        id: PageId,
-        remote: RemotePage,
-        answers: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
-        let (now, tick) = (self.cx.now, self.cx.tick);
-        self.pages.place_is_open(draft);
-        let empty = Body::of(Vec::new());
-        self.cx.store.keep_body(&empty)?;
-        let first_seen = self.pages.trees.pages.get(&id).map_or(now, |node| node.first_seen);
-        let remote = RemotePage { body: remote.body.or(Some(empty.hash)), ..remote };
-        let mut node = Node::new(id.clone(), draft.workspace.clone(), remote, first_seen, poll::fresh(now));
-        node.stem = draft.path.page_stem().or(Some(draft.path.name())).map(ToOwned::to_owned);
-        poll::changed(&mut node.poll, now);
-        node.poll.last = now;
-        let mut missing = None;
-        if let Some(stamp) = draft.stamp {
-            let file = self.pages.trees.files.get(&draft.path).filter(|file| file.page.is_none());
-            node.base = Some(Agreed {
-                parent: node.remote.parent.clone(),
-                title: node.remote.title.clone(),
-                icon: None,
-                body: empty.hash,
-                text: None,
-                front_title: file.and_then(|file| file.front_title.clone()),
-                path: self.pages.trees.asked_at(draft).unwrap_or_else(|| draft.path.clone()),
-                folder_at: None,
-            });
-            if file.is_none() {
-                // The file went while its page was made: the page follows it like any other whose file was deleted.
-                node.missing_since = Some(now);
-                node.missing_from = Some(draft.path.clone());
-                missing =
-                    Some(KnownFile { path: draft.path.clone(), page: Some(id.clone()), stamp, hash: None });
-                tracing::debug!(inode = stamp.inode, "the file of a new page is missing");
-            }
-        }
-        self.pages.save_page(node, &mut self.cx)?;
-        if let Some(file) = missing {
-            self.cx.store.save_missing(&id, &file.path, LastSight { stamp: file.stamp, hash: None })?;
-            self.folder.watch.missing.insert(id.clone(), file);
-        }
-        if draft.stamp.is_some() && self.pages.trees.unbound.contains(&draft.path) {
-            self.bind(&draft.path, &id, true)?;
-            self.folder.watch.read_by(&draft.path.clone(), now);
-        }
-        // A list may have told of the page before its POST was answered, and a look may say more than that answer.
-        let is_looked_at = self.cx.in_flight.is_looked_at(&id);
-        let moment = self.pages.moment(&id);
-        let is_known = moment.seen > 0 || is_looked_at;
-        moment.acted = tick.saturating_sub(1);
-        moment.missed = tick;
-        moment.wanted = tick;
-        if let Some(asked_at) = answers.filter(|_| !is_known) {
-            // The answer to the POST is a look: the page was empty when it was made, some time after it was asked for.
-            moment.looked = tick + 1;
-            moment.seen = tick + 1;
-            moment.seen_at = asked_at;
-        }
-        self.cx.made_was(&id, &draft.path)?;
-        self.cx.say(Way::Up, &draft.path, "new page");
-        self.pages.wake_all();
-        Ok(())
     }
 
     /// After a page list: has an unconfirmed creation made a page?
@@ -351,7 +105,14 @@ impl Engine {
             let draft = &creation.draft;
             if let Some(node) = found {
                 self.pages.creations.end(&mut self.cx.store, &draft.path)?;
-                self.page_made(draft, node.id.clone(), node.remote.clone(), None)?;
+                self.pages.page_made(
+                    draft,
+                    node.id.clone(),
+                    node.remote.clone(),
+                    None,
+                    &mut self.folder.watch,
+                    &mut self.cx,
+                )?;
             } else if like.iter().any(|node| node.remote.body.is_none()) {
                 // Its body is asked for as one of the pages never seen; then the next list tells.
                 self.polling.lists.list_by(workspace, self.cx.now.plus_ms(1_000));
@@ -365,6 +126,287 @@ impl Engine {
             // Otherwise it was not carried out: the file is asked for again like any new one.
         }
         Ok(())
+    }
+}
+
+impl Pages {
+    /// The next POST, if a new file is ready for one.
+    pub(super) fn next_creation(
+        &mut self,
+        folder: &Folder,
+        cx: &mut Context,
+    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
+        if self.trees.unbound.is_empty()
+            || !folder.watch.is_quiet(cx.now)
+            || !cx.pace.allows(Class::Edit, 2, false, cx.now)
+        {
+            return Ok(None);
+        }
+        let ready = |(file, (place, workspace, parent)): (&LocalFile, Target)| PageDraft {
+            stamp: (place == file.path).then_some(file.stamp),
+            title: title_for(&place, file),
+            path: place,
+            workspace,
+            parent,
+        };
+        // What has been refused before goes last: were it the reason, it would keep the others waiting.
+        let (fresh, again) = (self.first_ready(false, folder, cx), || self.first_ready(true, folder, cx));
+        let Some(draft) = fresh.or_else(again).map(ready) else { return Ok(None) };
+        self.creations.begin(&mut cx.store, draft.clone(), cx.now)?;
+        let PageDraft { path, workspace, parent, title, .. } = draft;
+        Ok(Some((Effect::CreatePage { workspace, parent, title }, Purpose::Create { path })))
+    }
+
+    /// The first new file that something can be created for, of those that were refused before or of the others.
+    fn first_ready(&self, refused: bool, folder: &Folder, cx: &Context) -> Option<(&LocalFile, Target)> {
+        let files = self.trees.unbound.iter().filter(|path| self.was_refused(path) == refused);
+        let mut files = files.filter_map(|path| self.trees.files.get(path));
+        files.find_map(|file| Some((file, self.ready_to_create(file, folder, cx)?)))
+    }
+
+    pub(super) fn creations_wait(&self, folder: &Folder, cx: &Context) -> bool {
+        folder.watch.is_quiet(cx.now)
+            && self.trees.unbound.iter().any(|path| {
+                self.trees
+                    .files
+                    .get(path)
+                    .is_some_and(|file| self.ready_to_create(file, folder, cx).is_some())
+            })
+    }
+
+    /// What must be created for this file: itself, or the topmost folder above it that is no page yet.
+    fn ready_to_create(&self, file: &LocalFile, folder: &Folder, cx: &Context) -> Option<Target> {
+        let workspace = self.trees.layout().workspace_at(&file.path)?;
+        let sound = file.hash.is_some() && file.problem.is_none() && !folder.watch.is_unread(&file.path);
+        // What cannot be looked at may be another file by now.
+        let hidden = folder.root.barrier.covers(&file.path);
+        let hidden = hidden || self.trees.ignoring.ignores_file(&file.path);
+        if !sound
+            || hidden
+            || !self.trees.is_live(&workspace)
+            || self.trees.read_only(&workspace, &cx.settings).is_some()
+        {
+            return None;
+        }
+        if folder.root.adopting && self.trees.may_be_adopted(&workspace, file) {
+            return None;
+        }
+        if self.trees.stray_claims_held(file, &folder.root, &cx.settings) {
+            return None;
+        }
+        let mut place = file.path.clone();
+        for _ in 0..200 {
+            if self.creations.contains(&place) {
+                return None;
+            }
+            let above = place.parent()?;
+            match self.trees.layout().folder_stands_for(&above) {
+                Place::Under(parent) => {
+                    let title = title_for(&place, file);
+                    let usable = parent.as_ref().is_none_or(|id| self.trees.is_there(id))
+                        && !self.is_refused(&place, parent.as_ref(), cx.now)
+                        && !self.is_refused_place(&workspace, parent.as_ref(), cx.now)
+                        && !self.is_like_a_creation(&title, &workspace, parent.as_ref())
+                        && !self.trees.may_be_its_page(
+                            file,
+                            &title,
+                            &workspace,
+                            parent.as_ref(),
+                            &folder.root,
+                            cx,
+                        )
+                        && !self.trees.awaits_its_page(&place, &workspace, parent.as_ref());
+                    return usable.then_some((place, workspace, parent));
+                }
+                Place::Elsewhere => {
+                    // `X.md` beside the folder `X` is a new file of its own: it goes first.
+                    let beside = above.parent().and_then(|up| up.join(&format!("{}.md", above.name())).ok());
+                    let is_taken = |path: &MirrorPath| {
+                        self.trees.files.contains_key(path)
+                            || self.creations.drafts().any(|draft| {
+                                // Most are elsewhere, which is sooner known than the name.
+                                draft.path.parent() == path.parent()
+                                    && self.trees.asked_at(draft).as_ref() == Some(path)
+                            })
+                    };
+                    if beside.as_ref().is_some_and(is_taken) {
+                        return None;
+                    }
+                    place = above;
+                }
+            }
+        }
+        None
+    }
+
+    /// A file without an id that stands exactly where the page's file would stand is it: during the first comparison,
+    /// and beside a folder while the page is empty (it was made for the folder, and the file came meanwhile).
+    pub(super) fn adopt_by_place(
+        &mut self,
+        node: &Node,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<bool, StoreError> {
+        let is_empty = node.remote.body == Some(Body::of(Vec::new()).hash);
+        if !folder.root.adopting && !is_empty {
+            return Ok(false);
+        }
+        let home = self.trees.layout().folder_for_children(&node.workspace, node.remote.parent.as_ref());
+        let name = naming::choose(&node.remote.title, &|_| false, 252);
+        let path = home.as_ref().and_then(|home| home.join(&format!("{}.md", name.stem)).ok());
+        let path = path.filter(|path| self.trees.unbound.contains(path));
+        let Some(path) =
+            path.or_else(|| self.trees.titled_in(home.as_ref()?, &node.remote.title, &folder.root))
+        else {
+            return Ok(false);
+        };
+        let Some(file) = self.trees.files.get(&path) else { return Ok(false) };
+        let is_anothers = if folder.root.adopting {
+            file.claims.is_some()
+        } else {
+            self.trees.names_another(file, &folder.root, cx) || !self.trees.is_beside_its_folder(&path)
+        };
+        if is_anothers || file.problem.is_some() {
+            return Ok(false);
+        }
+        if folder.root.adopting {
+            self.bind(&path, &node.id, true, &mut folder.watch, cx)?;
+        } else if !folder.watch.is_unread(&path) {
+            let draft = PageDraft {
+                path,
+                workspace: node.workspace.clone(),
+                parent: node.remote.parent.clone(),
+                title: node.remote.title.clone(),
+                stamp: Some(file.stamp),
+            };
+            self.page_made(&draft, node.id.clone(), node.remote.clone(), None, &mut folder.watch, cx)?;
+        }
+        Ok(true)
+    }
+
+    /// The service has made a page for a file (or a folder): they belong together from now on. `answers` is when the request
+    /// was sent that this is the answer to; without it the page was found in a list.
+    fn page_made(
+        &mut self,
+        draft: &PageDraft,
+        id: PageId,
+        remote: RemotePage,
+        answers: Option<Timestamp>,
+        watch: &mut Watching,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let (now, tick) = (cx.now, cx.tick);
+        self.place_is_open(draft);
+        let empty = Body::of(Vec::new());
+        cx.store.keep_body(&empty)?;
+        let first_seen = self.trees.pages.get(&id).map_or(now, |node| node.first_seen);
+        let remote = RemotePage { body: remote.body.or(Some(empty.hash)), ..remote };
+        let mut node = Node::new(id.clone(), draft.workspace.clone(), remote, first_seen, poll::fresh(now));
+        node.stem = draft.path.page_stem().or(Some(draft.path.name())).map(ToOwned::to_owned);
+        poll::changed(&mut node.poll, now);
+        node.poll.last = now;
+        let mut missing = None;
+        if let Some(stamp) = draft.stamp {
+            let file = self.trees.files.get(&draft.path).filter(|file| file.page.is_none());
+            node.base = Some(Agreed {
+                parent: node.remote.parent.clone(),
+                title: node.remote.title.clone(),
+                icon: None,
+                body: empty.hash,
+                text: None,
+                front_title: file.and_then(|file| file.front_title.clone()),
+                path: self.trees.asked_at(draft).unwrap_or_else(|| draft.path.clone()),
+                folder_at: None,
+            });
+            if file.is_none() {
+                // The file went while its page was made: the page follows it like any other whose file was deleted.
+                node.missing_since = Some(now);
+                node.missing_from = Some(draft.path.clone());
+                missing =
+                    Some(KnownFile { path: draft.path.clone(), page: Some(id.clone()), stamp, hash: None });
+                tracing::debug!(inode = stamp.inode, "the file of a new page is missing");
+            }
+        }
+        self.save_page(node, cx)?;
+        if let Some(file) = missing {
+            cx.store.save_missing(&id, &file.path, LastSight { stamp: file.stamp, hash: None })?;
+            watch.missing.insert(id.clone(), file);
+        }
+        if draft.stamp.is_some() && self.trees.unbound.contains(&draft.path) {
+            self.bind(&draft.path, &id, true, watch, cx)?;
+            watch.read_by(&draft.path.clone(), now);
+        }
+        // A list may have told of the page before its POST was answered, and a look may say more than that answer.
+        let is_looked_at = cx.in_flight.is_looked_at(&id);
+        let moment = self.moment(&id);
+        let is_known = moment.seen > 0 || is_looked_at;
+        moment.acted = tick.saturating_sub(1);
+        moment.missed = tick;
+        moment.wanted = tick;
+        if let Some(asked_at) = answers.filter(|_| !is_known) {
+            // The answer to the POST is a look: the page was empty when it was made, some time after it was asked for.
+            moment.looked = tick + 1;
+            moment.seen = tick + 1;
+            moment.seen_at = asked_at;
+        }
+        cx.made_was(&id, &draft.path)?;
+        cx.say(Way::Up, &draft.path, "new page");
+        self.wake_all();
+        Ok(())
+    }
+}
+
+impl Trees {
+    /// Whether a page without a file has this title there, and is empty or not known yet: it is this file's, see
+    /// [`Engine::adopt_by_place`].
+    fn may_be_its_page(
+        &self,
+        file: &LocalFile,
+        title: &str,
+        workspace: &WorkspaceId,
+        parent: Option<&PageId>,
+        root: &Root,
+        cx: &Context,
+    ) -> bool {
+        let empty = Body::of(Vec::new()).hash;
+        let is_it = |node: &Node| {
+            node.remote.title == title
+                && node.file.is_none()
+                && node.base.is_none()
+                && node.parked.is_none()
+                && node.remote.body.is_none_or(|body| body == empty)
+                && self.is_there(&node.id)
+        };
+        self.is_beside_its_folder(&file.path)
+            && !self.names_another(file, root, cx)
+            && self.child_nodes(workspace, parent).any(is_it)
+    }
+
+    /// Whether a file names a page that is there, or one of so many that are not that all are held.
+    fn names_another(&self, file: &LocalFile, root: &Root, cx: &Context) -> bool {
+        file.claim().is_some_and(|id| self.is_there(id)) || self.stray_claims_held(file, root, &cx.settings)
+    }
+
+    /// Many files that name pages the service does not list look like lost access, not like new files.
+    pub(super) fn stray_claims_held(&self, file: &LocalFile, root: &Root, settings: &Settings) -> bool {
+        let stray = |file: &LocalFile| {
+            file.disowned.is_none() && file.claims.as_ref().is_some_and(|id| !self.pages.contains_key(id))
+        };
+        stray(file) && !root.strays_approved && {
+            let all = self.unbound.iter().filter_map(|path| self.files.get(path));
+            all.filter(|file| stray(file)).count() > settings.pages.max_deletes
+        }
+    }
+
+    /// While everything is compared for the first time: a file without an id whose front matter has this title.
+    fn titled_in(&self, folder: &MirrorPath, title: &str, root: &Root) -> Option<MirrorPath> {
+        let files = self.unbound.iter().filter_map(|path| self.files.get(path));
+        let mut titled = files.filter(|file| {
+            file.claims.is_none()
+                && file.front_title.as_deref() == Some(title)
+                && file.path.parent().as_ref() == Some(folder)
+        });
+        root.adopting.then(|| titled.next().map(|file| file.path.clone()))?
     }
 }
 

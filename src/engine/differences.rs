@@ -1,9 +1,10 @@
 //! What a file says and its page will not: a person is told of it, once or until file and page agree.
 
-use super::Engine;
 use super::beside::Beside;
 use super::context::Context;
+use super::folder::Root;
 use super::text::JSON_OF_TEXT;
+use super::trees::Trees;
 use crate::markdown::{self, front_matter::Split};
 use crate::model::{Attention, BodyJson, Code, LocalFile, MirrorPath, PageId};
 use crate::store::{StoreError, blocks_of};
@@ -11,23 +12,29 @@ use crate::store::{StoreError, blocks_of};
 /// A notice of this time is shown until it is over: a hundred years.
 const LASTS_MS: i64 = 100 * 365 * 24 * 3_600_000;
 
-impl Engine {
+impl Trees {
     /// Says that an icon which a person wrote stays where it is (API document, "PATCH /pages/:id": title and content).
-    pub(super) fn tell_of_icon(&mut self, file: &LocalFile, icon: Option<String>) -> Result<(), StoreError> {
-        let node = file.page.as_ref().and_then(|id| self.pages.trees.pages.get(id));
+    pub(super) fn tell_of_icon(
+        &mut self,
+        file: &LocalFile,
+        icon: Option<String>,
+        root: &Root,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let node = file.page.as_ref().and_then(|id| self.pages.get(id));
         let is_known = match node {
             Some(node) => {
                 let agreed = node.base.as_ref().and_then(|base| base.icon.as_ref());
                 icon.is_none() || icon == node.remote.icon || icon.as_ref() == agreed
             }
             // Whose it is will be known in a moment.
-            None => icon.is_none() || self.folder.root.adopting || file.claims.is_some(),
+            None => icon.is_none() || root.adopting || file.claims.is_some(),
         };
         if is_known {
             return Ok(());
         }
         let why = "its icon stays in this file: the API cannot set a page's icon".to_owned();
-        self.cx.notice(Code::OnlyHere, file.path.as_str(), why, "set it in the app")
+        cx.notice(Code::OnlyHere, file.path.as_str(), why, "set it in the app")
     }
 }
 

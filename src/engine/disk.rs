@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
+use super::boards::Boards;
+use super::context::Context;
 use super::flight::Flight;
-use super::folder::SCAN_AT_LATEST_MS;
+use super::folder::{Folder, Root, SCAN_AT_LATEST_MS, Watching};
 use super::pages::Pages;
 use super::trees::Trees;
 use super::unsendable::Body;
@@ -51,7 +53,7 @@ impl Engine {
             self.folder.root.changed |= self.folder.root.identity.is_some();
             self.folder.root.identity = Some(scan.root_identity);
             if !self.folder.root.changed {
-                self.accept_root()?;
+                self.boards.accept_root(&mut self.folder.root, &mut self.cx)?;
             }
         }
         let scan = self.under_rules(scan)?;
@@ -60,10 +62,10 @@ impl Engine {
         // Less is how long the scan waited for its turn.
         let ahead_ms = scan.clock.since_ms(flight.sent_at);
         self.folder.watch.clock_ahead_ms = if ahead_ms.abs() < CLOCK_STEP_MS { 0 } else { ahead_ms };
-        self.take_in_signs_of_life()?;
-        let new = self.take_in_stamps(&page_files, scan.clock);
+        self.pages.take_in_signs_of_life(&self.folder.watch, &mut self.cx)?;
+        let new = self.pages.trees.take_in_stamps(&page_files, scan.clock, &mut self.folder.watch, &self.cx);
         self.folder.watch.identities_due = true;
-        self.folder.watch.outdated = self.doubt_renames(new);
+        self.folder.watch.outdated = self.folder.watch.doubt_renames(new, self.cx.now);
         self.identify_if_ready()?;
         self.after_telling(scan, flight.sent_at)
     }
@@ -71,105 +73,14 @@ impl Engine {
     /// Takes in what a scan says of everything but pages, once its page files have been told.
     pub(super) fn scan_told(&mut self, scan: &Scan, sent_at: Timestamp) -> Result<(), StoreError> {
         self.pages.wake_settling();
-        self.folder.watch.scan_by(self.next_grace_end());
-        self.boards_scanned(scan)?;
+        self.folder.watch.scan_by(self.pages.next_grace_end(&self.folder, &self.cx));
+        self.boards.boards_scanned(scan, &self.pages.trees, &mut self.folder, &mut self.cx)?;
         self.storage.take_scan(&mut super::desk!(self), scan, sent_at)?;
         let grace_ms = self.cx.settings.pages.delete_grace_ms;
         if let Some(end) = self.storage.next_grace_end(grace_ms, &self.folder.root.barrier) {
             self.folder.watch.scan_by(end.max(self.cx.now));
         }
         self.pages.conflicts_scanned(scan, &mut self.cx)
-    }
-
-    /// The root is the one it should be: what is missing in it from now on was deleted.
-    pub(super) fn accept_root(&mut self) -> Result<(), StoreError> {
-        self.folder.root.changed = false;
-        self.boards.wake_boards();
-        match self.folder.root.identity {
-            Some((device, inode)) => self.cx.store.set_meta("root_identity", &format!("{device} {inode}")),
-            None => Ok(()),
-        }
-    }
-
-    /// Another root in which nothing is missing is as good as the one before; otherwise it stays in doubt, also in the
-    /// next run.
-    pub(super) fn settle_root(&mut self) -> Result<(), StoreError> {
-        let may_settle = self.folder.root.changed && self.folder.watch.is_quiet(self.cx.now);
-        let is_whole = || !self.pages.trees.is_page_missing(&self.cx.settings) && !self.is_board_missing();
-        if may_settle && is_whole() {
-            self.accept_root()?;
-        }
-        Ok(())
-    }
-
-    /// Files whose stamp is new are to be read once they have settled; what no entry names is missing.
-    fn take_in_stamps(&mut self, page_files: &[&Entry], looked_at: Timestamp) -> BTreeSet<MirrorPath> {
-        let settle_ms = self.cx.settings.pages.settle_ms;
-        let mut new = BTreeSet::new();
-        let mut seen = Vec::with_capacity(page_files.len());
-        // Both come in the order of their paths: one walk over both finds what is known of each.
-        let mut files = self.pages.trees.files.values().peekable();
-        for entry in page_files {
-            while files.next_if(|file| file.path < entry.path).is_some() {}
-            let known = files.next_if(|file| file.path == entry.path);
-            // The same path once in memory, however often it is scanned.
-            let path = known.map_or(&entry.path, |file| &file.path);
-            seen.push((path.clone(), entry.stamp));
-            if known.is_none_or(|file| file.stamp.object() != entry.stamp.object()) {
-                new.insert(path.clone());
-            }
-            if known.is_some() && self.pages.trees.ignoring.ignores_file(path) {
-                // Shown as it is known, and read once it is not ignored any more.
-                continue;
-            }
-            let verify = known.is_some_and(|file| file.racy && !is_racy(&file.stamp, looked_at));
-            if known.is_some_and(|file| file.stamp == entry.stamp && file.hash.is_some()) && !verify {
-                self.folder.watch.touched.remove(&entry.path);
-                continue;
-            }
-            let quiet = if known.is_none() && entry.stamp.size == 0 {
-                settle_ms.max(NEW_EMPTY_MS)
-            } else {
-                settle_ms
-            };
-            self.folder.watch.touched.entry(entry.path.clone()).or_insert((self.cx.now, self.cx.now));
-            // A new name for something that has rested already: moved, unpacked, or there before espejo was.
-            let rested = known.is_none() && entry.stamp.rested_ms(looked_at) >= quiet;
-            let due = if verify || rested {
-                self.cx.now
-            } else {
-                self.folder.watch.settled_at(&entry.path, quiet).unwrap_or(self.cx.now)
-            };
-            self.folder.watch.unread.insert(entry.path.clone(), due);
-        }
-        let seen: BTreeMap<MirrorPath, Stamp> = seen.into_iter().collect();
-        // What is still to be read, a scan has seen now.
-        self.folder.watch.peeks.clear();
-        let ignoring = &self.pages.trees.ignoring;
-        self.folder.watch.unread.retain(|path, _| seen.contains_key(path) && !ignoring.ignores_file(path));
-        self.folder.watch.touched.retain(|path, _| seen.contains_key(path));
-        self.folder.watch.last_seen = seen;
-        new
-    }
-
-    /// Whether the scan saw a file at two places, a `new` one (a path without a file until now, or with another) and one
-    /// that it was known at: it was renamed while the scan was under way, or is linked twice, and the next scan tells.
-    /// What was seen twice in a row is a link.
-    fn doubt_renames(&mut self, new: BTreeSet<MirrorPath>) -> bool {
-        let seen = &self.folder.watch.last_seen;
-        let mut twice = BTreeSet::new();
-        if !new.is_empty() {
-            let known = seen.iter().filter(|(path, _)| !new.contains(*path));
-            let known: BTreeSet<_> = known.map(|(_, stamp)| stamp.object()).collect();
-            let is_known = |path: &MirrorPath| seen.get(path).is_some_and(|s| known.contains(&s.object()));
-            twice.extend(new.into_iter().filter(is_known));
-        }
-        let is_doubtful = !twice.is_subset(&self.folder.watch.seen_twice);
-        self.folder.watch.seen_twice = twice;
-        if is_doubtful {
-            self.folder.watch.scan_by(self.cx.now);
-        }
-        is_doubtful
     }
 
     pub(super) fn read_done(
@@ -179,7 +90,7 @@ impl Engine {
         asked_at: Timestamp,
     ) -> Result<(), StoreError> {
         let is_peek = self.folder.watch.peeks.contains(path);
-        if is_peek && self.tells_too_little(&result) {
+        if is_peek && self.folder.tells_too_little(&result, &self.pages.trees) {
             self.folder.watch.peeks.remove(path);
             self.folder.watch.scan_by(self.cx.now);
             return Ok(());
@@ -192,15 +103,15 @@ impl Engine {
                     self.folder.watch.touched.remove(path);
                 }
                 if is_peek {
-                    self.take_in_peek(&look)?;
+                    self.pages.take_in_peek(&look, &mut self.folder, &mut self.cx)?;
                 } else {
-                    self.take_in_file(&look)?;
+                    self.pages.take_in_file(&look, &mut self.folder, &mut self.cx)?;
                 }
             }
             Err(DiskError::Missing(_)) => {
                 self.folder.watch.forget(path);
                 self.folder.watch.scan_by(self.cx.now);
-                self.folder.watch.outdated |= self.was_passing(path);
+                self.folder.watch.outdated |= self.pages.trees.was_passing(path, &self.folder.watch);
             }
             Err(DiskError::Changed(_)) => {
                 let now = self.cx.now;
@@ -212,52 +123,176 @@ impl Engine {
                     .insert(path.clone(), self.cx.now.plus_ms(self.cx.settings.pages.settle_ms));
             }
             // The file stays to be read: nothing was learned about it.
-            Err(error @ DiskError::RootNotReady(_)) => self.disk_failed(path, &error),
+            Err(error @ DiskError::RootNotReady(_)) => {
+                self.folder.disk_failed(path, &error, &mut self.pages.trees, self.cx.now)
+            }
             Err(error) => {
                 self.folder.watch.forget(path);
-                self.take_in_problem(path, Problem::Unread(error.to_string()))?;
+                self.pages.take_in_problem(path, Problem::Unread(error.to_string()), &mut self.folder)?;
             }
         }
         self.identify_if_ready()
     }
+}
 
-    /// Whether a page's file had come to this path when it was scanned, by its object.
-    fn was_passing(&self, path: &MirrorPath) -> bool {
-        self.folder
-            .watch
-            .last_seen
-            .get(path)
-            .is_some_and(|seen| self.pages.trees.is_from_elsewhere(path, seen))
+impl Boards {
+    /// The root is the one it should be: what is missing in it from now on was deleted.
+    pub(super) fn accept_root(&mut self, root: &mut Root, cx: &mut Context) -> Result<(), StoreError> {
+        root.changed = false;
+        self.wake_boards();
+        match root.identity {
+            Some((device, inode)) => cx.store.set_meta("root_identity", &format!("{device} {inode}")),
+            None => Ok(()),
+        }
     }
 
+    /// Another root in which nothing is missing is as good as the one before; otherwise it stays in doubt, also in the
+    /// next run.
+    pub(super) fn settle_root(
+        &mut self,
+        trees: &Trees,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let may_settle = folder.root.changed && folder.watch.is_quiet(cx.now);
+        let is_whole = || !trees.is_page_missing(&cx.settings) && !self.is_board_missing(trees, cx);
+        if may_settle && is_whole() {
+            self.accept_root(&mut folder.root, cx)?;
+        }
+        Ok(())
+    }
+}
+
+impl Trees {
+    /// Files whose stamp is new are to be read once they have settled; what no entry names is missing.
+    fn take_in_stamps(
+        &mut self,
+        page_files: &[&Entry],
+        looked_at: Timestamp,
+        watch: &mut Watching,
+        cx: &Context,
+    ) -> BTreeSet<MirrorPath> {
+        let settle_ms = cx.settings.pages.settle_ms;
+        let mut new = BTreeSet::new();
+        let mut seen = Vec::with_capacity(page_files.len());
+        // Both come in the order of their paths: one walk over both finds what is known of each.
+        let mut files = self.files.values().peekable();
+        for entry in page_files {
+            while files.next_if(|file| file.path < entry.path).is_some() {}
+            let known = files.next_if(|file| file.path == entry.path);
+            // The same path once in memory, however often it is scanned.
+            let path = known.map_or(&entry.path, |file| &file.path);
+            seen.push((path.clone(), entry.stamp));
+            if known.is_none_or(|file| file.stamp.object() != entry.stamp.object()) {
+                new.insert(path.clone());
+            }
+            if known.is_some() && self.ignoring.ignores_file(path) {
+                // Shown as it is known, and read once it is not ignored any more.
+                continue;
+            }
+            let verify = known.is_some_and(|file| file.racy && !is_racy(&file.stamp, looked_at));
+            if known.is_some_and(|file| file.stamp == entry.stamp && file.hash.is_some()) && !verify {
+                watch.touched.remove(&entry.path);
+                continue;
+            }
+            let quiet = if known.is_none() && entry.stamp.size == 0 {
+                settle_ms.max(NEW_EMPTY_MS)
+            } else {
+                settle_ms
+            };
+            watch.touched.entry(entry.path.clone()).or_insert((cx.now, cx.now));
+            // A new name for something that has rested already: moved, unpacked, or there before espejo was.
+            let rested = known.is_none() && entry.stamp.rested_ms(looked_at) >= quiet;
+            let due = if verify || rested {
+                cx.now
+            } else {
+                watch.settled_at(&entry.path, quiet).unwrap_or(cx.now)
+            };
+            watch.unread.insert(entry.path.clone(), due);
+        }
+        let seen: BTreeMap<MirrorPath, Stamp> = seen.into_iter().collect();
+        // What is still to be read, a scan has seen now.
+        watch.peeks.clear();
+        let ignoring = &self.ignoring;
+        watch.unread.retain(|path, _| seen.contains_key(path) && !ignoring.ignores_file(path));
+        watch.touched.retain(|path, _| seen.contains_key(path));
+        watch.last_seen = seen;
+        new
+    }
+
+    /// Whether a page's file had come to this path when it was scanned, by its object.
+    fn was_passing(&self, path: &MirrorPath, watch: &Watching) -> bool {
+        watch.last_seen.get(path).is_some_and(|seen| self.is_from_elsewhere(path, seen))
+    }
+}
+
+impl Watching {
+    /// Whether the scan saw a file at two places, a `new` one (a path without a file until now, or with another) and one
+    /// that it was known at: it was renamed while the scan was under way, or is linked twice, and the next scan tells.
+    /// What was seen twice in a row is a link.
+    fn doubt_renames(&mut self, new: BTreeSet<MirrorPath>, now: Timestamp) -> bool {
+        let seen = &self.last_seen;
+        let mut twice = BTreeSet::new();
+        if !new.is_empty() {
+            let known = seen.iter().filter(|(path, _)| !new.contains(*path));
+            let known: BTreeSet<_> = known.map(|(_, stamp)| stamp.object()).collect();
+            let is_known = |path: &MirrorPath| seen.get(path).is_some_and(|s| known.contains(&s.object()));
+            twice.extend(new.into_iter().filter(is_known));
+        }
+        let is_doubtful = !twice.is_subset(&self.seen_twice);
+        self.seen_twice = twice;
+        if is_doubtful {
+            self.scan_by(now);
+        }
+        is_doubtful
+    }
+}
+
+impl Pages {
     /// A file that was read at a hint alone, and is where and what it was but for its content.
-    fn take_in_peek(&mut self, look: &FileLook) -> Result<(), StoreError> {
-        let known = self.pages.trees.files.get(&look.path);
+    fn take_in_peek(
+        &mut self,
+        look: &FileLook,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let known = self.trees.files.get(&look.path);
         if known
             .is_some_and(|file| file.stamp == look.stamp && file.hash == Some(ContentHash::of(&look.bytes)))
         {
             // What espejo itself has written, mostly; or what was read a moment ago, and its page waits for this look.
-            known.and_then(|file| file.page.clone()).iter().for_each(|page| self.pages.wake(page));
+            known.and_then(|file| file.page.clone()).iter().for_each(|page| self.wake(page));
             return Ok(());
         }
-        if let Some(seen) = self.folder.watch.last_seen.get_mut(&look.path) {
+        if let Some(seen) = folder.watch.last_seen.get_mut(&look.path) {
             *seen = look.stamp;
         }
-        self.take_in(look, true)
+        self.take_in(look, true, folder, cx)
     }
 
     /// Records what a file holds.
-    pub(super) fn take_in_file(&mut self, look: &FileLook) -> Result<(), StoreError> {
-        self.take_in(look, false)
+    pub(super) fn take_in_file(
+        &mut self,
+        look: &FileLook,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        self.take_in(look, false, folder, cx)
     }
 
     /// Records what a file holds. `is_at_home`: it is known to be its page's.
-    fn take_in(&mut self, look: &FileLook, is_at_home: bool) -> Result<(), StoreError> {
-        if !self.folder.watch.peeks.contains(&look.path) {
-            self.folder.watch.unread.remove(&look.path);
+    fn take_in(
+        &mut self,
+        look: &FileLook,
+        is_at_home: bool,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        if !folder.watch.peeks.contains(&look.path) {
+            folder.watch.unread.remove(&look.path);
         }
         let hash = ContentHash::of(&look.bytes);
-        let old = self.pages.trees.files.get(&look.path).cloned();
+        let old = self.trees.files.get(&look.path).cloned();
         let mut file = LocalFile {
             path: look.path.clone(),
             page: old.as_ref().and_then(|file| file.page.clone()),
@@ -283,14 +318,14 @@ impl Engine {
                         file.front_title = front.title.filter(|title| !title.is_empty());
                         icon = front.icon.filter(|icon| !icon.is_empty());
                     }
-                    file.problem = self.pages.unsendable(file.page.as_ref(), &body, &self.cx)?;
+                    file.problem = self.unsendable(file.page.as_ref(), &body, cx)?;
                 }
             },
         }
         file.keep_parted(old.as_ref());
         if old.as_ref().is_some_and(|old| old.hash.is_some_and(|was| was != hash)) {
             // Whoever saves it has seen what became of it.
-            self.cx.store.drop_notices_at(look.path.as_str())?;
+            cx.store.drop_notices_at(look.path.as_str())?;
         }
         let page = file.page.clone();
         let readable = file.problem.is_none();
@@ -299,65 +334,73 @@ impl Engine {
         let is_another =
             |old: &LocalFile| old.stamp.object() != file.stamp.object() || old.claims != file.claims;
         // A file that a page was asked for is on its way to be a page's.
-        let is_asked_for = self.pages.creations.contains(&file.path);
+        let is_asked_for = self.creations.contains(&file.path);
         let old = old.filter(|old| !is_at_home && (old.page.is_some() || is_asked_for) && is_another(old));
         if let Some(old) = old {
-            self.pages.saw_file(&file, &look.bytes, false, &mut self.cx)?;
-            let is_late = self.folder.watch.last_seen.get(&file.path) != Some(&file.stamp);
-            if is_late
-                && (old.claims != file.claims || self.pages.trees.is_from_elsewhere(&file.path, &file.stamp))
+            self.saw_file(&file, &look.bytes, false, cx)?;
+            let is_late = folder.watch.last_seen.get(&file.path) != Some(&file.stamp);
+            if is_late && (old.claims != file.claims || self.trees.is_from_elsewhere(&file.path, &file.stamp))
             {
                 // It came after the last scan, and what was here may be where that did not see it.
-                self.folder.watch.outdated = true;
-                self.folder.watch.scan_by(self.cx.now);
+                folder.watch.outdated = true;
+                folder.watch.scan_by(cx.now);
             }
-            self.folder.watch.arrivals.insert(file.path.clone(), file);
-            self.folder.watch.identities_due = true;
+            folder.watch.arrivals.insert(file.path.clone(), file);
+            folder.watch.identities_due = true;
             return Ok(());
         }
-        self.folder.watch.arrivals.remove(&look.path);
-        self.pages.saw_file(&file, &look.bytes, true, &mut self.cx)?;
-        self.tell_of_icon(&file, icon)?;
-        self.pages.save_file(file)?;
+        folder.watch.arrivals.remove(&look.path);
+        self.saw_file(&file, &look.bytes, true, cx)?;
+        self.trees.tell_of_icon(&file, icon, &folder.root, cx)?;
+        self.save_file(file)?;
         if new {
-            self.folder.watch.identities_due = true;
+            folder.watch.identities_due = true;
         }
         if let (Some(page), true) = (page, readable) {
-            self.interpret(&page, look)?;
-            self.hold_what_went_back(&page)?;
-            self.pages.wake(&page);
+            self.interpret(&page, look, cx)?;
+            self.hold_what_went_back(&page, cx)?;
+            self.wake(&page);
         }
         Ok(())
     }
 
     /// A file that could not be read. Every scan tries again: permissions can change without a trace in its stamp.
-    pub(super) fn take_in_problem(&mut self, path: &MirrorPath, problem: Problem) -> Result<(), StoreError> {
-        let Some(mut file) = self.pages.trees.files.get(path).cloned() else {
-            let object = self.folder.watch.last_seen.get(path).map(Stamp::object);
+    pub(super) fn take_in_problem(
+        &mut self,
+        path: &MirrorPath,
+        problem: Problem,
+        folder: &mut Folder,
+    ) -> Result<(), StoreError> {
+        let Some(mut file) = self.trees.files.get(path).cloned() else {
+            let object = folder.watch.last_seen.get(path).map(Stamp::object);
             let hides = object.map_or(Hides::Anything, Hides::File);
-            self.folder.root.barrier.add(Unreadable {
-                path: path.clone(),
-                why: problem.sentence("page"),
-                hides,
-            });
+            folder.root.barrier.add(Unreadable { path: path.clone(), why: problem.sentence("page"), hides });
             return Ok(());
         };
         file.hash = None;
         file.problem = Some(problem);
-        self.pages.save_file(file)
+        self.save_file(file)
     }
+}
 
-    pub(super) fn disk_failed(&mut self, path: &MirrorPath, error: &DiskError) {
+impl Folder {
+    pub(super) fn disk_failed(
+        &mut self,
+        path: &MirrorPath,
+        error: &DiskError,
+        trees: &mut Trees,
+        now: Timestamp,
+    ) {
         match error {
             DiskError::RootNotReady(why) => {
-                self.folder.root.state = Some(Err(why.clone()));
-                self.folder.watch.scan_by(self.cx.now.plus_ms(ROOT_RETRY_MS));
+                self.root.state = Some(Err(why.clone()));
+                self.watch.scan_by(now.plus_ms(ROOT_RETRY_MS));
             }
             DiskError::Exists(taken) => {
-                self.pages.trees.occupy(taken.clone());
-                self.folder.watch.scan_by(self.cx.now);
+                trees.occupy(taken.clone());
+                self.watch.scan_by(now);
             }
-            DiskError::Changed(_) | DiskError::Missing(_) => self.folder.watch.scan_by(self.cx.now),
+            DiskError::Changed(_) | DiskError::Missing(_) => self.watch.scan_by(now),
             _ => {}
         }
         tracing::debug!(path = %path, %error, "disk act refused");

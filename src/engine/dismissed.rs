@@ -25,13 +25,13 @@ impl Engine {
         let hash = ContentHash::of(&look.bytes);
         self.cx.store.keep_meaning(hash, Body::json(blocks).as_bytes(), self.cx.now)?;
         self.end_differences(&look.path)?;
-        self.take_in_file(look)?;
+        self.pages.take_in_file(look, &mut self.folder, &mut self.cx)?;
         let Some(page) = self.pages.trees.files.get(&look.path).and_then(|file| file.page.clone()) else {
             return Ok(());
         };
         // What was agreed on is not what these bytes say.
         self.pages.read_anew(&page, &mut self.cx)?;
-        self.interpret(&page, look)
+        self.pages.interpret(&page, look, &mut self.cx)
     }
 }
 

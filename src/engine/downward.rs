@@ -2,8 +2,11 @@
 //! the service does not let be written to. What a person writes there stays in the file, and what the app writes is merged
 //! into it; what collides is kept in a conflict copy, as always.
 
-use super::Engine;
+use super::boards::Boards;
+use super::context::Context;
 use super::flight::{Purpose, Written};
+use super::folder::Watching;
+use super::pages::Pages;
 use super::trees::Trees;
 use crate::markdown::{self, front_matter};
 use crate::model::{
@@ -20,57 +23,56 @@ pub(super) struct Fronted {
     pub(super) claims: Option<PageId>,
 }
 
-impl Engine {
+impl Boards {
     /// Whether something was done in a workspace that stays here: an edit, a new file, a new name, a deletion.
-    pub(super) fn stays_here(&self, workspace: &WorkspaceId) -> bool {
-        let is_its =
-            |id: &PageId| self.pages.trees.pages.get(id).is_some_and(|node| node.workspace == *workspace);
+    pub(super) fn stays_here(&self, workspace: &WorkspaceId, pages: &Pages, cx: &Context) -> bool {
+        let is_its = |id: &PageId| pages.trees.pages.get(id).is_some_and(|node| node.workspace == *workspace);
         let is_new = || {
-            let new = self.pages.trees.unbound.iter();
-            new.filter_map(|path| self.pages.trees.layout().workspace_at(path)).any(|at| at == *workspace)
+            let new = pages.trees.unbound.iter();
+            new.filter_map(|path| pages.trees.layout().workspace_at(path)).any(|at| at == *workspace)
         };
-        self.pages.held.keys().any(is_its) || is_new() || self.canvases_stay_here(workspace)
+        pages.held.keys().any(is_its)
+            || is_new()
+            || self.canvases_stay_here(workspace, &pages.trees, &cx.settings)
     }
+}
 
+impl Pages {
     /// Merges what the service has into a file with edits that may not be sent. They stay in the file.
     pub(super) fn merge_down(
         &mut self,
         node: &Node,
         (base, file): (&Agreed, &LocalFile),
         look: &FileLook,
+        watch: &mut Watching,
+        cx: &mut Context,
     ) -> Result<Option<(Effect, Purpose)>, StoreError> {
         let page = &node.id;
         let hash = ContentHash::of(&look.bytes);
-        let says = self.pages.meaning(page, file).map(|reading| reading.content.clone());
+        let says = self.meaning(page, file).map(|reading| reading.content.clone());
         let (Some(says), Some(remote)) = (says, node.remote.body) else { return Ok(None) };
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
         let Ok(split) = front_matter::split(text) else { return Ok(None) };
-        let (agreed, theirs) = (self.cx.store.named_body(base.body)?, self.cx.store.named_body(remote)?);
+        let (agreed, theirs) = (cx.store.named_body(base.body)?, cx.store.named_body(remote)?);
         let ours = blocks_of(&says)?;
         let merged = merge::merge(&agreed, &theirs, &ours);
         if let Some(first) = merged.collisions.first()
-            && self.pages.moment(page).copied != Some(hash)
-            && !self.cx.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
+            && self.moment(page).copied != Some(hash)
+            && !cx.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
         {
-            self.pages.keep_present(&look.path, &look.bytes, &mut self.cx)?;
-            return Ok(self.pages.trees.copy_of(
-                page,
-                &look.path,
-                look,
-                merge::collision_summary(first),
-                &self.cx,
-            ));
+            self.keep_present(&look.path, &look.bytes, cx)?;
+            return Ok(self.trees.copy_of(page, &look.path, look, merge::collision_summary(first), cx));
         }
         let own = (!semantically_equal(&merged.blocks, &theirs)).then(|| BodyJson::of(&merged.blocks));
         if let Some(own) = &own {
-            self.cx.store.keep_body_json(own)?;
+            cx.store.keep_body_json(own)?;
         }
         let to = if own.is_some() { &merged.blocks } else { &theirs };
         let out = text[..split.body_start].to_owned()
-            + &markdown::patch_for(split.body, &ours, to, &self.pages.allowed_in(node, &self.cx)?);
+            + &markdown::patch_for(split.body, &ours, to, &self.allowed_in(node, cx)?);
         let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
         let front = (own_icon, split.front.is_some());
-        let Some(fronted) = self.fronted(node, (base, file), front, out)? else { return Ok(None) };
+        let Some(fronted) = self.fronted(node, (base, file), front, out, cx)? else { return Ok(None) };
         let written = Written {
             text: ContentHash::of(fronted.text.as_bytes()),
             body: remote,
@@ -81,14 +83,14 @@ impl Engine {
             own,
         };
         if written.text == hash {
-            self.written(page, &look.path, written, look.stamp)?;
+            self.written(page, &look.path, written, look.stamp, watch, cx)?;
             return Ok(None);
         }
         let writing =
             Writing { page: page.clone(), text: written.text, body: remote, icon: written.icon.clone() };
-        self.cx.keep_replaced(&look.bytes)?;
-        self.cx.store.save_writing(&writing)?;
-        self.pages.writing.insert(page.clone(), writing);
+        cx.keep_replaced(&look.bytes)?;
+        cx.store.save_writing(&writing)?;
+        self.writing.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
         let (path, expect) = (look.path.clone(), Expect::Content(hash));
         Ok(Some((Effect::WriteFile { path, bytes: fronted.text.into_bytes(), expect }, purpose)))
@@ -102,8 +104,9 @@ impl Engine {
         (base, file): (&Agreed, &LocalFile),
         (own_icon, has_front): (Option<&String>, bool),
         text: String,
+        cx: &mut Context,
     ) -> Result<Option<Fronted>, StoreError> {
-        let path = self.pages.trees.layout().belongs(node).unwrap_or_else(|| file.path.clone());
+        let path = self.trees.layout().belongs(node).unwrap_or_else(|| file.path.clone());
         let front_title = place::wanted_front_title(file, &path, &node.remote.title);
         // An icon that a person wrote stays until the app has another: it was told that it cannot be sent.
         let icon = own_icon.filter(|own| base.icon == node.remote.icon && base.icon.as_ref() != Some(own));
@@ -114,7 +117,7 @@ impl Engine {
         match front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) {
             Ok(text) => Ok(Some(Fronted { text, front_title, claims: Some(node.id.clone()) })),
             Err(error) => {
-                self.park(&node.id, Hold::Unwritable(error.to_string()))?;
+                self.park(&node.id, Hold::Unwritable(error.to_string()), cx)?;
                 Ok(None)
             }
         }

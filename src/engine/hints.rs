@@ -4,8 +4,10 @@
 //! tells enough when a complete look could only say the same: the file is at the place of its page, and says so by
 //! its id, or is the very object that it was.
 
-use super::folder::SCAN_AT_LATEST_MS;
-use super::{Engine, storage};
+use super::context::Context;
+use super::folder::{Folder, SCAN_AT_LATEST_MS};
+use super::storage;
+use super::trees::Trees;
 use crate::markdown::front_matter;
 use crate::model::{DiskError, FileLook, IGNORE_FILE, MirrorPath, PageId};
 use crate::plan::ignore;
@@ -14,56 +16,56 @@ use crate::plan::ignore;
 /// later.
 const LEFTOVERS_MS: i64 = 60_000;
 
-impl Engine {
+impl Folder {
     /// Something may have happened at this path.
-    pub(super) fn hinted(&mut self, path: MirrorPath) {
-        let settle_ms = self.cx.settings.pages.settle_ms;
-        if self.pages.trees.ignoring.ignores_file(&path) && path.as_str() != IGNORE_FILE {
+    pub(super) fn hinted(&mut self, path: MirrorPath, trees: &Trees, cx: &Context) {
+        let settle_ms = cx.settings.pages.settle_ms;
+        if trees.ignoring.ignores_file(&path) && path.as_str() != IGNORE_FILE {
             // Where it went, if it went, is told of by another hint.
             return;
         }
         if is_in_storage(&path) {
             // No page and no canvas is there, and storage goes by what it finds: a download of hours must not keep
             // them waiting for a moment of rest.
-            self.folder.watch.stirred = self.cx.now;
-            return self.folder.watch.scan_by(self.cx.now.plus_ms(settle_ms.max(SCAN_AT_LATEST_MS)));
+            self.watch.stirred = cx.now;
+            return self.watch.scan_by(cx.now.plus_ms(settle_ms.max(SCAN_AT_LATEST_MS)));
         }
-        if let Some(below) = self.pages.trees.layout().below_pages(&path) {
+        if let Some(below) = trees.layout().below_pages(&path) {
             if below.split('/').any(ignore::is_ignored_folder) {
                 // Never entered, and never a page.
                 return;
             }
-            if ignore::is_ignored(path.name()) && !self.pages.trees.folders.contains(&path) {
-                return self.folder.watch.scan_by(self.cx.now.plus_ms(LEFTOVERS_MS));
+            if ignore::is_ignored(path.name()) && !trees.folders.contains(&path) {
+                return self.watch.scan_by(cx.now.plus_ms(LEFTOVERS_MS));
             }
         }
-        if self.is_a_pages_file(&path) {
-            self.folder.watch.peek(&path, self.cx.now, settle_ms);
+        if self.is_a_pages_file(&path, trees) {
+            self.watch.peek(&path, cx.now, settle_ms);
         } else {
-            self.folder.watch.hint(path, self.cx.now, settle_ms);
+            self.watch.hint(path, cx.now, settle_ms);
         }
     }
 
-    fn is_a_pages_file(&self, path: &MirrorPath) -> bool {
-        let file = self.pages.trees.files.get(path).filter(|file| file.hash.is_some());
-        let node = file.and_then(|file| self.pages.trees.pages.get(file.page.as_ref()?));
+    fn is_a_pages_file(&self, path: &MirrorPath, trees: &Trees) -> bool {
+        let file = trees.files.get(path).filter(|file| file.hash.is_some());
+        let node = file.and_then(|file| trees.pages.get(file.page.as_ref()?));
         // Until the files of a scan have been told, it is gone for those who go by the scan.
-        self.folder.root.is_ready()
-            && self.folder.watch.is_told()
+        self.root.is_ready()
+            && self.watch.is_told()
             && node.is_some_and(|node| node.file.as_ref() == Some(path) && node.missing_since.is_none())
-            && !self.folder.watch.arrivals.contains_key(path)
+            && !self.watch.arrivals.contains_key(path)
     }
 
     /// Whether what came of a read at a hint alone leaves in doubt which page's file it is, or where that is now.
-    pub(super) fn tells_too_little(&self, result: &Result<FileLook, DiskError>) -> bool {
+    pub(super) fn tells_too_little(&self, result: &Result<FileLook, DiskError>, trees: &Trees) -> bool {
         match result {
-            Ok(look) => !self.is_at_home(look),
+            Ok(look) => !self.is_at_home(look, trees),
             Err(error) => !matches!(error, DiskError::Changed(_) | DiskError::RootNotReady(_)),
         }
     }
 
-    fn is_at_home(&self, look: &FileLook) -> bool {
-        let known = self.pages.trees.files.get(&look.path).filter(|_| self.is_a_pages_file(&look.path));
+    fn is_at_home(&self, look: &FileLook, trees: &Trees) -> bool {
+        let known = trees.files.get(&look.path).filter(|_| self.is_a_pages_file(&look.path, trees));
         known.is_some_and(|known| {
             let claims = claims(&look.bytes);
             let is_as_before = known.claims.is_none() && known.stamp.object() == look.stamp.object();
@@ -86,6 +88,7 @@ fn claims(bytes: &[u8]) -> Option<PageId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Engine;
     use crate::model::{
         DiskReply, Effect, EffectId, Event, Outcome, RootState, Scan, ServiceError, Settings, Timestamp,
     };

@@ -113,7 +113,7 @@ impl Engine {
 
     /// Lets go of what has been kept for long enough, a little at a time, when there is nothing else to do.
     pub(super) fn tend_history(&mut self) -> Result<(), StoreError> {
-        self.settle_root()?;
+        self.boards.settle_root(&self.pages.trees, &mut self.folder, &mut self.cx)?;
         if self.pages.keeping.due > self.cx.now {
             return Ok(());
         }
@@ -140,20 +140,22 @@ impl Engine {
         }
         Ok(())
     }
+}
 
+impl Pages {
     /// A file was read whose text it has held before: after an older copy of the folder was put back, that is no edit.
-    pub(super) fn hold_what_went_back(&mut self, page: &PageId) -> Result<(), StoreError> {
-        let Some(since) = self.pages.keeping.folder_is_old else { return Ok(()) };
-        let Some(node) = self.pages.trees.pages.get(page).cloned() else { return Ok(()) };
-        let text = self.pages.trees.file_of(&node).and_then(|file| file.hash);
+    pub(super) fn hold_what_went_back(&mut self, page: &PageId, cx: &mut Context) -> Result<(), StoreError> {
+        let Some(since) = self.keeping.folder_is_old else { return Ok(()) };
+        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
+        let text = self.trees.file_of(&node).and_then(|file| file.hash);
         let agreed = node.base.as_ref().and_then(|base| base.text);
         if let Some(text) = text.filter(|text| Some(*text) != agreed)
-            && self.cx.store.has_held(page, text, since)?
+            && cx.store.has_held(page, text, since)?
         {
-            return self.park(page, Hold::WentBack);
+            return self.park(page, Hold::WentBack, cx);
         }
         if node.parked.is_some_and(|parked| parked.hold == Hold::WentBack) {
-            self.pages.edit_page(page, |node| node.parked = None, &mut self.cx)?;
+            self.edit_page(page, |node| node.parked = None, cx)?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Engine;
 use super::context::Context;
-use super::folder::UNSETTLED_MAX_MS;
+use super::folder::{Folder, UNSETTLED_MAX_MS, Watching};
 use super::pages::Pages;
 use super::trees::Trees;
 use crate::model::{
@@ -16,13 +16,16 @@ use crate::store::{LastSight, StoreError};
 impl Engine {
     /// Tells files and pages together, once everything that can be read has been.
     pub(super) fn identify_if_ready(&mut self) -> Result<(), StoreError> {
-        if !self.folder.watch.identities_due || self.folder.watch.outdated || self.newcomers_wait() {
+        if !self.folder.watch.identities_due
+            || self.folder.watch.outdated
+            || self.pages.trees.newcomers_wait(&self.folder.watch, self.cx.now)
+        {
             return Ok(());
         }
         self.folder.watch.identities_due = false;
-        self.hold_hidden_claims()?;
-        self.lift_barrier()?;
-        if self.is_as_it_was() {
+        self.pages.hold_hidden_claims(&mut self.folder, &mut self.cx)?;
+        self.folder.lift_barrier(&self.pages.trees, &mut self.cx)?;
+        if self.pages.is_as_it_was(&self.folder.watch) {
             return Ok(());
         }
         let seen_now = std::mem::take(&mut self.folder.watch.last_seen);
@@ -100,91 +103,74 @@ impl Engine {
         self.telling.begin_telling(seen, identities, seen_now, self.cx.now);
         self.tell_on()
     }
+}
 
+impl Pages {
     /// Whether every file is the page's that it was, at its place, and no other is there: then there is nothing to tell,
     /// which is what most scans find.
-    fn is_as_it_was(&self) -> bool {
+    fn is_as_it_was(&self, watch: &Watching) -> bool {
         let is_the_same = |(file, (path, stamp)): (&LocalFile, (&MirrorPath, &Stamp))| {
             file.path == *path
                 && file.stamp.object() == stamp.object()
                 && file.page.as_ref().is_some_and(|page| {
                     let says_so = file.claims.as_ref().is_none_or(|claims| claims == page);
-                    let node = self.pages.trees.pages.get(page);
+                    let node = self.trees.pages.get(page);
                     says_so
                         && node.is_some_and(|node| {
                             node.file.as_ref() == Some(path) && node.missing_since.is_none()
                         })
                 })
         };
-        let (known, seen) = (&self.pages.trees.files, &self.folder.watch.last_seen);
-        self.folder.watch.arrivals.is_empty()
-            && self.pages.keeping.pageless.is_empty()
+        let (known, seen) = (&self.trees.files, &watch.last_seen);
+        watch.arrivals.is_empty()
+            && self.keeping.pageless.is_empty()
             && known.len() == seen.len()
             && known.values().zip(seen).all(is_the_same)
     }
 
-    /// Whether a new path, or another object at a known path, has not been read yet: what vanished elsewhere may be
-    /// there. A file that never rests is waited for no longer than [`UNSETTLED_MAX_MS`].
-    fn newcomers_wait(&self) -> bool {
-        let is_newcomer = |path: &MirrorPath| {
-            let known = self.pages.trees.files.get(path).map(|file| &file.stamp);
-            let seen = self.folder.watch.last_seen.get(path);
-            known.is_none_or(|known| seen.is_some_and(|seen| known.object() != seen.object()))
-        };
-        self.folder.watch.unread.iter().any(|(path, due)| {
-            let first = self.folder.watch.touched.get(path).map_or(*due, |(first, _)| *first);
-            *due <= self.cx.now || is_newcomer(path) && self.cx.now.since_ms(first) <= UNSETTLED_MAX_MS
-        })
-    }
-
     /// A file that names another page, whose own file cannot be looked at: whether it is that file or a copy of it shows
     /// when it can.
-    fn hold_hidden_claims(&mut self) -> Result<(), StoreError> {
-        let unbound = self.pages.trees.unbound.iter().filter_map(|path| self.pages.trees.files.get(path));
-        let held: Vec<(MirrorPath, MirrorPath)> = self
-            .folder
+    fn hold_hidden_claims(&mut self, folder: &mut Folder, cx: &mut Context) -> Result<(), StoreError> {
+        let unbound = self.trees.unbound.iter().filter_map(|path| self.trees.files.get(path));
+        let held: Vec<(MirrorPath, MirrorPath)> = folder
             .watch
             .arrivals
             .values()
             .chain(unbound)
-            .filter_map(|file| Some((file.path.clone(), self.hidden_claim(file)?)))
+            .filter_map(|file| Some((file.path.clone(), folder.hidden_claim(file, &self.trees)?)))
             .collect();
         for (path, hidden) in held {
-            self.folder.watch.arrivals.remove(&path);
-            if self.pages.trees.unbound.contains(&path) {
+            folder.watch.arrivals.remove(&path);
+            if self.trees.unbound.contains(&path) {
                 // As if it had not been seen: or it would be told apart from a file that nobody can look at.
-                self.forget_file(&path)?;
+                self.trees.forget_file(&path, &mut folder.watch, cx)?;
             }
-            self.take_in_problem(&path, Problem::HiddenClaim(hidden))?;
+            self.take_in_problem(&path, Problem::HiddenClaim(hidden), folder)?;
         }
         Ok(())
-    }
-
-    /// Where the file is of the page that a file names, if it is another page's and cannot be looked at.
-    fn hidden_claim(&self, file: &LocalFile) -> Option<MirrorPath> {
-        let claims = file.claims.as_ref().filter(|id| Some(*id) != file.page.as_ref())?;
-        let path = self.pages.trees.pages.get(claims)?.file.clone()?;
-        let unread = !self.folder.watch.arrivals.contains_key(&path)
-            && self.pages.trees.files.get(&path).is_some_and(|known| known.hash.is_none());
-        let hidden = unread || self.folder.root.barrier.covers(&path);
-        (hidden && file.disowned.is_none() && path != file.path).then_some(path)
     }
 
     /// Files and folders that shall become pages have other paths: so has what was asked for them.
     pub(super) fn follow_creations(
         &mut self,
         moved_to: impl Fn(&PageDraft, &Trees) -> Option<MirrorPath>,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let trees = &self.pages.trees;
+        let trees = &self.trees;
         let moved = |draft: &PageDraft| Some(PageDraft { path: moved_to(draft, trees)?, ..draft.clone() });
-        let moved = self.pages.creations.follow(&mut self.cx.store, moved)?;
-        self.cx.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_creations(&moved));
+        let moved = self.creations.follow(&mut cx.store, moved)?;
+        cx.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_creations(&moved));
         Ok(())
     }
 
     /// As [`Engine::follow_creations`], of one file or folder.
-    pub(super) fn follow_creation(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
-        self.follow_creations(|draft, _| (draft.path == *from).then(|| to.clone()))
+    pub(super) fn follow_creation(
+        &mut self,
+        from: &MirrorPath,
+        to: &MirrorPath,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        self.follow_creations(|draft, _| (draft.path == *from).then(|| to.clone()), cx)
     }
 
     /// A file in a folder that shall become a page was moved, and the folder is gone: it was moved with what is in it.
@@ -192,21 +178,30 @@ impl Engine {
         &mut self,
         from: &MirrorPath,
         to: &MirrorPath,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.follow_creations(|draft, trees| {
-            let is_gone = draft.stamp.is_none() && !trees.folders.contains(&draft.path);
-            let is_in_it = is_gone && from.is_within(&draft.path);
-            let inside = from.as_str().strip_prefix(draft.path.as_str()).filter(|_| is_in_it)?;
-            MirrorPath::new(to.as_str().strip_suffix(inside)?).ok()
-        })
+        self.follow_creations(
+            |draft, trees| {
+                let is_gone = draft.stamp.is_none() && !trees.folders.contains(&draft.path);
+                let is_in_it = is_gone && from.is_within(&draft.path);
+                let inside = from.as_str().strip_prefix(draft.path.as_str()).filter(|_| is_in_it)?;
+                MirrorPath::new(to.as_str().strip_suffix(inside)?).ok()
+            },
+            cx,
+        )
     }
 
     /// A file that moved together with the folder of its subpages: they are where they were, in it.
-    pub(super) fn follow_folder(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
+    pub(super) fn follow_folder(
+        &mut self,
+        from: &MirrorPath,
+        to: &MirrorPath,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         let (Some(old), Some(new)) = (folder_of(from), folder_of(to)) else { return Ok(()) };
-        if !self.pages.trees.folders.contains(&old) && self.pages.trees.folders.contains(&new) {
-            self.follow_creation(&old, &new)?;
-            self.pages.rebase_agreed(&old, &new, &mut self.cx)?;
+        if !self.trees.folders.contains(&old) && self.trees.folders.contains(&new) {
+            self.follow_creation(&old, &new, cx)?;
+            self.rebase_agreed(&old, &new, cx)?;
         }
         Ok(())
     }
@@ -216,15 +211,17 @@ impl Engine {
         page: &PageId,
         path: &MirrorPath,
         now: Timestamp,
+        watch: &mut Watching,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let tick = self.cx.tick;
-        if let Some(file) = self.pages.trees.files.get(path) {
+        let tick = cx.tick;
+        if let Some(file) = self.trees.files.get(path) {
             let (stamp, hash) = (file.stamp, file.hash);
-            self.cx.store.save_missing(page, path, LastSight { stamp, hash })?;
+            cx.store.save_missing(page, path, LastSight { stamp, hash })?;
             let known = KnownFile { path: path.clone(), page: Some(page.clone()), stamp, hash };
-            self.folder.watch.missing.insert(page.clone(), known);
+            watch.missing.insert(page.clone(), known);
         }
-        self.pages.edit_page(
+        self.edit_page(
             page,
             |node| {
                 if node.file.as_ref() == Some(path) {
@@ -233,10 +230,10 @@ impl Engine {
                     node.missing_from = Some(path.clone());
                 }
             },
-            &mut self.cx,
+            cx,
         )?;
-        self.folder.watch.scan_by(now.plus_ms(self.cx.settings.pages.delete_grace_ms));
-        let moment = self.pages.moment(page);
+        watch.scan_by(now.plus_ms(cx.settings.pages.delete_grace_ms));
+        let moment = self.moment(page);
         moment.missed = tick;
         moment.reading = None;
         tracing::debug!(page = %page, path = %path, "file missing");
@@ -245,23 +242,34 @@ impl Engine {
 
     /// Something was heard of the place of a missing file since it went: it may have come and gone again between two scans,
     /// and its grace time begins anew.
-    pub(super) fn take_in_signs_of_life(&mut self) -> Result<(), StoreError> {
+    pub(super) fn take_in_signs_of_life(
+        &mut self,
+        watch: &Watching,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         let heard = |(page, file): (&PageId, &KnownFile)| {
-            self.folder.watch.touched.get(&file.path).map(|(_, last)| (page.clone(), *last))
+            watch.touched.get(&file.path).map(|(_, last)| (page.clone(), *last))
         };
-        for (page, last) in self.folder.watch.missing.iter().filter_map(heard).collect::<Vec<_>>() {
-            self.pages.edit_page(
+        for (page, last) in watch.missing.iter().filter_map(heard).collect::<Vec<_>>() {
+            self.edit_page(
                 &page,
                 |node| node.missing_since = node.missing_since.map(|since| since.max(last)),
-                &mut self.cx,
+                cx,
             )?;
         }
         Ok(())
     }
 
     /// `path` is the file of `page`.
-    pub(super) fn bind(&mut self, path: &MirrorPath, page: &PageId, moved: bool) -> Result<(), StoreError> {
-        self.bind_anew(path, page, moved).map(|_| ())
+    pub(super) fn bind(
+        &mut self,
+        path: &MirrorPath,
+        page: &PageId,
+        moved: bool,
+        watch: &mut Watching,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        self.bind_anew(path, page, moved, watch, cx).map(|_| ())
     }
 
     /// As [`Engine::bind`]. Returns whether that was anything new.
@@ -270,18 +278,20 @@ impl Engine {
         path: &MirrorPath,
         page: &PageId,
         moved: bool,
+        watch: &mut Watching,
+        cx: &mut Context,
     ) -> Result<bool, StoreError> {
-        if !self.pages.trees.files.contains_key(path) {
+        if !self.trees.files.contains_key(path) {
             return Ok(false);
         }
-        self.pages.keeping.claim_past(path, page, &mut self.cx)?;
-        if self.pages.trees.is_bound(path, page) {
+        self.keeping.claim_past(path, page, cx)?;
+        if self.trees.is_bound(path, page) {
             return Ok(false);
         }
-        let Some(node) = self.pages.trees.pages.get(page) else {
-            return self.pages.unbind(path, None, &mut self.cx).map(|()| true);
+        let Some(node) = self.trees.pages.get(page) else {
+            return self.unbind(path, None, cx).map(|()| true);
         };
-        let Some(mut file) = self.pages.trees.files.get(path).cloned() else { return Ok(false) };
+        let Some(mut file) = self.trees.files.get(path).cloned() else { return Ok(false) };
         let came_back = node.missing_since.is_some();
         if file.page.as_ref() != Some(page) {
             forgive_emptiness(&mut file);
@@ -293,8 +303,8 @@ impl Engine {
             // It was a copy of this page's file, and is that file now.
             file.disowned = None;
         }
-        self.pages.save_file(file)?;
-        self.pages.edit_page(
+        self.save_file(file)?;
+        self.edit_page(
             page,
             |node| {
                 node.file = Some(path.clone());
@@ -302,16 +312,16 @@ impl Engine {
                 node.missing_from = None;
                 node.approved = false;
             },
-            &mut self.cx,
+            cx,
         )?;
-        if self.folder.watch.missing.remove(page).is_some() {
-            self.cx.store.drop_missing(page)?;
+        if watch.missing.remove(page).is_some() {
+            cx.store.drop_missing(page)?;
         }
-        let moment = self.pages.moment(page);
+        let moment = self.moment(page);
         moment.reading = None;
         moment.moved_at = None;
         if moved || came_back {
-            self.pages.wake_all();
+            self.wake_all();
         }
         Ok(true)
     }
@@ -323,27 +333,55 @@ impl Engine {
         absent: &Absent,
         path: &MirrorPath,
         claims: Option<&PageId>,
+        watch: &mut Watching,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
         let claimed = claims.filter(|id| {
-            self.pages.trees.pages.get(*id).is_some_and(|node| {
-                node.file
-                    .as_ref()
-                    .is_none_or(|file| !self.pages.trees.files.contains_key(file) || file == path)
+            self.trees.pages.get(*id).is_some_and(|node| {
+                node.file.as_ref().is_none_or(|file| !self.trees.files.contains_key(file) || file == path)
             })
         });
         if let Some(page) = claimed {
-            return self.bind(path, &page.clone(), true);
+            return self.bind(path, &page.clone(), true, watch, cx);
         }
-        match self.pages.trees.missing_from(absent, path) {
+        match self.trees.missing_from(absent, path) {
             // A file that names a page nobody knows is not just any file; but the page may have been made for it.
             Some(page)
-                if claims.is_none_or(|id| self.pages.trees.pages.contains_key(id))
-                    || self.pages.trees.has_had_no_file(&page) =>
+                if claims.is_none_or(|id| self.trees.pages.contains_key(id))
+                    || self.trees.has_had_no_file(&page) =>
             {
-                self.bind(path, &page, true)
+                self.bind(path, &page, true, watch, cx)
             }
-            _ => self.pages.unbind(path, None, &mut self.cx),
+            _ => self.unbind(path, None, cx),
         }
+    }
+}
+
+impl Trees {
+    /// Whether a new path, or another object at a known path, has not been read yet: what vanished elsewhere may be
+    /// there. A file that never rests is waited for no longer than [`UNSETTLED_MAX_MS`].
+    fn newcomers_wait(&self, watch: &Watching, now: Timestamp) -> bool {
+        let is_newcomer = |path: &MirrorPath| {
+            let known = self.files.get(path).map(|file| &file.stamp);
+            let seen = watch.last_seen.get(path);
+            known.is_none_or(|known| seen.is_some_and(|seen| known.object() != seen.object()))
+        };
+        watch.unread.iter().any(|(path, due)| {
+            let first = watch.touched.get(path).map_or(*due, |(first, _)| *first);
+            *due <= now || is_newcomer(path) && now.since_ms(first) <= UNSETTLED_MAX_MS
+        })
+    }
+}
+
+impl Folder {
+    /// Where the file is of the page that a file names, if it is another page's and cannot be looked at.
+    fn hidden_claim(&self, file: &LocalFile, trees: &Trees) -> Option<MirrorPath> {
+        let claims = file.claims.as_ref().filter(|id| Some(*id) != file.page.as_ref())?;
+        let path = trees.pages.get(claims)?.file.clone()?;
+        let unread = !self.watch.arrivals.contains_key(&path)
+            && trees.files.get(&path).is_some_and(|known| known.hash.is_none());
+        let hidden = unread || self.root.barrier.covers(&path);
+        (hidden && file.disowned.is_none() && path != file.path).then_some(path)
     }
 }
 

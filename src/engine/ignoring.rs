@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use super::attention::Needs;
+use super::boards::Boards;
 use super::trees::Trees;
 use crate::model::{
     CanvasId, CanvasNode, Code, Entry, EntryKind, FileId, FileObject, FolderId, IGNORE_FILE, IgnoreFile,
@@ -225,11 +226,13 @@ impl Engine {
         for (path, _, item) in gone.into_iter().filter(|(_, stamp, _)| !objects.contains(&stamp.object())) {
             match item {
                 Mirrored::Page(page) => {
-                    self.forget_file(&path)?;
+                    self.pages.trees.forget_file(&path, &mut self.folder.watch, &mut self.cx)?;
                     self.pages.edit_page(&page, |node| node.file = None, &mut self.cx)?;
                     self.pages.bring_back(&page, &mut self.cx)?;
                 }
-                Mirrored::Canvas(canvas) => self.canvas_file_let_go(&canvas, &path)?,
+                Mirrored::Canvas(canvas) => {
+                    self.boards.canvas_file_let_go(&canvas, &path, &self.pages.trees, &mut self.cx)?
+                }
                 Mirrored::Stored(file) => self.storage.let_go(&mut super::desk!(self), &file)?,
             }
         }
@@ -285,17 +288,19 @@ impl Engine {
         scan.unreadable.retain(|item| !ignoring.ignores(&item.path, true));
         scan
     }
+}
 
+impl Boards {
     /// Whether a canvas rests because it is ignored where its file is or where that belongs; notes it.
-    pub(super) fn is_canvas_ignored(&mut self, node: &CanvasNode) -> bool {
-        let ignoring = &self.pages.trees.ignoring;
+    pub(super) fn is_canvas_ignored(&mut self, node: &CanvasNode, trees: &mut Trees) -> bool {
+        let ignoring = &trees.ignoring;
         let here = node.file.as_ref().or(node.missing_from.as_ref());
         let is_ignored = !ignoring.is_empty()
             && (here.is_some_and(|path| ignoring.ignores_file(path))
-                || self.canvas_place(node).is_some_and(|path| ignoring.ignores_file(&path)));
+                || self.canvas_place(node, trees).is_some_and(|path| ignoring.ignores_file(&path)));
         match is_ignored {
-            true => drop(self.pages.trees.ignoring.canvases.insert(node.id.clone())),
-            false => drop(self.pages.trees.ignoring.canvases.remove(&node.id)),
+            true => drop(trees.ignoring.canvases.insert(node.id.clone())),
+            false => drop(trees.ignoring.canvases.remove(&node.id)),
         }
         is_ignored
     }

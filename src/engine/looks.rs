@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use super::context::Context;
 use super::flight::{Flight, Purpose};
+use super::lists::{Lists, Polling};
+use super::opened::Opened;
 use super::pace::Class;
 use super::pages::Pages;
 use super::trees::Trees;
@@ -23,9 +25,9 @@ const PUT_BACK_WAITS_MS: i64 = 5_000;
 impl Engine {
     /// The next look at a page that has not been seen yet, or not in this pass.
     pub(super) fn next_page_look(&mut self) -> Option<(Effect, Purpose)> {
-        self.order_unseen();
+        self.commands.opened.order_unseen(&mut self.pages.trees);
         let unseen = self.pages.trees.unseen.as_ref().map_or(0, VecDeque::len);
-        let wanted = self.polling.full_pass.as_ref().map_or(0, |_| self.pass_left());
+        let wanted = self.polling.full_pass.as_ref().map_or(0, |_| self.pages.pass_left(&self.polling));
         // A small rest fits into the room that edits do not need; a large one is spread over the minute.
         let left = u32::try_from(unseen + wanted).unwrap_or(u32::MAX);
         let burst = left > 0 && left <= self.cx.pace.background_room(self.cx.now);
@@ -33,54 +35,22 @@ impl Engine {
         if !self.cx.pace.allows(class, 1, burst, self.cx.now) {
             return None;
         }
-        let ready = |page: &PageId| self.may_be_looked_at(page);
+        let ready = |page: &PageId| self.pages.may_be_looked_at(page, &self.cx);
         let next =
             self.pages.trees.unseen.iter().flatten().find(|page| ready(page)).cloned().or_else(|| {
                 // Without a pass nobody wants another look: then no page is asked.
                 self.polling.full_pass.as_ref()?;
-                let mut pages =
-                    self.pages.trees.polled().map(|node| &node.id).filter(|page| self.pass_wants(page));
+                let mut pages = self
+                    .pages
+                    .trees
+                    .polled()
+                    .map(|node| &node.id)
+                    .filter(|page| self.pages.pass_wants(page, &self.polling));
                 pages.find(|page| ready(page)).cloned()
             })?;
         self.cx.pace.rest(false);
         let purpose = Purpose::Look { page: next.clone(), class, reserve: 0 };
         Some((Effect::FetchPage(next), purpose))
-    }
-
-    /// Which folder a page belongs into hangs on files as well, so with an opened one the order does not last.
-    fn order_unseen(&mut self) {
-        if self.pages.trees.unseen.is_none() || self.commands.opened.has_folder() {
-            self.pages.trees.unseen = Some(self.unseen().into());
-        }
-    }
-
-    /// Pages whose bodies have never been seen: those in a folder that somebody has listed first, then shallow ones.
-    fn unseen(&self) -> Vec<PageId> {
-        // Asked after each event while somebody looks into a folder, mostly when all are seen.
-        let mut shares = self
-            .pages
-            .trees
-            .live_workspaces()
-            .into_iter()
-            .map(|workspace| self.pages.trees.tally.of(workspace));
-        if shares.all(|share| share.shown == share.looked) {
-            return Vec::new();
-        }
-        let mut pages: Vec<((bool, usize), &Node)> = self
-            .pages
-            .trees
-            .polled()
-            .filter(|node| node.remote.body.is_none())
-            .map(|node| ((!self.is_in_opened_folder(node), self.pages.trees.depth(node)), node))
-            .collect();
-        pages.sort_by(|(a, x), (b, y)| {
-            a.cmp(b).then(x.remote.position.total_cmp(&y.remote.position)).then_with(|| x.id.cmp(&y.id))
-        });
-        pages.into_iter().map(|(_, node)| node.id.clone()).collect()
-    }
-
-    pub(super) fn pass_left(&self) -> usize {
-        self.pages.trees.polled().filter(|node| self.pass_wants(&node.id)).count()
     }
 
     pub(super) fn looked(
@@ -90,7 +60,7 @@ impl Engine {
         class: Class,
         result: Result<ServiceReply, ServiceError>,
     ) -> Result<(), StoreError> {
-        if !self.is_newer(page, flight) {
+        if !self.pages.is_newer(page, flight, &self.cx) {
             return Ok(());
         }
         let Some(node) = self.pages.trees.pages.get(page).cloned() else { return Ok(()) };
@@ -114,25 +84,25 @@ impl Engine {
             Ok(ServiceReply::Page(seen)) if seen.meta.id == *page => {
                 self.pages.note_look(flight, page);
                 let said = "the service shows it without any content".to_owned();
-                self.refuse_look(page, RefusalClass::Transient, said)
+                self.pages.refuse_look(page, RefusalClass::Transient, said, &mut self.cx)
             }
             Ok(_) => {
                 let said = "the service answered with another page".to_owned();
-                self.refuse_look(page, RefusalClass::Transient, said)
+                self.pages.refuse_look(page, RefusalClass::Transient, said, &mut self.cx)
             }
             Err(ServiceError::NotFound(_)) => {
                 self.pages.note_look(flight, page);
-                self.take_in_gone(&node)
+                self.pages.take_in_gone(&node, &mut self.polling.lists, &mut self.cx)
             }
             Err(error) if error.next() == crate::model::Next::Park => {
                 self.pages.note_look(flight, page);
                 tracing::debug!(page = %page, ?class, %error, "a page cannot be read");
-                self.refuse_look(page, class_of_look(&error), error.to_string())
+                self.pages.refuse_look(page, class_of_look(&error), error.to_string(), &mut self.cx)
             }
             Err(error) if self.pages.moment(page).failing.is_told() && self.service.down.is_none() => {
                 // The look counts as done: it failed too often for a command to wait for another.
                 self.pages.note_look(flight, page);
-                self.refuse_look(page, class_of_look(&error), error.to_string())
+                self.pages.refuse_look(page, class_of_look(&error), error.to_string(), &mut self.cx)
             }
             Err(_) => Ok(()),
         }
@@ -172,7 +142,14 @@ impl Engine {
             poll::unchanged(&mut node.poll);
         }
         if before.body.is_some() {
-            self.watch_looked(&node.id, is_new.then_some(&seen), last, sent);
+            self.watched.watch_looked(
+                &node.id,
+                is_new.then_some(&seen),
+                last,
+                sent,
+                &self.pages.trees,
+                self.cx.now,
+            );
         }
         // A page that could not be read is read now; one that could not be written is tried again once it changed.
         if node
@@ -208,19 +185,52 @@ impl Engine {
         }
         Ok(())
     }
+}
 
-    fn take_in_gone(&mut self, node: &Node) -> Result<(), StoreError> {
+impl Opened {
+    /// Which folder a page belongs into hangs on files as well, so with an opened one the order does not last.
+    fn order_unseen(&mut self, trees: &mut Trees) {
+        if trees.unseen.is_none() || self.has_folder() {
+            trees.unseen = Some(self.unseen(trees).into());
+        }
+    }
+
+    /// Pages whose bodies have never been seen: those in a folder that somebody has listed first, then shallow ones.
+    fn unseen(&self, trees: &mut Trees) -> Vec<PageId> {
+        // Asked after each event while somebody looks into a folder, mostly when all are seen.
+        let mut shares = trees.live_workspaces().into_iter().map(|workspace| trees.tally.of(workspace));
+        if shares.all(|share| share.shown == share.looked) {
+            return Vec::new();
+        }
+        let mut pages: Vec<((bool, usize), &Node)> = trees
+            .polled()
+            .filter(|node| node.remote.body.is_none())
+            .map(|node| ((!self.is_in_opened_folder(node, trees), trees.depth(node)), node))
+            .collect();
+        pages.sort_by(|(a, x), (b, y)| {
+            a.cmp(b).then(x.remote.position.total_cmp(&y.remote.position)).then_with(|| x.id.cmp(&y.id))
+        });
+        pages.into_iter().map(|(_, node)| node.id.clone()).collect()
+    }
+}
+
+impl Pages {
+    pub(super) fn pass_left(&self, polling: &Polling) -> usize {
+        self.trees.polled().filter(|node| self.pass_wants(&node.id, polling)).count()
+    }
+
+    fn take_in_gone(&mut self, node: &Node, lists: &mut Lists, cx: &mut Context) -> Result<(), StoreError> {
         match node.remote.presence {
             Presence::Unlisted | Presence::Hidden | Presence::Gone => {
-                self.pages.edit_page(&node.id, |page| page.remote.presence = Presence::Gone, &mut self.cx)
+                self.edit_page(&node.id, |page| page.remote.presence = Presence::Gone, cx)
             }
             Presence::Listed => {
                 // List and page disagree: the next list tells.
-                self.polling.lists.list_by(&node.workspace.clone(), self.cx.now);
-                let wait = self.cx.now.plus_ms(30_000);
-                self.pages.put_off(&node.id, wait);
-                let now = self.cx.now;
-                self.pages.edit_page(&node.id, |page| page.poll.last = now, &mut self.cx)
+                lists.list_by(&node.workspace.clone(), cx.now);
+                let wait = cx.now.plus_ms(30_000);
+                self.put_off(&node.id, wait);
+                let now = cx.now;
+                self.edit_page(&node.id, |page| page.poll.last = now, cx)
             }
         }
     }

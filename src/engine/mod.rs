@@ -34,6 +34,7 @@ mod identities;
 mod ids;
 mod ignoring;
 mod lend;
+mod list_pace;
 mod lists;
 mod looks;
 mod moves;
@@ -212,7 +213,7 @@ impl Engine {
         engine.service.paused = engine.cx.store.paused_since()?;
         engine.clamp_times(now)?;
         engine.pages.trees.drop_unchosen(&engine.cx);
-        engine.resume_watch()?;
+        engine.watched.resume_watch(&engine.pages.trees, &engine.cx)?;
         Ok(engine)
     }
 
@@ -236,7 +237,7 @@ impl Engine {
     fn take(&mut self, event: Event) -> Result<(), StoreError> {
         let is_asked = matches!(event, Event::Asked(_));
         match event {
-            Event::Hint(path) => self.hinted(path),
+            Event::Hint(path) => self.folder.hinted(path, &self.pages.trees, &self.cx),
             Event::Opened(path) => {
                 self.opened(&path);
                 return Ok(());
@@ -290,11 +291,11 @@ impl Engine {
             },
         };
         let Some((effect, purpose)) = choice else {
-            self.forget_worked();
-            self.note_holds()?;
+            self.pages.forget_worked(&self.folder.watch);
+            self.boards.note_holds(&mut self.pages, &self.folder.root, &mut self.cx)?;
             self.tend_history()?;
             self.tend_watch()?;
-            self.save_positions()?;
+            self.polling.lists.save_positions(&self.pages.trees, &mut self.cx)?;
             self.refresh_attention()?;
             let is_looking = self.cx.in_flight.flights.values().any(|flight| flight.only_looks);
             if !is_looking || !self.uncommitted.may_wait(self.cx.now) {
@@ -338,7 +339,7 @@ impl Engine {
         {
             return Some(now.plus_ms(1));
         }
-        let request = self.may_ask_more().then(|| self.next_request_due(now));
+        let request = self.service.may_ask_more(&self.cx).then(|| self.next_request_due(now));
         let waits = self.pages.retries_until > now;
         let moments = waits.then_some(&self.pages.moments).into_iter().flat_map(BTreeMap::values);
         let retries = moments.map(|moment| moment.failing.until).filter(|at| *at > now);
@@ -353,7 +354,7 @@ impl Engine {
             self.next_search_due(now),
             self.next_list_of_needs(),
         ];
-        let some = some.into_iter().chain([self.next_refused_due()]);
+        let some = some.into_iter().chain([self.boards.next_refused_due(&self.pages, self.cx.now)]);
         // Called after `next_effect` had nothing: what is due now waits for an answer, not for time to pass, and must
         // not keep the others waiting.
         let soon = |at: Timestamp| if at <= now { now.plus_ms(1_000) } else { at };
@@ -398,7 +399,7 @@ impl Engine {
             }
             Outcome::Work(worked) => match flight.purpose {
                 Purpose::Work { page, question } => {
-                    self.worked(page, question, worked);
+                    self.pages.worked(page, question, worked, &self.folder.watch, &mut self.cx);
                     Ok(())
                 }
                 _ => Ok(()),

@@ -1,67 +1,49 @@
 //! Files and folders on their way to where they belong, and what is agreed of places afterwards.
 
+use super::Way;
 use super::context::Context;
 use super::flight::Purpose;
+use super::folder::Watching;
 use super::pages::Pages;
-use super::{Engine, Way};
+use super::trees::Trees;
 use crate::model::{Code, Effect, LocalFile, MirrorPath, Moves, Node, PageId, folder_of};
 use crate::store::StoreError;
 
 type Choice = Option<(Effect, Purpose)>;
 
-impl Engine {
+impl Pages {
     pub(super) fn relocated(
         &mut self,
         page: &PageId,
         from: &MirrorPath,
         to: &MirrorPath,
         puts_back: bool,
+        watch: &mut Watching,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.rename_file(from, to)?;
-        self.pages.trees.moved_was(page, from, puts_back, &mut self.cx)?;
-        self.pages.trees.folders.extend(to.parent());
-        let Some(file) = self.pages.trees.files.get(to).cloned() else { return Ok(()) };
-        self.pages.settle_place(page, &file, Some(from), &mut self.cx)?;
-        self.pages.wake_all();
+        self.rename_file(from, to, watch, cx)?;
+        self.trees.moved_was(page, from, puts_back, cx)?;
+        self.trees.folders.extend(to.parent());
+        let Some(file) = self.trees.files.get(to).cloned() else { return Ok(()) };
+        self.settle_place(page, &file, Some(from), cx)?;
+        self.wake_all();
         if puts_back {
-            self.cx.say(Way::Aside, to, format!("moved back from {from}: the service cannot move pages"));
-            let mend = match self.cx.settings.pages.moves {
+            cx.say(Way::Aside, to, format!("moved back from {from}: the service cannot move pages"));
+            let mend = match cx.settings.pages.moves {
                 Moves::PutBack => "move it in the app, or set moves = \"recreate\" in [pages]",
                 Moves::Recreate => "move it in the app: a page with subpages is not recreated elsewhere",
             };
             let why = format!(
                 "it was moved to {from} and has been moved back: the service's API cannot move pages"
             );
-            self.cx.notice(Code::PutBack, to.as_str(), why, mend)?;
+            cx.notice(Code::PutBack, to.as_str(), why, mend)?;
         } else {
-            self.cx.say(Way::Down, to, format!("renamed from {from}"));
+            cx.say(Way::Down, to, format!("renamed from {from}"));
         }
         if let Some(folder) = from.parent() {
-            self.tidy_folder(&folder);
+            self.trees.tidy_folder(&folder, cx);
         }
         Ok(())
-    }
-
-    /// An emptied folder of a page is removed; anything else stays.
-    pub(super) fn tidy_folder(&mut self, folder: &MirrorPath) {
-        let is_root = self
-            .pages
-            .trees
-            .layout()
-            .workspace_at(folder)
-            .and_then(|w| self.pages.trees.layout().pages_root(&w))
-            .is_none_or(|root| root == *folder);
-        let in_use = self
-            .pages
-            .trees
-            .files
-            .range(folder.clone()..)
-            .map(|(path, _)| path)
-            .find(|p| p.is_within(folder));
-        if !is_root && in_use.is_none() && self.cx.in_flight.ready.is_none() {
-            self.cx.in_flight.ready =
-                Some((Effect::RemoveFolder(folder.clone()), Purpose::RemoveFolder { path: folder.clone() }));
-        }
     }
 
     pub(super) fn folder_moved(
@@ -69,29 +51,48 @@ impl Engine {
         page: &PageId,
         from: &MirrorPath,
         to: &MirrorPath,
+        watch: &mut Watching,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        for (old, new) in self.pages.trees.rebase(from, to) {
-            self.rename_file(&old, &new)?;
+        for (old, new) in self.trees.rebase(from, to) {
+            self.rename_file(&old, &new, watch, cx)?;
         }
-        self.follow_creations(|draft, _| {
-            draft.path.is_within(from).then(|| draft.path.rebase(from, to)).flatten()
-        })?;
-        self.cx.copies_moved(from, to)?;
-        self.pages.rebase_agreed(from, to, &mut self.cx)?;
-        self.pages.edit_page(
+        self.follow_creations(
+            |draft, _| draft.path.is_within(from).then(|| draft.path.rebase(from, to)).flatten(),
+            cx,
+        )?;
+        cx.copies_moved(from, to)?;
+        self.rebase_agreed(from, to, cx)?;
+        self.edit_page(
             page,
             |node| {
                 if let Some(base) = &mut node.base {
                     base.folder_at = None;
                 }
             },
-            &mut self.cx,
+            cx,
         )?;
         if let Some(up) = from.parent() {
-            self.tidy_folder(&up);
+            self.trees.tidy_folder(&up, cx);
         }
-        self.pages.wake_all();
+        self.wake_all();
         Ok(())
+    }
+}
+
+impl Trees {
+    /// An emptied folder of a page is removed; anything else stays.
+    pub(super) fn tidy_folder(&mut self, folder: &MirrorPath, cx: &mut Context) {
+        let is_root = self
+            .layout()
+            .workspace_at(folder)
+            .and_then(|w| self.layout().pages_root(&w))
+            .is_none_or(|root| root == *folder);
+        let in_use = self.files.range(folder.clone()..).map(|(path, _)| path).find(|p| p.is_within(folder));
+        if !is_root && in_use.is_none() && cx.in_flight.ready.is_none() {
+            cx.in_flight.ready =
+                Some((Effect::RemoveFolder(folder.clone()), Purpose::RemoveFolder { path: folder.clone() }));
+        }
     }
 }
 

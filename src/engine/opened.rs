@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::Engine;
 use super::flight::Purpose;
 use super::pace::Class;
+use super::trees::Trees;
 use crate::model::{CanvasId, Effect, MirrorPath, Node, PageId, Timestamp, folder_of};
 
 /// What was looked at so shortly ago is fresh.
@@ -77,12 +78,12 @@ impl Engine {
             if let Some(page) = self.commands.opened.pages.pop_first() {
                 let is_polled =
                     self.pages.trees.pages.get(&page).is_some_and(|node| self.pages.trees.is_polled(node));
-                if is_polled && self.may_be_looked_at(&page) {
+                if is_polled && self.pages.may_be_looked_at(&page, &self.cx) {
                     let purpose = Purpose::Look { page: page.clone(), class: Class::List, reserve: 0 };
                     break (Effect::FetchPage(page), purpose);
                 }
             } else if let Some(canvas) = self.commands.opened.canvases.pop_first() {
-                if self.canvas_targets().any(|(id, _)| *id == canvas) {
+                if self.boards.canvas_targets(&self.pages.trees, &self.cx).any(|(id, _)| *id == canvas) {
                     break Self::canvas_look(&canvas, Class::List);
                 }
             } else {
@@ -92,11 +93,13 @@ impl Engine {
         self.commands.opened.looks.push_back(self.cx.now);
         Some(look)
     }
+}
 
+impl Opened {
     /// Whether a page that was never read belongs into the folder that somebody listed last.
-    pub(super) fn is_in_opened_folder(&self, node: &Node) -> bool {
-        let Some(opened) = &self.commands.opened.folder else { return false };
-        let parent = node.remote.parent.as_ref().and_then(|id| self.pages.trees.pages.get(id));
+    pub(super) fn is_in_opened_folder(&self, node: &Node, trees: &Trees) -> bool {
+        let Some(opened) = &self.folder else { return false };
+        let parent = node.remote.parent.as_ref().and_then(|id| trees.pages.get(id));
         parent
             .and_then(|parent| folder_of(parent.file.as_ref()?))
             .is_some_and(|folder| folder.is_within(opened))

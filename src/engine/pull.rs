@@ -3,9 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use super::context::Context;
 use super::flight::Purpose;
+use super::lists::Lists;
 use super::pace::Class;
 use super::pages::Pages;
+use super::trees::Trees;
 use super::{Engine, Happening, Way, polling};
 use crate::model::{
     BoardEffect, CanvasId, Effect, FileId, FolderId, Hold, MirrorPath, Node, PageId, Presence, WorkspaceId,
@@ -146,15 +149,19 @@ impl Engine {
 
     fn name_late(&self, pull: &mut Pull) {
         pull.workspaces = true;
-        let count =
-            self.pages.trees.polled().count() + self.canvas_targets().count() + self.storage.listed().count();
+        let count = self.pages.trees.polled().count()
+            + self.boards.canvas_targets(&self.pages.trees, &self.cx).count()
+            + self.storage.listed().count();
         let after_ms =
             polling::late_after_ms(i64::try_from(count).unwrap_or(0), self.cx.settings.requests_per_minute);
         let is_late = |last| self.cx.now.since_ms(last) > after_ms;
         let pages =
             self.pages.trees.polled().filter(|node| node.remote.body.is_some() && is_late(node.poll.last));
         pull.pages = pages.map(|node| node.id.clone()).collect();
-        let canvases = self.canvas_targets().filter(|(_, poll)| poll.last.0 > 0 && is_late(poll.last));
+        let canvases = self
+            .boards
+            .canvas_targets(&self.pages.trees, &self.cx)
+            .filter(|(_, poll)| poll.last.0 > 0 && is_late(poll.last));
         pull.canvases = canvases.map(|(id, _)| id.clone()).collect();
         let folders = self.storage.listed().filter(|(_, last)| is_late(*last));
         pull.folders = folders.map(|(folder, _)| folder.clone()).collect();
@@ -201,7 +208,7 @@ impl Engine {
                 pull.page_lists.insert(space.seen.id.clone());
             }
         }
-        let (canvases, board_lists) = self.canvases_beneath(place);
+        let (canvases, board_lists) = self.boards.canvases_beneath(place, &self.pages.trees, &self.cx);
         pull.canvases.extend(canvases);
         pull.board_lists.extend(board_lists);
         let (folders, is_open) = self.storage.folders_at(place);
@@ -228,31 +235,38 @@ impl Engine {
     }
 
     fn next_of(&mut self, pull: &Pull) -> Option<(Effect, Purpose)> {
-        if pull.workspaces && self.workspaces_are_wanted(pull.since) {
+        if pull.workspaces && self.polling.lists.workspaces_are_wanted(pull.since, &self.cx) {
             return Some((Effect::ListWorkspaces, Purpose::ListWorkspaces));
         }
-        if let Some(space) = pull.page_lists.iter().find(|space| self.page_list_is_wanted(space, pull.since))
-            && let Some(list) = self.list_for_edit(space)
+        if let Some(space) = pull
+            .page_lists
+            .iter()
+            .find(|space| self.polling.lists.page_list_is_wanted(space, pull.since, &self.pages.trees))
+            && let Some(list) = self.polling.lists.list_for_edit(space, &self.pages.trees, &self.cx)
         {
             return Some(list);
         }
-        if let Some(list) = self.next_board_list_of(&pull.board_lists, pull.since) {
+        if let Some(list) =
+            self.boards.next_board_list_of(&pull.board_lists, pull.since, &self.pages.trees, &self.cx)
+        {
             return Some(list);
         }
         let page = pull.pages.iter().find(|page| {
-            self.is_second_look(page)
+            self.pages.is_second_look(page, &self.polling.lists)
                 || self.pages.page_is_wanted(page, pull.since) && !self.pages.is_put_off(page, self.cx.now)
         });
         if let Some(page) = page.filter(|page| !self.cx.in_flight.is_busy(page)).cloned() {
-            if self.is_second_look(&page) {
+            if self.pages.is_second_look(&page, &self.polling.lists) {
                 // The list has told meanwhile: there is nothing to wait for.
                 self.pages.put_off(&page, self.cx.now);
             }
             let purpose = Purpose::Look { page: page.clone(), class: Class::Asked, reserve: 0 };
             return Some((Effect::FetchPage(page), purpose));
         }
-        if let Some(canvas) =
-            pull.canvases.iter().find(|canvas| self.canvas_may_be_pulled(canvas, pull.since))
+        if let Some(canvas) = pull
+            .canvases
+            .iter()
+            .find(|canvas| self.boards.canvas_may_be_pulled(canvas, pull.since, &self.pages.trees, &self.cx))
         {
             return Some(Self::canvas_look(canvas, Class::Asked));
         }
@@ -265,7 +279,7 @@ impl Engine {
             let there = self.pages.trees.workspaces.values().filter(|space| space.present);
             pull.page_lists.extend(there.map(|space| space.seen.id.clone()));
             pull.whole.clone_from(&pull.page_lists);
-            let lists = self.board_lists_but_slides();
+            let lists = self.boards.board_lists_but_slides(&self.pages.trees, &self.cx);
             let new: Vec<BoardEffect> =
                 lists.into_iter().filter(|list| !pull.board_lists.contains(list)).collect();
             pull.board_lists.extend(new);
@@ -298,46 +312,12 @@ impl Engine {
             let new: Vec<PageId> = new.map(|node| node.id.clone()).collect();
             pull.pages.extend(new);
         }
-        let (canvases, lists) = self.new_canvases_of(&pull.board_lists);
+        let (canvases, lists) = self.boards.new_canvases_of(&pull.board_lists, &self.pages.trees, &self.cx);
         pull.canvases.extend(canvases);
         pull.board_lists.extend(lists);
         let new = self.storage.new_folders_in(&pull.open_folders);
         pull.open_folders.extend(new.iter().cloned());
         pull.folders.extend(new);
-    }
-
-    fn page_list_is_wanted(&self, space: &WorkspaceId, since: u64) -> bool {
-        self.pages.trees.workspaces.get(space).is_some_and(|node| node.present)
-            && self.polling.lists.list_looked(space) <= since
-    }
-
-    /// Whether a page that a look did not find, and the next list lacks, is to be looked at once more.
-    fn is_second_look(&self, page: &PageId) -> bool {
-        let moment = self.pages.moments.get(page);
-        self.pages.trees.pages.get(page).is_some_and(|node| {
-            node.remote.presence == Presence::Unlisted
-                && moment
-                    .is_some_and(|moment| moment.looked <= self.polling.lists.list_looked(&node.workspace))
-        })
-    }
-
-    /// Whether the folder follows what the last look at a page showed, or cannot.
-    fn page_rests(&self, page: &PageId) -> bool {
-        let Some(node) = self.pages.trees.pages.get(page) else { return true };
-        if self.cx.in_flight.is_busy(page) {
-            return false;
-        }
-        let waits = self.pages.held.contains_key(page) || self.pages.trees.is_unreadable(page, self.cx.now);
-        let is_wanted = self.pages.wants.pressing().contains_key(page) || self.pages.active.contains(page);
-        let moment = self.pages.moments.get(page);
-        // Not found by itself, and the list has not been asked since.
-        let in_doubt = node.remote.presence == Presence::Listed
-            && !matches!(node.hold(), Some(Hold::Look(_)))
-            && moment.is_some_and(|moment| {
-                moment.looked > moment.seen
-                    && moment.looked >= self.polling.lists.list_looked(&node.workspace)
-            });
-        waits || !is_wanted && !in_doubt
     }
 
     fn progress(&self, pull: &Pull) -> Pulled {
@@ -346,11 +326,19 @@ impl Engine {
         self.name_new(&mut pull);
         let since = pull.since;
         let left_of_lists = usize::from(pull.workspaces && self.polling.lists.workspaces_looked() <= since)
-            + pull.page_lists.iter().filter(|space| self.page_list_is_wanted(space, since)).count()
-            + self.board_lists_left(&pull.board_lists, since);
+            + pull
+                .page_lists
+                .iter()
+                .filter(|space| self.polling.lists.page_list_is_wanted(space, since, &self.pages.trees))
+                .count()
+            + self.boards.board_lists_left(&pull.board_lists, since, &self.pages.trees, &self.cx);
         let left = Checked {
             pages: pull.pages.iter().filter(|page| self.pages.page_is_wanted(page, since)).count(),
-            canvases: pull.canvases.iter().filter(|canvas| self.canvas_is_wanted(canvas, since)).count(),
+            canvases: pull
+                .canvases
+                .iter()
+                .filter(|canvas| self.boards.canvas_is_wanted(canvas, since, &self.pages.trees, &self.cx))
+                .count(),
             folders: pull.folders.iter().filter(|folder| self.storage.is_wanted(folder, since)).count(),
             lists: left_of_lists,
         };
@@ -368,8 +356,8 @@ impl Engine {
             && !self.telling.is_under_way()
             && self.pages.rounds.is_over()
             && !self.pages.all_woken
-            && pull.pages.iter().all(|page| self.page_rests(page))
-            && pull.canvases.iter().all(|canvas| self.canvas_follows(canvas))
+            && pull.pages.iter().all(|page| self.pages.page_rests(page, &self.polling.lists, &self.cx))
+            && pull.canvases.iter().all(|canvas| self.boards.canvas_follows(canvas, &self.cx))
             && self.storage.follows(&pull.folders, &pull.behind);
         Pulled {
             checked: Checked {
@@ -385,6 +373,41 @@ impl Engine {
             failed,
             is_over,
         }
+    }
+}
+
+impl Lists {
+    fn page_list_is_wanted(&self, space: &WorkspaceId, since: u64, trees: &Trees) -> bool {
+        trees.workspaces.get(space).is_some_and(|node| node.present) && self.list_looked(space) <= since
+    }
+}
+
+impl Pages {
+    /// Whether a page that a look did not find, and the next list lacks, is to be looked at once more.
+    fn is_second_look(&self, page: &PageId, lists: &Lists) -> bool {
+        let moment = self.moments.get(page);
+        self.trees.pages.get(page).is_some_and(|node| {
+            node.remote.presence == Presence::Unlisted
+                && moment.is_some_and(|moment| moment.looked <= lists.list_looked(&node.workspace))
+        })
+    }
+
+    /// Whether the folder follows what the last look at a page showed, or cannot.
+    fn page_rests(&self, page: &PageId, lists: &Lists, cx: &Context) -> bool {
+        let Some(node) = self.trees.pages.get(page) else { return true };
+        if cx.in_flight.is_busy(page) {
+            return false;
+        }
+        let waits = self.held.contains_key(page) || self.trees.is_unreadable(page, cx.now);
+        let is_wanted = self.wants.pressing().contains_key(page) || self.active.contains(page);
+        let moment = self.moments.get(page);
+        // Not found by itself, and the list has not been asked since.
+        let in_doubt = node.remote.presence == Presence::Listed
+            && !matches!(node.hold(), Some(Hold::Look(_)))
+            && moment.is_some_and(|moment| {
+                moment.looked > moment.seen && moment.looked >= lists.list_looked(&node.workspace)
+            });
+        waits || !is_wanted && !in_doubt
     }
 }
 

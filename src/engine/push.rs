@@ -41,188 +41,6 @@ struct Edit {
 }
 
 impl Engine {
-    /// The next request for a page whose file has changes: a fresh look, then the write planned on it.
-    pub(super) fn push_request(
-        &mut self,
-        page: &PageId,
-        title: Option<String>,
-    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        let Some(node) = self.pages.trees.pages.get(page).cloned() else { return Ok(None) };
-        if self.pages.may_not_write(&node, &self.cx) {
-            return Ok(None);
-        }
-        // Not a copy of the moment: it holds what the file says, and thousands may wait for their turn here.
-        let moment = self.pages.moment(page);
-        let (seen, seen_at) = (moment.seen, moment.seen_at);
-        let fresh = seen > moment.wanted && seen > moment.acted || planted("stale-plan");
-        if !fresh || self.cx.now.since_ms(seen_at) > FRESH_MS && !planted("stale-plan") {
-            self.drop_reservation_only(page);
-            let wanted = self.pages.moment(page);
-            if wanted.wanted == 0 {
-                wanted.wanted = seen.max(1);
-            }
-            return Ok(self.ask_for(page, Class::Edit, 1));
-        }
-        self.prepare(&node, title)
-    }
-
-    fn drop_reservation_only(&mut self, page: &PageId) {
-        if std::mem::take(&mut self.pages.moment(page).reserved) {
-            self.cx.pace.release();
-        }
-    }
-
-    /// Merges what was just seen with what the file says, and sends what the service does not have yet.
-    fn prepare(
-        &mut self,
-        node: &Node,
-        title: Option<String>,
-    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
-        let page = &node.id;
-        let (Some(base), Some(file)) = (node.base.clone(), self.pages.trees.file_of(node).cloned()) else {
-            return Ok(None);
-        };
-        let Some(remote_hash) = node.remote.body else { return Ok(None) };
-        let says = match self.pages.meaning(page, &file) {
-            Some(reading) => reading.content.clone(),
-            // Only the title differs: the file stands for what was agreed on.
-            None if base.text == file.hash => self.cx.store.named_json(base.body)?,
-            None => {
-                self.pages.wake(page);
-                return Ok(None);
-            }
-        };
-        let local = says.hash();
-        let text = file.hash.unwrap_or(local);
-        let plain = if remote_hash == base.body {
-            self.pages.plain_edit(node, &base, &says, &self.cx)?
-        } else {
-            None
-        };
-        let planned = match plain {
-            Some(planned) => planned,
-            None => self.merged_edit(node, &base, &file, &says)?,
-        };
-        let edit = match planned {
-            Planned::Waits => return Ok(None),
-            Planned::Nothing => None,
-            Planned::Edit(edit) => Some(edit),
-        };
-        if local != base.body {
-            self.cx.store.keep_body_json(&says)?;
-        }
-        if edit.is_none() && title.is_none() {
-            // The service has it all: the file's changes are agreed on, the rest comes down.
-            self.agree_on_local(page, local, text, None)?;
-            return Ok(None);
-        }
-        self.drop_reservation_only(page);
-        if !self.cx.pace.allows(Class::Edit, 1, false, self.cx.now) {
-            return Ok(None);
-        }
-        let (body, content) = match edit {
-            Some(edit) => {
-                // A stand-in that came with a copy has an id of its own now, which no look will show as new.
-                self.cx.keep_stand_ins(&node.workspace, &edit.after, &edit.before)?;
-                let content = edit.printed.unwrap_or_else(|| BodyJson::of(&edit.after));
-                if content.hash() != local {
-                    self.cx.store.keep_body_json(&content)?;
-                }
-                (content.hash(), Some(content))
-            }
-            None => (remote_hash, None),
-        };
-        let sent = Sent { page: page.clone(), text, local, before: remote_hash, body, title: title.clone() };
-        if !planted("write-not-noted") {
-            self.cx.store.save_sent(&sent)?;
-        }
-        self.pages.sent.insert(page.clone(), sent);
-        self.pages.wants.remove(page);
-        if planted("base-before-answer") {
-            self.agree_on_local(page, local, text, title.clone())?;
-        }
-        Ok(Some((
-            Effect::UpdatePage { id: page.clone(), title, content },
-            Purpose::Update { page: page.clone() },
-        )))
-    }
-
-    /// Merges what the file says with what the service has.
-    fn merged_edit(
-        &mut self,
-        node: &Node,
-        base: &Agreed,
-        file: &LocalFile,
-        says: &BodyJson,
-    ) -> Result<Planned, StoreError> {
-        let page = &node.id;
-        let Some(remote_hash) = node.remote.body else { return Ok(Planned::Waits) };
-        let base_blocks = self.cx.store.named_body(base.body)?;
-        let changed =
-            if remote_hash == base.body { None } else { Some(self.cx.store.named_body(remote_hash)?) };
-        let remote = changed.as_deref().unwrap_or(&base_blocks);
-        let local = blocks_of(says)?;
-        let merged = merge::merge(&base_blocks, remote, &local);
-        if let Some(first) = merged.collisions.first()
-            && !planted("collision-without-copy")
-            && self.pages.moment(page).copied != file.hash
-            && !self.cx.store.conflicts()?.iter().any(|conflict| Some(conflict.text) == file.hash)
-        {
-            let summary = merge::collision_summary(first);
-            let read = Effect::ReadFile(file.path.clone());
-            self.cx.in_flight.ready =
-                Some((read, Purpose::ReadToCopy { page: page.clone(), path: file.path.clone(), summary }));
-            return Ok(Planned::Waits);
-        }
-        let blocks = match merged.collisions.is_empty() || !planted("collision-keeps-local") {
-            true => merged.blocks,
-            false => local,
-        };
-        if semantically_equal(&blocks, remote) {
-            return Ok(Planned::Nothing);
-        }
-        let both = changed.as_ref().map(|changed| [changed.as_slice(), base_blocks.as_slice()].concat());
-        let known = both.as_deref().unwrap_or(&base_blocks);
-        if let Err(why) = markdown::check_loadable(&blocks, known, &self.pages.allowed_in(node, &self.cx)?) {
-            self.park(page, Hold::Unloadable(why.to_string()))?;
-            return Ok(Planned::Waits);
-        }
-        Ok(Planned::Edit(Edit { after: blocks, before: changed.unwrap_or(base_blocks), printed: None }))
-    }
-
-    /// Everything that the file says has reached the service (or was there already): that is the new base. What the
-    /// service holds beyond it comes down as a change.
-    fn agree_on_local(
-        &mut self,
-        page: &PageId,
-        local: ContentHash,
-        text: ContentHash,
-        title: Option<String>,
-    ) -> Result<(), StoreError> {
-        let file = self.pages.trees.pages.get(page).and_then(|node| self.pages.trees.file_of(node)).cloned();
-        self.pages.edit_page(
-            page,
-            |node| {
-                node.approved = false;
-                if let Some(base) = &mut node.base {
-                    base.body = local;
-                    base.text = Some(text);
-                }
-                if let Some(title) = title {
-                    plan::agree_on_title(node, file.as_ref(), title);
-                }
-            },
-            &mut self.cx,
-        )?;
-        // What the text stands for is the base now.
-        if let Some(moment) = self.pages.moments.get_mut(page) {
-            moment.reading = moment.reading.take().filter(|reading| reading.text != text);
-        }
-        self.drop_reservation(page);
-        self.pages.wake(page);
-        Ok(())
-    }
-
     pub(super) fn updated(
         &mut self,
         page: &PageId,
@@ -259,7 +77,7 @@ impl Engine {
                 self.pages.moment(page).failing.count = 0;
                 self.pages.is_taken(page);
                 self.pages.held.remove(page);
-                self.sent_is_in(page, &sent)
+                self.pages.sent_is_in(page, &sent, &mut self.cx)
             }
             Ok(_) => self.pages.lose_sent(page, "an answer that fits no update", &mut self.cx),
             Err(error) if error.may_have_happened() => {
@@ -287,13 +105,27 @@ impl Engine {
                     let failures = self.pages.moment(page).undeletable + 1;
                     self.pages.moment(page).undeletable = failures;
                     if failures > 2 {
-                        self.refuse(page, RefusalClass::Place, error, Hold::Edit)?;
+                        self.pages.refuse(
+                            page,
+                            RefusalClass::Place,
+                            error,
+                            Hold::Edit,
+                            &mut self.polling.lists,
+                            &mut self.cx,
+                        )?;
                     }
                 }
                 Ok(())
             }
             ServiceError::Forbidden(why) => self.forbid_writes_of(page, why),
-            ServiceError::Rejected { .. } => self.refuse(page, RefusalClass::of(error), error, Hold::Edit),
+            ServiceError::Rejected { .. } => self.pages.refuse(
+                page,
+                RefusalClass::of(error),
+                error,
+                Hold::Edit,
+                &mut self.polling.lists,
+                &mut self.cx,
+            ),
             _ => Ok(()),
         }
     }
@@ -304,26 +136,209 @@ impl Engine {
             None => Ok(()),
         }
     }
+}
+
+impl Pages {
+    /// The next request for a page whose file has changes: a fresh look, then the write planned on it.
+    pub(super) fn push_request(
+        &mut self,
+        page: &PageId,
+        title: Option<String>,
+        cx: &mut Context,
+    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
+        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(None) };
+        if self.may_not_write(&node, cx) {
+            return Ok(None);
+        }
+        // Not a copy of the moment: it holds what the file says, and thousands may wait for their turn here.
+        let moment = self.moment(page);
+        let (seen, seen_at) = (moment.seen, moment.seen_at);
+        let fresh = seen > moment.wanted && seen > moment.acted || planted("stale-plan");
+        if !fresh || cx.now.since_ms(seen_at) > FRESH_MS && !planted("stale-plan") {
+            self.drop_reservation_only(page, cx);
+            let wanted = self.moment(page);
+            if wanted.wanted == 0 {
+                wanted.wanted = seen.max(1);
+            }
+            return Ok(self.ask_for(page, Class::Edit, 1, cx));
+        }
+        self.prepare(&node, title, cx)
+    }
+
+    fn drop_reservation_only(&mut self, page: &PageId, cx: &mut Context) {
+        if std::mem::take(&mut self.moment(page).reserved) {
+            cx.pace.release();
+        }
+    }
+
+    /// Merges what was just seen with what the file says, and sends what the service does not have yet.
+    fn prepare(
+        &mut self,
+        node: &Node,
+        title: Option<String>,
+        cx: &mut Context,
+    ) -> Result<Option<(Effect, Purpose)>, StoreError> {
+        let page = &node.id;
+        let (Some(base), Some(file)) = (node.base.clone(), self.trees.file_of(node).cloned()) else {
+            return Ok(None);
+        };
+        let Some(remote_hash) = node.remote.body else { return Ok(None) };
+        let says = match self.meaning(page, &file) {
+            Some(reading) => reading.content.clone(),
+            // Only the title differs: the file stands for what was agreed on.
+            None if base.text == file.hash => cx.store.named_json(base.body)?,
+            None => {
+                self.wake(page);
+                return Ok(None);
+            }
+        };
+        let local = says.hash();
+        let text = file.hash.unwrap_or(local);
+        let plain = if remote_hash == base.body { self.plain_edit(node, &base, &says, cx)? } else { None };
+        let planned = match plain {
+            Some(planned) => planned,
+            None => self.merged_edit(node, &base, &file, &says, cx)?,
+        };
+        let edit = match planned {
+            Planned::Waits => return Ok(None),
+            Planned::Nothing => None,
+            Planned::Edit(edit) => Some(edit),
+        };
+        if local != base.body {
+            cx.store.keep_body_json(&says)?;
+        }
+        if edit.is_none() && title.is_none() {
+            // The service has it all: the file's changes are agreed on, the rest comes down.
+            self.agree_on_local(page, local, text, None, cx)?;
+            return Ok(None);
+        }
+        self.drop_reservation_only(page, cx);
+        if !cx.pace.allows(Class::Edit, 1, false, cx.now) {
+            return Ok(None);
+        }
+        let (body, content) = match edit {
+            Some(edit) => {
+                // A stand-in that came with a copy has an id of its own now, which no look will show as new.
+                cx.keep_stand_ins(&node.workspace, &edit.after, &edit.before)?;
+                let content = edit.printed.unwrap_or_else(|| BodyJson::of(&edit.after));
+                if content.hash() != local {
+                    cx.store.keep_body_json(&content)?;
+                }
+                (content.hash(), Some(content))
+            }
+            None => (remote_hash, None),
+        };
+        let sent = Sent { page: page.clone(), text, local, before: remote_hash, body, title: title.clone() };
+        if !planted("write-not-noted") {
+            cx.store.save_sent(&sent)?;
+        }
+        self.sent.insert(page.clone(), sent);
+        self.wants.remove(page);
+        if planted("base-before-answer") {
+            self.agree_on_local(page, local, text, title.clone(), cx)?;
+        }
+        Ok(Some((
+            Effect::UpdatePage { id: page.clone(), title, content },
+            Purpose::Update { page: page.clone() },
+        )))
+    }
+
+    /// Merges what the file says with what the service has.
+    fn merged_edit(
+        &mut self,
+        node: &Node,
+        base: &Agreed,
+        file: &LocalFile,
+        says: &BodyJson,
+        cx: &mut Context,
+    ) -> Result<Planned, StoreError> {
+        let page = &node.id;
+        let Some(remote_hash) = node.remote.body else { return Ok(Planned::Waits) };
+        let base_blocks = cx.store.named_body(base.body)?;
+        let changed = if remote_hash == base.body { None } else { Some(cx.store.named_body(remote_hash)?) };
+        let remote = changed.as_deref().unwrap_or(&base_blocks);
+        let local = blocks_of(says)?;
+        let merged = merge::merge(&base_blocks, remote, &local);
+        if let Some(first) = merged.collisions.first()
+            && !planted("collision-without-copy")
+            && self.moment(page).copied != file.hash
+            && !cx.store.conflicts()?.iter().any(|conflict| Some(conflict.text) == file.hash)
+        {
+            let summary = merge::collision_summary(first);
+            let read = Effect::ReadFile(file.path.clone());
+            cx.in_flight.ready =
+                Some((read, Purpose::ReadToCopy { page: page.clone(), path: file.path.clone(), summary }));
+            return Ok(Planned::Waits);
+        }
+        let blocks = match merged.collisions.is_empty() || !planted("collision-keeps-local") {
+            true => merged.blocks,
+            false => local,
+        };
+        if semantically_equal(&blocks, remote) {
+            return Ok(Planned::Nothing);
+        }
+        let both = changed.as_ref().map(|changed| [changed.as_slice(), base_blocks.as_slice()].concat());
+        let known = both.as_deref().unwrap_or(&base_blocks);
+        if let Err(why) = markdown::check_loadable(&blocks, known, &self.allowed_in(node, cx)?) {
+            self.park(page, Hold::Unloadable(why.to_string()), cx)?;
+            return Ok(Planned::Waits);
+        }
+        Ok(Planned::Edit(Edit { after: blocks, before: changed.unwrap_or(base_blocks), printed: None }))
+    }
+
+    /// Everything that the file says has reached the service (or was there already): that is the new base. What the
+    /// service holds beyond it comes down as a change.
+    fn agree_on_local(
+        &mut self,
+        page: &PageId,
+        local: ContentHash,
+        text: ContentHash,
+        title: Option<String>,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let file = self.trees.pages.get(page).and_then(|node| self.trees.file_of(node)).cloned();
+        self.edit_page(
+            page,
+            |node| {
+                node.approved = false;
+                if let Some(base) = &mut node.base {
+                    base.body = local;
+                    base.text = Some(text);
+                }
+                if let Some(title) = title {
+                    plan::agree_on_title(node, file.as_ref(), title);
+                }
+            },
+            cx,
+        )?;
+        // What the text stands for is the base now.
+        if let Some(moment) = self.moments.get_mut(page) {
+            moment.reading = moment.reading.take().filter(|reading| reading.text != text);
+        }
+        self.drop_reservation(page, cx);
+        self.wake(page);
+        Ok(())
+    }
 
     /// The body that was sent is at the service: what the file stood for then is the base.
-    fn sent_is_in(&mut self, page: &PageId, sent: &Sent) -> Result<(), StoreError> {
-        if let Some(node) = self.pages.trees.pages.get(page).cloned() {
-            self.cx.sent_was(&node, sent)?;
+    fn sent_is_in(&mut self, page: &PageId, sent: &Sent, cx: &mut Context) -> Result<(), StoreError> {
+        if let Some(node) = self.trees.pages.get(page).cloned() {
+            cx.sent_was(&node, sent)?;
         }
-        self.pages.sent.remove(page);
-        self.cx.store.delete_sent(page)?;
-        if let Some(path) = self.pages.trees.pages.get(page).and_then(|node| node.file.clone()) {
+        self.sent.remove(page);
+        cx.store.delete_sent(page)?;
+        if let Some(path) = self.trees.pages.get(page).and_then(|node| node.file.clone()) {
             let what = match (&sent.title, sent.body == sent.before) {
                 (Some(title), true) => format!("renamed to {title}"),
                 (Some(title), false) => format!("edit sent, renamed to {title}"),
                 (None, _) => "edit sent".to_owned(),
             };
-            self.cx.say(Way::Up, &path, what);
+            cx.say(Way::Up, &path, what);
         }
         let title = sent.title.clone();
-        self.agree_on_local(page, sent.local, sent.text, title)?;
+        self.agree_on_local(page, sent.local, sent.text, title, cx)?;
         if sent.title.is_some() {
-            self.pages.wake_all();
+            self.wake_all();
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! full pass, in a new run, and when the place may be written to again. The rule itself is [`Refusal`]'s.
 
 use super::Engine;
+use super::boards::Boards;
 use super::context::Context;
 use super::flight::Purpose;
 use super::lists::Lists;
@@ -40,93 +41,6 @@ pub(super) enum Held {
 }
 
 impl Engine {
-    /// The service refused what was asked for a page: with what it rests on unchanged, it waits for its next try.
-    pub(super) fn refuse(
-        &mut self,
-        page: &PageId,
-        class: RefusalClass,
-        error: &ServiceError,
-        kind: fn(Refusal) -> Hold,
-    ) -> Result<(), StoreError> {
-        let Some(node) = self.pages.trees.pages.get(page) else { return Ok(()) };
-        let (local, remote) = self.pages.trees.both_contents(node);
-        let before = node.parked.as_deref().filter(|parked| (parked.local, parked.remote) == (local, remote));
-        let before = before.and_then(|parked| parked.hold.refusal());
-        let refusal = Refusal::new(class, error.to_string(), before, self.cx.now);
-        if refusal.tries == 1 {
-            self.polling.lists.ask_for_workspaces_soon(self.cx.now);
-        }
-        self.park(page, kind(refusal))
-    }
-
-    /// A page that cannot be read, until it can.
-    pub(super) fn refuse_look(
-        &mut self,
-        page: &PageId,
-        class: RefusalClass,
-        said: String,
-    ) -> Result<(), StoreError> {
-        let now = self.cx.now;
-        self.drop_reservation(page);
-        self.pages.edit_page(
-            page,
-            |node| {
-                let before = node.parked.as_deref().filter(|parked| matches!(parked.hold, Hold::Look(_)));
-                let before = before.and_then(|parked| parked.hold.refusal());
-                let mut refusal = Refusal::new(class, said, before, now);
-                if let Some(before) = before.filter(|before| before.rests(now)) {
-                    // Something else asked in between.
-                    (refusal.tries, refusal.retry_at) = (before.tries, before.retry_at);
-                }
-                node.parked = Some(Box::new(Parked { hold: Hold::Look(refusal), local: None, remote: None }));
-                node.poll.last = now;
-            },
-            &mut self.cx,
-        )?;
-        if let Some(refusal) = self.pages.trees.pages.get(page).and_then(|node| node.hold()?.refusal()) {
-            self.pages.put_off(page, refusal.retry_at);
-        }
-        Ok(())
-    }
-
-    /// A page that must wait, until either side changes.
-    pub(super) fn park(&mut self, page: &PageId, hold: Hold) -> Result<(), StoreError> {
-        let Some(node) = self.pages.trees.pages.get(page) else { return Ok(()) };
-        let (local, remote) = self.pages.trees.both_contents(node);
-        let now = self.cx.now;
-        self.drop_reservation(page);
-        self.pages.wants.remove(page);
-        self.pages.edit_page(
-            page,
-            |node| {
-                node.parked = Some(Box::new(Parked { hold, local, remote }));
-                node.poll.last = now;
-            },
-            &mut self.cx,
-        )
-    }
-
-    /// The next look at a page that could not be read.
-    pub(super) fn next_refused_look(&mut self) -> Option<(Effect, Purpose)> {
-        if !self.cx.pace.allows(Class::Background, 1, false, self.cx.now) {
-            return None;
-        }
-        let mut due = self.pages.trees.told_of().filter(|node| {
-            node.hold().is_some_and(|hold| matches!(hold, Hold::Look(_)) && !hold.rests(self.cx.now))
-                && self.pages.trees.is_polled(node)
-                && self.may_be_looked_at(&node.id)
-        });
-        due.next().map(|node| Self::poll_of(&node.id))
-    }
-
-    /// When something that was refused is tried again next.
-    pub(super) fn next_refused_due(&self) -> Option<Timestamp> {
-        let pages = self.pages.trees.told_of().filter_map(|node| Some(node.hold()?.refusal()?.retry_at));
-        let files = self.pages.refusals.values().map(|refused| refused.refusal.retry_at);
-        let all = pages.chain(files).chain(self.boards.next_refused_of_boards());
-        all.filter(|at| *at > self.cx.now).min()
-    }
-
     /// How long the list of workspaces is not asked for while something hangs on what it says of a place.
     pub(super) fn workspaces_wait_ms(&mut self) -> Option<i64> {
         let is_refused = |node: &Node| matches!(node.hold(), Some(Hold::Edit(_)));
@@ -141,6 +55,100 @@ impl Engine {
         }
         self.polling.lists.workspaces_asked += 1;
         Some(WORKSPACES.wait_ms(self.polling.lists.workspaces_asked))
+    }
+}
+
+impl Pages {
+    /// The service refused what was asked for a page: with what it rests on unchanged, it waits for its next try.
+    pub(super) fn refuse(
+        &mut self,
+        page: &PageId,
+        class: RefusalClass,
+        error: &ServiceError,
+        kind: fn(Refusal) -> Hold,
+        lists: &mut Lists,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.trees.pages.get(page) else { return Ok(()) };
+        let (local, remote) = self.trees.both_contents(node);
+        let before = node.parked.as_deref().filter(|parked| (parked.local, parked.remote) == (local, remote));
+        let before = before.and_then(|parked| parked.hold.refusal());
+        let refusal = Refusal::new(class, error.to_string(), before, cx.now);
+        if refusal.tries == 1 {
+            lists.ask_for_workspaces_soon(cx.now);
+        }
+        self.park(page, kind(refusal), cx)
+    }
+
+    /// A page that cannot be read, until it can.
+    pub(super) fn refuse_look(
+        &mut self,
+        page: &PageId,
+        class: RefusalClass,
+        said: String,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let now = cx.now;
+        self.drop_reservation(page, cx);
+        self.edit_page(
+            page,
+            |node| {
+                let before = node.parked.as_deref().filter(|parked| matches!(parked.hold, Hold::Look(_)));
+                let before = before.and_then(|parked| parked.hold.refusal());
+                let mut refusal = Refusal::new(class, said, before, now);
+                if let Some(before) = before.filter(|before| before.rests(now)) {
+                    // Something else asked in between.
+                    (refusal.tries, refusal.retry_at) = (before.tries, before.retry_at);
+                }
+                node.parked = Some(Box::new(Parked { hold: Hold::Look(refusal), local: None, remote: None }));
+                node.poll.last = now;
+            },
+            cx,
+        )?;
+        if let Some(refusal) = self.trees.pages.get(page).and_then(|node| node.hold()?.refusal()) {
+            self.put_off(page, refusal.retry_at);
+        }
+        Ok(())
+    }
+
+    /// A page that must wait, until either side changes.
+    pub(super) fn park(&mut self, page: &PageId, hold: Hold, cx: &mut Context) -> Result<(), StoreError> {
+        let Some(node) = self.trees.pages.get(page) else { return Ok(()) };
+        let (local, remote) = self.trees.both_contents(node);
+        let now = cx.now;
+        self.drop_reservation(page, cx);
+        self.wants.remove(page);
+        self.edit_page(
+            page,
+            |node| {
+                node.parked = Some(Box::new(Parked { hold, local, remote }));
+                node.poll.last = now;
+            },
+            cx,
+        )
+    }
+
+    /// The next look at a page that could not be read.
+    pub(super) fn next_refused_look(&mut self, cx: &Context) -> Option<(Effect, Purpose)> {
+        if !cx.pace.allows(Class::Background, 1, false, cx.now) {
+            return None;
+        }
+        let mut due = self.trees.told_of().filter(|node| {
+            node.hold().is_some_and(|hold| matches!(hold, Hold::Look(_)) && !hold.rests(cx.now))
+                && self.trees.is_polled(node)
+                && self.may_be_looked_at(&node.id, cx)
+        });
+        due.next().map(|node| Engine::poll_of(&node.id))
+    }
+}
+
+impl Boards {
+    /// When something that was refused is tried again next.
+    pub(super) fn next_refused_due(&self, pages: &Pages, now: Timestamp) -> Option<Timestamp> {
+        let held = pages.trees.told_of().filter_map(|node| Some(node.hold()?.refusal()?.retry_at));
+        let files = pages.refusals.values().map(|refused| refused.refusal.retry_at);
+        let all = held.chain(files).chain(self.next_refused_of_boards());
+        all.filter(|at| *at > now).min()
     }
 }
 

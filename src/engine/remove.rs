@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::boards::Boards;
 use super::context::Context;
 use super::flight::Purpose;
-use super::folder::{Folder, Watching};
+use super::folder::{Folder, Root, Watching};
 use super::pace::Class;
 use super::pages::Pages;
 use super::refused::Held;
@@ -97,7 +98,7 @@ impl Engine {
             let retry_at = moment.failing.until;
             if moment.seen <= moment.missed || moment.seen <= moment.acted || moment.seen_at < oldest {
                 let waits = self.cx.in_flight.is_busy(id) || retry_at > now;
-                return Ok(if waits { None } else { self.ask_for(id, Class::Edit, 0) });
+                return Ok(if waits { None } else { self.pages.ask_for(id, Class::Edit, 0, &self.cx) });
             }
         }
         if self.pages.moment(page).undeletable > 0 {
@@ -108,56 +109,19 @@ impl Engine {
             }
             return Ok(None);
         }
-        let is_listed = self.is_listed_within(&node.workspace, LISTED_MS);
+        let is_listed =
+            self.polling.lists.is_listed_within(&node.workspace, LISTED_MS, &self.pages.trees, self.cx.now);
         // With a slot for the DELETE that follows: a list that spent the last one would be old again before it could.
         if !self.cx.pace.allows(Class::Edit, if is_listed { 1 } else { 2 }, false, self.cx.now) {
             return Ok(None);
         }
         if !is_listed {
-            return Ok(self.list_for_edit(&node.workspace));
+            return Ok(self.polling.lists.list_for_edit(&node.workspace, &self.pages.trees, &self.cx));
         }
         // Before it leaves: whether its answer is ever heard or not, these may be gone.
         self.pages.note_removals(&subtree, true, &mut self.cx)?;
         self.pages.wants.remove(page);
         Ok(Some((Effect::TrashPage(page.clone()), Purpose::TrashPage { page: page.clone() })))
-    }
-
-    /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there: until its
-    /// files have been told, it may have found it elsewhere.
-    pub(super) fn rests(&self, node: &Node) -> bool {
-        self.folder.watch.is_told()
-            && self
-                .folder
-                .watch
-                .is_over(self.pages.moments.get(&node.id).and_then(|moment| moment.moved_at), &self.cx)
-    }
-
-    /// Why deletions in the folder are not carried to the service now, if so.
-    pub(super) fn local_deletions_held(&self) -> Option<Guard> {
-        // What goes where nothing is sent from is no deletion.
-        let spaces =
-            self.pages.trees.workspaces.keys().filter(|id| !self.pages.trees.is_down(id, &self.cx.settings));
-        let shares = spaces.map(|id| self.pages.trees.tally.of(id));
-        let (count, mirrored) =
-            shares.fold((0, 0), |(gone, all), share| (gone + share.gone, all + share.mirrored));
-        if count > 0 && self.folder.root.changed {
-            return Some(Guard::OtherFolder(Some(count)));
-        }
-        let still_counts = |id: &str| {
-            let page = PageId::new(id).ok().and_then(|id| self.pages.trees.pages.get(&id));
-            page.is_some_and(is_gone_here)
-        };
-        let recent = self.pages.removals.count(self.cx.now, still_counts);
-        guard::mass_deletion(Kind::Page, count, recent, mirrored, self.cx.settings.pages.max_deletes)
-    }
-
-    /// What the guards hold is noted with what they count as recent: a hold does not end by time.
-    pub(super) fn note_holds(&mut self) -> Result<(), StoreError> {
-        if self.pages.removals.is_any(self.cx.now) {
-            let is_held = self.local_deletions_held().is_some();
-            self.pages.removals.hold(&mut self.cx.store, is_held, self.cx.now)?;
-        }
-        self.note_canvas_holds()
     }
 
     pub(super) fn trashed(
@@ -180,7 +144,7 @@ impl Engine {
                     .map(|base| base.path.clone());
                 for id in &subtree {
                     self.pages.trees.trashed_was(id, Side::TrashThere, id == page, &mut self.cx)?;
-                    self.forget_page(id)?;
+                    self.pages.forget_page(id, &mut self.cx)?;
                 }
                 if let Some(path) = path {
                     let with = if subtree.len() > 1 {
@@ -198,11 +162,14 @@ impl Engine {
                 Ok(())
             }
             Err(ServiceError::Forbidden(why)) => self.forbid_writes_of(page, &why),
-            Err(error @ ServiceError::Rejected { .. }) => {
-                self.refuse(page, RefusalClass::of(&error), &error, |refusal| {
-                    Hold::Deletion(Refusal { retry_at: Refusal::NEVER, ..refusal })
-                })
-            }
+            Err(error @ ServiceError::Rejected { .. }) => self.pages.refuse(
+                page,
+                RefusalClass::of(&error),
+                &error,
+                |refusal| Hold::Deletion(Refusal { retry_at: Refusal::NEVER, ..refusal }),
+                &mut self.polling.lists,
+                &mut self.cx,
+            ),
             Err(error) => {
                 if error.may_have_happened() {
                     self.pages.note_lost(page, &mut self.cx);
@@ -212,71 +179,9 @@ impl Engine {
         }
     }
 
-    pub(super) fn file_trashed(&mut self, page: &PageId, path: &MirrorPath) -> Result<(), StoreError> {
-        self.pages.trees.trashed_was(page, Side::TrashHere, true, &mut self.cx)?;
-        self.forget_file(path)?;
-        self.forget_page(page)?;
-        self.cx.say(Way::Down, path, "its page is gone: moved to .espejo/trash");
-        self.tidy_after(path);
-        self.pages.wake_all();
-        Ok(())
-    }
-
-    /// A file became a conflict copy.
-    pub(super) fn set_aside(
-        &mut self,
-        page: &PageId,
-        from: &MirrorPath,
-        to: &MirrorPath,
-        then_gone: bool,
-    ) -> Result<(), StoreError> {
-        let text = self.forget_file(from)?.and_then(|file| file.hash);
-        self.pages.trees.copied_was(
-            page,
-            to,
-            text.unwrap_or(crate::model::ContentHash([0; 32])),
-            &mut self.cx,
-        )?;
-        let why = if then_gone { Conflict::PAGE_GONE } else { Conflict::PAGE_DIFFERED };
-        self.pages.trees.record_conflict(
-            to,
-            from,
-            text.unwrap_or(crate::model::ContentHash([0; 32])),
-            why.to_owned(),
-            &mut self.cx,
-        )?;
-        if then_gone {
-            self.forget_page(page)?;
-        } else {
-            self.pages.edit_page(page, |node| node.file = None, &mut self.cx)?;
-        }
-        self.pages.wake_all();
-        Ok(())
-    }
-
-    fn tidy_after(&mut self, path: &MirrorPath) {
-        let folders = [path.parent(), crate::model::folder_of(path)];
-        for folder in folders.into_iter().flatten() {
-            if self.pages.trees.folders.contains(&folder) {
-                self.tidy_folder(&folder);
-            }
-        }
-    }
-
-    /// When the next grace time ends, and what is missing or has moved must be looked for once more.
-    pub(super) fn next_grace_end(&self) -> Timestamp {
-        let missing = self.pages.trees.pages.values().filter_map(|node| self.folder.missing_for_sure(node));
-        let moved = self.pages.moments.values().filter_map(|moment| moment.moved_at);
-        missing
-            .chain(moved)
-            .map(|since| since.plus_ms(self.cx.settings.pages.delete_grace_ms))
-            .filter(|end| *end > self.folder.watch.scanned)
-            .fold(self.cx.now.plus_ms(3_600_000), Timestamp::min)
-    }
-
     /// A person lets through what guards held: these files and what is beneath them, or everything.
     pub(super) fn approve(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
-        self.approve_boards(paths)?;
+        self.boards.approve_boards(paths, &self.pages.trees, &mut self.cx)?;
         let named = |path: &MirrorPath| {
             paths.is_empty() || paths.iter().any(|asked| path.is_within(asked) || covers(asked, path))
         };
@@ -324,7 +229,7 @@ impl Engine {
         self.try_forbidden_again(true)?;
         self.pages.refusals.clear();
         if paths.is_empty() {
-            self.accept_root()?;
+            self.boards.accept_root(&mut self.folder.root, &mut self.cx)?;
             self.pages.keeping.take_folder_as_it_is(&mut self.cx)?;
             self.folder.root.strays_approved = true;
             self.cx.store.drop_notices(self.cx.now.plus_ms(1))?;
@@ -332,6 +237,115 @@ impl Engine {
         self.storage.approve(&mut super::desk!(self), paths)?;
         self.pages.wake_all();
         Ok(())
+    }
+}
+
+impl Pages {
+    pub(super) fn file_trashed(
+        &mut self,
+        page: &PageId,
+        path: &MirrorPath,
+        watch: &mut Watching,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        self.trees.trashed_was(page, Side::TrashHere, true, cx)?;
+        self.trees.forget_file(path, watch, cx)?;
+        self.forget_page(page, cx)?;
+        cx.say(Way::Down, path, "its page is gone: moved to .espejo/trash");
+        self.trees.tidy_after(path, cx);
+        self.wake_all();
+        Ok(())
+    }
+
+    /// A file became a conflict copy.
+    pub(super) fn set_aside(
+        &mut self,
+        page: &PageId,
+        from: &MirrorPath,
+        to: &MirrorPath,
+        then_gone: bool,
+        watch: &mut Watching,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let text = self.trees.forget_file(from, watch, cx)?.and_then(|file| file.hash);
+        self.trees.copied_was(page, to, text.unwrap_or(crate::model::ContentHash([0; 32])), cx)?;
+        let why = if then_gone { Conflict::PAGE_GONE } else { Conflict::PAGE_DIFFERED };
+        self.trees.record_conflict(
+            to,
+            from,
+            text.unwrap_or(crate::model::ContentHash([0; 32])),
+            why.to_owned(),
+            cx,
+        )?;
+        if then_gone {
+            self.forget_page(page, cx)?;
+        } else {
+            self.edit_page(page, |node| node.file = None, cx)?;
+        }
+        self.wake_all();
+        Ok(())
+    }
+
+    /// Whether a file that moved has been where it is for the grace time, and a scan since has found it there: until its
+    /// files have been told, it may have found it elsewhere.
+    pub(super) fn rests(&self, node: &Node, watch: &Watching, cx: &Context) -> bool {
+        watch.is_told() && watch.is_over(self.moments.get(&node.id).and_then(|moment| moment.moved_at), cx)
+    }
+
+    /// Why deletions in the folder are not carried to the service now, if so.
+    pub(super) fn local_deletions_held(&self, root: &Root, cx: &Context) -> Option<Guard> {
+        // What goes where nothing is sent from is no deletion.
+        let spaces = self.trees.workspaces.keys().filter(|id| !self.trees.is_down(id, &cx.settings));
+        let shares = spaces.map(|id| self.trees.tally.of(id));
+        let (count, mirrored) =
+            shares.fold((0, 0), |(gone, all), share| (gone + share.gone, all + share.mirrored));
+        if count > 0 && root.changed {
+            return Some(Guard::OtherFolder(Some(count)));
+        }
+        let still_counts = |id: &str| {
+            let page = PageId::new(id).ok().and_then(|id| self.trees.pages.get(&id));
+            page.is_some_and(is_gone_here)
+        };
+        let recent = self.removals.count(cx.now, still_counts);
+        guard::mass_deletion(Kind::Page, count, recent, mirrored, cx.settings.pages.max_deletes)
+    }
+
+    /// When the next grace time ends, and what is missing or has moved must be looked for once more.
+    pub(super) fn next_grace_end(&self, folder: &Folder, cx: &Context) -> Timestamp {
+        let missing = self.trees.pages.values().filter_map(|node| folder.missing_for_sure(node));
+        let moved = self.moments.values().filter_map(|moment| moment.moved_at);
+        missing
+            .chain(moved)
+            .map(|since| since.plus_ms(cx.settings.pages.delete_grace_ms))
+            .filter(|end| *end > folder.watch.scanned)
+            .fold(cx.now.plus_ms(3_600_000), Timestamp::min)
+    }
+}
+
+impl Boards {
+    /// What the guards hold is noted with what they count as recent: a hold does not end by time.
+    pub(super) fn note_holds(
+        &mut self,
+        pages: &mut Pages,
+        root: &Root,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        if pages.removals.is_any(cx.now) {
+            let is_held = pages.local_deletions_held(root, cx).is_some();
+            pages.removals.hold(&mut cx.store, is_held, cx.now)?;
+        }
+        self.note_canvas_holds(pages, root, cx)
+    }
+}
+
+impl Trees {
+    fn tidy_after(&mut self, path: &MirrorPath, cx: &mut Context) {
+        let folders = [path.parent(), crate::model::folder_of(path)];
+        for folder in folders.into_iter().flatten() {
+            if self.folders.contains(&folder) {
+                self.tidy_folder(&folder, cx);
+            }
+        }
     }
 }
 

@@ -35,7 +35,7 @@ impl Engine {
     /// A person waits for it: it goes before everything but what leaves at the same moment.
     pub(super) fn next_search(&mut self) -> Option<(Effect, Purpose)> {
         if self.commands.searching.under_way
-            || !self.may_ask_more()
+            || !self.service.may_ask_more(&self.cx)
             || !self.cx.pace.allows(Class::Asked, 1, false, self.cx.now)
         {
             return None;

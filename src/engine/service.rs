@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::context::Context;
 use super::flight::{Flight, Purpose};
 use super::pace::Class;
+use super::pages::Pages;
 use super::{Engine, REQUESTS_AT_ONCE, retry};
 use crate::model::{Effect, Next, PageId, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted};
 use crate::plan::Decision;
@@ -44,7 +45,7 @@ impl Engine {
         }
         if self.service.paused.is_some()
             || self.commands.asked.is_all()
-            || !self.may_ask_more()
+            || !self.service.may_ask_more(&self.cx)
             || self.cx.now < self.service.quiet_until
         {
             return Ok(None);
@@ -66,10 +67,10 @@ impl Engine {
             if let Some(choice) = self.next_wanted()? {
                 return Ok(Some(choice));
             }
-            if let Some(choice) = self.next_creation()? {
+            if let Some(choice) = self.pages.next_creation(&self.folder, &mut self.cx)? {
                 return Ok(Some(choice));
             }
-            if let Some(choice) = self.next_board_edit()? {
+            if let Some(choice) = self.boards.next_board_edit(&self.pages, &self.folder, &mut self.cx)? {
                 return Ok(Some(choice));
             }
         }
@@ -78,19 +79,21 @@ impl Engine {
         {
             return Ok(Some(choice));
         }
-        if self.edits_wait() || self.board_edits_wait() {
+        if self.pages.edits_wait(&self.cx) || self.boards.board_edits_wait(&self.cx) {
             // The little that is left belongs to a person's edit.
             return Ok(None);
         }
         if let Some(choice) = self.next_pulled() {
             return Ok(Some(choice));
         }
-        if let Some(list) = self.next_list().or_else(|| self.next_board_list()) {
+        if let Some(list) =
+            self.polling.next_list(&self.pages.trees, &self.cx).or_else(|| self.next_board_list())
+        {
             return Ok(Some(list));
         }
         Ok(self
             .next_opened_look()
-            .or_else(|| self.next_refused_look())
+            .or_else(|| self.pages.next_refused_look(&self.cx))
             .or_else(|| self.next_background_look()))
     }
 
@@ -111,12 +114,6 @@ impl Engine {
             .or_else(|| self.next_poll())
     }
 
-    /// After a failure, one request at a time tells whether the service is back.
-    pub(super) fn may_ask_more(&self) -> bool {
-        let at_once = if self.service.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
-        self.cx.in_flight.requests_under_way() < at_once
-    }
-
     /// Pushes first, then confirmations and deletions.
     fn next_wanted(&mut self) -> Result<Option<(Effect, Purpose)>, StoreError> {
         // There may be thousands, and this is asked after each event.
@@ -134,10 +131,10 @@ impl Engine {
             }
         }
         for (page, title) in pushes {
-            if !self.is_at_its_word(&page) {
+            if !self.pages.is_at_its_word(&page, &self.cx) {
                 continue;
             }
-            let choice = self.push_request(&page, title)?;
+            let choice = self.pages.push_request(&page, title, &mut self.cx)?;
             if choice.is_some() || self.cx.in_flight.ready.is_some() {
                 return Ok(choice);
             }
@@ -146,10 +143,10 @@ impl Engine {
         let is_quiet = self.folder.watch.is_quiet(self.cx.now);
         if let Some(pages) = self.pages.wants.trashes(self.cx.now).filter(|_| is_quiet).cloned() {
             // Of all pages together, and asked once for all of them.
-            let held = self.local_deletions_held();
+            let held = self.pages.local_deletions_held(&self.folder.root, &self.cx);
             let to_be_made = self.pages.trees.to_be_made();
             for page in pages {
-                if !self.is_at_its_word(&page) {
+                if !self.pages.is_at_its_word(&page, &self.cx) {
                     continue;
                 }
                 let choice = self.trash_request(&page, held.is_some(), &to_be_made)?;
@@ -162,59 +159,16 @@ impl Engine {
             }
         }
         for page in others {
-            let choice = if self.is_at_its_word(&page) { self.look_request(&page) } else { None };
+            let choice = if self.pages.is_at_its_word(&page, &self.cx) {
+                self.pages.look_request(&page, &self.cx)
+            } else {
+                None
+            };
             if choice.is_some() {
                 return Ok(choice);
             }
         }
         Ok(None)
-    }
-
-    /// Whether what a page wants is what it was decided to want. One that has been woken since may call for something else
-    /// by now.
-    fn is_at_its_word(&self, page: &PageId) -> bool {
-        let waits = self.pages.moments.get(page).is_some_and(|moment| moment.failing.until > self.cx.now);
-        !waits && !self.cx.in_flight.is_busy(page) && !self.pages.active.contains(page)
-    }
-
-    /// A look that something hangs on. First looks of listed pages are the poll schedule's.
-    fn look_request(&mut self, page: &PageId) -> Option<(Effect, Purpose)> {
-        let node = self.pages.trees.pages.get(page)?;
-        let class = match node.remote.presence {
-            crate::model::Presence::Unlisted => Class::Asked,
-            _ if node.file.is_some() || self.pages.sent.contains_key(page) => Class::Asked,
-            _ => return None,
-        };
-        self.ask_for(page, class, 0)
-    }
-
-    pub(super) fn ask_for(&mut self, page: &PageId, class: Class, reserve: u32) -> Option<(Effect, Purpose)> {
-        if !self.cx.pace.allows(class, 1 + reserve, false, self.cx.now) {
-            return None;
-        }
-        if reserve > 0 {
-            self.pages.moment(page).reserved = true;
-        }
-        Some((Effect::FetchPage(page.clone()), Purpose::Look { page: page.clone(), class, reserve }))
-    }
-
-    pub(super) fn drop_reservation(&mut self, page: &PageId) {
-        if let Some(moment) = self.pages.moments.get_mut(page) {
-            moment.wanted = 0;
-            if std::mem::take(&mut moment.reserved) {
-                self.cx.pace.release();
-            }
-        }
-    }
-
-    /// Whether an edit could go, were there a slot.
-    fn edits_wait(&self) -> bool {
-        self.pages.wants.pressing().iter().any(|(page, decision)| {
-            matches!(decision, Decision::Push { .. })
-                && !self.cx.in_flight.is_busy(page)
-                && !self.pages.held.contains_key(page)
-                && self.pages.moments.get(page).is_none_or(|m| !m.failing.waits(self.cx.now))
-        })
     }
 
     /// When a request may be possible that is not now.
@@ -225,7 +179,7 @@ impl Engine {
             return far;
         } else if self.service.stopped.is_some() {
             far
-        } else if self.edits_wait() {
+        } else if self.pages.edits_wait(&self.cx) {
             self.cx.pace.earliest(Class::Edit, 2, false, now)
         } else {
             let waits = |page: &PageId| self.pages.is_put_off(page, self.cx.now);
@@ -234,11 +188,15 @@ impl Engine {
                     && self.pages.trees.subtree(page).iter().any(|id| self.pages.is_put_off(id, self.cx.now))
             };
             let wanted = self.pages.wants.due(waits, trash_waits);
-            let wanted = wanted.or(self.creations_wait().then_some(now));
+            let wanted = wanted.or(self.pages.creations_wait(&self.folder, &self.cx).then_some(now));
             let wanted = wanted
                 .map(|due| self.cx.pace.earliest(Class::Asked, 1, false, now).max(now.plus_ms(100)).max(due));
-            let looks =
-                self.next_list_due(now).min(self.next_poll_due(now)).min(self.next_storage_look_due(now));
+            let looks = self
+                .polling
+                .lists
+                .next_list_due(now, &self.pages.trees, &self.cx)
+                .min(self.next_poll_due(now))
+                .min(self.next_storage_look_due(now));
             // What is due now and could not leave waits with the others.
             wanted.map_or(looks, |wanted| wanted.min(looks.max(now.plus_ms(100))))
         };
@@ -258,7 +216,7 @@ impl Engine {
             self.pages.wake(&page);
         }
         match &result {
-            Ok(_) => self.service_answers(),
+            Ok(_) => self.pages.service_answers(&mut self.service, &mut self.cx),
             Err(error) => self.service_fails(&flight, error)?,
         }
         match flight.purpose.clone() {
@@ -274,7 +232,7 @@ impl Engine {
             Purpose::ListPages(workspace) => self.pages_listed(&flight, &workspace, result),
             Purpose::Look { page, class, reserve } => {
                 if reserve > 0 && result.is_err() {
-                    self.drop_reservation(&page);
+                    self.pages.drop_reservation(&page, &mut self.cx);
                 }
                 self.looked(&flight, &page, class, result)
             }
@@ -286,20 +244,10 @@ impl Engine {
                 Ok(())
             }
             Purpose::Watch { group } => {
-                self.watch_answered(&flight, group, result);
+                self.watched.watch_answered(&flight, group, result, &self.service, self.cx.now);
                 Ok(())
             }
             _ => Ok(()),
-        }
-    }
-
-    pub(super) fn service_answers(&mut self) {
-        self.cx.pace.accepted();
-        self.service.failures = 0;
-        self.service.down = None;
-        if self.service.stopped.take().is_some() {
-            self.service.quiet_until = self.cx.now;
-            self.pages.wake_all();
         }
     }
 
@@ -350,7 +298,7 @@ impl Engine {
         let Some(mut node) = self.pages.trees.workspaces.get(workspace).cloned() else { return Ok(()) };
         node.read_only = Some(format!("the service forbids writing to {}: {why}", node.seen.name));
         self.service.forbidden.insert(workspace.clone(), self.cx.now.plus_ms(FORBIDDEN_RETRY_MS));
-        self.save_workspace(node)
+        self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx)
     }
 
     /// Lets workspaces be written to again whose time has come; `all` of them when a person or a start asks for it.
@@ -369,13 +317,86 @@ impl Engine {
             self.pages.try_refused_again(Some(id), &mut self.cx)?;
             if let Some(mut node) = self.pages.trees.workspaces.get(id).cloned() {
                 node.read_only = None;
-                self.save_workspace(node)?;
+                self.boards.save_workspace(node, &mut self.pages.trees, &mut self.cx)?;
             }
         }
         if !due.is_empty() {
             self.pages.wake_all();
         }
         Ok(())
+    }
+}
+
+impl Health {
+    /// After a failure, one request at a time tells whether the service is back.
+    pub(super) fn may_ask_more(&self, cx: &Context) -> bool {
+        let at_once = if self.failures > 0 { 1 } else { REQUESTS_AT_ONCE };
+        cx.in_flight.requests_under_way() < at_once
+    }
+}
+
+impl Pages {
+    /// Whether what a page wants is what it was decided to want. One that has been woken since may call for something else
+    /// by now.
+    fn is_at_its_word(&self, page: &PageId, cx: &Context) -> bool {
+        let waits = self.moments.get(page).is_some_and(|moment| moment.failing.until > cx.now);
+        !waits && !cx.in_flight.is_busy(page) && !self.active.contains(page)
+    }
+
+    /// A look that something hangs on. First looks of listed pages are the poll schedule's.
+    fn look_request(&mut self, page: &PageId, cx: &Context) -> Option<(Effect, Purpose)> {
+        let node = self.trees.pages.get(page)?;
+        let class = match node.remote.presence {
+            crate::model::Presence::Unlisted => Class::Asked,
+            _ if node.file.is_some() || self.sent.contains_key(page) => Class::Asked,
+            _ => return None,
+        };
+        self.ask_for(page, class, 0, cx)
+    }
+
+    pub(super) fn ask_for(
+        &mut self,
+        page: &PageId,
+        class: Class,
+        reserve: u32,
+        cx: &Context,
+    ) -> Option<(Effect, Purpose)> {
+        if !cx.pace.allows(class, 1 + reserve, false, cx.now) {
+            return None;
+        }
+        if reserve > 0 {
+            self.moment(page).reserved = true;
+        }
+        Some((Effect::FetchPage(page.clone()), Purpose::Look { page: page.clone(), class, reserve }))
+    }
+
+    pub(super) fn drop_reservation(&mut self, page: &PageId, cx: &mut Context) {
+        if let Some(moment) = self.moments.get_mut(page) {
+            moment.wanted = 0;
+            if std::mem::take(&mut moment.reserved) {
+                cx.pace.release();
+            }
+        }
+    }
+
+    /// Whether an edit could go, were there a slot.
+    fn edits_wait(&self, cx: &Context) -> bool {
+        self.wants.pressing().iter().any(|(page, decision)| {
+            matches!(decision, Decision::Push { .. })
+                && !cx.in_flight.is_busy(page)
+                && !self.held.contains_key(page)
+                && self.moments.get(page).is_none_or(|m| !m.failing.waits(cx.now))
+        })
+    }
+
+    pub(super) fn service_answers(&mut self, service: &mut Health, cx: &mut Context) {
+        cx.pace.accepted();
+        service.failures = 0;
+        service.down = None;
+        if service.stopped.take().is_some() {
+            service.quiet_until = cx.now;
+            self.wake_all();
+        }
     }
 }
 

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use super::context::Context;
 use super::flight::Purpose;
 use super::pace::Class;
+use super::pages::Pages;
 use super::poll::Survey;
 use super::{Engine, poll};
 use crate::model::{CanvasId, Effect, FolderId, PageId, PollState, Timestamp};
@@ -74,7 +76,7 @@ impl Engine {
     ) -> Option<(Effect, Purpose)> {
         let mut scheduled = true;
         for slot in self.polling.poll_slot + 1..=self.polling.poll_slot + 4 {
-            let next = match self.next_watch(slot, hot) {
+            let next = match self.watched.next_watch(slot, hot, &self.pages, &self.cx) {
                 Ok(choice) => Some(choice),
                 Err(slot) if scheduled => {
                     usize::try_from(slot % 4).ok().and_then(|slot| by_slot.get_mut(slot)?.take())
@@ -107,30 +109,36 @@ impl Engine {
         pages
             .filter(move |node| !away.contains(&node.id))
             .map(|node| (Target::Page(&node.id), &node.poll))
-            .chain(self.canvas_targets().map(|(canvas, poll)| (Target::Canvas(canvas), poll)))
+            .chain(
+                self.boards
+                    .canvas_targets(&self.pages.trees, &self.cx)
+                    .map(|(canvas, poll)| (Target::Canvas(canvas), poll)),
+            )
             .chain(self.storage_targets().map(|(folder, poll)| (Target::Folder(folder), poll)))
-    }
-
-    /// Whether a look at this page is not under way already, nor put off after one that failed.
-    pub(super) fn may_be_looked_at(&self, page: &PageId) -> bool {
-        !self.cx.in_flight.is_busy(page)
-            && self.pages.moments.get(page).is_none_or(|moment| moment.failing.until <= self.cx.now)
     }
 
     /// When the background may have something to ask for.
     pub(super) fn next_poll_due(&self, now: Timestamp) -> Timestamp {
         let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
         let at = self.cx.pace.earliest(class, 1, false, now);
-        let work =
-            self.pages.any_unseen(self.cx.now)
-                || self.polling.full_pass.is_some()
-                    && self.pages.trees.polled().any(|node| {
-                        self.pass_wants(&node.id) && !self.pages.is_put_off(&node.id, self.cx.now)
-                    });
+        let work = self.pages.any_unseen(self.cx.now)
+            || self.polling.full_pass.is_some()
+                && self.pages.trees.polled().any(|node| {
+                    self.pages.pass_wants(&node.id, &self.polling)
+                        && !self.pages.is_put_off(&node.id, self.cx.now)
+                });
         if work || self.cx.settings.eager || self.watched.watch_alarms() {
             return at;
         }
         // Pages say when they may be worth a look; canvases, folders and the watch are asked.
         at.max(self.pages.trees.due.min(poll::next_check(now)))
+    }
+}
+
+impl Pages {
+    /// Whether a look at this page is not under way already, nor put off after one that failed.
+    pub(super) fn may_be_looked_at(&self, page: &PageId, cx: &Context) -> bool {
+        !cx.in_flight.is_busy(page)
+            && self.moments.get(page).is_none_or(|moment| moment.failing.until <= cx.now)
     }
 }

@@ -7,7 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Engine;
+use super::context::Context;
+use super::folder::Watching;
 use super::identities::Absent;
+use super::pages::Pages;
 use crate::model::{Event, MirrorPath, Scan, Stamp, Timestamp, planted};
 use crate::plan::identity::{Identities, SeenFile, Verdict};
 use crate::store::StoreError;
@@ -81,7 +84,7 @@ impl Engine {
         let Some(mut telling) = self.telling.now.take() else { return Ok(()) };
         let mut left = TOLD_AT_ONCE;
         while left > 0 {
-            if self.tell_one(&mut telling, &mut left)? {
+            if self.pages.tell_one(&mut telling, &mut left, &mut self.folder.watch, &mut self.cx)? {
                 continue;
             }
             telling.at = 0;
@@ -112,10 +115,18 @@ impl Engine {
         self.telling.now = Some(telling);
         Ok(())
     }
+}
 
+impl Pages {
     /// Puts the next verdict of a step into force, and takes it from what is left to this turn if it changes anything.
     /// `false`: the step is over.
-    fn tell_one(&mut self, telling: &mut Telling, left: &mut usize) -> Result<bool, StoreError> {
+    fn tell_one(
+        &mut self,
+        telling: &mut Telling,
+        left: &mut usize,
+        watch: &mut Watching,
+        cx: &mut Context,
+    ) -> Result<bool, StoreError> {
         let Telling { seen, identities, at_once, step, at, .. } = telling;
         let next = *at;
         *at += 1;
@@ -126,14 +137,14 @@ impl Engine {
                 };
                 match verdict {
                     Verdict::Moved { from, .. } => {
-                        self.follow_creation(from, &file.path)?;
-                        self.follow_folder(from, &file.path)?;
-                        self.follow_folder_creations(from, &file.path)?;
+                        self.follow_creation(from, &file.path, cx)?;
+                        self.follow_folder(from, &file.path, cx)?;
+                        self.follow_folder_creations(from, &file.path, cx)?;
                         *left -= 1;
                     }
                     Verdict::New { from: Some(from), .. } | Verdict::Copy { from: Some(from), .. } => {
-                        self.follow_creation(from, &file.path)?;
-                        self.follow_folder_creations(from, &file.path)?;
+                        self.follow_creation(from, &file.path, cx)?;
+                        self.follow_folder_creations(from, &file.path, cx)?;
                         *left -= 1;
                     }
                     _ => {}
@@ -141,8 +152,8 @@ impl Engine {
             }
             Step::Vanish => {
                 let Some((page, path)) = identities.vanished.get(next) else { return Ok(false) };
-                if !self.folder.watch.missing.contains_key(page) {
-                    self.file_vanished(page, path, *at_once)?;
+                if !watch.missing.contains_key(page) {
+                    self.file_vanished(page, path, *at_once, watch, cx)?;
                     *left -= 1;
                 }
             }
@@ -152,27 +163,29 @@ impl Engine {
                 };
                 match verdict {
                     Verdict::Same(page) => {
-                        if !self.bind_anew(&file.path, page, false)? {
+                        if !self.bind_anew(&file.path, page, false, watch, cx)? {
                             return Ok(true);
                         }
                     }
-                    Verdict::Moved { page, .. } => self.bind(&file.path, page, true)?,
+                    Verdict::Moved { page, .. } => self.bind(&file.path, page, true, watch, cx)?,
                     // A copy of another page's file, put where this page's file was, is what this page says now.
                     Verdict::Copy { of, .. } if planted("copy-is-owner") => {
-                        self.bind(&file.path, of, true)?;
+                        self.bind(&file.path, of, true, watch, cx)?;
                     }
-                    Verdict::Copy { of, .. } => match self.pages.trees.missing_from(absent, &file.path) {
-                        Some(page) => self.bind(&file.path, &page, true)?,
-                        None => self.pages.unbind(&file.path, Some(of.clone()), &mut self.cx)?,
+                    Verdict::Copy { of, .. } => match self.trees.missing_from(absent, &file.path) {
+                        Some(page) => self.bind(&file.path, &page, true, watch, cx)?,
+                        None => self.unbind(&file.path, Some(of.clone()), cx)?,
                     },
-                    Verdict::New { claims, .. } => self.new_file(absent, &file.path, claims.as_ref())?,
+                    Verdict::New { claims, .. } => {
+                        self.new_file(absent, &file.path, claims.as_ref(), watch, cx)?
+                    }
                 }
                 *left -= 1;
             }
             Step::Forget(gone) => {
                 let Some(path) = gone.get(next) else { return Ok(false) };
-                self.forget_file(path)?;
-                self.pages.wake_all();
+                self.trees.forget_file(path, watch, cx)?;
+                self.wake_all();
                 *left -= 1;
             }
         }

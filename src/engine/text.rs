@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Way;
 use super::beside::{self, Beside, Patch, Printing, Question};
 use super::context::Context;
 use super::flight::{Purpose, Written};
+use super::folder::{Folder, Watching};
 use super::history::in_own_words;
 use super::pages::{Pages, Reading};
-use super::trees::Trees;
-use super::{Engine, Way};
 use crate::markdown::{self, Allowed, front_matter};
 use crate::model::{
     Agreed, Blocks, BodyJson, ContentHash, Effect, Expect, FileLook, Hold, LocalFile, MirrorPath, Node,
@@ -33,26 +33,31 @@ enum Long<T> {
     Found(T),
 }
 
-impl Engine {
+impl Pages {
     /// What a file stands for, given what it stood for before.
-    pub(super) fn interpret(&mut self, page: &PageId, look: &FileLook) -> Result<(), StoreError> {
-        let Some(node) = self.pages.trees.pages.get(page).cloned() else { return Ok(()) };
-        let Some(file) = self.pages.trees.files.get(&look.path).cloned() else { return Ok(()) };
+    pub(super) fn interpret(
+        &mut self,
+        page: &PageId,
+        look: &FileLook,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(()) };
+        let Some(file) = self.trees.files.get(&look.path).cloned() else { return Ok(()) };
         let text_hash = ContentHash::of(&look.bytes);
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(()) };
         let Ok(split) = front_matter::split(text) else { return Ok(()) };
         let mut node = node;
-        if let Some(writing) = self.pages.writing.get(page).cloned() {
-            self.pages.end_writing(page, &mut self.cx)?;
+        if let Some(writing) = self.writing.get(page).cloned() {
+            self.end_writing(page, cx)?;
             // The last run was killed between this write and its record.
             let stands = writing.text == text_hash;
             if let Some(mut base) = node.base.clone()
                 // Where what was agreed on stands there still, nothing was written.
                 && (stands
-                    || base.text != Some(text_hash) && self.cx.rests_on(&writing, base.body, split.body)?)
+                    || base.text != Some(text_hash) && cx.rests_on(&writing, base.body, split.body)?)
             {
                 // Where nothing may be sent, it may have been merged into a person's edits.
-                let is_read = !self.pages.trees.sends(&node, &self.cx.settings);
+                let is_read = !self.trees.sends(&node, &cx.settings);
                 base.body = writing.body;
                 base.text = Some(writing.text).filter(|_| !is_read);
                 base.icon = writing.icon;
@@ -60,44 +65,42 @@ impl Engine {
                     base.front_title = file.front_title.clone();
                 }
                 node.base = Some(base.clone());
-                self.pages.edit_page(page, |node| node.base = Some(base), &mut self.cx)?;
+                self.edit_page(page, |node| node.base = Some(base), cx)?;
                 if stands && !is_read {
                     return Ok(());
                 }
             }
         }
         if node.base.as_ref().is_some_and(|base| base.text == Some(text_hash))
-            && !self.pages.sent.contains_key(page)
+            && !self.sent.contains_key(page)
         {
             // It stands for what was agreed on.
-            if let Some(moment) = self.pages.moments.get_mut(page) {
+            if let Some(moment) = self.moments.get_mut(page) {
                 moment.reading = None;
             }
             return Ok(());
         }
         // Ids minted for a body that was sent are used again, or a lost answer would double every new block.
-        let identity = match (self.pages.sent.get(page), &node.base) {
+        let identity = match (self.sent.get(page), &node.base) {
             (Some(sent), _) => Some(sent.local),
             (None, Some(base)) => Some(base.body),
             (None, None) => node.remote.body,
         };
         let Some(base_hash) = identity else { return Ok(()) };
-        let content = match self.read_long(&node, &file, (text_hash, split.body), base_hash)? {
+        let content = match self.read_long(&node, &file, (text_hash, split.body), base_hash, cx)? {
             Long::Asked(first) => {
-                self.cx.in_flight.ready = Some(*first);
+                cx.in_flight.ready = Some(*first);
                 // A person saves a text again that was not read yet: what it stood for is out of date.
-                self.pages.moment(page).reading = None;
+                self.moment(page).reading = None;
                 return Ok(());
             }
             Long::Found(content) => content,
-            Long::No => {
-                self.pages.read_text(&node, &file, (text_hash, split.body), base_hash, &mut self.cx)?
-            }
+            Long::No => self.read_text(&node, &file, (text_hash, split.body), base_hash, cx)?,
         };
         // Equal in meaning to what was agreed or is at the service: the hash says so whatever the key order.
-        let content = self.cx.as_known(&node, content)?;
-        self.pages.beside.tell_differences(page, &look.path, text, &split, &content, &mut self.cx)?;
-        self.pages.moment(page).reading = Some(Box::new(Reading { text: text_hash, content }));
+        let content = cx.as_known(&node, content)?;
+        self.beside.tell_differences(page, &look.path, text, &split, &content, cx)?;
+        self.moment(page).reading = Some(Box::new(Reading { text: text_hash, content }));
         Ok(())
     }
 
@@ -108,62 +111,67 @@ impl Engine {
         file: &LocalFile,
         (hash, text): (ContentHash, &str),
         before: ContentHash,
+        cx: &mut Context,
     ) -> Result<Long<BodyJson>, StoreError> {
         let page = &node.id;
         let (agreed, remote) = (node.base.as_ref().map(|base| base.body), node.remote.body);
-        if !self.pages.beside.is_long(text.len() * JSON_OF_TEXT)
-            || self.pages.sent.get(page).is_some_and(|sent| sent.text == hash)
+        if !self.beside.is_long(text.len() * JSON_OF_TEXT)
+            || self.sent.get(page).is_some_and(|sent| sent.text == hash)
             || file.disowned.is_some()
             || agreed.is_some() && remote.is_some() && agreed != remote
-            || self.cx.meaning_put_back(hash)?.is_some()
+            || cx.meaning_put_back(hash)?.is_some()
         {
             return Ok(Long::No);
         }
         let question = Question::Reading { text: hash, before };
-        match self.pages.beside.worked_out(page, &question) {
+        match self.beside.worked_out(page, &question) {
             Some(Some(Worked::Body(content))) => return Ok(Long::Found(content)),
-            None if self.cx.in_flight.ready.is_none() => {}
+            None if cx.in_flight.ready.is_none() => {}
             _ => return Ok(Long::No),
         }
         let work = beside::Reading {
             text: text.to_owned(),
-            before: self.cx.store.named_json(before)?,
-            stand_ins: self.cx.stand_ins_from_elsewhere(&node.workspace, text, &[])?,
-            allowed: self.pages.allowed_in(node, &self.cx)?,
-            ids: self.cx.ids.fork(),
+            before: cx.store.named_json(before)?,
+            stand_ins: cx.stand_ins_from_elsewhere(&node.workspace, text, &[])?,
+            allowed: self.allowed_in(node, cx)?,
+            ids: cx.ids.fork(),
         };
         Ok(Long::Asked(Box::new(beside::ask(page, question, work))))
     }
 
-    pub(super) fn materialise(&mut self, node: &Node) -> Result<Choice, StoreError> {
-        if !self.folder.watch.is_told() {
+    pub(super) fn materialise(
+        &mut self,
+        node: &Node,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        if !folder.watch.is_told() {
             // Its file may be one that has just been seen and not been read.
             return Ok(None);
         }
-        if self.pages.awaits_creation(node) {
-            self.pages.active.remove(&node.id);
+        if self.awaits_creation(node) {
+            self.active.remove(&node.id);
             return Ok(None);
         }
-        if self.adopt_by_place(node)? {
+        if self.adopt_by_place(node, folder, cx)? {
             return Ok(None);
         }
-        let Some(path) = self.pages.trees.layout().belongs(node) else {
-            self.pages.active.remove(&node.id);
+        let Some(path) = self.trees.layout().belongs(node) else {
+            self.active.remove(&node.id);
             return Ok(None);
         };
         let Some(body) = node.remote.body else { return Ok(None) };
-        let content = self.cx.store.named_json(body)?;
-        let is_long =
-            self.pages.beside.is_long(content.as_str().len()) && self.cx.store.last_sent(&node.id)?.is_none();
+        let content = cx.store.named_json(body)?;
+        let is_long = self.beside.is_long(content.as_str().len()) && cx.store.last_sent(&node.id)?.is_none();
         let printing = is_long.then(|| Printing(content.clone()));
-        let text = match self.pages.beside.text_beside(&node.id, Question::Printing { body }, printing) {
+        let text = match self.beside.text_beside(&node.id, Question::Printing { body }, printing) {
             Long::Asked(first) => return Ok(Some(*first)),
             Long::Found(text) => text,
             Long::No => {
                 // The file may have been there before: then it comes back as its owner wrote it.
                 let blocks = blocks_of(&content)?;
-                let own = in_own_words(&self.cx.store, &node.id, &blocks)?;
-                let allowed = self.pages.allowed_in(node, &self.cx)?;
+                let own = in_own_words(&cx.store, &node.id, &blocks)?;
+                let allowed = self.allowed_in(node, cx)?;
                 own.unwrap_or_else(|| markdown::render_for(&blocks, &allowed).text)
             }
         };
@@ -173,7 +181,7 @@ impl Engine {
         });
         let icon = node.remote.icon.as_deref();
         let Ok(text) = front_matter::set(&text, Some(node.id.as_str()), front_title.as_deref(), icon) else {
-            self.park(&node.id, Hold::Unwritable("its Markdown cannot have front matter".to_owned()))?;
+            self.park(&node.id, Hold::Unwritable("its Markdown cannot have front matter".to_owned()), cx)?;
             return Ok(None);
         };
         let written = Written {
@@ -186,74 +194,76 @@ impl Engine {
             own: None,
         };
         let purpose = Purpose::Write { page: node.id.clone(), path: path.clone(), written };
-        let stands = path.parent().is_some_and(|folder| self.pages.trees.folders.contains(&folder));
+        let stands = path.parent().is_some_and(|folder| self.trees.folders.contains(&folder));
         let expect = if stands { Expect::AbsentHere } else { Expect::Absent };
         Ok(Some((Effect::WriteFile { path, bytes: text.into_bytes(), expect }, purpose)))
     }
 
     /// Carries the service's body, title and icon into the bytes just read.
-    pub(super) fn splice(&mut self, page: &PageId, look: &FileLook) -> Result<Choice, StoreError> {
-        let Some(node) = self.pages.trees.pages.get(page).cloned() else { return Ok(None) };
-        let (Some(base), Some(file)) = (node.base.clone(), self.pages.trees.file_of(&node).cloned()) else {
+    pub(super) fn splice(
+        &mut self,
+        page: &PageId,
+        look: &FileLook,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        let Some(node) = self.trees.pages.get(page).cloned() else { return Ok(None) };
+        let (Some(base), Some(file)) = (node.base.clone(), self.trees.file_of(&node).cloned()) else {
             return Ok(None);
         };
         let hash = ContentHash::of(&look.bytes);
         if file.path == look.path
             && file.hash == Some(hash)
             && base.text != Some(hash)
-            && !self.pages.trees.sends(&node, &self.cx.settings)
+            && !self.trees.sends(&node, &cx.settings)
         {
-            return self.merge_down(&node, (&base, &file), look);
+            return self.merge_down(&node, (&base, &file), look, &mut folder.watch, cx);
         }
         if file.path != look.path || base.text != Some(hash) && !planted("splice-over-edit") {
             // The user saved in between: that is an edit first.
-            self.take_in_file(look)?;
-            if !self.folder.watch.is_told() {
-                self.folder.watch.scan_by(self.cx.now);
+            self.take_in_file(look, folder, cx)?;
+            if !folder.watch.is_told() {
+                folder.watch.scan_by(cx.now);
             }
             return Ok(None);
         }
-        if let Some(copy) = self.pages.trees.lost_copy_of(look, hash, &mut self.cx)? {
+        if let Some(copy) = self.trees.lost_copy_of(look, hash, cx)? {
             return Ok(Some(copy));
         }
         let Ok(text) = std::str::from_utf8(&look.bytes) else { return Ok(None) };
         let Ok(split) = front_matter::split(text) else { return Ok(None) };
         let body = node.remote.body.unwrap_or(base.body);
-        let (from, to) = (self.cx.store.named_json(base.body)?, self.cx.store.named_json(body)?);
+        let (from, to) = (cx.store.named_json(base.body)?, cx.store.named_json(body)?);
         if from != to {
             // What was told of the file as it was is told anew of what it becomes.
-            self.cx.store.drop_lasting_notices(look.path.as_str(), self.cx.now)?;
+            cx.store.drop_lasting_notices(look.path.as_str(), cx.now)?;
         }
         let mut out = text[..split.body_start].to_owned();
         let is_copy = file.claims.is_some() && file.claims == file.disowned;
-        let is_long = !is_copy && self.pages.beside.is_long(from.as_str().len() + to.as_str().len());
+        let is_long = !is_copy && self.beside.is_long(from.as_str().len() + to.as_str().len());
         let work = is_long.then(|| Patch { text: split.body.to_owned(), from: from.clone(), to: to.clone() });
-        match self.pages.beside.text_beside(
-            page,
-            Question::Patch { text: hash, from: base.body, to: body },
-            work,
-        ) {
+        match self.beside.text_beside(page, Question::Patch { text: hash, from: base.body, to: body }, work) {
             Long::Asked(first) => return Ok(Some(*first)),
             Long::Found(patched) => out.push_str(&patched),
             Long::No => {
                 let (old, new) = (blocks_of(&from)?, blocks_of(&to)?);
                 if is_copy && !undescribed(&new).is_empty() {
                     // The copy's stand-ins still name the original's blocks.
-                    out.push_str(&markdown::render_for(&new, &self.pages.allowed_in(&node, &self.cx)?).text);
+                    out.push_str(&markdown::render_for(&new, &self.allowed_in(&node, cx)?).text);
                 } else {
-                    let allowed = self.pages.allowed_in(&node, &self.cx)?;
+                    let allowed = self.allowed_in(&node, cx)?;
                     out.push_str(&markdown::patch_for(split.body, &old, &new, &allowed));
                 }
             }
         }
         let own_icon = split.front.as_ref().and_then(|front| front.icon.as_ref());
         let front = (own_icon, split.front.is_some());
-        let Some(fronted) = self.fronted(&node, (&base, &file), front, out)? else { return Ok(None) };
+        let Some(fronted) = self.fronted(&node, (&base, &file), front, out, cx)? else { return Ok(None) };
         let out = fronted.text;
         if from != to
             && let Ok(split) = front_matter::split(&out)
         {
-            self.pages.beside.tell_differences(page, &look.path, &out, &split, &to, &mut self.cx)?;
+            self.beside.tell_differences(page, &look.path, &out, &split, &to, cx)?;
         }
         let written = Written {
             text: ContentHash::of(out.as_bytes()),
@@ -265,7 +275,7 @@ impl Engine {
             own: None,
         };
         if written.text == hash {
-            self.written(page, &look.path, written, look.stamp)?;
+            self.written(page, &look.path, written, look.stamp, &mut folder.watch, cx)?;
             return Ok(None);
         }
         let writing = Writing {
@@ -274,11 +284,11 @@ impl Engine {
             body: written.body,
             icon: written.icon.clone(),
         };
-        self.cx.keep_replaced(&look.bytes)?;
+        cx.keep_replaced(&look.bytes)?;
         if !planted("splice-not-noted") {
-            self.cx.store.save_writing(&writing)?;
+            cx.store.save_writing(&writing)?;
         }
-        self.pages.writing.insert(page.clone(), writing);
+        self.writing.insert(page.clone(), writing);
         let purpose = Purpose::Write { page: page.clone(), path: look.path.clone(), written };
         let effect = Effect::WriteFile {
             path: look.path.clone(),
@@ -294,19 +304,21 @@ impl Engine {
         path: &MirrorPath,
         what: Written,
         stamp: Stamp,
+        watch: &mut Watching,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.pages.end_writing(page, &mut self.cx)?;
+        self.end_writing(page, cx)?;
         let says = what.own.as_ref().map_or(what.body, BodyJson::hash);
-        self.pages.trees.written_was(page, path, &Written { body: says, ..what.clone() }, &mut self.cx)?;
-        let Some(node) = self.pages.trees.pages.get(page) else {
-            self.folder.watch.scan_by(self.cx.now);
+        self.trees.written_was(page, path, &Written { body: says, ..what.clone() }, cx)?;
+        let Some(node) = self.trees.pages.get(page) else {
+            watch.scan_by(cx.now);
             return Ok(());
         };
-        let waited = self.pages.trees.layout().waited_folder(node, path);
+        let waited = self.trees.layout().waited_folder(node, path);
         let is_as_promised = node.base.is_none()
             && waited.is_none()
             && node.stem.as_deref() == path.page_stem()
-            && self.pages.trees.layout().belongs(node).as_ref() == Some(path);
+            && self.trees.layout().belongs(node).as_ref() == Some(path);
         let file = LocalFile {
             path: path.clone(),
             page: Some(page.clone()),
@@ -318,12 +330,12 @@ impl Engine {
             problem: None,
             racy: true,
         };
-        self.folder.watch.last_seen.insert(path.clone(), stamp);
-        self.pages.save_file(file)?;
-        self.pages.trees.folders.extend(path.parent());
+        watch.last_seen.insert(path.clone(), stamp);
+        self.save_file(file)?;
+        self.trees.folders.extend(path.parent());
         let words = if what.new { "new page" } else { "updated from the service" };
         let mut differs = what.new;
-        self.pages.edit_page(
+        self.edit_page(
             page,
             |node| {
                 node.file = Some(path.clone());
@@ -354,19 +366,19 @@ impl Engine {
                     }
                 }
             },
-            &mut self.cx,
+            cx,
         )?;
         if let Some(content) = what.own {
-            self.pages.moment(page).reading = Some(Box::new(Reading { text: what.text, content }));
+            self.moment(page).reading = Some(Box::new(Reading { text: what.text, content }));
         }
         if differs {
-            self.cx.say(Way::Down, path, words);
+            cx.say(Way::Down, path, words);
         }
         if what.new && is_as_promised {
             // For everybody else it was there already: its name was taken, and its folder stood for it.
-            self.pages.wake_beneath(page, path);
+            self.wake_beneath(page, path);
         } else if what.new {
-            self.pages.wake_all();
+            self.wake_all();
         }
         Ok(())
     }
@@ -504,42 +516,6 @@ impl Context {
             }
         }
         Ok(found)
-    }
-}
-
-impl Trees {
-    /// A conflict copy of this very text that a person removed while the page's file still held it as well: it is made
-    /// once more before the file loses it.
-    fn lost_copy_of(
-        &mut self,
-        look: &FileLook,
-        hash: ContentHash,
-        cx: &mut Context,
-    ) -> Result<Choice, StoreError> {
-        let made = cx.store.conflicts()?.into_iter().find(|conflict| {
-            conflict.text == hash
-                && conflict.page_path == look.path
-                && !self.occupied().contains(&conflict.path)
-        });
-        let page = self.files.get(&look.path).and_then(|file| file.page.clone());
-        let (Some(conflict), Some(page)) = (made, page) else { return Ok(None) };
-        cx.store.delete_conflict(&conflict.path)?;
-        Ok(self.copy_of(&page, &look.path, look, conflict.summary, cx))
-    }
-
-    pub(super) fn copy_of(
-        &mut self,
-        page: &PageId,
-        path: &MirrorPath,
-        look: &FileLook,
-        summary: String,
-        cx: &Context,
-    ) -> Choice {
-        let copy = self.conflict_path(path, cx)?;
-        let text = ContentHash::of(&look.bytes);
-        let effect =
-            Effect::WriteFile { path: copy.clone(), bytes: look.bytes.clone(), expect: Expect::Absent };
-        Some((effect, Purpose::WriteCopy { page: page.clone(), copy, beside: path.clone(), text, summary }))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::boards::Boards;
 use super::context::Context;
+use super::folder::Watching;
 use super::ignoring::Ignoring;
 use super::looks::OVERWRITE_MS;
 use super::pages::Pages;
@@ -185,6 +187,7 @@ impl Trees {
         self.unindex(id);
         self.unseen = None;
         self.told += 1;
+        self.changes += 1;
         self.pages.remove(id)
     }
 
@@ -287,80 +290,6 @@ impl Trees {
 }
 
 impl Engine {
-    pub(super) fn forget_page(&mut self, id: &PageId) -> Result<(), StoreError> {
-        // It may come back while an editor is still open that never saw what was pushed.
-        let since = self.cx.now.plus_ms(-OVERWRITE_MS);
-        if let Some(push) = self.pages.trees.pages.get(id).and_then(|node| node.last_push.as_deref())
-            && push.at >= since
-        {
-            self.cx.store.keep_left_push(id, push, since)?;
-        }
-        self.pages.trees.take(id);
-        self.pages.trees.ignoring.pages.remove(id);
-        self.pages.trees.unsaved.pages.remove(id);
-        self.pages.wants.remove(id);
-        self.cx.store.delete_page(id)?;
-        self.boards.board_saw_page(id, None, &mut self.cx)?;
-        if self.pages.sent.remove(id).is_some() {
-            self.cx.store.delete_sent(id)?;
-        }
-        self.pages.end_writing(id, &mut self.cx)?;
-        self.pages.held.remove(id);
-        if self.pages.moments.remove(id).is_some_and(|moment| moment.reserved) {
-            self.cx.pace.release();
-        }
-        self.pages.active.remove(id);
-        self.pages.settling.remove(id);
-        Ok(())
-    }
-
-    pub(super) fn forget_file(&mut self, path: &MirrorPath) -> Result<Option<LocalFile>, StoreError> {
-        self.folder.watch.forget(path);
-        self.folder.watch.last_seen.remove(path);
-        self.pages.trees.unbound.remove(path);
-        self.pages.trees.tally.problems.remove(path);
-        let file = self.pages.trees.files.remove(path);
-        self.pages.trees.unsaved.files.remove(path);
-        if file.is_some() {
-            self.pages.trees.names.remove(path);
-            self.cx.store.delete_file(path)?;
-        }
-        Ok(file)
-    }
-
-    /// A file has another path now; its page follows.
-    pub(super) fn rename_file(&mut self, from: &MirrorPath, to: &MirrorPath) -> Result<(), StoreError> {
-        let Some(mut file) = self.forget_file(from)? else { return Ok(()) };
-        file.path = to.clone();
-        self.folder.watch.last_seen.insert(to.clone(), file.stamp);
-        if let Some(page) = file.page.clone() {
-            self.pages.edit_page(&page, |node| node.file = Some(to.clone()), &mut self.cx)?;
-        }
-        self.pages.save_file(file)
-    }
-
-    pub(super) fn save_workspace(&mut self, node: WorkspaceNode) -> Result<(), StoreError> {
-        let known = self.pages.trees.workspaces.get(&node.seen.id);
-        if known != Some(&node) {
-            let id = node.seen.id.clone();
-            match known.filter(|known| known.listed_at.0 > 0) {
-                Some(known) if (WorkspaceNode { listed_at: node.listed_at, ..known.clone() }) == node => {
-                    self.cx.store.save_listed_at(&id, node.listed_at);
-                }
-                _ => self.cx.store.save_workspace(&node)?,
-            }
-            self.pages.trees.unseen = None;
-            let was_live = self.pages.trees.is_live(&id);
-            self.pages.trees.workspaces.insert(id.clone(), node);
-            if self.pages.trees.is_live(&id) && !was_live {
-                self.pages.trees.tally.arrivals += 1;
-                // What came to rest because its workspace was away has its turn again; lists wake the pages.
-                self.boards.wake_boards();
-            }
-        }
-        Ok(())
-    }
-
     /// Times from the future (the clock was set back between two runs) are taken for now.
     pub(super) fn clamp_times(&mut self, now: Timestamp) -> Result<(), StoreError> {
         for node in self.pages.trees.pages.values_mut() {
@@ -370,6 +299,101 @@ impl Engine {
             node.missing_since = node.missing_since.map(|at| at.min(now));
         }
         self.pages.squeeze_questions(now, &mut self.cx)
+    }
+}
+
+impl Boards {
+    pub(super) fn save_workspace(
+        &mut self,
+        node: WorkspaceNode,
+        trees: &mut Trees,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let known = trees.workspaces.get(&node.seen.id);
+        if known != Some(&node) {
+            let id = node.seen.id.clone();
+            match known.filter(|known| known.listed_at.0 > 0) {
+                Some(known) if (WorkspaceNode { listed_at: node.listed_at, ..known.clone() }) == node => {
+                    cx.store.save_listed_at(&id, node.listed_at);
+                }
+                _ => cx.store.save_workspace(&node)?,
+            }
+            trees.unseen = None;
+            let was_live = trees.is_live(&id);
+            trees.workspaces.insert(id.clone(), node);
+            if trees.is_live(&id) && !was_live {
+                trees.tally.arrivals += 1;
+                // What came to rest because its workspace was away has its turn again; lists wake the pages.
+                self.wake_boards();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Trees {
+    pub(super) fn forget_file(
+        &mut self,
+        path: &MirrorPath,
+        watch: &mut Watching,
+        cx: &mut Context,
+    ) -> Result<Option<LocalFile>, StoreError> {
+        watch.forget(path);
+        watch.last_seen.remove(path);
+        self.unbound.remove(path);
+        self.tally.problems.remove(path);
+        let file = self.files.remove(path);
+        self.unsaved.files.remove(path);
+        if file.is_some() {
+            self.names.remove(path);
+            cx.store.delete_file(path)?;
+        }
+        Ok(file)
+    }
+}
+
+impl Pages {
+    pub(super) fn forget_page(&mut self, id: &PageId, cx: &mut Context) -> Result<(), StoreError> {
+        // It may come back while an editor is still open that never saw what was pushed.
+        let since = cx.now.plus_ms(-OVERWRITE_MS);
+        if let Some(push) = self.trees.pages.get(id).and_then(|node| node.last_push.as_deref())
+            && push.at >= since
+        {
+            cx.store.keep_left_push(id, push, since)?;
+        }
+        self.trees.take(id);
+        self.trees.ignoring.pages.remove(id);
+        self.trees.unsaved.pages.remove(id);
+        self.wants.remove(id);
+        cx.store.delete_page(id)?;
+        if self.sent.remove(id).is_some() {
+            cx.store.delete_sent(id)?;
+        }
+        self.end_writing(id, cx)?;
+        self.held.remove(id);
+        if self.moments.remove(id).is_some_and(|moment| moment.reserved) {
+            cx.pace.release();
+        }
+        self.active.remove(id);
+        self.settling.remove(id);
+        Ok(())
+    }
+
+    /// A file has another path now; its page follows.
+    pub(super) fn rename_file(
+        &mut self,
+        from: &MirrorPath,
+        to: &MirrorPath,
+        watch: &mut Watching,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let Some(mut file) = self.trees.forget_file(from, watch, cx)? else { return Ok(()) };
+        file.path = to.clone();
+        watch.last_seen.insert(to.clone(), file.stamp);
+        if let Some(page) = file.page.clone() {
+            self.edit_page(&page, |node| node.file = Some(to.clone()), cx)?;
+        }
+        self.save_file(file)
     }
 }
 

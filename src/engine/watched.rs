@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
 use super::flight::{Flight, Purpose};
+use super::pages::Pages;
+use super::service::Health;
 use super::trees::{Trees, is_known};
 use super::watch::noticed::Delays;
 use super::watch::words::{self, Counts};
@@ -79,25 +81,6 @@ impl Engine {
         belief.shows().filter(|_| belief.pays())
     }
 
-    /// Takes up the marks of an earlier run: the first searches show what has changed since.
-    pub(super) fn resume_watch(&mut self) -> Result<(), StoreError> {
-        let Some(kept) = self.cx.store.meta(MARKS)? else { return Ok(()) };
-        let node = |id: &str| {
-            self.pages
-                .trees
-                .pages
-                .get(&PageId::new(id).ok()?)
-                .filter(|node| self.pages.trees.may_be_watched(node))
-        };
-        let page = |id: &str| node(id).map(|node| (node.id.clone(), node.poll));
-        // Another watch while this one looks at the pages.
-        let mut watch = Watch::new(self.watched.kept);
-        self.watched.tried.extend(watch.resume(&kept, page));
-        self.watched.watch = watch;
-        self.watched.keep_at = self.cx.now.plus_ms(KEEP_EVERY_MS);
-        Ok(())
-    }
-
     /// Reads the words of some pages that are not watched yet. Words are counted first, so that each page's is rare.
     pub(super) fn tend_watch(&mut self) -> Result<(), StoreError> {
         let belief = self.watched.watch.belief();
@@ -149,23 +132,38 @@ impl Engine {
             }
             for page in untried {
                 let words = words::words(&self.pages.trees.said_by(&page, &self.cx)?);
-                self.watch_by_one_of(&page, &words);
+                self.watched.watch_by_one_of(&page, &words, &self.pages.trees, self.cx.now);
             }
         }
         Ok(())
     }
+}
 
-    fn watch_by_one_of(&mut self, page: &PageId, words: &BTreeSet<String>) {
-        self.watched.tried.insert(page.clone());
-        let Some((area, poll)) =
-            self.pages.trees.pages.get(page).map(|node| (node.workspace.to_string(), node.poll))
+impl Watched {
+    /// Takes up the marks of an earlier run: the first searches show what has changed since.
+    pub(super) fn resume_watch(&mut self, trees: &Trees, cx: &Context) -> Result<(), StoreError> {
+        let Some(kept) = cx.store.meta(MARKS)? else { return Ok(()) };
+        let node =
+            |id: &str| trees.pages.get(&PageId::new(id).ok()?).filter(|node| trees.may_be_watched(node));
+        let page = |id: &str| node(id).map(|node| (node.id.clone(), node.poll));
+        // Another watch while this one looks at the pages.
+        let mut watch = Watch::new(self.kept);
+        self.tried.extend(watch.resume(&kept, page));
+        self.watch = watch;
+        self.keep_at = cx.now.plus_ms(KEEP_EVERY_MS);
+        Ok(())
+    }
+
+    fn watch_by_one_of(&mut self, page: &PageId, words: &BTreeSet<String>, trees: &Trees, now: Timestamp) {
+        self.tried.insert(page.clone());
+        let Some((area, poll)) = trees.pages.get(page).map(|node| (node.workspace.to_string(), node.poll))
         else {
             return;
         };
-        let Watched { watch, counts, .. } = &mut self.watched;
+        let Watched { watch, counts, .. } = self;
         let word = counts.choose(words, watch.word(page)).map(str::to_owned);
         match word {
-            Some(word) => watch.enrol(page.clone(), &area, word, poll, self.cx.now),
+            Some(word) => watch.enrol(page.clone(), &area, word, poll, now),
             None => watch.leave(page),
         }
     }
@@ -177,42 +175,50 @@ impl Engine {
         changed: Option<&Page>,
         last: Timestamp,
         sent: Timestamp,
+        trees: &Trees,
+        now: Timestamp,
     ) {
         if changed.is_some() {
-            let unchanged = self.watched.watch.unmoved(page).map_or(last, |unmoved| unmoved.max(last));
-            self.watched.delays.add(self.cx.now.since_ms(unchanged));
-            self.watched.noticed = true;
+            let unchanged = self.watch.unmoved(page).map_or(last, |unmoved| unmoved.max(last));
+            self.delays.add(now.since_ms(unchanged));
+            self.noticed = true;
         }
-        self.watched.watch.looked(page, changed.is_some(), sent, self.cx.now);
-        if let Some(seen) = changed.filter(|_| self.watched.tried.contains(page)) {
+        self.watch.looked(page, changed.is_some(), sent, now);
+        if let Some(seen) = changed.filter(|_| self.tried.contains(page)) {
             let lines = seen.lines.as_ref().map_or_else(|| lines(&seen.telling).into(), Cow::from);
-            if self.watched.watch.word(page).is_none_or(|word| !words::has(&lines, word)) {
-                self.watch_by_one_of(page, &words::words(&lines));
+            if self.watch.word(page).is_none_or(|word| !words::has(&lines, word)) {
+                self.watch_by_one_of(page, &words::words(&lines), trees, now);
             }
         }
     }
 
     /// What this slot of the background is spent on, or which slot of the schedule it is.
-    pub(super) fn next_watch(&mut self, slot: u64, hot: bool) -> Result<(Effect, Purpose), u64> {
+    pub(super) fn next_watch(
+        &mut self,
+        slot: u64,
+        hot: bool,
+        pages: &Pages,
+        cx: &Context,
+    ) -> Result<(Effect, Purpose), u64> {
         loop {
-            match self.watched.watch.turn(slot, hot, self.cx.now) {
+            match self.watch.turn(slot, hot, cx.now) {
                 Turn::Schedule(slot) => return Err(slot),
-                Turn::Look(page) if self.pages.trees.is_watched(&page) && self.may_be_looked_at(&page) => {
+                Turn::Look(page) if pages.trees.is_watched(&page) && pages.may_be_looked_at(&page, cx) => {
                     tracing::debug!(%page, "the search shows that it changed");
-                    return Ok(Self::poll_of(&page));
+                    return Ok(Engine::poll_of(&page));
                 }
                 Turn::Look(_) => {}
                 Turn::Ask(group) => {
-                    for page in self.watched.watch.pages(group).to_vec() {
-                        if !self.pages.trees.is_watched(&page) {
-                            self.watched.watch.leave(&page);
-                            self.watched.tried.remove(&page);
+                    for page in self.watch.pages(group).to_vec() {
+                        if !pages.trees.is_watched(&page) {
+                            self.watch.leave(&page);
+                            self.tried.remove(&page);
                         }
                     }
-                    let (area, words) = self.watched.watch.ask(group, self.cx.now);
+                    let (area, words) = self.watch.ask(group, cx.now);
                     let Ok(workspace) = WorkspaceId::new(&area) else { return Err(slot) };
                     if words.is_empty() {
-                        self.watched.watch.answered(group, &BTreeMap::new(), false, self.cx.now, self.cx.now);
+                        self.watch.answered(group, &BTreeMap::new(), false, cx.now, cx.now);
                         continue;
                     }
                     let search = Search { workspace, words, limit: HITS_MAX };
@@ -228,6 +234,8 @@ impl Engine {
         flight: &Flight,
         group: usize,
         result: Result<ServiceReply, ServiceError>,
+        service: &Health,
+        now: Timestamp,
     ) {
         match result {
             Ok(ServiceReply::Found(Found { hits, skipped })) => {
@@ -239,20 +247,20 @@ impl Engine {
                         text.and_then(|hash| hash.first_chunk().copied()).map_or(0, u64::from_le_bytes);
                     Some((PageId::new(&hit.id).ok()?, (hit.rank.to_bits(), begins)))
                 });
-                self.watched.watch.answered(group, &marks.collect(), full, flight.sent_at, self.cx.now);
+                self.watch.answered(group, &marks.collect(), full, flight.sent_at, now);
             }
-            Ok(_) => self.watched.watch.failed(group, Failure::Other, self.cx.now),
+            Ok(_) => self.watch.failed(group, Failure::Other, now),
             Err(error) => {
                 let failure = match &error {
                     ServiceError::Rejected { .. } => Failure::TooMuch,
-                    ServiceError::Server { .. } | ServiceError::Lost(_) if self.service.failures == 0 => {
+                    ServiceError::Server { .. } | ServiceError::Lost(_) if service.failures == 0 => {
                         Failure::PerhapsTooMuch
                     }
                     _ => Failure::Other,
                 };
                 // The service may say the query back, and no log holds that.
                 tracing::debug!(?failure, "a search of the watch failed");
-                self.watched.watch.failed(group, failure, self.cx.now);
+                self.watch.failed(group, failure, now);
             }
         }
     }

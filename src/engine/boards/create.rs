@@ -10,7 +10,9 @@ use crate::engine::Way;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::flight::Flight;
+use crate::engine::folder::Watching;
 use crate::engine::retry::{Failing, Fails};
+use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, BoardReply, CanvasAgreed, CanvasDraft, CanvasFile, CanvasId, CanvasItem, Creation, DeckId,
     DeckNode, Draft, MirrorPath, Presence, ServiceError, ServiceReply, Timestamp, WorkspaceId, planted,
@@ -44,12 +46,13 @@ fn may_have_made(draft: &CanvasDraft, deck: &DeckNode) -> bool {
         && !draft.before.iter().any(|id| id == deck.seen.id.as_str())
 }
 
-impl Engine {
+impl Boards {
     /// Files and folders that shall become something have other names: so has what was asked for them. All at once, for
     /// two may have changed names with each other.
     pub(super) fn follow_board_creations(
         &mut self,
         moves: &[(MirrorPath, MirrorPath)],
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
         let moved = |draft: &CanvasDraft| {
             let mut draft = draft.clone();
@@ -62,175 +65,184 @@ impl Engine {
             }
             Some(draft)
         };
-        let moved = self.boards.creations.follow(&mut self.cx.store, moved)?;
-        self.cx
-            .in_flight
-            .flights
-            .values_mut()
-            .for_each(|flight| flight.purpose.follow_board_creations(&moved));
+        let moved = self.creations.follow(&mut cx.store, moved)?;
+        cx.in_flight.flights.values_mut().for_each(|flight| flight.purpose.follow_board_creations(&moved));
         Ok(())
     }
 
     /// The next POST of a whiteboard, presentation or slide, if a new file or folder is ready for one.
-    pub(super) fn next_board_creation(&mut self) -> Result<Choice, StoreError> {
-        let Some(item) = self.creatable() else { return Ok(None) };
-        let is_again = item.source().is_some_and(|path| self.boards.unmade.contains_key(path));
+    pub(super) fn next_board_creation(
+        &mut self,
+        trees: &Trees,
+        watch: &Watching,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        let Some(item) = self.creatable(trees, watch, cx) else { return Ok(None) };
+        let is_again = item.source().is_some_and(|path| self.unmade.contains_key(path));
         let class = if is_again { Class::Asked } else { Class::Edit };
-        if !self.cx.pace.allows(class, 2, false, self.cx.now) {
+        if !cx.pace.allows(class, 2, false, cx.now) {
             return Ok(None);
         }
         let (effect, before) = match &item {
             CanvasItem::Board(workspace, _, name) => {
-                let known = self.boards.canvases.keys().filter(|id| id.deck().is_none());
+                let known = self.canvases.keys().filter(|id| id.deck().is_none());
                 let before = known.map(|id| id.own_id().to_owned()).collect();
                 (BoardEffect::CreateBoard { workspace: workspace.clone(), name: name.clone() }, before)
             }
             CanvasItem::Deck(_, name) => {
-                let before = self.boards.decks.keys().map(ToString::to_string).collect();
+                let before = self.decks.keys().map(ToString::to_string).collect();
                 (BoardEffect::CreateDeck { name: name.clone() }, before)
             }
             CanvasItem::Slide(deck, _) => {
-                let known = self.boards.canvases.keys().filter(|id| id.deck() == Some(deck));
+                let known = self.canvases.keys().filter(|id| id.deck() == Some(deck));
                 let before = known.map(|id| id.own_id().to_owned()).collect();
                 (BoardEffect::AddSlide(deck.clone()), before)
             }
             CanvasItem::Element(..) => return Ok(None),
         };
         let name = item.key();
-        self.boards.creations.begin(&mut self.cx.store, CanvasDraft { item, before }, self.cx.now)?;
+        self.creations.begin(&mut cx.store, CanvasDraft { item, before }, cx.now)?;
         Ok(Some(board(effect, Purpose::Create { name })))
     }
 
-    pub(super) fn board_creations_wait(&self) -> bool {
-        self.creatable().is_some()
+    pub(super) fn board_creations_wait(&self, trees: &Trees, watch: &Watching, cx: &Context) -> bool {
+        self.creatable(trees, watch, cx).is_some()
     }
 
     /// What a new file or folder shall become, the first of them.
-    fn creatable(&self) -> Option<CanvasItem> {
-        if self.boards.adopting || !self.boards_are_quiet() || !self.board_lists_done() {
+    fn creatable(&self, trees: &Trees, watch: &Watching, cx: &Context) -> Option<CanvasItem> {
+        if self.adopting || !self.boards_are_quiet(watch, cx.now) || !self.board_lists_done(trees, cx) {
             return None;
         }
-        let new = self.boards.files.values().filter(|file| {
+        let new = self.files.values().filter(|file| {
             file.canvas.is_none()
                 && file.hash.is_some()
                 && file.problem.is_none()
-                && !self.boards.is_refused_canvas(&file.path, self.cx.now)
+                && !self.is_refused_canvas(&file.path, cx.now)
         });
         for file in new {
-            let item = match self.pages.trees.spot_of(&file.path, false, &self.cx.settings) {
+            let item = match trees.spot_of(&file.path, false, &cx.settings) {
                 Some(Spot::Board(space)) => {
-                    let open = self.pages.trees.is_live(&space)
-                        && !self.is_closed(&Area::Whiteboards(space.clone()));
-                    open.then(|| CanvasItem::Board(space, file.path.clone(), Self::stem_said(&file.path)))
+                    let open = trees.is_live(&space)
+                        && !self.is_closed(&Area::Whiteboards(space.clone()), trees, cx);
+                    open.then(|| CanvasItem::Board(space, file.path.clone(), Engine::stem_said(&file.path)))
                 }
-                Some(Spot::InDeck(folder)) => self.slide_for(&folder, &file.path),
+                Some(Spot::InDeck(folder)) => self.slide_for(&folder, &file.path, trees, cx),
                 _ => None,
             };
-            if let Some(item) = item.filter(|item| !self.boards.creations.contains(&item.key())) {
+            if let Some(item) = item.filter(|item| !self.creations.contains(&item.key())) {
                 return Some(item);
             }
         }
-        let grace = self.cx.settings.pages.delete_grace_ms;
-        let empty = self.boards.new_folders.iter().find(|(folder, since)| {
+        let grace = cx.settings.pages.delete_grace_ms;
+        let empty = self.new_folders.iter().find(|(folder, since)| {
             // Whoever makes a folder renames it next, and fills it.
-            self.cx.now.since_ms(**since) >= grace
-                && !self.boards.there.keys().any(|path| path != *folder && path.is_within(folder))
-                && self.may_make_deck(folder)
+            cx.now.since_ms(**since) >= grace
+                && !self.there.keys().any(|path| path != *folder && path.is_within(folder))
+                && self.may_make_deck(folder, trees, cx)
         });
         empty.map(|(folder, _)| deck_of(folder))
     }
 
-    fn slide_for(&self, folder: &MirrorPath, path: &MirrorPath) -> Option<CanvasItem> {
-        match self.boards.deck_at(folder) {
+    fn slide_for(
+        &self,
+        folder: &MirrorPath,
+        path: &MirrorPath,
+        trees: &Trees,
+        cx: &Context,
+    ) -> Option<CanvasItem> {
+        match self.deck_at(folder) {
             Some(deck) => {
                 let ready = deck.presence == Presence::Listed && deck.listed_at.0 > 0 && !deck.blank;
-                let open = !self.is_closed(&Area::Presentations);
+                let open = !self.is_closed(&Area::Presentations, trees, cx);
                 (ready && open).then(|| CanvasItem::Slide(deck.seen.id.clone(), path.clone()))
             }
-            None => self.may_make_deck(folder).then(|| deck_of(folder)),
+            None => self.may_make_deck(folder, trees, cx).then(|| deck_of(folder)),
         }
     }
 
-    fn may_make_deck(&self, folder: &MirrorPath) -> bool {
+    fn may_make_deck(&self, folder: &MirrorPath, trees: &Trees, cx: &Context) -> bool {
         // A presentation's folder that was renamed goes back to its name.
-        let known = self.boards.canvases.values().filter_map(|node| node.file.as_ref());
+        let known = self.canvases.values().filter_map(|node| node.file.as_ref());
         // So may one that is no longer where a presentation was asked for it.
         let is_asked_for = |draft: &CanvasDraft| match &draft.item {
-            CanvasItem::Deck(of, _) => of == folder || !self.boards.there.contains_key(of),
+            CanvasItem::Deck(of, _) => of == folder || !self.there.contains_key(of),
             _ => false,
         };
-        !self.is_closed(&Area::Presentations)
-            && !self.boards.creations.drafts().any(is_asked_for)
-            && !self.boards.is_refused_canvas(folder, self.cx.now)
+        !self.is_closed(&Area::Presentations, trees, cx)
+            && !self.creations.drafts().any(is_asked_for)
+            && !self.is_refused_canvas(folder, cx.now)
             && !known.into_iter().any(|path| path.is_within(folder))
-            && !self.boards.moved_folders.values().any(|moved| moved == folder)
+            && !self.moved_folders.values().any(|moved| moved == folder)
             // Its own files will tell which folder a missing one has become.
-            && self.boards.decks.values().all(|deck| deck.missing_since.is_none() || deck.presence != Presence::Listed)
+            && self.decks.values().all(|deck| deck.missing_since.is_none() || deck.presence != Presence::Listed)
     }
 
     pub(super) fn board_created(
         &mut self,
         name: &String,
         result: Result<ServiceReply, ServiceError>,
+        trees: &Trees,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let Some(Creation { draft, .. }) = self.boards.creations.get(name).cloned() else { return Ok(()) };
+        let Some(Creation { draft, .. }) = self.creations.get(name).cloned() else { return Ok(()) };
         match (&draft.item, result) {
             (CanvasItem::Board(space, path, _), Ok(ServiceReply::Board(BoardReply::Board(made)))) => {
-                self.boards.end_board_creation(name, &mut self.cx)?;
+                self.end_board_creation(name, cx)?;
                 let id = CanvasId::Board(made.id);
-                self.boards.board_made(id.clone(), Some(space.clone()), made.name, path, &mut self.cx)?;
-                self.boards.was_made_empty(&id, &mut self.cx)
+                self.board_made(id.clone(), Some(space.clone()), made.name, path, cx)?;
+                self.was_made_empty(&id, cx)
             }
             (CanvasItem::Deck(folder, _), Ok(ServiceReply::Board(BoardReply::Deck(made)))) => {
-                self.boards.end_board_creation(name, &mut self.cx)?;
-                self.boards.deck_made(made, folder, &mut self.cx)
+                self.end_board_creation(name, cx)?;
+                self.deck_made(made, folder, cx)
             }
             (CanvasItem::Slide(deck, path), Ok(ServiceReply::Board(BoardReply::Slide(made)))) => {
-                self.boards.end_board_creation(name, &mut self.cx)?;
-                let order = self.boards.slides_of(deck).map(|node| node.order + 1).max().unwrap_or(0);
+                self.end_board_creation(name, cx)?;
+                let order = self.slides_of(deck).map(|node| node.order + 1).max().unwrap_or(0);
                 let id = CanvasId::Slide(deck.clone(), made.id);
-                self.boards.board_made(id.clone(), None, String::new(), path, &mut self.cx)?;
-                self.boards.was_made_empty(&id, &mut self.cx)?;
-                self.boards.edit_canvas(
+                self.board_made(id.clone(), None, String::new(), path, cx)?;
+                self.was_made_empty(&id, cx)?;
+                self.edit_canvas(
                     &id,
                     |node| {
                         node.order = order;
                         node.background = made.background;
                     },
-                    &mut self.cx,
+                    cx,
                 )
             }
             (_, Err(error)) if !error.may_have_happened() || planted("board-post-forgotten") => {
-                self.boards.end_board_creation(name, &mut self.cx)?;
-                self.board_refused(&draft.item, &error);
+                self.end_board_creation(name, cx)?;
+                self.board_refused(&draft.item, &error, trees, cx);
                 Ok(())
             }
             (_, result) => {
                 let why = result.map_or_else(Fails::Service, |_| Fails::EachTime);
                 if let Some(path) = draft.item.source() {
-                    self.boards.not_made(path, why, &mut self.cx);
+                    self.not_made(path, why, cx);
                 }
-                let at = self.boards.creations.lose(&mut self.cx.store, name, self.cx.now)?;
-                self.boards.list_for(&draft.item, at);
+                let at = self.creations.lose(&mut cx.store, name, cx.now)?;
+                self.list_for(&draft.item, at);
                 Ok(())
             }
         }
     }
 
-    fn board_refused(&mut self, item: &CanvasItem, error: &ServiceError) {
+    fn board_refused(&mut self, item: &CanvasItem, error: &ServiceError, trees: &Trees, cx: &mut Context) {
         let (area, path) = match item {
             CanvasItem::Board(space, path, _) => (Area::Whiteboards(space.clone()), path.clone()),
             CanvasItem::Deck(path, _) | CanvasItem::Slide(_, path) => (Area::Presentations, path.clone()),
             CanvasItem::Element(..) => return,
         };
         match error {
-            ServiceError::Forbidden(why) => self.forbid_area(area, why),
+            ServiceError::Forbidden(why) => self.forbid_area(area, why, trees, cx.now),
             ServiceError::Rejected { .. } | ServiceError::NotFound(_) => {
-                let failing = Failing { count: 1, until: self.cx.now.plus_ms(FORBIDDEN_RETRY_MS) };
+                let failing = Failing { count: 1, until: cx.now.plus_ms(FORBIDDEN_RETRY_MS) };
                 let unmade = Unmade { why: Fails::Service(error.clone()), failing, is_refused: true };
-                self.boards.unmade.insert(path, unmade);
+                self.unmade.insert(path, unmade);
             }
-            _ => self.boards.not_made(&path, Fails::Service(error.clone()), &mut self.cx),
+            _ => self.not_made(&path, Fails::Service(error.clone()), cx),
         }
     }
 }

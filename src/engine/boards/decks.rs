@@ -12,8 +12,11 @@ use super::{Area, Choice, Purpose, board, on_disk};
 use crate::engine::Way;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
+use crate::engine::folder::{Folder, Root, Watching};
+use crate::engine::pages::Pages;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::engine::retry::Fails;
+use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, CanvasId, CanvasItem, CanvasNode, Code, DeckId, Effect, MirrorPath, Presence, ServiceError,
     ServiceReply, Timestamp,
@@ -37,21 +40,21 @@ pub(super) fn deck_removals(
     Removals::open(store, "deck_removals", RECENT_MS, is_known, now)
 }
 
-impl Engine {
+impl Boards {
     /// Why presentations whose folders are gone are not removed at the service.
-    pub(super) fn deck_deletions_held(&self) -> Option<Guard> {
+    pub(super) fn deck_deletions_held(&self, pages: &Pages, root: &Root, cx: &Context) -> Option<Guard> {
         let live = || {
-            let decks = self.boards.decks.values();
+            let decks = self.decks.values();
             decks.filter(|deck| deck.folder.is_some() && deck.presence == Presence::Listed)
         };
         let gone: BTreeSet<&str> = live()
             .filter(|deck| deck.missing_since.is_some() && !deck.approved)
             .map(|deck| deck.seen.id.as_str())
             .collect();
-        let doubt = self.folder_doubt().filter(|_| !gone.is_empty());
+        let doubt = self.folder_doubt(pages, root, cx).filter(|_| !gone.is_empty());
         doubt.or_else(|| {
-            let recent = self.boards.deck_removals.count(self.cx.now, |id| gone.contains(id));
-            let most = self.cx.settings.pages.max_deletes;
+            let recent = self.deck_removals.count(cx.now, |id| gone.contains(id));
+            let most = cx.settings.pages.max_deletes;
             guard::mass_deletion(Kind::Presentation, gone.len(), recent, live().count(), most)
         })
     }
@@ -60,96 +63,101 @@ impl Engine {
     pub(super) fn note_missing_decks(
         &mut self,
         hidden: &dyn Fn(&MirrorPath) -> bool,
+        trees: &Trees,
+        watch: &mut Watching,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let ids: Vec<DeckId> = self.boards.decks.keys().cloned().collect();
+        let ids: Vec<DeckId> = self.decks.keys().cloned().collect();
         for id in ids {
-            let Some(folder) = self.boards.deck_folder(&id) else { continue };
-            let mirrored = self.boards.slides_of(&id).any(|node| node.base.is_some());
-            let files = self.boards.slides_of(&id).any(|node| node.file.is_some());
-            let is_moved = self.boards.moved_folders.contains_key(&id);
-            let is_hidden = hidden(&folder) || self.pages.trees.ignoring.ignores(&folder, true);
-            let is_there = self.boards.there.contains_key(&folder) || is_moved || is_hidden;
-            let (now, tick) = (self.cx.now, self.cx.tick);
+            let Some(folder) = self.deck_folder(&id) else { continue };
+            let mirrored = self.slides_of(&id).any(|node| node.base.is_some());
+            let files = self.slides_of(&id).any(|node| node.file.is_some());
+            let is_moved = self.moved_folders.contains_key(&id);
+            let is_hidden = hidden(&folder) || trees.ignoring.ignores(&folder, true);
+            let is_there = self.there.contains_key(&folder) || is_moved || is_hidden;
+            let (now, tick) = (cx.now, cx.tick);
             if is_there || !mirrored || files {
-                self.boards.edit_deck(&id, |deck| deck.missing_since = None, &mut self.cx)?;
+                self.edit_deck(&id, |deck| deck.missing_since = None, cx)?;
             } else {
-                if self.boards.decks.get(&id).is_some_and(|deck| deck.missing_since.is_none()) {
-                    self.boards.lists.missed.insert(id.clone(), tick);
-                    self.folder.watch.scan_by(now.plus_ms(self.cx.settings.pages.delete_grace_ms));
+                if self.decks.get(&id).is_some_and(|deck| deck.missing_since.is_none()) {
+                    self.lists.missed.insert(id.clone(), tick);
+                    watch.scan_by(now.plus_ms(cx.settings.pages.delete_grace_ms));
                 }
-                self.boards.edit_deck(
-                    &id,
-                    |deck| deck.missing_since = deck.missing_since.or(Some(now)),
-                    &mut self.cx,
-                )?;
+                self.edit_deck(&id, |deck| deck.missing_since = deck.missing_since.or(Some(now)), cx)?;
             }
         }
         Ok(())
     }
 
     /// The next request for a presentation whose folder was deleted: a look at each slide, a list of them, the removal.
-    pub(super) fn next_deck_removal(&mut self) -> Result<Choice, StoreError> {
+    pub(super) fn next_deck_removal(
+        &mut self,
+        pages: &Pages,
+        folder: &Folder,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
         let due: Vec<DeckId> = self
-            .boards
             .decks
             .values()
             .filter(|deck| deck.presence == Presence::Listed)
             .filter(|deck| {
-                deck.approved
-                    || !self.boards.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id))
+                deck.approved || !self.elsewhere.keys().any(|canvas| canvas.deck() == Some(&deck.seen.id))
             })
-            .filter(|deck| !self.hides_deck(deck) && (deck.approved || !self.boards.may_be_unread()))
-            .filter(|deck| self.folder.is_absence_over(deck.missing_since, &self.cx.settings))
+            .filter(|deck| !self.hides_deck(deck, &folder.root) && (deck.approved || !self.may_be_unread()))
+            .filter(|deck| folder.is_absence_over(deck.missing_since, &cx.settings))
             .map(|deck| deck.seen.id.clone())
             .collect();
-        self.boards.lists.decks_held = self.deck_deletions_held();
-        if due.is_empty() || !self.boards_are_quiet() || self.is_closed(&Area::Presentations) {
+        self.lists.decks_held = self.deck_deletions_held(pages, &folder.root, cx);
+        if due.is_empty()
+            || !self.boards_are_quiet(&folder.watch, cx.now)
+            || self.is_closed(&Area::Presentations, &pages.trees, cx)
+        {
             return Ok(None);
         }
         for id in due {
-            let approved = self.boards.decks.get(&id).is_some_and(|deck| deck.approved);
-            if self.boards.lists.decks_held.is_some() && !approved {
+            let approved = self.decks.get(&id).is_some_and(|deck| deck.approved);
+            if self.lists.decks_held.is_some() && !approved {
                 // However long that takes, what was seen until then is too old afterwards.
-                self.boards.lists.missed.remove(&id);
+                self.lists.missed.remove(&id);
                 continue;
             }
-            if self.cx.missing_here(There::Same) == Existence::ComesBack {
-                self.deck_returns(&id, "the config says that deleted files come back")?;
+            if cx.missing_here(There::Same) == Existence::ComesBack {
+                self.deck_returns(&id, "the config says that deleted files come back", &pages.trees, cx)?;
                 continue;
             }
-            let busy = self.cx.in_flight.flights.values().any(|flight| {
+            let busy = cx.in_flight.flights.values().any(|flight| {
                 matches!(&flight.purpose, crate::engine::Purpose::Board(purpose) if **purpose == Purpose::TrashDeck { deck: id.clone() })
             });
             if busy {
                 continue;
             }
-            if self.boards.deck_waits(&id, self.cx.now) {
+            if self.deck_waits(&id, cx.now) {
                 continue;
             }
-            let missed = *self.boards.lists.missed.entry(id.clone()).or_insert(self.cx.tick);
-            let slides = self.boards.slides_of(&id).filter(|node| node.base.is_some());
+            let missed = *self.lists.missed.entry(id.clone()).or_insert(cx.tick);
+            let slides = self.slides_of(&id).filter(|node| node.base.is_some());
             let slides: Vec<CanvasId> = slides.map(|node| node.id.clone()).collect();
             let oldest_ms = LOOKS_MS + LOOK_MS * i64::try_from(slides.len()).unwrap_or(0);
             let seen = |slide| {
                 // Looked at since the folder was missed, and not long ago however many they are.
-                let moment = self.boards.moments.get(slide).filter(|moment| moment.seen > missed)?;
-                (self.cx.now.since_ms(moment.seen_at) <= oldest_ms).then_some(moment.seen)
+                let moment = self.moments.get(slide).filter(|moment| moment.seen > missed)?;
+                (cx.now.since_ms(moment.seen_at) <= oldest_ms).then_some(moment.seen)
             };
             if let Some(unseen) = slides.iter().find(|slide| seen(slide).is_none()) {
-                if self.cx.in_flight.is_canvas_busy(unseen)
-                    || self.boards.waits_for_time(unseen, self.cx.now)
-                    || self.boards.waits_for_list(unseen)
+                if cx.in_flight.is_canvas_busy(unseen)
+                    || self.waits_for_time(unseen, cx.now)
+                    || self.waits_for_list(unseen)
                 {
                     continue;
                 }
-                return Ok(self.look_at_canvas(unseen, Class::Edit));
+                return Ok(self.look_at_canvas(unseen, Class::Edit, cx));
             }
             // The list comes last: a slide that was added in the app while the others were looked at is in it.
             let last = slides.iter().filter_map(seen).max().unwrap_or(missed);
-            let listed_at = self.boards.decks.get(&id).map(|deck| deck.listed_at).unwrap_or_default();
-            let is_listed = self.boards.lists.slides_at.get(&id).is_some_and(|at| *at > last);
-            if !is_listed || self.cx.now.since_ms(listed_at) > FRESH_MS {
-                self.boards.lists.slides_due.insert(id.clone(), self.cx.now);
+            let listed_at = self.decks.get(&id).map(|deck| deck.listed_at).unwrap_or_default();
+            let is_listed = self.lists.slides_at.get(&id).is_some_and(|at| *at > last);
+            if !is_listed || cx.now.since_ms(listed_at) > FRESH_MS {
+                self.lists.slides_due.insert(id.clone(), cx.now);
                 continue;
             }
             let is_changed = |node: &CanvasNode| {
@@ -158,38 +166,49 @@ impl Engine {
                     || node.base.is_none()
                     || canvas_there(node) == There::Changed
             };
-            let there = if self.boards.slides_of(&id).any(is_changed) { There::Changed } else { There::Same };
-            if self.cx.missing_here(there) == Existence::ComesBack {
-                self.deck_returns(&id, "it was deleted here and changed in the app; its folder comes back")?;
+            let there = if self.slides_of(&id).any(is_changed) { There::Changed } else { There::Same };
+            if cx.missing_here(there) == Existence::ComesBack {
+                self.deck_returns(
+                    &id,
+                    "it was deleted here and changed in the app; its folder comes back",
+                    &pages.trees,
+                    cx,
+                )?;
                 continue;
             }
-            if !self.cx.pace.allows(Class::Edit, 1, false, self.cx.now) {
+            if !cx.pace.allows(Class::Edit, 1, false, cx.now) {
                 return Ok(None);
             }
             // Before it leaves: whether its answer is ever heard or not, it may be gone.
-            self.boards.deck_removals.note(&mut self.cx.store, [id.as_str()], true, self.cx.now)?;
+            self.deck_removals.note(&mut cx.store, [id.as_str()], true, cx.now)?;
             return Ok(Some(board(BoardEffect::TrashDeck(id.clone()), Purpose::TrashDeck { deck: id })));
         }
         Ok(None)
     }
 
-    fn deck_returns(&mut self, deck: &DeckId, why: &str) -> Result<(), StoreError> {
-        if let Some(folder) = self.boards.deck_folder(deck) {
-            self.cx.notice(Code::CameBack, folder.as_str(), why.to_owned(), "delete it in the app")?;
-            self.cx.say(Way::Aside, &folder, "its folder comes back");
+    fn deck_returns(
+        &mut self,
+        deck: &DeckId,
+        why: &str,
+        trees: &Trees,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        if let Some(folder) = self.deck_folder(deck) {
+            cx.notice(Code::CameBack, folder.as_str(), why.to_owned(), "delete it in the app")?;
+            cx.say(Way::Aside, &folder, "its folder comes back");
         }
-        self.boards.deck_trouble.remove(deck);
-        self.boards.edit_deck(
+        self.deck_trouble.remove(deck);
+        self.edit_deck(
             deck,
             |node| {
                 node.missing_since = None;
                 node.approved = false;
             },
-            &mut self.cx,
+            cx,
         )?;
-        let slides: Vec<CanvasId> = self.boards.slides_of(deck).map(|node| node.id.clone()).collect();
+        let slides: Vec<CanvasId> = self.slides_of(deck).map(|node| node.id.clone()).collect();
         for slide in slides {
-            self.canvas_returns(&slide, None)?;
+            self.canvas_returns(&slide, None, trees, cx)?;
         }
         Ok(())
     }
@@ -198,79 +217,79 @@ impl Engine {
         &mut self,
         deck: &DeckId,
         result: Result<ServiceReply, ServiceError>,
+        trees: &Trees,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.boards.deck_removals.note(
-            &mut self.cx.store,
-            [deck.as_str()],
-            may_be_gone(&result),
-            self.cx.now,
-        )?;
+        self.deck_removals.note(&mut cx.store, [deck.as_str()], may_be_gone(&result), cx.now)?;
         match result {
             Ok(_) => {
-                if let Some(folder) = self.boards.deck_folder(deck) {
-                    self.cx.say(Way::Up, &folder, "presentation trashed");
+                if let Some(folder) = self.deck_folder(deck) {
+                    cx.say(Way::Up, &folder, "presentation trashed");
                 }
                 let slides: Vec<CanvasId> =
-                    self.boards.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();
+                    self.canvases.keys().filter(|id| id.deck() == Some(deck)).cloned().collect();
                 for slide in slides {
-                    self.boards.release_files(&slide, &mut self.cx)?;
-                    self.boards.forget_canvas(&slide, &mut self.cx)?;
+                    self.release_files(&slide, cx)?;
+                    self.forget_canvas(&slide, cx)?;
                 }
-                self.boards.forget_deck(deck, &mut self.cx)
+                self.forget_deck(deck, cx)
             }
             Err(error @ (ServiceError::Forbidden(_) | ServiceError::Rejected { .. })) => {
-                self.deck_returns(deck, &format!("{error}; its folder comes back"))
+                self.deck_returns(deck, &format!("{error}; its folder comes back"), trees, cx)
             }
             Err(ServiceError::NotFound(_)) => {
-                self.boards.lists.decks_due = self.cx.now;
-                let tick = self.cx.tick;
-                let again = self.boards.lists.missed.insert(deck.clone(), tick);
-                let twice = again.is_some() && !self.boards.lists.not_trashed.insert(deck.clone());
+                self.lists.decks_due = cx.now;
+                let tick = cx.tick;
+                let again = self.lists.missed.insert(deck.clone(), tick);
+                let twice = again.is_some() && !self.lists.not_trashed.insert(deck.clone());
                 if twice {
-                    self.boards.lists.not_trashed.remove(deck);
+                    self.lists.not_trashed.remove(deck);
                     let why = "the service shows it, but does not let you delete it; its folder is restored";
-                    return self.deck_returns(deck, why);
+                    return self.deck_returns(deck, why, trees, cx);
                 }
                 Ok(())
             }
             Err(_) => {
-                self.boards.deck_failed(deck, Fails::EachTime, &mut self.cx);
+                self.deck_failed(deck, Fails::EachTime, cx);
                 Ok(())
             }
         }
     }
 
     /// Folders of presentations follow their names; one that the user renamed goes back; an empty one goes.
-    pub(super) fn settle_deck_folders(&mut self) -> Result<Choice, StoreError> {
-        let ids: Vec<DeckId> = self.boards.decks.keys().cloned().collect();
+    pub(super) fn settle_deck_folders(
+        &mut self,
+        trees: &Trees,
+        watch: &Watching,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        let ids: Vec<DeckId> = self.decks.keys().cloned().collect();
         for id in ids {
-            let (Some(node), Some(folder)) =
-                (self.boards.decks.get(&id).cloned(), self.boards.deck_folder(&id))
-            else {
+            let (Some(node), Some(folder)) = (self.decks.get(&id).cloned(), self.deck_folder(&id)) else {
                 continue;
             };
-            if self.pages.trees.ignoring.ignores(&folder, true) {
+            if trees.ignoring.ignores(&folder, true) {
                 continue;
             }
             if node.presence == Presence::Gone {
-                if self.boards.canvases.keys().any(|canvas| canvas.deck() == Some(&id))
-                    || self.boards.drawn.keys().any(|path| path.is_within(&folder))
+                if self.canvases.keys().any(|canvas| canvas.deck() == Some(&id))
+                    || self.drawn.keys().any(|path| path.is_within(&folder))
                 {
                     continue;
                 }
-                self.boards.forget_deck(&id, &mut self.cx)?;
-                if self.boards.there.remove(&folder).is_some() {
+                self.forget_deck(&id, cx)?;
+                if self.there.remove(&folder).is_some() {
                     return Ok(Some(on_disk(Effect::RemoveFolder(folder), Purpose::RemoveFolder)));
                 }
                 continue;
             }
             if node.presence != Presence::Listed
-                || !self.boards_are_quiet()
-                || self.boards.deck_waits(&id, self.cx.now)
+                || !self.boards_are_quiet(watch, cx.now)
+                || self.deck_waits(&id, cx.now)
             {
                 continue;
             }
-            if let Some(from) = self.boards.folder_moved_to(&id) {
+            if let Some(from) = self.folder_moved_to(&id) {
                 let purpose = Purpose::RenameFolder {
                     deck: id,
                     from: from.clone(),
@@ -283,11 +302,11 @@ impl Engine {
                 continue;
             }
             let stays = naming::still_says(folder.name(), &node.seen.name);
-            let to = if stays { None } else { self.boards.renamed_deck_folder(&node) };
-            if to.as_ref().is_some_and(|to| self.pages.trees.ignoring.ignores(to, true)) {
+            let to = if stays { None } else { self.renamed_deck_folder(&node) };
+            if to.as_ref().is_some_and(|to| trees.ignoring.ignores(to, true)) {
                 continue;
             }
-            match to.filter(|_| self.boards.there.contains_key(&folder)) {
+            match to.filter(|_| self.there.contains_key(&folder)) {
                 Some(to) => {
                     let purpose = Purpose::RenameFolder {
                         deck: id,
@@ -298,8 +317,8 @@ impl Engine {
                     return Ok(Some(on_disk(Effect::Rename { from: folder, to }, purpose)));
                 }
                 None => {
-                    let to = if stays { None } else { self.boards.renamed_deck_folder(&node) };
-                    self.boards.edit_deck(
+                    let to = if stays { None } else { self.renamed_deck_folder(&node) };
+                    self.edit_deck(
                         &id,
                         |deck| {
                             deck.named = Some(deck.seen.name.clone());
@@ -307,7 +326,7 @@ impl Engine {
                                 deck.folder = Some(to.name().to_owned());
                             }
                         },
-                        &mut self.cx,
+                        cx,
                     )?;
                 }
             }
@@ -318,36 +337,33 @@ impl Engine {
     pub(super) fn deck_folder_renamed(
         &mut self,
         deck: &DeckId,
-        from: &MirrorPath,
-        to: &MirrorPath,
+        (from, to): (&MirrorPath, &MirrorPath),
         puts_back: bool,
+        trees: &Trees,
+        watch: &mut Watching,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let moved: Vec<(MirrorPath, MirrorPath)> = self
-            .boards
-            .files
-            .keys()
-            .filter_map(|path| Some((path.clone(), path.rebase(from, to)?)))
-            .collect();
+        let moved: Vec<(MirrorPath, MirrorPath)> =
+            self.files.keys().filter_map(|path| Some((path.clone(), path.rebase(from, to)?))).collect();
         // A slide that is being made of one of them is that one's all the same.
-        self.follow_board_creations(&moved)?;
+        self.follow_board_creations(&moved, cx)?;
         for (old, new) in moved {
-            if let Some(file) = self.boards.files.get(&old).cloned() {
-                self.boards.forget_canvas_file(&old, &mut self.cx)?;
-                self.boards.bind_file(crate::model::CanvasFile { path: new, ..file }, &mut self.cx)?;
+            if let Some(file) = self.files.get(&old).cloned() {
+                self.forget_canvas_file(&old, cx)?;
+                self.bind_file(crate::model::CanvasFile { path: new, ..file }, cx)?;
             }
         }
-        let there: Vec<MirrorPath> =
-            self.boards.there.keys().filter(|path| path.is_within(from)).cloned().collect();
+        let there: Vec<MirrorPath> = self.there.keys().filter(|path| path.is_within(from)).cloned().collect();
         for path in there {
-            if let (Some(entry), Some(new)) = (self.boards.there.remove(&path), path.rebase(from, to)) {
-                self.boards.there.insert(new, entry);
+            if let (Some(entry), Some(new)) = (self.there.remove(&path), path.rebase(from, to)) {
+                self.there.insert(new, entry);
             }
         }
-        self.boards.drawings_moved(from, to, &mut self.cx)?;
-        self.cx.copies_moved(from, to)?;
-        self.boards.deck_trouble.remove(deck);
-        self.boards.new_folders.remove(from);
-        self.boards.edit_deck(
+        self.drawings_moved(from, to, cx)?;
+        cx.copies_moved(from, to)?;
+        self.deck_trouble.remove(deck);
+        self.new_folders.remove(from);
+        self.edit_deck(
             deck,
             |node| {
                 node.folder = Some(to.name().to_owned());
@@ -356,18 +372,18 @@ impl Engine {
                 }
                 node.missing_since = None;
             },
-            &mut self.cx,
+            cx,
         )?;
-        self.boards.moved_folders.remove(deck);
-        self.bind_missed_slides()?;
-        self.boards.wake_deck(deck);
-        self.folder.watch.scan_by(self.cx.now);
+        self.moved_folders.remove(deck);
+        self.bind_missed_slides(trees, cx)?;
+        self.wake_deck(deck);
+        watch.scan_by(cx.now);
         if puts_back {
             let why = "a presentation cannot be renamed or moved through the API; its folder is renamed back";
-            self.cx.say(Way::Aside, to, why);
-            return self.cx.notice(Code::PutBack, to.as_str(), why.to_owned(), "rename it in the app");
+            cx.say(Way::Aside, to, why);
+            return cx.notice(Code::PutBack, to.as_str(), why.to_owned(), "rename it in the app");
         }
-        self.cx.say(Way::Down, to, format!("renamed from {}", from.name()));
+        cx.say(Way::Down, to, format!("renamed from {}", from.name()));
         Ok(())
     }
 }

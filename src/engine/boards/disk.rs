@@ -10,32 +10,40 @@ use crate::canvas::{self, Aliases, Origins};
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::flight::Flight;
+use crate::engine::folder::{Folder, Root, Watching};
 use crate::engine::retry::{self, Fails};
+use crate::engine::trees::Trees;
 use crate::model::{
     CanvasFile, CanvasId, CanvasNode, ContentHash, DeckNode, DiskError, DiskReply, Effect, Entry, EntryKind,
     FileLook, MirrorPath, Presence, Problem, Scan, Stamp, Surface, Timestamp, Unreadable, id_of,
 };
 use crate::plan::barrier::Absent;
-use crate::store::StoreError;
+use crate::store::{Drawn, StoreError};
 
-impl Engine {
+impl Boards {
     /// Takes in what a scan found in our areas.
-    pub(in super::super) fn boards_scanned(&mut self, scan: &Scan) -> Result<(), StoreError> {
-        if !self.cx.boards_are_on() {
+    pub(in super::super) fn boards_scanned(
+        &mut self,
+        scan: &Scan,
+        trees: &Trees,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        if !cx.boards_are_on() {
             return Ok(());
         }
         let mut seen: BTreeMap<MirrorPath, Stamp> = BTreeMap::new();
-        let was_there = std::mem::take(&mut self.boards.there);
-        let decks_root = Self::decks_root();
+        let was_there = std::mem::take(&mut self.there);
+        let decks_root = Engine::decks_root();
         let mut new_folders = BTreeMap::new();
         for entry in &scan.entries {
             let is_folder = entry.kind == EntryKind::Folder;
             if is_near(entry) || Some(&entry.path) == decks_root.as_ref() {
-                self.boards.there.insert(entry.path.clone(), (is_folder, entry.stamp));
+                self.there.insert(entry.path.clone(), (is_folder, entry.stamp));
             }
-            match self.pages.trees.spot_of(&entry.path, is_folder, &self.cx.settings) {
-                Some(Spot::DeckFolder) if self.boards.deck_at(&entry.path).is_none() => {
-                    let since = self.boards.new_folders.get(&entry.path).copied().unwrap_or(self.cx.now);
+            match trees.spot_of(&entry.path, is_folder, &cx.settings) {
+                Some(Spot::DeckFolder) if self.deck_at(&entry.path).is_none() => {
+                    let since = self.new_folders.get(&entry.path).copied().unwrap_or(cx.now);
                     new_folders.insert(entry.path.clone(), since);
                 }
                 Some(Spot::Board(_) | Spot::InDeck(_)) if entry.kind == EntryKind::File => {
@@ -44,73 +52,70 @@ impl Engine {
                 _ => {}
             }
         }
-        self.boards.new_folders = new_folders;
-        let there = &self.boards.there;
-        self.boards.unmade.retain(|path, _| there.contains_key(path));
+        self.new_folders = new_folders;
+        let there = &self.there;
+        self.unmade.retain(|path, _| there.contains_key(path));
         let hidden = |path: &MirrorPath| scan.covers(path);
-        self.note_moved_folders(&was_there, &seen);
-        self.find_strays(scan, &mut seen);
-        self.follow_objects(&was_there, &seen)?;
-        let missed = self.missed_canvases();
+        self.note_moved_folders(&was_there, &seen, trees, &cx.settings);
+        self.find_strays(scan, &mut seen, trees);
+        self.follow_objects(&was_there, &seen, trees, cx)?;
+        let missed = self.missed_canvases(trees);
         for (path, stamp) in &seen {
-            self.take_in_stamp(&missed, path, *stamp, scan.clock)?;
+            self.take_in_stamp(&missed, path, *stamp, scan.clock, trees, cx)?;
         }
-        let gone: Vec<MirrorPath> = self
-            .boards
-            .files
-            .keys()
-            .filter(|path| !seen.contains_key(*path) && !hidden(path))
-            .cloned()
-            .collect();
+        let gone: Vec<MirrorPath> =
+            self.files.keys().filter(|path| !seen.contains_key(*path) && !hidden(path)).cloned().collect();
         for path in gone {
-            let Some(file) = self.boards.files.get(&path).cloned() else { continue };
-            self.boards.forget_canvas_file(&path, &mut self.cx)?;
+            let Some(file) = self.files.get(&path).cloned() else { continue };
+            self.forget_canvas_file(&path, cx)?;
             if let Some(canvas) = file.canvas {
-                self.boards.missed_objects.insert(file.stamp.object(), (canvas.clone(), file.stamp));
-                self.boards.miss(&canvas, &path, &mut self.cx)?;
+                self.missed_objects.insert(file.stamp.object(), (canvas.clone(), file.stamp));
+                self.miss(&canvas, &path, cx)?;
             }
         }
-        self.bind_missed_slides()?;
-        let is_missing = |canvas: &CanvasId| {
-            self.boards.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some())
-        };
-        self.boards.missed_objects.retain(|_, (canvas, _)| is_missing(canvas));
-        self.boards.note_untracked(self.cx.now);
-        self.boards.note_elsewhere(scan, &mut self.cx)?;
-        self.keep_folders()?;
-        self.note_missing_decks(&hidden)?;
-        self.boards.check_drawn_stamps();
-        self.boards.scanned = true;
-        self.boards.wake_missing();
+        self.bind_missed_slides(trees, cx)?;
+        let is_missing =
+            |canvas: &CanvasId| self.canvases.get(canvas).is_some_and(|node| node.missing_since.is_some());
+        self.missed_objects.retain(|_, (canvas, _)| is_missing(canvas));
+        self.note_untracked(cx.now);
+        self.note_elsewhere(scan, cx)?;
+        self.keep_folders(trees, cx)?;
+        self.note_missing_decks(&hidden, trees, &mut folder.watch, cx)?;
+        self.check_drawn_stamps();
+        self.scanned = true;
+        self.wake_missing();
         // Each grace time ends with a scan, whatever else has been missing for longer.
-        let canvases = self.boards.canvases.values().filter_map(|node| node.missing_since);
-        let missing = canvases.chain(self.boards.decks.values().filter_map(|deck| deck.missing_since));
-        let grace_ms = self.cx.settings.pages.delete_grace_ms;
-        let ends = missing.map(|since| self.folder.root.barrier.grace_end(since, grace_ms));
-        if let Some(end) = ends.filter(|end| *end > self.folder.watch.scanned).min() {
-            self.folder.watch.scan_by(end);
+        let canvases = self.canvases.values().filter_map(|node| node.missing_since);
+        let missing = canvases.chain(self.decks.values().filter_map(|deck| deck.missing_since));
+        let grace_ms = cx.settings.pages.delete_grace_ms;
+        let ends = missing.map(|since| folder.root.barrier.grace_end(since, grace_ms));
+        if let Some(end) = ends.filter(|end| *end > folder.watch.scanned).min() {
+            folder.watch.scan_by(end);
         }
         Ok(())
     }
 
     /// What may hide the missing file of a canvas, unless a person said that it is gone.
-    pub(super) fn hides_canvas(&self, node: &CanvasNode) -> Option<&Unreadable> {
+    pub(super) fn hides_canvas<'a>(&self, node: &CanvasNode, root: &'a Root) -> Option<&'a Unreadable> {
         let since = node.missing_since.filter(|_| !node.approved)?;
         let last = node.missing_from.as_ref()?;
-        let known = self.boards.missed_objects.iter();
+        let known = self.missed_objects.iter();
         let object = known.filter(|(_, (canvas, _))| *canvas == node.id).map(|(object, _)| *object).next();
-        self.folder.root.barrier.hides(Absent { last: Some(last), object, since })
+        root.barrier.hides(Absent { last: Some(last), object, since })
     }
 
     /// Whether the folder of a presentation may be where espejo cannot look, with a slide of it.
-    pub(super) fn hides_deck(&self, deck: &DeckNode) -> bool {
-        !deck.approved && self.boards.slides_of(&deck.seen.id).any(|slide| self.hides_canvas(slide).is_some())
+    pub(super) fn hides_deck(&self, deck: &DeckNode, root: &Root) -> bool {
+        !deck.approved && self.slides_of(&deck.seen.id).any(|slide| self.hides_canvas(slide, root).is_some())
     }
 
     /// Where the files were that may be hidden, and what hides each.
-    pub(in super::super) fn hidden_canvases(&self) -> impl Iterator<Item = (&MirrorPath, &Unreadable)> {
-        let nodes = self.boards.canvases.values().filter(|node| node.presence == Presence::Listed);
-        nodes.filter_map(|node| Some((node.missing_from.as_ref()?, self.hides_canvas(node)?)))
+    pub(in super::super) fn hidden_canvases<'a>(
+        &'a self,
+        root: &'a Root,
+    ) -> impl Iterator<Item = (&'a MirrorPath, &'a Unreadable)> {
+        let nodes = self.canvases.values().filter(|node| node.presence == Presence::Listed);
+        nodes.filter_map(|node| Some((node.missing_from.as_ref()?, self.hides_canvas(node, root)?)))
     }
 
     fn take_in_stamp(
@@ -119,11 +124,13 @@ impl Engine {
         path: &MirrorPath,
         stamp: Stamp,
         looked_at: Timestamp,
+        trees: &Trees,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let known = self.boards.files.get(path).cloned();
-        if known.is_some() && self.pages.trees.ignoring.ignores_file(path) {
+        let known = self.files.get(path).cloned();
+        if known.is_some() && trees.ignoring.ignores_file(path) {
             // Shown as it is known.
-            self.boards.unread.remove(path);
+            self.unread.remove(path);
             return Ok(());
         }
         if let Some(file) = &known
@@ -136,20 +143,20 @@ impl Engine {
         }
         // A canvas whose file had gone gets it back when its old place is filled again.
         let is_missing =
-            |id: &&CanvasId| self.boards.canvases.get(*id).is_some_and(|node| node.missing_since.is_some());
-        let by_object = self.boards.missed_as(&stamp);
+            |id: &&CanvasId| self.canvases.get(*id).is_some_and(|node| node.missing_since.is_some());
+        let by_object = self.missed_as(&stamp);
         let returned = by_object.into_iter().chain(missed.get(path)).find(is_missing).cloned();
-        let quiet = self.cx.settings.pages.settle_ms;
+        let quiet = cx.settings.pages.settle_ms;
         let rested = stamp.rested_ms(looked_at) >= quiet;
-        let due = if rested { self.cx.now } else { self.cx.now.plus_ms(quiet) };
-        self.boards.unread.insert(path.clone(), due);
+        let due = if rested { cx.now } else { cx.now.plus_ms(quiet) };
+        self.unread.insert(path.clone(), due);
         match known {
             Some(mut file) => {
                 file.stamp = stamp;
                 file.hash = None;
-                self.boards.save_canvas_file(file, &mut self.cx)
+                self.save_canvas_file(file, cx)
             }
-            None => self.boards.bind_file(
+            None => self.bind_file(
                 CanvasFile {
                     path: path.clone(),
                     canvas: returned,
@@ -158,7 +165,7 @@ impl Engine {
                     problem: None,
                     racy: true,
                 },
-                &mut self.cx,
+                cx,
             ),
         }
     }
@@ -167,36 +174,39 @@ impl Engine {
         &mut self,
         path: &MirrorPath,
         result: Result<FileLook, DiskError>,
+        trees: &mut Trees,
+        folder: &mut Folder,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.boards.unread.remove(path);
+        self.unread.remove(path);
         match result {
-            Ok(look) => self.take_in_canvas(&look),
+            Ok(look) => self.take_in_canvas(&look, trees, cx),
             Err(DiskError::Missing(_)) => {
-                self.folder.watch.scan_by(self.cx.now);
+                folder.watch.scan_by(cx.now);
                 Ok(())
             }
             Err(DiskError::Changed(_)) => {
-                let later = self.cx.now.plus_ms(self.cx.settings.pages.settle_ms);
-                self.boards.unread.insert(path.clone(), later);
+                let later = cx.now.plus_ms(cx.settings.pages.settle_ms);
+                self.unread.insert(path.clone(), later);
                 Ok(())
             }
             Err(error @ DiskError::RootNotReady(_)) => {
-                self.disk_failed(path, &error);
+                folder.disk_failed(path, &error, trees, cx.now);
                 Ok(())
             }
             Err(error) => {
-                let Some(mut file) = self.boards.files.get(path).cloned() else { return Ok(()) };
+                let Some(mut file) = self.files.get(path).cloned() else { return Ok(()) };
                 // Whatever was read of it before: it is read again when it can be.
                 file.hash = None;
                 file.problem = Some(Problem::Unread(error.to_string()));
-                self.boards.save_canvas_file(file, &mut self.cx)
+                self.save_canvas_file(file, cx)
             }
         }
     }
 
     /// Records what a canvas file holds. Its text is kept while it says something that is not settled.
-    fn take_in_canvas(&mut self, look: &FileLook) -> Result<(), StoreError> {
-        let Some(mut file) = self.boards.files.get(&look.path).cloned() else { return Ok(()) };
+    fn take_in_canvas(&mut self, look: &FileLook, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+        let Some(mut file) = self.files.get(&look.path).cloned() else { return Ok(()) };
         let hash = ContentHash::of(&look.bytes);
         file.stamp = look.stamp;
         file.hash = Some(hash);
@@ -206,47 +216,43 @@ impl Engine {
             Ok(text) => text,
             Err(_) => {
                 file.problem = Some(Problem::NotText);
-                return self.boards.save_canvas_file(file, &mut self.cx);
+                return self.save_canvas_file(file, cx);
             }
         };
         let is_found = file.canvas.is_none();
         if is_found {
-            file.canvas = self.missing_owner(&look.path, text, hash)?;
+            file.canvas = self.missing_owner(&look.path, text, hash, trees, cx)?;
         }
         match file.canvas.clone() {
             Some(canvas) => {
-                let agreed = self.boards.canvases.get(&canvas).and_then(|node| node.base.as_ref()?.text);
-                let kept = self.boards.moment_of(&canvas).text.as_ref();
+                let agreed = self.canvases.get(&canvas).and_then(|node| node.base.as_ref()?.text);
+                let kept = self.moment_of(&canvas).text.as_ref();
                 let is_read_again = kept.is_some_and(|(of, _)| *of == hash);
                 if agreed.is_some_and(|agreed| agreed != hash) && !is_read_again {
                     // The person who saves it has seen what became of it.
-                    self.cx.store.drop_notices_at(look.path.as_str())?;
+                    cx.store.drop_notices_at(look.path.as_str())?;
                 }
-                file.problem = self.boards.canvas_problem(&canvas, text, hash, &mut self.cx)?;
+                file.problem = self.canvas_problem(&canvas, text, hash, cx)?;
                 if file.problem.is_none() {
-                    let moment = self.boards.moment_of(&canvas);
+                    let moment = self.moment_of(&canvas);
                     moment.text = Some((hash, text.to_owned()));
                     if !is_read_again {
                         moment.writes.has_news();
                     }
                 }
-                self.boards.active.insert(canvas);
+                self.active.insert(canvas);
             }
             None => {
-                let surface = match self.pages.trees.spot_of(&look.path, false, &self.cx.settings) {
+                let surface = match trees.spot_of(&look.path, false, &cx.settings) {
                     Some(Spot::InDeck(_)) => Surface::Slide,
                     _ => Surface::Board,
                 };
                 let read = canvas::read(text, surface, &[], &Aliases::new(), &Origins::new());
                 file.problem = read.err().map(Problem::Canvas);
-                self.boards.wake_missing();
+                self.wake_missing();
             }
         }
-        if is_found {
-            self.boards.bind_file(file, &mut self.cx)
-        } else {
-            self.boards.save_canvas_file(file, &mut self.cx)
-        }
+        if is_found { self.bind_file(file, cx) } else { self.save_canvas_file(file, cx) }
     }
 
     /// Takes in the answer to one of our disk effects.
@@ -255,12 +261,15 @@ impl Engine {
         _flight: &Flight,
         purpose: Purpose,
         result: Result<DiskReply, DiskError>,
+        trees: &mut Trees,
+        folder: &mut Folder,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let tick = self.cx.tick;
+        let tick = cx.tick;
         if let Some(canvas) = purpose.canvas().cloned() {
-            self.boards.active.insert(canvas.clone());
+            self.active.insert(canvas.clone());
             let ok = result.is_ok();
-            let moment = self.boards.moment_of(&canvas);
+            let moment = self.moment_of(&canvas);
             moment.acted = moment.acted.max(if matches!(purpose, Purpose::Write { .. }) { 0 } else { tick });
             if ok {
                 moment.failing.count = 0;
@@ -268,63 +277,72 @@ impl Engine {
             }
         }
         match (purpose, result) {
-            (Purpose::Read { path }, Ok(DiskReply::File(look))) => self.canvas_read(&path, Ok(look)),
-            (Purpose::Read { path }, Err(error)) => self.canvas_read(&path, Err(error)),
+            (Purpose::Read { path }, Ok(DiskReply::File(look))) => {
+                self.canvas_read(&path, Ok(look), trees, folder, cx)
+            }
+            (Purpose::Read { path }, Err(error)) => self.canvas_read(&path, Err(error), trees, folder, cx),
             (Purpose::Write { canvas, path, writing, what }, Ok(DiskReply::Written(stamp))) => {
-                self.boards.canvas_written(&canvas, &path, writing, what, stamp, &mut self.cx)
+                self.canvas_written(&canvas, &path, writing, what, stamp, cx)
             }
             (Purpose::Copy { canvas, copy, text, summary }, Ok(DiskReply::Written(_))) => {
-                self.boards.moment_of(&canvas).copied = Some(text);
-                let beside = self.boards.canvases.get(&canvas).and_then(|node| node.file.clone());
+                self.moment_of(&canvas).copied = Some(text);
+                let beside = self.canvases.get(&canvas).and_then(|node| node.file.clone());
                 match beside {
-                    Some(beside) => {
-                        self.pages.trees.record_conflict(&copy, &beside, text, summary, &mut self.cx)
-                    }
+                    Some(beside) => trees.record_conflict(&copy, &beside, text, summary, cx),
                     None => Ok(()),
                 }
             }
             (Purpose::Rename { canvas, from, to, puts_back }, Ok(_)) => {
-                self.canvas_renamed(&canvas, &from, &to, puts_back)
+                self.canvas_renamed(&canvas, &from, &to, puts_back, trees, cx)
             }
-            (Purpose::SetAside { canvas, from, to }, Ok(_)) => self.canvas_set_aside(&canvas, &from, &to),
+            (Purpose::SetAside { canvas, from, to }, Ok(_)) => {
+                self.canvas_set_aside(&canvas, &from, &to, trees, cx)
+            }
             (Purpose::RenameFolder { deck, from, to, puts_back }, Ok(_)) => {
-                self.deck_folder_renamed(&deck, &from, &to, puts_back)
+                self.deck_folder_renamed(&deck, (&from, &to), puts_back, trees, &mut folder.watch, cx)
             }
-            (Purpose::TrashFile { canvas, path }, Ok(_)) => {
-                self.boards.canvas_file_trashed(&canvas, &path, &mut self.cx)
-            }
+            (Purpose::TrashFile { canvas, path }, Ok(_)) => self.canvas_file_trashed(&canvas, &path, cx),
             (Purpose::RemoveFolder, _) => Ok(()),
-            (Purpose::Draw { path, source, hash }, result) => self.drawn(&path, source, hash, result),
-            (Purpose::CheckDrawn { path }, result) => self.drawing_checked(&path, result),
-            (Purpose::TrashDrawn { path }, result) => self.drawing_trashed(&path, &result),
+            (Purpose::Draw { path, source, hash }, result) => {
+                self.drawn(&path, |stamp| Drawn { source, hash, stamp }, result, trees, folder, cx)
+            }
+            (Purpose::CheckDrawn { path }, result) => self.drawing_checked(&path, result, trees, folder, cx),
+            (Purpose::TrashDrawn { path }, result) => self.drawing_trashed(&path, &result, trees, folder, cx),
             (purpose, Err(error)) => {
-                self.board_act_failed(&purpose, &error);
+                self.board_act_failed(&purpose, &error, trees, folder, cx);
                 Ok(())
             }
             (_, Ok(reply)) => {
-                self.folder.watch.disk_reply_is_wrong(&reply, self.cx.now);
+                folder.watch.disk_reply_is_wrong(&reply, cx.now);
                 Ok(())
             }
         }
     }
 
-    fn board_act_failed(&mut self, purpose: &Purpose, error: &DiskError) {
+    fn board_act_failed(
+        &mut self,
+        purpose: &Purpose,
+        error: &DiskError,
+        trees: &mut Trees,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) {
         let path = MirrorPath::root();
         if let DiskError::Exists(taken) = error {
-            self.boards.there.insert(taken.clone(), (false, Stamp::default()));
-            self.folder.watch.scan_by(self.cx.now);
+            self.there.insert(taken.clone(), (false, Stamp::default()));
+            folder.watch.scan_by(cx.now);
         } else {
-            self.disk_failed(&path, error);
+            folder.disk_failed(&path, error, trees, cx.now);
         }
         if let Purpose::RenameFolder { deck, .. } = purpose {
-            return self.boards.deck_failed(deck, Fails::Disk(error.clone()), &mut self.cx);
+            return self.deck_failed(deck, Fails::Disk(error.clone()), cx);
         }
         let Some(canvas) = purpose.canvas().cloned() else {
-            self.boards.draw_retry = self.cx.now.plus_ms(2_000);
+            self.draw_retry = cx.now.plus_ms(2_000);
             return;
         };
-        let now = self.cx.now;
-        let moment = self.boards.moment_of(&canvas);
+        let now = cx.now;
+        let moment = self.moment_of(&canvas);
         moment.failing.count += 1;
         moment.failing.until = now.plus_ms(retry::after_disk(error).wait_ms(moment.failing.count));
         if !retry::met_another_state(error) {
@@ -333,8 +351,8 @@ impl Engine {
     }
 
     /// Whether nothing in the folder is still to be looked at.
-    pub(super) fn boards_are_quiet(&self) -> bool {
-        self.folder.watch.is_quiet(self.cx.now) && self.boards.unread.is_empty()
+    pub(super) fn boards_are_quiet(&self, watch: &Watching, now: Timestamp) -> bool {
+        watch.is_quiet(now) && self.unread.is_empty()
     }
 }
 

@@ -6,15 +6,16 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::super::Engine;
 use super::{Choice, Purpose, on_disk};
 use crate::canvas;
 use crate::engine::Way;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
+use crate::engine::folder::{Folder, Watching};
+use crate::engine::trees::Trees;
 use crate::model::{
     CanvasId, CanvasNode, ContentHash, DeckId, DiskError, DiskReply, Effect, Elements, Expect, MirrorPath,
-    PageId, Presence,
+    PageId, Presence, Settings, Stamp,
 };
 use crate::store::{Drawn, StoreError};
 
@@ -33,79 +34,92 @@ enum Drawing {
     MagnetPicture(PageId),
 }
 
-impl Engine {
+impl Boards {
     /// The next act on generated files, if one is due.
-    pub(super) fn next_drawing(&mut self) -> Result<Choice, StoreError> {
-        self.notice_changed_pages();
-        if !self.boards.draw_due || self.cx.now < self.boards.draw_retry || !self.folder.watch.is_told() {
+    pub(super) fn next_drawing(
+        &mut self,
+        trees: &Trees,
+        watch: &Watching,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        self.notice_changed_pages(trees, cx)?;
+        if !self.draw_due || cx.now < self.draw_retry || !watch.is_told() {
             return Ok(None);
         }
-        let wanted = self.drawings();
-        let is_ignored = |path: &MirrorPath| self.pages.trees.ignoring.ignores_file(path);
-        let mut drawn = self.boards.drawn.iter();
+        let wanted = self.drawings(trees, &cx.settings);
+        let is_ignored = |path: &MirrorPath| trees.ignoring.ignores_file(path);
+        let mut drawn = self.drawn.iter();
         let unwanted = drawn.find(|(path, _)| !wanted.contains_key(*path) && !is_ignored(path));
         if let Some((path, drawn)) = unwanted.map(|(path, drawn)| (path.clone(), *drawn)) {
             let effect = Effect::TrashFile { path: path.clone(), expect: drawn.hash };
             return Ok(Some(on_disk(effect, Purpose::TrashDrawn { path })));
         }
-        if let Some(path) = self.boards.replaced.pop_first()
-            && let Some(drawn) = self.boards.drawn.get(&path).copied()
+        if let Some(path) = self.replaced.pop_first()
+            && let Some(drawn) = self.drawn.get(&path).copied()
         {
             let effect = Effect::TrashFile { path: path.clone(), expect: drawn.hash };
             return Ok(Some(on_disk(effect, Purpose::TrashDrawn { path })));
         }
-        let suspect = self.boards.suspects.iter().find(|path| wanted.contains_key(*path)).cloned();
+        let suspect = self.suspects.iter().find(|path| wanted.contains_key(*path)).cloned();
         if let Some(path) = suspect {
             return Ok(Some(on_disk(Effect::ReadFile(path.clone()), Purpose::CheckDrawn { path })));
         }
         for (path, (drawing, source)) in wanted {
-            let known = self.boards.drawn.get(&path).copied();
-            if known.is_some_and(|drawn| drawn.source == source) || self.boards.not_ours.contains_key(&path) {
+            let known = self.drawn.get(&path).copied();
+            if known.is_some_and(|drawn| drawn.source == source) || self.not_ours.contains_key(&path) {
                 continue;
             }
-            let text = self.boards.draw(&drawing, &self.cx)?;
+            let text = self.draw(&drawing, cx)?;
             let hash = ContentHash::of(text.as_bytes());
             if let Some(drawn) = known.filter(|drawn| drawn.hash == hash) {
-                self.boards.save_drawn(&path, Some(Drawn { source, ..drawn }), &mut self.cx)?;
+                self.save_drawn(&path, Some(Drawn { source, ..drawn }), cx)?;
                 continue;
             }
-            let expect =
-                known.map_or_else(|| self.boards.nothing_at(&path), |drawn| Expect::Content(drawn.hash));
+            let expect = known.map_or_else(|| self.nothing_at(&path), |drawn| Expect::Content(drawn.hash));
             let effect = Effect::WriteFile { path: path.clone(), bytes: text.into_bytes(), expect };
             return Ok(Some(on_disk(effect, Purpose::Draw { path, source, hash })));
         }
-        self.boards.draw_due = false;
+        self.draw_due = false;
         Ok(None)
     }
 
     /// Dashboards' files are beside their pages' files, and follow them.
-    fn notice_changed_pages(&mut self) {
-        let changes = std::mem::replace(&mut self.boards.drawn_at_change, self.pages.trees.changes);
-        self.boards.draw_due |= changes != self.pages.trees.changes && !self.boards.dashboards.is_empty();
+    fn notice_changed_pages(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+        let changes = std::mem::replace(&mut self.drawn_at_change, trees.changes);
+        if changes == trees.changes || self.dashboards.is_empty() {
+            return Ok(());
+        }
+        let gone = self.dashboards.keys().filter(|page| !trees.pages.contains_key(*page));
+        for page in gone.cloned().collect::<Vec<_>>() {
+            cx.store.save_dashboard(&page, None)?;
+            self.dashboards.remove(&page);
+        }
+        self.draw_due = true;
+        Ok(())
     }
 
     /// Every generated file that there should be.
-    fn drawings(&self) -> BTreeMap<MirrorPath, (Drawing, ContentHash)> {
+    fn drawings(&self, trees: &Trees, settings: &Settings) -> BTreeMap<MirrorPath, (Drawing, ContentHash)> {
         let mut all = BTreeMap::new();
         let beside = |path: &MirrorPath, ending: &str| {
             let stem = path.name().rsplit_once('.').map_or(path.name(), |(stem, _)| stem);
             path.parent()?.join(&format!("{stem}{ending}")).ok()
         };
-        for node in self.boards.canvases.values() {
+        for node in self.canvases.values() {
             let Some(path) = node.file.as_ref().filter(|_| node.base.is_some()) else { continue };
             // While it stands elsewhere for a moment, its picture waits.
-            if self.canvas_place(node).is_some_and(|place| place != *path) {
+            if self.canvas_place(node, trees).is_some_and(|place| place != *path) {
                 continue;
             }
             if let (Some(remote), Some(place)) = (node.remote, beside(path, ".svg")) {
-                let source = self.boards.source_of(node, remote);
+                let source = self.source_of(node, remote);
                 all.insert(place, (Drawing::Canvas(node.id.clone()), source));
             }
         }
-        for (id, deck) in &self.boards.decks {
-            let mut slides: Vec<&CanvasNode> = self.boards.slides_of(id).collect();
+        for (id, deck) in &self.decks {
+            let mut slides: Vec<&CanvasNode> = self.slides_of(id).collect();
             slides.sort_by_key(|node| node.order);
-            let Some(folder) = self.boards.deck_folder(id) else { continue };
+            let Some(folder) = self.deck_folder(id) else { continue };
             // A folder that was renamed must not be made anew beneath the page that shows it.
             let is_there = |node: &&CanvasNode| {
                 let up = node.file.as_ref().and_then(MirrorPath::parent);
@@ -117,16 +131,16 @@ impl Engine {
             }
             let mut parts = format!("{STYLE} {}", deck.seen.name);
             for node in &slides {
-                let source = node.remote.map(|remote| self.boards.source_of(node, remote));
+                let source = node.remote.map(|remote| self.source_of(node, remote));
                 parts.push_str(&format!(" {source:?}"));
             }
             if let Ok(place) = folder.join(SHOW) {
                 all.insert(place, (Drawing::Show(id.clone()), ContentHash::of(parts.as_bytes())));
             }
         }
-        if self.cx.settings.boards.dashboards {
-            for (page, nevera) in &self.boards.dashboards {
-                let Some(file) = self.pages.trees.pages.get(page).and_then(|node| node.file.clone()) else {
+        if settings.boards.dashboards {
+            for (page, nevera) in &self.dashboards {
+                let Some(file) = trees.pages.get(page).and_then(|node| node.file.clone()) else {
                     continue;
                 };
                 let source = ContentHash::of(format!("{STYLE} {nevera}").as_bytes());
@@ -136,37 +150,37 @@ impl Engine {
                 }
             }
         }
-        all.retain(|path, _| !self.pages.trees.ignoring.ignores_file(path));
+        all.retain(|path, _| !trees.ignoring.ignores_file(path));
         all
     }
 
     pub(super) fn drawn(
         &mut self,
         path: &MirrorPath,
-        source: ContentHash,
-        hash: ContentHash,
+        drawn: impl FnOnce(Stamp) -> Drawn,
         result: Result<DiskReply, DiskError>,
+        trees: &mut Trees,
+        folder: &mut Folder,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
         match result {
             Ok(DiskReply::Written(stamp)) => {
-                self.boards.now_there(path, stamp);
-                self.boards.save_drawn(path, Some(Drawn { source, hash, stamp }), &mut self.cx)
+                self.now_there(path, stamp);
+                self.save_drawn(path, Some(drawn(stamp)), cx)
             }
             Err(DiskError::Changed(_) | DiskError::Exists(_)) => {
-                self.boards.suspects.insert(path.clone());
+                self.suspects.insert(path.clone());
                 Ok(())
             }
-            Err(DiskError::Missing(_)) if self.boards.drawn.contains_key(path) => {
-                self.boards.save_drawn(path, None, &mut self.cx)
-            }
+            Err(DiskError::Missing(_)) if self.drawn.contains_key(path) => self.save_drawn(path, None, cx),
             Err(error) => {
                 // Where its folder is missing, a scan tells what became of that.
-                self.boards.draw_retry = self.cx.now.plus_ms(10_000);
-                self.disk_failed(path, &error);
+                self.draw_retry = cx.now.plus_ms(10_000);
+                folder.disk_failed(path, &error, trees, cx.now);
                 Ok(())
             }
             Ok(reply) => {
-                self.folder.watch.disk_reply_is_wrong(&reply, self.cx.now);
+                folder.watch.disk_reply_is_wrong(&reply, cx.now);
                 Ok(())
             }
         }
@@ -177,46 +191,41 @@ impl Engine {
         &mut self,
         path: &MirrorPath,
         result: Result<DiskReply, DiskError>,
+        trees: &mut Trees,
+        folder: &mut Folder,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.boards.suspects.remove(path);
-        let known = self.boards.drawn.get(path).copied();
+        self.suspects.remove(path);
+        let known = self.drawn.get(path).copied();
         match result {
             Ok(DiskReply::File(look)) => {
                 let hash = ContentHash::of(&look.bytes);
                 if let Some(drawn) = known.filter(|drawn| drawn.hash == hash) {
-                    return self.boards.save_drawn(
-                        path,
-                        Some(Drawn { stamp: look.stamp, ..drawn }),
-                        &mut self.cx,
-                    );
+                    return self.save_drawn(path, Some(Drawn { stamp: look.stamp, ..drawn }), cx);
                 }
                 let ours = known.is_some() || String::from_utf8_lossy(&look.bytes).contains(MARK);
                 if !ours {
-                    self.boards.not_ours.insert(path.clone(), look.stamp);
+                    self.not_ours.insert(path.clone(), look.stamp);
                     return Ok(());
                 }
                 if known.is_some() {
                     let what = "its picture was changed here; espejo draws it again, and your version is in .espejo/trash";
-                    self.cx.say(Way::Aside, path, what);
+                    cx.say(Way::Aside, path, what);
                 }
                 // The next round trashes what is there, by its own content, and draws.
                 let source = ContentHash::of(b"");
-                self.boards.save_drawn(
-                    path,
-                    Some(Drawn { source, hash, stamp: look.stamp }),
-                    &mut self.cx,
-                )?;
-                self.boards.replaced.insert(path.clone());
+                self.save_drawn(path, Some(Drawn { source, hash, stamp: look.stamp }), cx)?;
+                self.replaced.insert(path.clone());
                 Ok(())
             }
-            Err(DiskError::Missing(_)) => self.boards.save_drawn(path, None, &mut self.cx),
+            Err(DiskError::Missing(_)) => self.save_drawn(path, None, cx),
             Err(error) => {
-                self.boards.draw_retry = self.cx.now.plus_ms(10_000);
-                self.disk_failed(path, &error);
+                self.draw_retry = cx.now.plus_ms(10_000);
+                folder.disk_failed(path, &error, trees, cx.now);
                 Ok(())
             }
             Ok(reply) => {
-                self.folder.watch.disk_reply_is_wrong(&reply, self.cx.now);
+                folder.watch.disk_reply_is_wrong(&reply, cx.now);
                 Ok(())
             }
         }
@@ -226,16 +235,19 @@ impl Engine {
         &mut self,
         path: &MirrorPath,
         result: &Result<DiskReply, DiskError>,
+        trees: &mut Trees,
+        folder: &mut Folder,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
         match result {
             // A person has changed it since: it is theirs now.
             Ok(_) | Err(DiskError::Missing(_) | DiskError::Changed(_) | DiskError::NotOrdinary(_)) => {
-                self.boards.there.remove(path);
-                self.boards.save_drawn(path, None, &mut self.cx)
+                self.there.remove(path);
+                self.save_drawn(path, None, cx)
             }
             Err(error) => {
-                self.boards.draw_retry = self.cx.now.plus_ms(10_000);
-                self.disk_failed(path, error);
+                self.draw_retry = cx.now.plus_ms(10_000);
+                folder.disk_failed(path, error, trees, cx.now);
                 Ok(())
             }
         }

@@ -4,36 +4,38 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::Engine;
 use super::disk::is_stray;
 use super::place::{Spot, stem_of};
 use crate::canvas::{self, Aliases};
 use crate::engine::boards::Boards;
+use crate::engine::context::Context;
+use crate::engine::folder::Root;
+use crate::engine::trees::Trees;
 use crate::model::{
     CanvasFile, CanvasId, CanvasItem, CanvasNode, ContentHash, Entry, Expect, FileObject, MirrorPath,
-    Presence, Scan, Stamp, Timestamp,
+    Presence, Scan, Settings, Stamp, Timestamp,
 };
 use crate::plan::naming::still_says;
 use crate::store::{Store, StoreError};
 
-impl Engine {
+impl Boards {
     /// Canvas files that were moved to where none belong are seen there as well: they are put back. What is stored is
     /// another matter, and so is a file that has no such name any more: programs move what they save over out of the way.
-    pub(super) fn find_strays(&self, scan: &Scan, seen: &mut BTreeMap<MirrorPath, Stamp>) {
+    pub(super) fn find_strays(&self, scan: &Scan, seen: &mut BTreeMap<MirrorPath, Stamp>, trees: &Trees) {
         // A whole folder that was renamed may get its name back: its files are missed, not put back one by one.
         let has_home = |canvas: &CanvasId| {
             let home = match canvas {
                 CanvasId::Board(_) => {
-                    let space = self.boards.canvases.get(canvas).and_then(|node| node.workspace.as_ref());
-                    space.and_then(|space| self.pages.trees.boards_root(space))
+                    let space = self.canvases.get(canvas).and_then(|node| node.workspace.as_ref());
+                    space.and_then(|space| trees.boards_root(space))
                 }
-                CanvasId::Slide(deck, _) => self.boards.deck_folder(deck),
+                CanvasId::Slide(deck, _) => self.deck_folder(deck),
             };
-            home.is_some_and(|home| self.boards.there.contains_key(&home))
+            home.is_some_and(|home| self.there.contains_key(&home))
         };
-        let gone = self.boards.files.values().filter(|file| !seen.contains_key(&file.path));
+        let gone = self.files.values().filter(|file| !seen.contains_key(&file.path));
         let gone = gone.filter_map(|file| Some((file.stamp, file.canvas.as_ref()?)));
-        let missed = self.boards.missed_objects.values().map(|(canvas, stamp)| (*stamp, canvas));
+        let missed = self.missed_objects.values().map(|(canvas, stamp)| (*stamp, canvas));
         let gone = gone.chain(missed).filter(|(_, canvas)| has_home(canvas));
         let gone: BTreeMap<_, _> = gone.map(|(stamp, _)| (stamp.object(), stamp)).collect();
         if gone.is_empty() {
@@ -52,20 +54,21 @@ impl Engine {
         &mut self,
         was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
         seen: &BTreeMap<MirrorPath, Stamp>,
+        trees: &Trees,
+        settings: &Settings,
     ) {
-        let before = std::mem::take(&mut self.boards.moved_folders);
+        let before = std::mem::take(&mut self.moved_folders);
         // Seldom asked for: it looks through all files.
-        let moves = LazyCell::new(|| moves(&self.boards.files, seen));
-        let there = &self.boards.there;
+        let moves = LazyCell::new(|| moves(&self.files, seen));
+        let there = &self.there;
         let is_free = |path: &MirrorPath| {
             there.get(path).is_some_and(|(is_folder, _)| *is_folder)
-                && self.pages.trees.spot_of(path, true, &self.cx.settings) == Some(Spot::DeckFolder)
-                && self.boards.deck_at(path).is_none()
+                && trees.spot_of(path, true, settings) == Some(Spot::DeckFolder)
+                && self.deck_at(path).is_none()
         };
         let mut moved = BTreeMap::new();
-        for deck in self.boards.decks.keys() {
-            let Some(folder) = self.boards.deck_folder(deck).filter(|folder| !there.contains_key(folder))
-            else {
+        for deck in self.decks.keys() {
+            let Some(folder) = self.deck_folder(deck).filter(|folder| !there.contains_key(folder)) else {
                 continue;
             };
             let was = was_there.get(&folder).map(|(_, stamp)| stamp);
@@ -73,7 +76,6 @@ impl Engine {
             let by_object = there.iter().find(|(path, entry)| is_it(entry) && is_free(path));
             // What was drawn in it went along, which tells also where no scan has shown the folder itself.
             let drawn: Vec<Stamp> = self
-                .boards
                 .drawn
                 .iter()
                 .filter(|(path, _)| path.is_within(&folder))
@@ -93,25 +95,25 @@ impl Engine {
             let now = now.or_else(|| before.get(deck).filter(|path| is_free(path)).cloned());
             moved.extend(now.map(|path| (deck.clone(), path)));
         }
-        self.boards.moved_folders = moved;
+        self.moved_folders = moved;
     }
 
     /// Keeps which objects the folders of presentations are: one that is renamed while espejo is not running is that one.
-    pub(super) fn keep_folders(&mut self) -> Result<(), StoreError> {
-        let folders = self.boards.there.iter().filter(|(path, (is_folder, _))| {
-            *is_folder && self.pages.trees.spot_of(path, true, &self.cx.settings) == Some(Spot::DeckFolder)
+    pub(super) fn keep_folders(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+        let folders = self.there.iter().filter(|(path, (is_folder, _))| {
+            *is_folder && trees.spot_of(path, true, &cx.settings) == Some(Spot::DeckFolder)
         });
         let mut folders: BTreeMap<String, FileObject> =
             folders.map(|(path, (_, stamp))| (path.to_string(), stamp.object())).collect();
-        for (deck, now_at) in &self.boards.moved_folders {
+        for (deck, now_at) in &self.moved_folders {
             let object = folders.get(now_at.as_str()).copied();
-            let own = self.boards.deck_folder(deck).map(|folder| folder.to_string());
+            let own = self.deck_folder(deck).map(|folder| folder.to_string());
             folders.extend(own.zip(object));
         }
         let text = serde_json::json!(folders).to_string();
-        if self.boards.kept_folders != text {
-            self.cx.store.set_meta(FOLDERS, &text)?;
-            self.boards.kept_folders = text;
+        if self.kept_folders != text {
+            cx.store.set_meta(FOLDERS, &text)?;
+            self.kept_folders = text;
         }
         Ok(())
     }
@@ -122,21 +124,19 @@ impl Engine {
         &self,
         was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
         files: &[(MirrorPath, MirrorPath)],
+        trees: &Trees,
+        settings: &Settings,
     ) -> Vec<(MirrorPath, MirrorPath)> {
         let is_folder = |path: &MirrorPath| {
-            self.pages.trees.spot_of(path, true, &self.cx.settings) == Some(Spot::DeckFolder)
-                && self.boards.there.contains_key(path)
+            trees.spot_of(path, true, settings) == Some(Spot::DeckFolder) && self.there.contains_key(path)
         };
-        let asked = self.boards.creations.drafts().filter_map(|draft| match &draft.item {
-            CanvasItem::Deck(folder, _) => {
-                Some(folder).filter(|folder| !self.boards.there.contains_key(*folder))
-            }
+        let asked = self.creations.drafts().filter_map(|draft| match &draft.item {
+            CanvasItem::Deck(folder, _) => Some(folder).filter(|folder| !self.there.contains_key(*folder)),
             _ => None,
         });
         let now = asked.filter_map(|from| {
             let object = was_there.get(from).map(|(_, stamp)| stamp.object());
             let same = self
-                .boards
                 .there
                 .iter()
                 .filter(|(path, (_, stamp))| object == Some(stamp.object()) && is_folder(path));
@@ -153,74 +153,72 @@ impl Engine {
         &mut self,
         was_there: &BTreeMap<MirrorPath, (bool, Stamp)>,
         seen: &BTreeMap<MirrorPath, Stamp>,
+        trees: &Trees,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let moves = moves(&self.boards.files, seen);
+        let moves = moves(&self.files, seen);
         let mut moved = Vec::new();
         for (from, to) in &moves {
-            if let Some(file) = self.boards.files.get(from).cloned() {
-                self.boards.files.remove(from);
-                self.cx.store.delete_canvas_file(from)?;
+            if let Some(file) = self.files.get(from).cloned() {
+                self.files.remove(from);
+                cx.store.delete_canvas_file(from)?;
                 moved.push(CanvasFile { path: to.clone(), ..file });
             }
         }
-        let folders = self.moved_deck_folders(was_there, &moves);
-        self.follow_board_creations(&[&moves[..], &folders].concat())?;
+        let folders = self.moved_deck_folders(was_there, &moves, trees, &cx.settings);
+        self.follow_board_creations(&[&moves[..], &folders].concat(), cx)?;
         let landed: BTreeSet<MirrorPath> = moves.iter().map(|(_, to)| to.clone()).collect();
         for mut file in moved {
-            let overwritten = self.boards.files.get(&file.path).and_then(|old| old.canvas.clone());
+            let overwritten = self.files.get(&file.path).and_then(|old| old.canvas.clone());
             match overwritten {
-                Some(canvas) if file.canvas.is_some() => {
-                    self.boards.miss(&canvas, &file.path, &mut self.cx)?
-                }
+                Some(canvas) if file.canvas.is_some() => self.miss(&canvas, &file.path, cx)?,
                 // Moved over it, as a program does that saves to a name of its own first.
                 Some(canvas) => {
                     (file.canvas, file.hash, file.problem) = (Some(canvas), None, None);
                 }
                 None => {}
             }
-            self.boards.bind_file(file, &mut self.cx)?;
+            self.bind_file(file, cx)?;
         }
         for (from, _) in &moves {
             if let Some((canvas, _)) = self
-                .boards
                 .canvases
                 .iter()
                 .find(|(_, node)| node.file.as_ref() == Some(from))
                 .map(|(id, node)| (id.clone(), node.clone()))
                 && !landed.contains(from)
             {
-                self.boards.miss(&canvas, from, &mut self.cx)?;
+                self.miss(&canvas, from, cx)?;
             }
         }
         Ok(())
     }
 
     /// Canvases whose files are missing, by the places where those would be theirs again.
-    pub(super) fn missed_canvases(&self) -> BTreeMap<MirrorPath, CanvasId> {
-        let missed = || self.boards.canvases.values().filter(|node| node.missing_since.is_some());
+    pub(super) fn missed_canvases(&self, trees: &Trees) -> BTreeMap<MirrorPath, CanvasId> {
+        let missed = || self.canvases.values().filter(|node| node.missing_since.is_some());
         let left: BTreeSet<&MirrorPath> = missed().filter_map(|node| node.missing_from.as_ref()).collect();
         let place = |node: &CanvasNode| match node.id {
             CanvasId::Board(_) => node.missing_from.clone(),
             // Its number says which slide it is, whatever was there before. Where the missing file of another slide was before
             // the slides got other numbers, only what a file holds tells.
             CanvasId::Slide(..) => self
-                .canvas_place(node)
+                .canvas_place(node, trees)
                 .filter(|place| node.missing_from.as_ref() == Some(place) || !left.contains(place)),
         };
         missed().filter_map(|node| Some((place(node)?, node.id.clone()))).collect()
     }
 
     /// Files without a canvas that stand where slides are missing become those slides' files.
-    pub(super) fn bind_missed_slides(&mut self) -> Result<(), StoreError> {
-        let missed = self.missed_canvases().into_iter();
+    pub(super) fn bind_missed_slides(&mut self, trees: &Trees, cx: &mut Context) -> Result<(), StoreError> {
+        let missed = self.missed_canvases(trees).into_iter();
         for (path, canvas) in missed.filter(|(_, canvas)| canvas.deck().is_some()) {
-            if self.boards.is_canvas_asked_for(&path) {
+            if self.is_canvas_asked_for(&path) {
                 continue;
             }
-            if let Some(file) = self.boards.files.get(&path).filter(|file| file.canvas.is_none()).cloned() {
-                self.boards
-                    .bind_file(CanvasFile { canvas: Some(canvas), hash: None, ..file }, &mut self.cx)?;
-                self.boards.unread.insert(path, self.cx.now);
+            if let Some(file) = self.files.get(&path).filter(|file| file.canvas.is_none()).cloned() {
+                self.bind_file(CanvasFile { canvas: Some(canvas), hash: None, ..file }, cx)?;
+                self.unread.insert(path, cx.now);
             }
         }
         Ok(())
@@ -228,28 +226,34 @@ impl Engine {
 
     /// Whether the missing file of a canvas may be somewhere all the same: in what cannot be looked at, or a new file that
     /// could not be read yet.
-    pub(super) fn may_be_somewhere(&self, node: &CanvasNode) -> bool {
-        !node.approved && (self.hides_canvas(node).is_some() || self.boards.may_be_unread())
+    pub(super) fn may_be_somewhere(&self, node: &CanvasNode, root: &Root) -> bool {
+        !node.approved && (self.hides_canvas(node, root).is_some() || self.may_be_unread())
     }
 
     /// The canvas whose first file this is: a kill came between its writing and the note of that.
-    fn written_unnoted(&self, path: &MirrorPath, hash: ContentHash) -> Option<CanvasId> {
+    fn written_unnoted(
+        &self,
+        path: &MirrorPath,
+        hash: ContentHash,
+        trees: &Trees,
+        settings: &Settings,
+    ) -> Option<CanvasId> {
         let is_it = |node: &&CanvasNode| {
-            let writing = self.boards.writing.get(&node.id);
+            let writing = self.writing.get(&node.id);
             node.base.is_none()
                 && node.file.is_none()
                 && writing.is_some_and(|writing| writing.text == hash)
-                && match (self.pages.trees.spot_of(path, false, &self.cx.settings), &node.id) {
+                && match (trees.spot_of(path, false, settings), &node.id) {
                     (Some(Spot::Board(space)), CanvasId::Board(_)) => {
                         node.workspace.as_ref() == Some(&space) && still_says(stem_of(path), &node.name)
                     }
                     (Some(Spot::InDeck(folder)), CanvasId::Slide(deck, _)) => {
-                        self.boards.deck_folder(deck).as_ref() == Some(&folder)
+                        self.deck_folder(deck).as_ref() == Some(&folder)
                     }
                     _ => false,
                 }
         };
-        let mut found = self.boards.canvases.values().filter(is_it).map(|node| node.id.clone());
+        let mut found = self.canvases.values().filter(is_it).map(|node| node.id.clone());
         found.next().filter(|_| found.next().is_none())
     }
 
@@ -261,12 +265,13 @@ impl Engine {
         path: &MirrorPath,
         text: &str,
         hash: ContentHash,
+        trees: &Trees,
+        cx: &Context,
     ) -> Result<Option<CanvasId>, StoreError> {
-        if let Some(canvas) = self.written_unnoted(path, hash) {
+        if let Some(canvas) = self.written_unnoted(path, hash, trees, &cx.settings) {
             return Ok(Some(canvas));
         }
         let missing: Vec<&CanvasNode> = self
-            .boards
             .canvases
             .values()
             .filter(|node| node.missing_since.is_some() && node.file.is_none())
@@ -274,27 +279,27 @@ impl Engine {
             .filter(|node| node.presence != Presence::Gone && node.base.is_some())
             .collect();
         // What something was asked for already is that one's.
-        if missing.is_empty() || self.boards.is_canvas_asked_for(path) {
+        if missing.is_empty() || self.is_canvas_asked_for(path) {
             return Ok(None);
         }
         // A file that stood beside the canvas's own is another one, like it as it may be: what it lacks was not removed.
-        let since = self.boards.untracked.get(path);
+        let since = self.untracked.get(path);
         let stood_beside = |node: &CanvasNode| since.is_some_and(|since| Some(*since) < node.missing_since);
         // A copy of a file that is there, whatever that has of the missing one: copies keep nodes that the API cannot make.
         let is_copy = |file: &CanvasFile| file.canvas.is_some() && file.hash == Some(hash);
-        let is_copy = self.boards.files.values().any(is_copy);
+        let is_copy = self.files.values().any(is_copy);
         let none = Aliases::new();
         let mut found = Vec::new();
         for node in missing {
             let Some(base) = &node.base else { continue };
-            let elements = self.cx.store.elements(base.elements)?;
-            let names = self.boards.names.get(&node.id).unwrap_or(&none);
+            let elements = cx.store.elements(base.elements)?;
+            let names = self.names.get(&node.id).unwrap_or(&none);
             let here = canvas::named_in(text, &elements, names);
-            let unsent = self.boards.moments.get(&node.id).and_then(|moment| moment.text.as_ref());
+            let unsent = self.moments.get(&node.id).and_then(|moment| moment.text.as_ref());
             let is_same = base.text == Some(hash) || unsent.is_some_and(|(of, _)| *of == hash);
             let was_here = node.missing_from.as_ref().map(MirrorPath::parent) == Some(path.parent());
             // The nodes of its file may not be agreed on yet.
-            let is_blank = elements.is_empty() && unsent.is_none() && !self.boards.makes_elements(&node.id);
+            let is_blank = elements.is_empty() && unsent.is_none() && !self.makes_elements(&node.id);
             let enough = match node.id.deck() {
                 Some(_) if was_here => usize::from(!is_blank),
                 _ => elements.len().div_ceil(2).max(1),

@@ -9,7 +9,10 @@ use super::{Area, Want};
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::flight::Flight;
+use crate::engine::folder::Folder;
 use crate::engine::retry::TOLD_AFTER;
+use crate::engine::service::Health;
+use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, BoardReply, CanvasId, CanvasNode, Deck, DeckId, DeckNode, Elements, Next, Presence,
     ServiceError, ServiceReply, Slide, Timestamp, Whiteboard, WorkspaceId, planted,
@@ -45,21 +48,40 @@ impl Engine {
                 BoardEffect::ListBoards(space),
                 Ok(ServiceReply::Board(BoardReply::Boards { boards, skipped })),
             ) => {
-                let due = if too_early { self.cx.now } else { self.list_due_next() };
+                let due = if too_early {
+                    self.cx.now
+                } else {
+                    self.boards.list_due_next(&self.pages.trees, &self.cx)
+                };
                 self.boards.lists.boards_due.insert(space.clone(), due);
                 self.boards.note_skipped(&list_of(effect), &skipped);
-                self.take_in_boards(flight, space, boards, skipped.is_empty())
+                self.boards.take_in_boards(
+                    flight,
+                    space,
+                    boards,
+                    skipped.is_empty(),
+                    &mut self.folder,
+                    &mut self.cx,
+                )
             }
             (BoardEffect::ListDecks, Ok(ServiceReply::Board(BoardReply::Decks { decks, skipped }))) => {
-                self.boards.lists.decks_due = if too_early { self.cx.now } else { self.list_due_next() };
+                self.boards.lists.decks_due = if too_early {
+                    self.cx.now
+                } else {
+                    self.boards.list_due_next(&self.pages.trees, &self.cx)
+                };
                 self.boards.note_skipped(&list_of(effect), &skipped);
-                self.take_in_decks(flight, decks, skipped.is_empty())
+                self.boards.take_in_decks(flight, decks, skipped.is_empty(), &mut self.folder, &mut self.cx)
             }
             (BoardEffect::ListSlides(deck), Ok(ServiceReply::Board(BoardReply::Slides(slides)))) => {
-                let due = if too_early { self.cx.now } else { self.slides_due_next() };
+                let due = if too_early {
+                    self.cx.now
+                } else {
+                    self.boards.slides_due_next(&self.pages.trees, &self.cx)
+                };
                 self.boards.lists.slides_due.insert(deck.clone(), due);
                 self.boards.lists.trouble.remove(&list_of(effect));
-                self.take_in_slides(flight, deck, slides)
+                self.boards.take_in_slides(flight, deck, slides, &self.folder, &mut self.cx)
             }
             (_, result) => {
                 let error = result.err();
@@ -76,67 +98,79 @@ impl Engine {
             }
         }
     }
+}
 
+impl Boards {
     fn take_in_boards(
         &mut self,
         flight: &Flight,
         space: &WorkspaceId,
         boards: Vec<Whiteboard>,
         complete: bool,
+        folder: &mut Folder,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
         let listed: BTreeSet<CanvasId> = boards.iter().map(|seen| CanvasId::Board(seen.id.clone())).collect();
-        self.boards.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight, self.cx.now);
+        self.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight, cx.now);
         for seen in boards {
             let id = CanvasId::Board(seen.id.clone());
-            let known = self.boards.canvases.get(&id).cloned();
+            let known = self.canvases.get(&id).cloned();
             let stirred = known.as_ref().is_some_and(|node| node.name != seen.name);
-            let mut node = known.unwrap_or_else(|| self.cx.new_canvas(id));
+            let mut node = known.unwrap_or_else(|| cx.new_canvas(id));
             node.workspace = Some(seen.workspace);
             node.name = seen.name;
             node.rest = seen.rest;
-            if !self.acted_since(&node.id, flight) {
-                self.cx.take_in_presence(&mut node, stirred);
+            if !self.acted_since(&node.id, flight, cx) {
+                cx.take_in_presence(&mut node, stirred);
             }
-            self.boards.save_canvas(node, &mut self.cx)?;
+            self.save_canvas(node, cx)?;
         }
-        let first = self.boards.lists.boards_at.insert(space.clone(), flight.tick).is_none();
+        let first = self.lists.boards_at.insert(space.clone(), flight.tick).is_none();
         if complete {
             let ours = |node: &&CanvasNode| node.workspace.as_ref() == Some(space);
-            let known: Vec<CanvasNode> = self.boards.canvases.values().filter(ours).cloned().collect();
-            if let Some(at) = self.take_in_missing(flight, &List::Boards(space.clone()), &known, &listed)? {
-                self.boards.lists.boards_due.insert(space.clone(), at);
+            let known: Vec<CanvasNode> = self.canvases.values().filter(ours).cloned().collect();
+            if let Some(at) =
+                self.take_in_missing(flight, &List::Boards(space.clone()), &known, &listed, folder, cx)?
+            {
+                self.lists.boards_due.insert(space.clone(), at);
             }
         }
         if first {
             // Files that were read before it waited for it.
-            self.boards.wake_boards();
-            self.folder.watch.scan_by(self.cx.now);
+            self.wake_boards();
+            folder.watch.scan_by(cx.now);
         }
-        self.boards.confirm_boards(space, flight, &mut self.cx)
+        self.confirm_boards(space, flight, cx)
     }
 
-    fn take_in_decks(&mut self, flight: &Flight, decks: Vec<Deck>, complete: bool) -> Result<(), StoreError> {
+    fn take_in_decks(
+        &mut self,
+        flight: &Flight,
+        decks: Vec<Deck>,
+        complete: bool,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         let listed: BTreeSet<DeckId> = decks.iter().map(|seen| seen.id.clone()).collect();
-        self.boards.note_shown(listed.iter().cloned().map(Emptied::Slides), flight, self.cx.now);
+        self.note_shown(listed.iter().cloned().map(Emptied::Slides), flight, cx.now);
         for seen in decks {
-            let known = self.boards.decks.get(&seen.id).cloned();
+            let known = self.decks.get(&seen.id).cloned();
             let mut node = known.unwrap_or_else(|| new_deck(seen.clone()));
             node.seen = seen;
             node.presence = Presence::Listed;
-            self.boards.save_deck(node, &mut self.cx)?;
+            self.save_deck(node, cx)?;
         }
-        let first = self.boards.lists.decks_at == 0;
-        self.boards.lists.decks_at = flight.tick;
+        let first = self.lists.decks_at == 0;
+        self.lists.decks_at = flight.tick;
         if complete {
-            let known: Vec<DeckNode> = self.boards.decks.values().cloned().collect();
+            let known: Vec<DeckNode> = self.decks.values().cloned().collect();
             let missing: Vec<&DeckNode> = known
                 .iter()
                 .filter(|deck| !listed.contains(&deck.seen.id) && deck.presence != Presence::Gone)
                 .collect();
             let list = List::Decks;
             // Of one whose folder was deleted here there is nothing left to remove.
-            let is_over =
-                |deck: &&DeckNode| self.folder.is_absence_over(deck.missing_since, &self.cx.settings);
+            let is_over = |deck: &&DeckNode| folder.is_absence_over(deck.missing_since, &cx.settings);
             let over: BTreeSet<DeckId> =
                 missing.iter().filter(|deck| is_over(deck)).map(|deck| deck.seen.id.clone()).collect();
             let approved = missing.iter().all(|deck| deck.approved);
@@ -144,32 +178,32 @@ impl Engine {
                 Kind::Presentation,
                 known.len() - over.len(),
                 missing.len() - over.len(),
-                self.cx.settings.pages.max_deletes,
+                cx.settings.pages.max_deletes,
             )
             .filter(|_| !approved && (known.len() > 1 || listed.is_empty()));
-            self.boards.note_held(&list, held.filter(|_| missing.len() > over.len()));
+            self.note_held(&list, held.filter(|_| missing.len() > over.len()));
             for deck in missing {
-                self.boards.lists.emptied.remove(&Emptied::Slides(deck.seen.id.clone()));
+                self.lists.emptied.remove(&Emptied::Slides(deck.seen.id.clone()));
                 let mut deck = deck.clone();
                 let second = deck.presence == Presence::Unlisted;
                 deck.presence = Presence::Unlisted;
-                let is_held = self.boards.lists.held.contains_key(&list) && !over.contains(&deck.seen.id);
+                let is_held = self.lists.held.contains_key(&list) && !over.contains(&deck.seen.id);
                 if second && !is_held {
                     deck.presence = Presence::Gone;
-                    self.boards.slides_gone_with(&deck.seen.id, &mut self.cx)?;
+                    self.slides_gone_with(&deck.seen.id, cx)?;
                 } else if !second {
-                    self.boards.lists.decks_due = self.cx.now.plus_ms(SECOND_LOOK_MS);
+                    self.lists.decks_due = cx.now.plus_ms(SECOND_LOOK_MS);
                 }
-                self.boards.save_deck(deck, &mut self.cx)?;
+                self.save_deck(deck, cx)?;
             }
         }
         if first {
             // Files that were read before it waited for it.
-            self.boards.wake_boards();
-            self.folder.watch.scan_by(self.cx.now);
+            self.wake_boards();
+            folder.watch.scan_by(cx.now);
         }
-        self.boards.confirm_decks(flight, &mut self.cx)?;
-        self.boards.choose_deck_folders(&mut self.cx)
+        self.confirm_decks(flight, cx)?;
+        self.choose_deck_folders(cx)
     }
 
     fn take_in_slides(
@@ -177,42 +211,39 @@ impl Engine {
         flight: &Flight,
         deck: &DeckId,
         slides: Vec<Slide>,
+        folder: &Folder,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let known: Vec<CanvasNode> = self.boards.slides_of(deck).cloned().collect();
+        let known: Vec<CanvasNode> = self.slides_of(deck).cloned().collect();
         let held_some = known.iter().any(|node| node.base.is_some());
-        if !self.boards.believes(
-            Emptied::Slides(deck.clone()),
-            slides.is_empty() && held_some,
-            flight,
-            self.cx.now,
-        ) {
+        if !self.believes(Emptied::Slides(deck.clone()), slides.is_empty() && held_some, flight, cx.now) {
             return Ok(());
         }
         let listed: BTreeSet<CanvasId> =
             slides.iter().map(|seen| CanvasId::Slide(deck.clone(), seen.id.clone())).collect();
-        self.boards.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight, self.cx.now);
+        self.note_shown(listed.iter().cloned().map(Emptied::Canvas), flight, cx.now);
         for (order, seen) in slides.into_iter().enumerate() {
             let id = CanvasId::Slide(deck.clone(), seen.id);
-            let known = self.boards.canvases.get(&id).cloned();
+            let known = self.canvases.get(&id).cloned();
             let stirred = known.as_ref().is_some_and(|node| node.background != seen.background);
-            let mut node = known.unwrap_or_else(|| self.cx.new_canvas(id));
+            let mut node = known.unwrap_or_else(|| cx.new_canvas(id));
             node.order = order;
             node.background = seen.background;
-            if !self.acted_since(&node.id, flight) {
-                self.cx.take_in_presence(&mut node, stirred);
+            if !self.acted_since(&node.id, flight, cx) {
+                cx.take_in_presence(&mut node, stirred);
             }
-            self.boards.save_canvas(node, &mut self.cx)?;
+            self.save_canvas(node, cx)?;
         }
-        self.boards.lists.slides_at.insert(deck.clone(), flight.tick);
+        self.lists.slides_at.insert(deck.clone(), flight.tick);
         let list = List::Slides(deck.clone());
-        if let Some(at) = self.take_in_missing(flight, &list, &known, &listed)? {
-            self.boards.lists.slides_due.insert(deck.clone(), at);
+        if let Some(at) = self.take_in_missing(flight, &list, &known, &listed, folder, cx)? {
+            self.lists.slides_due.insert(deck.clone(), at);
         }
-        let now = self.cx.now;
-        self.boards.edit_deck(deck, |node| node.listed_at = now, &mut self.cx)?;
-        self.boards.wake_deck(deck);
-        self.boards.confirm_slides(deck, flight, &mut self.cx)?;
-        self.boards.use_blank_slide(deck, &mut self.cx)
+        let now = cx.now;
+        self.edit_deck(deck, |node| node.listed_at = now, cx)?;
+        self.wake_deck(deck);
+        self.confirm_slides(deck, flight, cx)?;
+        self.use_blank_slide(deck, cx)
     }
 
     /// Marks what a complete list lacks; the moment of a second look, if one is needed.
@@ -222,17 +253,19 @@ impl Engine {
         list: &List,
         known: &[CanvasNode],
         listed: &BTreeSet<CanvasId>,
+        folder: &Folder,
+        cx: &mut Context,
     ) -> Result<Option<Timestamp>, StoreError> {
         let missing: Vec<&CanvasNode> = known
             .iter()
             .filter(|node| !listed.contains(&node.id) && node.presence != Presence::Gone)
-            .filter(|node| !self.acted_since(&node.id, flight))
+            .filter(|node| !self.acted_since(&node.id, flight, cx))
             .collect();
         // Of one whose file was deleted here there is nothing left to remove.
         let over: BTreeSet<CanvasId> = missing
             .iter()
             .filter(|node| node.base.is_some() && node.file.is_none())
-            .filter(|node| self.folder.is_absence_over(node.missing_since, &self.cx.settings))
+            .filter(|node| folder.is_absence_over(node.missing_since, &cx.settings))
             .map(|node| node.id.clone())
             .collect();
         let mirrored = known.iter().filter(|node| node.base.is_some()).count() - over.len();
@@ -240,38 +273,38 @@ impl Engine {
         let approved = missing.iter().all(|node| node.approved);
         let is_slides = known.first().is_some_and(|node| node.id.deck().is_some());
         let kind = if is_slides { Kind::Slide } else { Kind::Whiteboard };
-        let held = guard::list_shrank(kind, mirrored, lost, self.cx.settings.pages.max_deletes)
+        let held = guard::list_shrank(kind, mirrored, lost, cx.settings.pages.max_deletes)
             // One of one board may well have been trashed, if the list has others to show.
             .filter(|_| {
-                !approved && (!is_slides || listed.is_empty() || lost > self.cx.settings.pages.max_deletes)
+                !approved && (!is_slides || listed.is_empty() || lost > cx.settings.pages.max_deletes)
             });
         let is_held = held.is_some();
-        self.boards.note_held(list, held);
+        self.note_held(list, held);
         let mut again = None;
         for node in missing {
-            self.boards.lists.emptied.remove(&Emptied::Canvas(node.id.clone()));
+            self.lists.emptied.remove(&Emptied::Canvas(node.id.clone()));
             let second = node.presence == Presence::Unlisted || planted("board-absence-believed");
             if second && is_held && !over.contains(&node.id) {
                 continue;
             }
-            self.boards.edit_canvas(
+            self.edit_canvas(
                 &node.id,
                 |node| {
                     node.presence = if second { Presence::Gone } else { Presence::Unlisted };
                 },
-                &mut self.cx,
+                cx,
             )?;
             if !second {
-                again = Some(self.cx.now.plus_ms(SECOND_LOOK_MS));
+                again = Some(cx.now.plus_ms(SECOND_LOOK_MS));
             }
         }
         Ok(again)
     }
 
     /// Whether something was done to a canvas after a look at it left.
-    pub(super) fn acted_since(&self, canvas: &CanvasId, flight: &Flight) -> bool {
-        let acted = self.boards.moments.get(canvas).map_or(0, |moment| moment.acted);
-        let writing = self.cx.in_flight.flights.values().any(|other| {
+    pub(super) fn acted_since(&self, canvas: &CanvasId, flight: &Flight, cx: &Context) -> bool {
+        let acted = self.moments.get(canvas).map_or(0, |moment| moment.acted);
+        let writing = cx.in_flight.flights.values().any(|other| {
             matches!(&other.purpose, crate::engine::Purpose::Board(purpose)
                 if purpose.canvas() == Some(canvas) && purpose.is_request() && !matches!(**purpose, super::Purpose::Look { .. }))
         });
@@ -284,51 +317,53 @@ impl Engine {
         flight: &Flight,
         canvas: &CanvasId,
         result: Result<ServiceReply, ServiceError>,
+        service: &Health,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        if self.acted_since(canvas, flight) {
+        if self.acted_since(canvas, flight, cx) {
             return Ok(());
         }
-        let now = self.cx.now;
+        let now = cx.now;
         match result {
             Ok(ServiceReply::Board(BoardReply::Elements(elements))) => {
-                self.boards.moment_of(canvas).looked = flight.tick;
-                let before = self.boards.canvases.get(canvas).and_then(|node| node.remote);
-                let lacks = elements.is_empty() && !self.cx.elements_at(before)?.is_empty();
-                if !self.boards.believes(Emptied::Canvas(canvas.clone()), lacks, flight, self.cx.now) {
+                self.moment_of(canvas).looked = flight.tick;
+                let before = self.canvases.get(canvas).and_then(|node| node.remote);
+                let lacks = elements.is_empty() && !cx.elements_at(before)?.is_empty();
+                if !self.believes(Emptied::Canvas(canvas.clone()), lacks, flight, cx.now) {
                     // It has not been seen: the commands that wait for a look go on waiting.
-                    self.boards.moment_of(canvas).looked = 0;
+                    self.moment_of(canvas).looked = 0;
                     return Ok(());
                 }
-                let moment = self.boards.moment_of(canvas);
+                let moment = self.moment_of(canvas);
                 moment.seen = flight.tick;
                 moment.seen_at = flight.as_of(now);
                 moment.unreadable = None;
-                self.boards.take_in_elements(canvas, &elements, &mut self.cx)?;
-                self.boards.confirm_elements(canvas, &elements, flight, &mut self.cx)
+                self.take_in_elements(canvas, &elements, cx)?;
+                self.confirm_elements(canvas, &elements, flight, cx)
             }
             Err(ServiceError::NotFound(_)) => {
-                self.boards.moment_of(canvas).looked = flight.tick;
+                self.moment_of(canvas).looked = flight.tick;
                 // Only a slide's list answers so: the list of slides tells more.
                 if let Some(deck) = canvas.deck().cloned() {
-                    self.boards.lists.slides_due.insert(deck, now);
+                    self.lists.slides_due.insert(deck, now);
                 }
-                let moment = self.boards.moment_of(canvas);
+                let moment = self.moment_of(canvas);
                 moment.failing.until = moment.failing.until.max(now.plus_ms(30_000));
-                self.boards.edit_canvas(canvas, |node| node.poll.last = now, &mut self.cx)
+                self.edit_canvas(canvas, |node| node.poll.last = now, cx)
             }
             Err(error) if error.next() == Next::Park => {
-                let failures = self.boards.moment_of(canvas).failing.count;
-                let wait = self.cx.backoff(failures + TOLD_AFTER);
-                let moment = self.boards.moment_of(canvas);
+                let failures = self.moment_of(canvas).failing.count;
+                let wait = cx.backoff(failures + TOLD_AFTER);
+                let moment = self.moment_of(canvas);
                 moment.looked = flight.tick;
                 moment.failing.until = now.plus_ms(wait);
                 moment.unreadable = Some(error);
-                self.boards.edit_canvas(canvas, |node| node.poll.last = now, &mut self.cx)
+                self.edit_canvas(canvas, |node| node.poll.last = now, cx)
             }
-            Err(error) if self.boards.moment_of(canvas).failing.is_told() && self.service.down.is_none() => {
+            Err(error) if self.moment_of(canvas).failing.is_told() && service.down.is_none() => {
                 // The look counts as done: it failed too often for a command to wait for another.
-                self.boards.moment_of(canvas).looked = flight.tick;
-                self.boards.moment_of(canvas).unreadable = Some(error);
+                self.moment_of(canvas).looked = flight.tick;
+                self.moment_of(canvas).unreadable = Some(error);
                 Ok(())
             }
             _ => Ok(()),
@@ -336,17 +371,17 @@ impl Engine {
     }
 
     /// 403 on a write: the area is only read until it is tried again.
-    pub(super) fn forbid_area(&mut self, area: Area, why: &str) {
+    pub(super) fn forbid_area(&mut self, area: Area, why: &str, trees: &Trees, now: Timestamp) {
         let what = match &area {
             Area::Whiteboards(space) => {
-                let name = self.pages.trees.workspaces.get(space).map_or("", |node| node.seen.name.as_str());
+                let name = trees.workspaces.get(space).map_or("", |node| node.seen.name.as_str());
                 format!("the service forbids writing to the whiteboards of {name}: {why}")
             }
             Area::Presentations => format!("the service forbids writing to presentations: {why}"),
         };
-        let until = self.cx.now.plus_ms(FORBIDDEN_RETRY_MS);
-        self.boards.forbidden.insert(area, (what, until));
-        self.boards.wake_boards();
+        let until = now.plus_ms(FORBIDDEN_RETRY_MS);
+        self.forbidden.insert(area, (what, until));
+        self.wake_boards();
     }
 }
 

@@ -25,6 +25,10 @@ mod writes;
 
 use crate::engine::context::Context;
 use crate::engine::flight::InFlight;
+use crate::engine::folder::Folder;
+use crate::engine::pages::Pages;
+use crate::engine::trees::Trees;
+use crate::model::Settings;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -276,48 +280,6 @@ fn on_disk(effect: Effect, purpose: Purpose) -> (Effect, super::Purpose) {
 }
 
 impl Engine {
-    /// Whether a canvas's part of the service is mirrored and has been listed.
-    fn is_canvas_live(&self, node: &CanvasNode) -> bool {
-        match (&node.id, &node.workspace) {
-            _ if self.pages.trees.ignoring.canvases.contains(&node.id) => false,
-            (CanvasId::Board(_), Some(workspace)) => {
-                self.cx.settings.boards.whiteboards
-                    && self.pages.trees.is_live(workspace)
-                    && self.boards.lists.boards_at.contains_key(workspace)
-            }
-            (CanvasId::Slide(deck, _), _) => {
-                self.cx.settings.boards.presentations
-                    && self.boards.lists.decks_at > 0
-                    && self.boards.decks.contains_key(deck)
-            }
-            _ => false,
-        }
-    }
-
-    /// The next thing to do on disk for canvases.
-    pub(super) fn next_board_disk_effect(&mut self) -> Result<Choice, StoreError> {
-        if !self.cx.boards_are_on() || !self.boards.scanned {
-            return Ok(None);
-        }
-        let due =
-            self.boards.unread.iter().find(|(_, due)| **due <= self.cx.now).map(|(path, _)| path.clone());
-        if let Some(path) = due {
-            return Ok(Some(on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path })));
-        }
-        if let Some(choice) = self.settle_deck_folders()? {
-            return Ok(Some(choice));
-        }
-        for canvas in self.boards.active.clone() {
-            if self.cx.in_flight.is_canvas_busy(&canvas) || self.boards.waits_for_time(&canvas, self.cx.now) {
-                continue;
-            }
-            if let Some(choice) = self.settle_canvas(&canvas)? {
-                return Ok(Some(choice));
-            }
-        }
-        self.next_drawing()
-    }
-
     /// Takes in the answer to one of our requests.
     pub(super) fn board_request_done(
         &mut self,
@@ -343,15 +305,69 @@ impl Engine {
         }
         match purpose {
             Purpose::List(effect) => self.boards_listed(flight, &effect, result),
-            Purpose::Look { canvas, .. } => self.canvas_looked(flight, &canvas, result),
-            Purpose::Push { canvas, op, .. } => self.pushed(&canvas, op, result),
-            Purpose::Create { name } => self.board_created(&name, result),
-            Purpose::TrashBoard { canvas } | Purpose::DeleteSlide { canvas } => {
-                self.canvas_removed(&canvas, result)
+            Purpose::Look { canvas, .. } => {
+                self.boards.canvas_looked(flight, &canvas, result, &self.service, &mut self.cx)
             }
-            Purpose::TrashDeck { deck } => self.deck_trashed(&deck, result),
+            Purpose::Push { canvas, op, .. } => {
+                self.boards.pushed(&canvas, op, result, &self.pages.trees, &mut self.cx)
+            }
+            Purpose::Create { name } => {
+                self.boards.board_created(&name, result, &self.pages.trees, &mut self.cx)
+            }
+            Purpose::TrashBoard { canvas } | Purpose::DeleteSlide { canvas } => {
+                self.boards.canvas_removed(&canvas, result, &self.pages.trees, &mut self.cx)
+            }
+            Purpose::TrashDeck { deck } => {
+                self.boards.deck_trashed(&deck, result, &self.pages.trees, &mut self.cx)
+            }
             _ => Ok(()),
         }
+    }
+}
+
+impl Boards {
+    /// Whether a canvas's part of the service is mirrored and has been listed.
+    fn is_canvas_live(&self, node: &CanvasNode, trees: &Trees, settings: &Settings) -> bool {
+        match (&node.id, &node.workspace) {
+            _ if trees.ignoring.canvases.contains(&node.id) => false,
+            (CanvasId::Board(_), Some(workspace)) => {
+                settings.boards.whiteboards
+                    && trees.is_live(workspace)
+                    && self.lists.boards_at.contains_key(workspace)
+            }
+            (CanvasId::Slide(deck, _), _) => {
+                settings.boards.presentations && self.lists.decks_at > 0 && self.decks.contains_key(deck)
+            }
+            _ => false,
+        }
+    }
+
+    /// The next thing to do on disk for canvases.
+    pub(super) fn next_board_disk_effect(
+        &mut self,
+        pages: &mut Pages,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        if !cx.boards_are_on() || !self.scanned {
+            return Ok(None);
+        }
+        let due = self.unread.iter().find(|(_, due)| **due <= cx.now).map(|(path, _)| path.clone());
+        if let Some(path) = due {
+            return Ok(Some(on_disk(Effect::ReadFile(path.clone()), Purpose::Read { path })));
+        }
+        if let Some(choice) = self.settle_deck_folders(&pages.trees, &folder.watch, cx)? {
+            return Ok(Some(choice));
+        }
+        for canvas in self.active.clone() {
+            if cx.in_flight.is_canvas_busy(&canvas) || self.waits_for_time(&canvas, cx.now) {
+                continue;
+            }
+            if let Some(choice) = self.settle_canvas(&canvas, pages, folder, cx)? {
+                return Ok(Some(choice));
+            }
+        }
+        self.next_drawing(&pages.trees, &folder.watch, cx)
     }
 }
 

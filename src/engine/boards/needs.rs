@@ -7,7 +7,10 @@ use super::place::Spot;
 use super::targets::List;
 use super::{Area, Held, Moment, Want};
 use crate::engine::boards::Boards;
-use crate::model::{CanvasFile, CanvasNode, Code, MirrorPath, Presence, WorkspaceId};
+use crate::engine::context::Context;
+use crate::engine::folder::Root;
+use crate::engine::trees::Trees;
+use crate::model::{CanvasFile, CanvasNode, Code, MirrorPath, Presence, Settings, WorkspaceId};
 use crate::store::StoreError;
 
 /// How far canvases are.
@@ -21,219 +24,16 @@ pub(in super::super) struct Progress {
 }
 
 impl Engine {
-    pub(in super::super) fn board_needs(&self, needs: &mut Needs) {
-        if !self.cx.boards_are_on() {
-            return;
-        }
-        for (list, why) in &self.boards.lists.trouble {
-            let what = &self.place_of_list(list);
-            needs.tell(
-                Code::Unclear,
-                what,
-                why,
-                "nothing is lost; tell the service's operator if this continues",
-            );
-        }
-        for (list, why) in &self.boards.lists.held {
-            let what = &self.place_of_list(list);
-            let reason = format!("nothing is removed: {why}");
-            needs.tell(
-                Code::RemovalsHeld,
-                what,
-                &reason,
-                "check the app; espejo approve removes the files; if you get access again, they stay",
-            );
-        }
-        if let Some(why) = &self.boards.lists.decks_held {
-            let reason = format!("nothing is deleted at the service: {why}");
-            needs.tell(
-                Code::DeletionsHeld,
-                "Presentations",
-                &reason,
-                "restore the folders, or run espejo approve",
-            );
-        }
-        for (area, (why, until)) in &self.boards.forbidden {
-            if *until > self.cx.now {
-                let path = match area {
-                    Area::Whiteboards(space) => self.pages.trees.boards_root(space),
-                    Area::Presentations => Self::decks_root(),
-                };
-                let path = path.map_or_else(String::new, |path| path.to_string());
-                needs.tell(
-                    Code::ReadOnly,
-                    &path,
-                    &format!("it is read-only: {why}"),
-                    "edits wait here; espejo retries",
-                );
-            }
-        }
-        let ignoring = &self.pages.trees.ignoring;
-        for file in self.boards.files.values().filter(|file| !ignoring.ignores_file(&file.path)) {
-            if let Some(problem) = &file.problem {
-                needs.tell_unsent(&file.path, problem, "canvas");
-            }
-        }
-        for (path, unmade) in &self.boards.unmade {
-            if unmade.is_told() && self.boards.there.contains_key(path) {
-                let reason = format!("it was not created: {}", unmade.why);
-                needs.tell(Code::Failing, path.as_str(), &reason, FAILS_MEND);
-            }
-        }
-        for (deck, (failing, why)) in &self.boards.deck_trouble {
-            if let Some(folder) = self.boards.deck_folder(deck).filter(|_| failing.is_told()) {
-                needs.tell(Code::Failing, folder.as_str(), &why.to_string(), FAILS_MEND);
-            }
-        }
-        for ((canvas, about), (_, refusal)) in &self.boards.refused {
-            let node = self.boards.canvases.get(canvas);
-            // What is refused in an area that is closed is told with the area.
-            let node = node.filter(|node| !self.is_closed(&Area::of(node)));
-            if let Some(path) = node.and_then(|node| node.file.as_ref()) {
-                let reason = format!("the change of its node {about} is refused: {}", refusal.said);
-                let mend =
-                    format!("change the node again, or undo the change; {}", self.cx.next_try(refusal));
-                needs.tell(code_of(refusal.class), path.as_str(), &reason, &mend);
-            }
-        }
-        for (canvas, moment) in &self.boards.moments {
-            // Most have nothing to tell, and where one belongs is a question to the whole folder.
-            if moment.unreadable.is_none() && moment.held.is_none() && !moment.writes.is_told() {
-                continue;
-            }
-            let Some(node) = self.boards.canvases.get(canvas) else { continue };
-            let place = node.file.clone().or_else(|| self.canvas_place(node));
-            let path = place.map_or_else(|| node.name.clone(), |path| path.to_string());
-            if let Some(why) = &moment.unreadable {
-                needs.tell(
-                    Code::Unclear,
-                    &path,
-                    &format!("it cannot be read: {why}"),
-                    "nothing to do: espejo retries",
-                );
-            }
-            if moment.writes.is_told() {
-                needs.tell(Code::Failing, &path, FAILS, FAILS_MEND);
-            }
-            if let Some((code, why, mend)) = moment.held.as_ref().and_then(Held::told) {
-                needs.tell(code, &path, &why, mend);
-            }
-        }
-        for (path, stamp) in &self.boards.not_ours {
-            if self.boards.there.get(path).is_some_and(|(_, now)| now == stamp) {
-                let why = "no picture is drawn: a file that does not belong to espejo is in its place";
-                needs.tell(Code::NoPicture, path.as_str(), why, "rename the file");
-            }
-        }
-    }
-
-    /// Whether something was done to whiteboards of a workspace that may not be written to.
-    pub(in super::super) fn canvases_stay_here(&self, workspace: &WorkspaceId) -> bool {
-        let is_its = |node: &CanvasNode| node.workspace.as_ref() == Some(workspace);
-        let is_held = |moment: &Moment| moment.held == Some(Held::AreaClosed);
-        let mut held = self.boards.moments.iter().filter(|(_, moment)| is_held(moment));
-        let is_new = |file: &CanvasFile| {
-            file.canvas.is_none()
-                && self.pages.trees.spot_of(&file.path, false, &self.cx.settings)
-                    == Some(Spot::Board(workspace.clone()))
-        };
-        held.any(|(id, _)| self.boards.canvases.get(id).is_some_and(is_its))
-            || self.boards.files.values().any(is_new)
-    }
-
-    /// Where what a list names is in the mirror.
-    fn place_of_list(&self, list: &List) -> String {
-        let place = match list {
-            List::Boards(space) => self.pages.trees.boards_root(space),
-            List::Slides(deck) => self.boards.deck_folder(deck),
-            List::Decks => Self::decks_root(),
-        };
-        place.map_or_else(String::new, |path| path.to_string())
-    }
-
-    /// Once everything has been compared, files without a canvas are new ones.
-    pub(in super::super) fn end_adopting_boards(&mut self) -> Result<(), StoreError> {
-        let done = self.boards.adopting
-            && self.cx.boards_are_on()
-            && self.boards.scanned
-            && self.folder.root.is_ready()
-            && !self.pages.trees.workspaces.is_empty()
-            && self.pages.trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
-            && self.board_lists_done()
-            && self.boards.canvases.values().all(|node| {
-                node.base.is_some()
-                    || node.presence != Presence::Listed
-                    || self.pages.trees.ignoring.canvases.contains(&node.id)
-                    || self.boards.moments.get(&node.id).is_some_and(|moment| moment.unreadable.is_some())
-            });
-        if done {
-            self.boards.adopting = false;
-            self.cx.store.set_meta("board_adopting", "no")?;
-            self.boards.wake_boards();
-        }
-        Ok(())
-    }
-
-    /// A person releases what a guard held.
-    pub(in super::super) fn approve_boards(&mut self, paths: &[MirrorPath]) -> Result<(), StoreError> {
-        let meant = |path: Option<&MirrorPath>| {
-            paths.is_empty() || path.is_some_and(|path| paths.iter().any(|wanted| path.is_within(wanted)))
-        };
-        let canvases: Vec<_> = self
-            .boards
-            .canvases
-            .values()
-            .filter(|node| meant(node.file.clone().or_else(|| self.canvas_place(node)).as_ref()))
-            .map(|node| node.id.clone())
-            .collect();
-        for id in canvases {
-            let Some(node) = self.boards.canvases.get(&id).cloned() else { continue };
-            let file = node.file.as_ref().and_then(|path| self.boards.files.get(path)).cloned();
-            let held = self.boards.moments.get(&id).is_some_and(|moment| moment.held.is_some());
-            let problem = file.as_ref().is_some_and(|file| file.problem.is_some());
-            if !(held || problem || node.file.is_none() || node.presence != Presence::Listed) {
-                continue;
-            }
-            self.boards.edit_canvas(&id, |node| node.approved = true, &mut self.cx)?;
-            if let Some(mut file) = file.filter(|_| problem) {
-                self.boards.unread.insert(file.path.clone(), self.cx.now);
-                file.hash = None;
-                file.problem = None;
-                self.boards.save_canvas_file(file, &mut self.cx)?;
-            }
-        }
-        let decks: Vec<_> = self
-            .boards
-            .decks
-            .keys()
-            .filter(|id| meant(self.boards.deck_folder(id).as_ref()))
-            .cloned()
-            .collect();
-        for id in decks {
-            self.boards.edit_deck(
-                &id,
-                |deck| {
-                    deck.approved = deck.missing_since.is_some() || deck.presence != Presence::Listed;
-                },
-                &mut self.cx,
-            )?;
-        }
-        let now = self.cx.now;
-        let lists = &mut self.boards.lists;
-        lists.decks_due = now;
-        lists.boards_due.clear();
-        lists.slides_due.clear();
-        self.boards.wake_boards();
-        Ok(())
-    }
-
     pub(in super::super) fn board_progress(&self) -> Progress {
         if !self.cx.boards_are_on() {
             return Progress { settled: true, ..Progress::default() };
         }
         let live = || {
             let nodes = self.boards.canvases.values();
-            nodes.filter(|node| node.presence == Presence::Listed && self.is_canvas_live(node))
+            nodes.filter(|node| {
+                node.presence == Presence::Listed
+                    && self.boards.is_canvas_live(node, &self.pages.trees, &self.cx.settings)
+            })
         };
         let is_apart = |node: &CanvasNode| self.pages.trees.ignoring.canvases.contains(&node.id);
         let listed = live().count();
@@ -263,9 +63,223 @@ impl Engine {
                 // What could not be written a moment ago is written when it can be.
                 && (!self.boards.draw_due || self.boards.draw_retry > self.cx.now)
                 && self.boards.scanned
-                && self.board_lists_done()
-                && !self.board_creations_wait(),
+                && self.boards.board_lists_done(&self.pages.trees, &self.cx)
+                && !self.boards.board_creations_wait(&self.pages.trees, &self.folder.watch, &self.cx),
         }
+    }
+}
+
+impl Boards {
+    pub(in super::super) fn board_needs(&self, needs: &mut Needs, trees: &Trees, cx: &Context) {
+        if !cx.boards_are_on() {
+            return;
+        }
+        for (list, why) in &self.lists.trouble {
+            let what = &self.place_of_list(list, trees);
+            needs.tell(
+                Code::Unclear,
+                what,
+                why,
+                "nothing is lost; tell the service's operator if this continues",
+            );
+        }
+        for (list, why) in &self.lists.held {
+            let what = &self.place_of_list(list, trees);
+            let reason = format!("nothing is removed: {why}");
+            needs.tell(
+                Code::RemovalsHeld,
+                what,
+                &reason,
+                "check the app; espejo approve removes the files; if you get access again, they stay",
+            );
+        }
+        if let Some(why) = &self.lists.decks_held {
+            let reason = format!("nothing is deleted at the service: {why}");
+            needs.tell(
+                Code::DeletionsHeld,
+                "Presentations",
+                &reason,
+                "restore the folders, or run espejo approve",
+            );
+        }
+        for (area, (why, until)) in &self.forbidden {
+            if *until > cx.now {
+                let path = match area {
+                    Area::Whiteboards(space) => trees.boards_root(space),
+                    Area::Presentations => Engine::decks_root(),
+                };
+                let path = path.map_or_else(String::new, |path| path.to_string());
+                needs.tell(
+                    Code::ReadOnly,
+                    &path,
+                    &format!("it is read-only: {why}"),
+                    "edits wait here; espejo retries",
+                );
+            }
+        }
+        let ignoring = &trees.ignoring;
+        for file in self.files.values().filter(|file| !ignoring.ignores_file(&file.path)) {
+            if let Some(problem) = &file.problem {
+                needs.tell_unsent(&file.path, problem, "canvas");
+            }
+        }
+        for (path, unmade) in &self.unmade {
+            if unmade.is_told() && self.there.contains_key(path) {
+                let reason = format!("it was not created: {}", unmade.why);
+                needs.tell(Code::Failing, path.as_str(), &reason, FAILS_MEND);
+            }
+        }
+        for (deck, (failing, why)) in &self.deck_trouble {
+            if let Some(folder) = self.deck_folder(deck).filter(|_| failing.is_told()) {
+                needs.tell(Code::Failing, folder.as_str(), &why.to_string(), FAILS_MEND);
+            }
+        }
+        for ((canvas, about), (_, refusal)) in &self.refused {
+            let node = self.canvases.get(canvas);
+            // What is refused in an area that is closed is told with the area.
+            let node = node.filter(|node| !self.is_closed(&Area::of(node), trees, cx));
+            if let Some(path) = node.and_then(|node| node.file.as_ref()) {
+                let reason = format!("the change of its node {about} is refused: {}", refusal.said);
+                let mend = format!("change the node again, or undo the change; {}", cx.next_try(refusal));
+                needs.tell(code_of(refusal.class), path.as_str(), &reason, &mend);
+            }
+        }
+        for (canvas, moment) in &self.moments {
+            // Most have nothing to tell, and where one belongs is a question to the whole folder.
+            if moment.unreadable.is_none() && moment.held.is_none() && !moment.writes.is_told() {
+                continue;
+            }
+            let Some(node) = self.canvases.get(canvas) else { continue };
+            let place = node.file.clone().or_else(|| self.canvas_place(node, trees));
+            let path = place.map_or_else(|| node.name.clone(), |path| path.to_string());
+            if let Some(why) = &moment.unreadable {
+                needs.tell(
+                    Code::Unclear,
+                    &path,
+                    &format!("it cannot be read: {why}"),
+                    "nothing to do: espejo retries",
+                );
+            }
+            if moment.writes.is_told() {
+                needs.tell(Code::Failing, &path, FAILS, FAILS_MEND);
+            }
+            if let Some((code, why, mend)) = moment.held.as_ref().and_then(Held::told) {
+                needs.tell(code, &path, &why, mend);
+            }
+        }
+        for (path, stamp) in &self.not_ours {
+            if self.there.get(path).is_some_and(|(_, now)| now == stamp) {
+                let why = "no picture is drawn: a file that does not belong to espejo is in its place";
+                needs.tell(Code::NoPicture, path.as_str(), why, "rename the file");
+            }
+        }
+    }
+
+    /// Whether something was done to whiteboards of a workspace that may not be written to.
+    pub(in super::super) fn canvases_stay_here(
+        &self,
+        workspace: &WorkspaceId,
+        trees: &Trees,
+        settings: &Settings,
+    ) -> bool {
+        let is_its = |node: &CanvasNode| node.workspace.as_ref() == Some(workspace);
+        let is_held = |moment: &Moment| moment.held == Some(Held::AreaClosed);
+        let mut held = self.moments.iter().filter(|(_, moment)| is_held(moment));
+        let is_new = |file: &CanvasFile| {
+            file.canvas.is_none()
+                && trees.spot_of(&file.path, false, settings) == Some(Spot::Board(workspace.clone()))
+        };
+        held.any(|(id, _)| self.canvases.get(id).is_some_and(is_its)) || self.files.values().any(is_new)
+    }
+
+    /// Where what a list names is in the mirror.
+    fn place_of_list(&self, list: &List, trees: &Trees) -> String {
+        let place = match list {
+            List::Boards(space) => trees.boards_root(space),
+            List::Slides(deck) => self.deck_folder(deck),
+            List::Decks => Engine::decks_root(),
+        };
+        place.map_or_else(String::new, |path| path.to_string())
+    }
+
+    /// Once everything has been compared, files without a canvas are new ones.
+    pub(in super::super) fn end_adopting_boards(
+        &mut self,
+        trees: &Trees,
+        root: &Root,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let done = self.adopting
+            && cx.boards_are_on()
+            && self.scanned
+            && root.is_ready()
+            && !trees.workspaces.is_empty()
+            && trees.workspaces.values().all(|node| !node.present || node.listed_at.0 > 0)
+            && self.board_lists_done(trees, cx)
+            && self.canvases.values().all(|node| {
+                node.base.is_some()
+                    || node.presence != Presence::Listed
+                    || trees.ignoring.canvases.contains(&node.id)
+                    || self.moments.get(&node.id).is_some_and(|moment| moment.unreadable.is_some())
+            });
+        if done {
+            self.adopting = false;
+            cx.store.set_meta("board_adopting", "no")?;
+            self.wake_boards();
+        }
+        Ok(())
+    }
+
+    /// A person releases what a guard held.
+    pub(in super::super) fn approve_boards(
+        &mut self,
+        paths: &[MirrorPath],
+        trees: &Trees,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let meant = |path: Option<&MirrorPath>| {
+            paths.is_empty() || path.is_some_and(|path| paths.iter().any(|wanted| path.is_within(wanted)))
+        };
+        let canvases: Vec<_> = self
+            .canvases
+            .values()
+            .filter(|node| meant(node.file.clone().or_else(|| self.canvas_place(node, trees)).as_ref()))
+            .map(|node| node.id.clone())
+            .collect();
+        for id in canvases {
+            let Some(node) = self.canvases.get(&id).cloned() else { continue };
+            let file = node.file.as_ref().and_then(|path| self.files.get(path)).cloned();
+            let held = self.moments.get(&id).is_some_and(|moment| moment.held.is_some());
+            let problem = file.as_ref().is_some_and(|file| file.problem.is_some());
+            if !(held || problem || node.file.is_none() || node.presence != Presence::Listed) {
+                continue;
+            }
+            self.edit_canvas(&id, |node| node.approved = true, cx)?;
+            if let Some(mut file) = file.filter(|_| problem) {
+                self.unread.insert(file.path.clone(), cx.now);
+                file.hash = None;
+                file.problem = None;
+                self.save_canvas_file(file, cx)?;
+            }
+        }
+        let decks: Vec<_> =
+            self.decks.keys().filter(|id| meant(self.deck_folder(id).as_ref())).cloned().collect();
+        for id in decks {
+            self.edit_deck(
+                &id,
+                |deck| {
+                    deck.approved = deck.missing_since.is_some() || deck.presence != Presence::Listed;
+                },
+                cx,
+            )?;
+        }
+        let now = cx.now;
+        let lists = &mut self.lists;
+        lists.decks_due = now;
+        lists.boards_due.clear();
+        lists.slides_due.clear();
+        self.wake_boards();
+        Ok(())
     }
 }
 

@@ -52,25 +52,27 @@ impl Engine {
     pub(super) fn decks_root() -> Option<MirrorPath> {
         MirrorPath::root().join(PRESENTATIONS).ok()
     }
+}
 
+impl Boards {
     /// Where a canvas's file belongs by what the service says; `None` while that cannot be said.
-    pub(in super::super) fn canvas_place(&self, node: &CanvasNode) -> Option<MirrorPath> {
+    pub(in super::super) fn canvas_place(&self, node: &CanvasNode, trees: &Trees) -> Option<MirrorPath> {
         match &node.id {
             CanvasId::Board(_) => {
-                let folder = self.pages.trees.boards_root(node.workspace.as_ref()?)?;
+                let folder = trees.boards_root(node.workspace.as_ref()?)?;
                 if let Some(file) = &node.file
                     && file.parent().as_ref() == Some(&folder)
                     && naming::still_says(stem_of(file), &node.name)
                 {
                     return Some(file.clone());
                 }
-                let taken = self.boards.names_in(&folder, Some(&node.id));
+                let taken = self.names_in(&folder, Some(&node.id));
                 let stem = naming::choose(&node.name, &|key| taken.contains(key), ROOM).stem;
                 folder.join(&format!("{stem}{ENDING}")).ok()
             }
             CanvasId::Slide(deck, _) => {
-                let digits = self.boards.slides_of(deck).count().to_string().len().max(2);
-                self.boards.deck_folder(deck)?.join(&format!("{:0digits$}{ENDING}", node.order + 1)).ok()
+                let digits = self.slides_of(deck).count().to_string().len().max(2);
+                self.deck_folder(deck)?.join(&format!("{:0digits$}{ENDING}", node.order + 1)).ok()
             }
         }
     }

@@ -5,32 +5,41 @@ use std::collections::BTreeSet;
 use super::super::Engine;
 use super::looks::{Emptied, list_of};
 use super::{Choice, Purpose, Want, board};
+use crate::engine::boards::Boards;
+use crate::engine::context::Context;
+use crate::engine::trees::Trees;
 use crate::model::{BoardEffect, CanvasId, MirrorPath, Presence};
 
-impl Engine {
+impl Boards {
     /// The lists of whiteboards and of presentations.
-    pub(in super::super) fn board_lists_but_slides(&self) -> Vec<BoardEffect> {
-        self.lists_where(|effect| !matches!(effect, BoardEffect::ListSlides(_)))
+    pub(in super::super) fn board_lists_but_slides(&self, trees: &Trees, cx: &Context) -> Vec<BoardEffect> {
+        self.lists_where(|effect| !matches!(effect, BoardEffect::ListSlides(_)), trees, cx)
     }
 
     /// The canvases at a place and beneath it, and the lists of what else may be there.
     pub(in super::super) fn canvases_beneath(
         &self,
         place: &MirrorPath,
+        trees: &Trees,
+        cx: &Context,
     ) -> (BTreeSet<CanvasId>, Vec<BoardEffect>) {
-        if !self.cx.boards_are_on() {
+        if !cx.boards_are_on() {
             return (BTreeSet::new(), Vec::new());
         }
-        let here = self.polled_canvases().filter(|node| {
+        let here = self.polled_canvases(trees, cx).filter(|node| {
             node.file.as_ref().or(node.missing_from.as_ref()).is_some_and(|path| path.is_within(place))
         });
         let is_here = |folder: Option<MirrorPath>| folder.is_some_and(|folder| folder.is_within(place));
-        let lists = self.lists_where(|effect| match effect {
-            BoardEffect::ListBoards(space) => is_here(self.pages.trees.boards_root(space)),
-            BoardEffect::ListDecks => is_here(Self::decks_root()),
-            BoardEffect::ListSlides(deck) => is_here(self.boards.deck_folder(deck)),
-            _ => false,
-        });
+        let lists = self.lists_where(
+            |effect| match effect {
+                BoardEffect::ListBoards(space) => is_here(trees.boards_root(space)),
+                BoardEffect::ListDecks => is_here(Engine::decks_root()),
+                BoardEffect::ListSlides(deck) => is_here(self.deck_folder(deck)),
+                _ => false,
+            },
+            trees,
+            cx,
+        );
         (here.map(|node| node.id.clone()).collect(), lists)
     }
 
@@ -38,9 +47,11 @@ impl Engine {
     pub(in super::super) fn new_canvases_of(
         &self,
         lists: &[BoardEffect],
+        trees: &Trees,
+        cx: &Context,
     ) -> (BTreeSet<CanvasId>, Vec<BoardEffect>) {
         let has = |wanted: BoardEffect| lists.contains(&wanted);
-        let is_new = self.polled_canvases().filter(|node| {
+        let is_new = self.polled_canvases(trees, cx).filter(|node| {
             node.remote.is_none()
                 && match (node.id.deck(), &node.workspace) {
                     (Some(deck), _) => has(BoardEffect::ListSlides(deck.clone())),
@@ -49,7 +60,7 @@ impl Engine {
                 }
         });
         let canvases = is_new.map(|node| node.id.clone()).collect();
-        let decks = self.boards.decks.values().filter(|deck| {
+        let decks = self.decks.values().filter(|deck| {
             deck.presence == Presence::Listed && deck.listed_at.0 == 0 && has(BoardEffect::ListDecks)
         });
         let slides = decks.map(|deck| BoardEffect::ListSlides(deck.seen.id.clone()));
@@ -57,38 +68,61 @@ impl Engine {
     }
 
     /// The next of these lists that has not been asked for after the tick `since`.
-    pub(in super::super) fn next_board_list_of(&self, lists: &[BoardEffect], since: u64) -> Choice {
+    pub(in super::super) fn next_board_list_of(
+        &self,
+        lists: &[BoardEffect],
+        since: u64,
+        trees: &Trees,
+        cx: &Context,
+    ) -> Choice {
         let next = lists.iter().find(|effect| {
-            let rests =
-                self.boards.lists.resting.get(&list_of(effect)).is_some_and(|until| *until > self.cx.now);
-            self.list_is_wanted(effect, since) && !self.cx.in_flight.is_list_under_way(effect) && !rests
+            let rests = self.lists.resting.get(&list_of(effect)).is_some_and(|until| *until > cx.now);
+            self.list_is_wanted(effect, since, trees, cx) && !cx.in_flight.is_list_under_way(effect) && !rests
         })?;
         Some(board(next.clone(), Purpose::List(next.clone())))
     }
 
     /// How many of these lists have not been taken in since.
-    pub(in super::super) fn board_lists_left(&self, lists: &[BoardEffect], since: u64) -> usize {
-        lists.iter().filter(|effect| self.list_is_wanted(effect, since)).count()
+    pub(in super::super) fn board_lists_left(
+        &self,
+        lists: &[BoardEffect],
+        since: u64,
+        trees: &Trees,
+        cx: &Context,
+    ) -> usize {
+        lists.iter().filter(|effect| self.list_is_wanted(effect, since, trees, cx)).count()
     }
 
     /// Whether a canvas is to be looked at by a look that is issued after the tick `since`.
-    pub(in super::super) fn canvas_is_wanted(&self, canvas: &CanvasId, since: u64) -> bool {
-        let node = self.boards.canvases.get(canvas);
-        node.is_some_and(|node| self.is_polled_canvas(node))
-            && self.boards.moments.get(canvas).is_none_or(|moment| moment.looked <= since)
+    pub(in super::super) fn canvas_is_wanted(
+        &self,
+        canvas: &CanvasId,
+        since: u64,
+        trees: &Trees,
+        cx: &Context,
+    ) -> bool {
+        let node = self.canvases.get(canvas);
+        node.is_some_and(|node| self.is_polled_canvas(node, trees, cx))
+            && self.moments.get(canvas).is_none_or(|moment| moment.looked <= since)
     }
 
     /// Whether that look may leave now.
-    pub(in super::super) fn canvas_may_be_pulled(&self, canvas: &CanvasId, since: u64) -> bool {
-        self.canvas_is_wanted(canvas, since)
-            && !self.cx.in_flight.is_canvas_busy(canvas)
-            && !self.boards.waits_for_time(canvas, self.cx.now)
-            && !self.boards.waits_for_list(canvas)
+    pub(in super::super) fn canvas_may_be_pulled(
+        &self,
+        canvas: &CanvasId,
+        since: u64,
+        trees: &Trees,
+        cx: &Context,
+    ) -> bool {
+        self.canvas_is_wanted(canvas, since, trees, cx)
+            && !cx.in_flight.is_canvas_busy(canvas)
+            && !self.waits_for_time(canvas, cx.now)
+            && !self.waits_for_list(canvas)
     }
 
     /// Whether the folder follows what the last look at a canvas showed, or cannot.
-    pub(in super::super) fn canvas_follows(&self, canvas: &CanvasId) -> bool {
-        let boards = &self.boards;
+    pub(in super::super) fn canvas_follows(&self, canvas: &CanvasId, cx: &Context) -> bool {
+        let boards = self;
         let Some(node) = boards.canvases.get(canvas) else { return true };
         let moment = boards.moments.get(canvas);
         let is_held = moment.is_some_and(|moment| moment.held.is_some() || moment.writes.is_told());
@@ -101,23 +135,32 @@ impl Engine {
             && list.is_some_and(|list| !boards.lists.held.contains_key(&list_of(&list)));
         let is_emptied = boards.lists.emptied.contains_key(&Emptied::Canvas(canvas.clone()));
         let is_wanted = boards.active.contains(canvas) || boards.wants.get(canvas) == Some(&Want::Look);
-        !self.cx.in_flight.is_canvas_busy(canvas) && (is_held || !is_wanted && !in_doubt && !is_emptied)
+        !cx.in_flight.is_canvas_busy(canvas) && (is_held || !is_wanted && !in_doubt && !is_emptied)
     }
 
-    fn list_is_wanted(&self, effect: &BoardEffect, since: u64) -> bool {
-        let lists = &self.boards.lists;
+    fn list_is_wanted(&self, effect: &BoardEffect, since: u64, trees: &Trees, cx: &Context) -> bool {
+        let lists = &self.lists;
         let looked = match effect {
             BoardEffect::ListBoards(space) => lists.boards_at.get(space).copied(),
             BoardEffect::ListSlides(deck) => lists.slides_at.get(deck).copied(),
             _ => Some(lists.decks_at),
         };
-        looked.unwrap_or(0) <= since && self.lists_where(|other| other == effect).len() == 1
+        looked.unwrap_or(0) <= since && self.lists_where(|other| other == effect, trees, cx).len() == 1
     }
 
-    fn lists_where(&self, is_meant: impl Fn(&BoardEffect) -> bool) -> Vec<BoardEffect> {
-        if !self.cx.boards_are_on() {
+    fn lists_where(
+        &self,
+        is_meant: impl Fn(&BoardEffect) -> bool,
+        trees: &Trees,
+        cx: &Context,
+    ) -> Vec<BoardEffect> {
+        if !cx.boards_are_on() {
             return Vec::new();
         }
-        self.all_lists().into_iter().map(|(_, effect)| effect).filter(|effect| is_meant(effect)).collect()
+        self.all_lists(trees, &cx.settings)
+            .into_iter()
+            .map(|(_, effect)| effect)
+            .filter(|effect| is_meant(effect))
+            .collect()
     }
 }

@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-use super::super::Engine;
 use super::super::pace::Class;
 use super::create::is_element_of;
 use super::{Area, Choice, Purpose, Want, board};
@@ -12,6 +11,9 @@ use crate::engine::Way;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::flight::Flight;
+use crate::engine::folder::Folder;
+use crate::engine::pages::Pages;
+use crate::engine::trees::Trees;
 use crate::model::{
     BoardEffect, BoardReply, CanvasDraft, CanvasId, CanvasItem, CanvasNode, Creation, Draft, Elements,
     RefusalClass, ServiceError, ServiceReply, Timestamp, id_of, planted,
@@ -22,116 +24,121 @@ use crate::store::StoreError;
 /// A look older than this is too old to write on.
 pub(super) const FRESH_MS: i64 = 5_000;
 
-impl Engine {
+impl Boards {
     /// The next request that carries an edit up, or that one hangs on.
-    pub(in super::super) fn next_board_edit(&mut self) -> Result<Choice, StoreError> {
-        if !self.cx.boards_are_on() || !self.boards.scanned {
+    pub(in super::super) fn next_board_edit(
+        &mut self,
+        pages: &Pages,
+        folder: &Folder,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        if !cx.boards_are_on() || !self.scanned {
             return Ok(None);
         }
         let mut wants: Vec<(Want, CanvasId)> =
-            self.boards.wants.iter().map(|(canvas, want)| (*want, canvas.clone())).collect();
+            self.wants.iter().map(|(canvas, want)| (*want, canvas.clone())).collect();
         wants.sort();
         for (want, canvas) in wants {
-            if self.cx.in_flight.is_canvas_busy(&canvas)
-                || self.boards.waits_for_time(&canvas, self.cx.now)
-                || self.boards.waits_for_list(&canvas)
-                || self.boards.active.contains(&canvas)
+            if cx.in_flight.is_canvas_busy(&canvas)
+                || self.waits_for_time(&canvas, cx.now)
+                || self.waits_for_list(&canvas)
+                || self.active.contains(&canvas)
             {
                 continue;
             }
-            let approved = self.boards.canvases.get(&canvas).is_some_and(|node| node.approved);
+            let approved = self.canvases.get(&canvas).is_some_and(|node| node.approved);
             let held = match want {
                 Want::Look => None,
-                Want::Push => self.folder_doubt(),
-                Want::Remove => self.canvas_deletions_held(),
+                Want::Push => self.folder_doubt(pages, &folder.root, cx),
+                Want::Remove => self.canvas_deletions_held(pages, &folder.root, cx),
             };
             if held.is_some() && !approved {
                 // Decided before more went missing, or before the folder was in doubt: decided anew.
-                self.boards.wants.remove(&canvas);
-                self.boards.active.insert(canvas);
+                self.wants.remove(&canvas);
+                self.active.insert(canvas);
                 continue;
             }
             let choice = match want {
-                Want::Push => self.push_canvas(&canvas)?,
-                Want::Remove => self.remove_canvas(&canvas)?,
-                Want::Look => self.look_at_canvas(&canvas, Class::Asked),
+                Want::Push => self.push_canvas(&canvas, cx)?,
+                Want::Remove => self.remove_canvas(&canvas, &pages.trees, folder, cx)?,
+                Want::Look => self.look_at_canvas(&canvas, Class::Asked, cx),
             };
             if choice.is_some() {
                 return Ok(choice);
             }
         }
-        if let Some(choice) = self.next_deck_removal()? {
+        if let Some(choice) = self.next_deck_removal(pages, folder, cx)? {
             return Ok(Some(choice));
         }
-        self.next_board_creation()
+        self.next_board_creation(&pages.trees, &folder.watch, cx)
     }
 
     /// Whether an edit of a canvas could go, were there a slot.
-    pub(in super::super) fn board_edits_wait(&self) -> bool {
-        self.boards.wants.iter().any(|(canvas, want)| {
+    pub(in super::super) fn board_edits_wait(&self, cx: &Context) -> bool {
+        self.wants.iter().any(|(canvas, want)| {
             *want == Want::Push
-                && !self.cx.in_flight.is_canvas_busy(canvas)
-                && !self.boards.waits_for_time(canvas, self.cx.now)
-                && !self.boards.waits_for_list(canvas)
-                && self.boards.write_class(canvas) == Class::Edit
+                && !cx.in_flight.is_canvas_busy(canvas)
+                && !self.waits_for_time(canvas, cx.now)
+                && !self.waits_for_list(canvas)
+                && self.write_class(canvas) == Class::Edit
         })
     }
 
-    pub(super) fn look_at_canvas(&mut self, canvas: &CanvasId, class: Class) -> Choice {
+    pub(super) fn look_at_canvas(&mut self, canvas: &CanvasId, class: Class, cx: &Context) -> Choice {
         let slots = if class == Class::Edit { 2 } else { 1 };
-        if !self.cx.pace.allows(class, slots, false, self.cx.now) {
+        if !cx.pace.allows(class, slots, false, cx.now) {
             return None;
         }
-        self.boards.wants.retain(|other, want| other != canvas || *want != Want::Look);
+        self.wants.retain(|other, want| other != canvas || *want != Want::Look);
         Some(board(
             BoardEffect::ListElements(canvas.clone()),
             Purpose::Look { canvas: canvas.clone(), class },
         ))
     }
 
-    fn push_canvas(&mut self, canvas: &CanvasId) -> Result<Choice, StoreError> {
-        let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(None) };
-        let file = node.file.as_ref().and_then(|path| self.boards.files.get(path)).cloned();
+    fn push_canvas(&mut self, canvas: &CanvasId, cx: &mut Context) -> Result<Choice, StoreError> {
+        let Some(node) = self.canvases.get(canvas).cloned() else { return Ok(None) };
+        let file = node.file.as_ref().and_then(|path| self.files.get(path)).cloned();
         let Some((file, hash)) = file.and_then(|file| file.hash.map(|hash| (file, hash))) else {
             return Ok(None);
         };
-        let class = self.boards.write_class(canvas);
+        let class = self.write_class(canvas);
         let doubt_of = |creation: &Creation<CanvasDraft>| {
             creation.unconfirmed.filter(|_| is_element_of(&creation.draft, canvas))
         };
-        let doubt = self.boards.creations.all().find_map(doubt_of);
+        let doubt = self.creations.all().find_map(doubt_of);
         if let Some(doubt) = doubt {
             // What became of a POST must be known before anything rests on the list.
             let due = confirm::next_look(&doubt);
-            if self.cx.now < due {
-                self.boards.moment_of(canvas).failing.until = due;
+            if cx.now < due {
+                self.moment_of(canvas).failing.until = due;
                 return Ok(None);
             }
-            return Ok(self.look_at_canvas(canvas, class));
+            return Ok(self.look_at_canvas(canvas, class, cx));
         }
-        if self.boards.writes_rest(canvas, self.cx.now) {
+        if self.writes_rest(canvas, cx.now) {
             return Ok(None);
         }
-        if !self.boards.is_canvas_fresh(canvas, self.cx.now) {
-            return Ok(self.look_at_canvas(canvas, class));
+        if !self.is_canvas_fresh(canvas, cx.now) {
+            return Ok(self.look_at_canvas(canvas, class, cx));
         }
-        let Some(compared) = self.boards.compare(&node, &file, hash, &mut self.cx)? else {
-            self.boards.active.insert(canvas.clone());
+        let Some(compared) = self.compare(&node, &file, hash, cx)? else {
+            self.active.insert(canvas.clone());
             return Ok(None);
         };
         if compared.sendable.is_empty() {
-            self.boards.active.insert(canvas.clone());
+            self.active.insert(canvas.clone());
             return Ok(None);
         }
         // What fails each time keeps no other element waiting.
-        let now = self.cx.now;
-        let writes = &mut self.boards.moment_of(canvas).writes;
+        let now = cx.now;
+        let writes = &mut self.moment_of(canvas).writes;
         writes.retain(|about| compared.merged.ops.iter().any(|op| op.about() == about));
         let Some(op) = compared.sendable.iter().find(|op| writes.until(op.about()) <= now).cloned() else {
             writes.rest(compared.sendable.iter().map(Op::about));
             return Ok(None);
         };
-        if !self.cx.pace.allows(class, 1, false, self.cx.now) {
+        if !cx.pace.allows(class, 1, false, cx.now) {
             return Ok(None);
         }
         let effect = match &op {
@@ -143,7 +150,7 @@ impl Engine {
             Op::Delete { id } => {
                 let element = compared.remote.iter().find(|element| id_of(element) == id.as_str());
                 if let Some(element) = element {
-                    self.cx.store.bury(canvas, &file.path, element, self.cx.now)?;
+                    cx.store.bury(canvas, &file.path, element, cx.now)?;
                 }
                 BoardEffect::DeleteElement { canvas: canvas.clone(), element: id.clone() }
             }
@@ -152,19 +159,19 @@ impl Engine {
                     item: CanvasItem::Element(canvas.clone(), node.clone(), fields.clone()),
                     before: compared.remote.iter().map(|element| id_of(element).to_owned()).collect(),
                 };
-                self.boards.creations.begin(&mut self.cx.store, draft, self.cx.now)?;
+                self.creations.begin(&mut cx.store, draft, cx.now)?;
                 BoardEffect::CreateElement { canvas: canvas.clone(), fields: fields.clone() }
             }
         };
         if let (Op::Update { id, fields }, true) = (&op, planted("element-base-before-answer")) {
-            self.boards.change_elements(
+            self.change_elements(
                 canvas,
                 |base, _| {
                     for element in base.iter_mut().filter(|element| id_of(element) == id.as_str()) {
                         *element = canvas::changed(element, fields);
                     }
                 },
-                &mut self.cx,
+                cx,
             )?;
         }
         Ok(Some(board(effect, Purpose::Push { canvas: canvas.clone(), op, class })))
@@ -175,10 +182,12 @@ impl Engine {
         canvas: &CanvasId,
         op: Op,
         result: Result<ServiceReply, ServiceError>,
+        trees: &Trees,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
         match (op, result) {
             (Op::Update { id, fields }, Ok(ServiceReply::Board(BoardReply::Element(now_is)))) => {
-                self.boards.change_elements(
+                self.change_elements(
                     canvas,
                     |base, remote| {
                         for element in base.iter_mut().filter(|element| id_of(element) == id.as_str()) {
@@ -188,68 +197,77 @@ impl Engine {
                             *element = now_is.clone();
                         }
                     },
-                    &mut self.cx,
+                    cx,
                 )?;
-                self.boards.say_of(Way::Up, canvas, "node changed", &mut self.cx);
+                self.say_of(Way::Up, canvas, "node changed", cx);
                 Ok(())
             }
             (Op::Create { node, fields, instead_of }, Ok(ServiceReply::Board(BoardReply::Element(made)))) => {
                 let mut said = fields;
                 said.shift_remove("type");
                 let agreed = canvas::changed(&made, &said);
-                self.boards.element_made(canvas, &node, agreed, instead_of.as_deref(), made, &mut self.cx)
+                self.element_made(canvas, &node, agreed, instead_of.as_deref(), made, cx)
             }
             (Op::Delete { id }, Ok(_)) => {
-                self.boards.change_elements(
+                self.change_elements(
                     canvas,
                     |base, remote| {
                         base.retain(|element| id_of(element) != id.as_str());
                         remote.retain(|element| id_of(element) != id.as_str());
                     },
-                    &mut self.cx,
+                    cx,
                 )?;
-                self.boards.say_of(Way::Up, canvas, "node removed", &mut self.cx);
+                self.say_of(Way::Up, canvas, "node removed", cx);
                 Ok(())
             }
-            (op, Ok(_)) => self.push_failed(canvas, op, &ServiceError::Garbled("it fits no edit".to_owned())),
-            (op, Err(error)) => self.push_failed(canvas, op, &error),
+            (op, Ok(_)) => {
+                self.push_failed(canvas, op, &ServiceError::Garbled("it fits no edit".to_owned()), trees, cx)
+            }
+            (op, Err(error)) => self.push_failed(canvas, op, &error, trees, cx),
         }
     }
 
-    fn push_failed(&mut self, canvas: &CanvasId, op: Op, error: &ServiceError) -> Result<(), StoreError> {
+    fn push_failed(
+        &mut self,
+        canvas: &CanvasId,
+        op: Op,
+        error: &ServiceError,
+        trees: &Trees,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
         if let Op::Create { node, .. } = &op {
             let name = CanvasItem::element_key(canvas, node);
             if error.may_have_happened() && !planted("element-post-forgotten") {
-                return self.boards.creations.lose(&mut self.cx.store, &name, self.cx.now).map(drop);
+                return self.creations.lose(&mut cx.store, &name, cx.now).map(drop);
             }
-            self.boards.end_board_creation(&name, &mut self.cx)?;
+            self.end_board_creation(&name, cx)?;
         }
-        let tick = self.cx.tick;
+        let tick = cx.tick;
         // Whatever it was, the next attempt looks first.
-        self.boards.moment_of(canvas).wanted = tick;
+        self.moment_of(canvas).wanted = tick;
         match error {
             ServiceError::Forbidden(why) => {
-                let area = self.boards.canvases.get(canvas).map(Area::of);
+                let area = self.canvases.get(canvas).map(Area::of);
                 if let Some(area) = area {
-                    self.forbid_area(area, why);
+                    self.forbid_area(area, why, trees, cx.now);
                 }
             }
             ServiceError::NotFound(_) if !matches!(op, Op::Create { .. }) => {
                 let key = (canvas.clone(), op.about().to_owned());
-                let again = self.boards.not_found.get(&key) == Some(&op);
+                let again = self.not_found.get(&key) == Some(&op);
                 if again {
                     let why = "the service shows it, but does not let you change it".to_owned();
-                    self.boards.not_found.remove(&key);
-                    self.boards.refuse_op(key, op, RefusalClass::Place, why, self.cx.now);
+                    self.not_found.remove(&key);
+                    self.refuse_op(key, op, RefusalClass::Place, why, cx.now);
                 } else {
-                    self.boards.not_found.insert(key, op);
+                    self.not_found.insert(key, op);
                 }
             }
             ServiceError::NotFound(_) | ServiceError::Rejected { .. } | ServiceError::Garbled(_) => {
                 let key = (canvas.clone(), op.about().to_owned());
-                self.boards.refuse_op(key, op, RefusalClass::of(error), error.to_string(), self.cx.now);
+                self.refuse_op(key, op, RefusalClass::of(error), error.to_string(), cx.now);
                 if let CanvasId::Slide(deck, _) = canvas {
-                    self.boards.lists.slides_due.insert(deck.clone(), self.cx.now);
+                    self.lists.slides_due.insert(deck.clone(), cx.now);
                 }
             }
             _ => {}

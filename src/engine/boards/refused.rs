@@ -2,21 +2,19 @@
 
 use super::Area;
 use crate::canvas::Op;
-use crate::engine::Engine;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
+use crate::engine::trees::Trees;
 use crate::model::{CanvasId, Refusal, RefusalClass, Timestamp};
 
-impl Engine {
+impl Boards {
     /// Whether nothing may be written to an area at the service.
-    pub(super) fn is_closed(&self, area: &Area) -> bool {
+    pub(super) fn is_closed(&self, area: &Area, trees: &Trees, cx: &Context) -> bool {
         let is_read_only = match area {
-            Area::Whiteboards(workspace) => {
-                self.pages.trees.read_only(workspace, &self.cx.settings).is_some()
-            }
+            Area::Whiteboards(workspace) => trees.read_only(workspace, &cx.settings).is_some(),
             Area::Presentations => false,
         };
-        is_read_only || self.boards.forbidden.get(area).is_some_and(|(_, until)| *until > self.cx.now)
+        is_read_only || self.forbidden.get(area).is_some_and(|(_, until)| *until > cx.now)
     }
 }
 

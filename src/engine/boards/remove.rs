@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::super::Engine;
 use super::disk::read_canvas_file;
 use super::{Area, Choice, Held, Purpose, Want, Writes, board, on_disk};
 use crate::engine::Way;
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
-use crate::engine::folder::{Folder, SCAN_AT_LATEST_MS};
+use crate::engine::folder::{Folder, Root, SCAN_AT_LATEST_MS};
+use crate::engine::pages::Pages;
 use crate::engine::removals::{RECENT_MS, Removals, may_be_gone};
 use crate::engine::trees::Trees;
 use crate::model::{
@@ -30,140 +30,157 @@ pub(super) fn canvas_removals(
     Removals::open(store, "canvas_removals", RECENT_MS, is_known, now)
 }
 
-impl Engine {
+impl Boards {
     /// A canvas whose file is gone and which the service still has.
-    pub(super) fn canvas_missing(&mut self, node: &CanvasNode) -> Result<Choice, StoreError> {
+    pub(super) fn canvas_missing(
+        &mut self,
+        node: &CanvasNode,
+        pages: &Pages,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
         let Some(since) = node.missing_since else {
-            let now = self.cx.now;
-            self.boards.edit_canvas(&node.id, |node| node.missing_since = Some(now), &mut self.cx)?;
-            self.folder.watch.scan_by(now.plus_ms(self.cx.settings.pages.delete_grace_ms));
+            let now = cx.now;
+            self.edit_canvas(&node.id, |node| node.missing_since = Some(now), cx)?;
+            folder.watch.scan_by(now.plus_ms(cx.settings.pages.delete_grace_ms));
             return Ok(None);
         };
-        if self.may_be_somewhere(node) {
+        if self.may_be_somewhere(node, &folder.root) {
             return Ok(None);
         }
-        if !self.folder.is_absence_over(Some(since), &self.cx.settings) && !planted("canvas-no-grace") {
+        if !folder.is_absence_over(Some(since), &cx.settings) && !planted("canvas-no-grace") {
             // The scan at the end of the grace time asks again.
-            let end = self.folder.root.barrier.grace_end(since, self.cx.settings.pages.delete_grace_ms);
-            self.folder.watch.scan_by(end);
+            let end = folder.root.barrier.grace_end(since, cx.settings.pages.delete_grace_ms);
+            folder.watch.scan_by(end);
             return Ok(None);
         }
-        if !self.boards_are_quiet() {
+        if !self.boards_are_quiet(&folder.watch, cx.now) {
             // A scan that is due already would itself keep the folder from being quiet, without end.
-            self.folder.watch.scan_by(self.cx.now.plus_ms(SCAN_AT_LATEST_MS));
+            folder.watch.scan_by(cx.now.plus_ms(SCAN_AT_LATEST_MS));
             return Ok(None);
         }
         // What the service shows is asked before it is removed.
-        if self.cx.missing_here(There::Same) == Existence::ComesBack {
-            return self.canvas_returns(&node.id, None).map(|()| None);
+        if cx.missing_here(There::Same) == Existence::ComesBack {
+            return self.canvas_returns(&node.id, None, &pages.trees, cx).map(|()| None);
         }
-        if let Some(at) = self.boards.elsewhere.get(&node.id).filter(|_| !node.approved) {
+        if let Some(at) = self.elsewhere.get(&node.id).filter(|_| !node.approved) {
             let at = at.clone();
-            self.boards.moment_of(&node.id).held = Some(Held::Elsewhere(at));
+            self.moment_of(&node.id).held = Some(Held::Elsewhere(at));
             return Ok(None);
         }
         if let CanvasId::Slide(deck, _) = &node.id {
-            if self.boards.is_deck_missing(deck) {
+            if self.is_deck_missing(deck) {
                 return Ok(None);
             }
-            if !self.cx.settings.boards.permanent_deletes {
+            if !cx.settings.boards.permanent_deletes {
                 let why = "a removed slide cannot be restored, so its file comes back; allow_permanent_deletes in the config allows removing it";
-                return self.canvas_returns(&node.id, Some(why)).map(|()| None);
+                return self.canvas_returns(&node.id, Some(why), &pages.trees, cx).map(|()| None);
             }
         }
-        let guard = self.canvas_deletions_held().filter(|_| !node.approved);
-        let is_closed = || self.is_closed(&Area::of(node));
+        let guard = self.canvas_deletions_held(pages, &folder.root, cx).filter(|_| !node.approved);
+        let is_closed = || self.is_closed(&Area::of(node), &pages.trees, cx);
         let held = guard.map(Held::Removal).or_else(|| is_closed().then_some(Held::AreaClosed));
         if held.is_some() {
-            self.boards.moment_of(&node.id).held = held;
+            self.moment_of(&node.id).held = held;
             return Ok(None);
         }
-        let tick = self.cx.tick;
-        let moment = self.boards.moment_of(&node.id);
+        let tick = cx.tick;
+        let moment = self.moment_of(&node.id);
         moment.held = None;
         if moment.wanted == 0 {
             moment.wanted = tick;
         }
-        self.boards.wants.insert(node.id.clone(), Want::Remove);
+        self.wants.insert(node.id.clone(), Want::Remove);
         Ok(None)
     }
 
     /// Why the folder may show less, or something older, than what a person made of it.
-    pub(super) fn folder_doubt(&self) -> Option<Guard> {
-        if self.pages.keeping.folder_is_old.is_some() {
+    pub(super) fn folder_doubt(&self, pages: &Pages, root: &Root, cx: &Context) -> Option<Guard> {
+        if pages.keeping.folder_is_old.is_some() {
             return Some(Guard::OlderFolder);
         }
-        let lacks = || self.is_board_missing() || self.pages.trees.is_page_missing(&self.cx.settings);
-        (self.folder.root.changed && lacks()).then_some(Guard::OtherFolder(None))
+        let lacks = || self.is_board_missing(&pages.trees, cx) || pages.trees.is_page_missing(&cx.settings);
+        (root.changed && lacks()).then_some(Guard::OtherFolder(None))
     }
 
     /// Whether the file of a canvas, or the folder of a presentation, that is mirrored is missing.
-    pub(in super::super) fn is_board_missing(&self) -> bool {
-        let mut nodes = self.boards.canvases.values();
-        self.cx.boards_are_on()
+    pub(in super::super) fn is_board_missing(&self, trees: &Trees, cx: &Context) -> bool {
+        let mut nodes = self.canvases.values();
+        cx.boards_are_on()
             && nodes.any(|node| {
                 let was_there = node.base.is_some() && node.file.is_none();
                 was_there
-                    && self.pages.trees.goes_up(node, &self.cx.settings)
+                    && trees.goes_up(node, &cx.settings)
                     && node.presence == Presence::Listed
-                    && self.is_canvas_live(node)
+                    && self.is_canvas_live(node, trees, &cx.settings)
             })
     }
 
     /// Why canvases whose files are gone are not removed at the service: too many at once.
-    pub(super) fn canvas_deletions_held(&self) -> Option<Guard> {
+    pub(super) fn canvas_deletions_held(&self, pages: &Pages, root: &Root, cx: &Context) -> Option<Guard> {
         if planted("canvas-guard-off") {
             return None;
         }
-        if let Some(doubt) = self.folder_doubt() {
+        if let Some(doubt) = self.folder_doubt(pages, root, cx) {
             return Some(doubt);
         }
         let live = || {
-            self.boards.canvases.values().filter(|node| {
+            self.canvases.values().filter(|node| {
                 node.base.is_some()
                     && node.presence == Presence::Listed
-                    && self.pages.trees.goes_up(node, &self.cx.settings)
+                    && pages.trees.goes_up(node, &cx.settings)
                     // Slides that are gone with their presentation's folder are counted as one with it.
-                    && node.id.deck().is_none_or(|deck| !self.boards.is_deck_missing(deck))
+                    && node.id.deck().is_none_or(|deck| !self.is_deck_missing(deck))
             })
         };
         let is_gone = |node: &&CanvasNode| {
-            node.file.is_none() && !node.approved && !self.boards.elsewhere.contains_key(&node.id)
+            node.file.is_none() && !node.approved && !self.elsewhere.contains_key(&node.id)
         };
         let gone: BTreeSet<&str> = live().filter(is_gone).map(|node| node.id.own_id()).collect();
-        let recent = self.boards.removals.count(self.cx.now, |id| gone.contains(id));
-        let most = self.cx.settings.pages.max_deletes;
+        let recent = self.removals.count(cx.now, |id| gone.contains(id));
+        let most = cx.settings.pages.max_deletes;
         guard::mass_deletion(Kind::Canvas, gone.len(), recent, live().count(), most)
     }
 
     /// As [`Engine::note_holds`], for canvases and presentations.
-    pub(in super::super) fn note_canvas_holds(&mut self) -> Result<(), StoreError> {
-        if self.boards.removals.is_any(self.cx.now) {
-            let is_held = self.canvas_deletions_held().is_some();
-            self.boards.removals.hold(&mut self.cx.store, is_held, self.cx.now)?;
+    pub(in super::super) fn note_canvas_holds(
+        &mut self,
+        pages: &Pages,
+        root: &Root,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        if self.removals.is_any(cx.now) {
+            let is_held = self.canvas_deletions_held(pages, root, cx).is_some();
+            self.removals.hold(&mut cx.store, is_held, cx.now)?;
         }
-        if self.boards.deck_removals.is_any(self.cx.now) {
-            let is_held = self.deck_deletions_held().is_some();
-            self.boards.deck_removals.hold(&mut self.cx.store, is_held, self.cx.now)?;
+        if self.deck_removals.is_any(cx.now) {
+            let is_held = self.deck_deletions_held(pages, root, cx).is_some();
+            self.deck_removals.hold(&mut cx.store, is_held, cx.now)?;
         }
         Ok(())
     }
 
     /// A canvas's file is written anew.
-    pub(super) fn canvas_returns(&mut self, canvas: &CanvasId, why: Option<&str>) -> Result<(), StoreError> {
-        let place = self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node));
+    pub(super) fn canvas_returns(
+        &mut self,
+        canvas: &CanvasId,
+        why: Option<&str>,
+        trees: &Trees,
+        cx: &mut Context,
+    ) -> Result<(), StoreError> {
+        let place = self.canvases.get(canvas).and_then(|node| self.canvas_place(node, trees));
         if let (Some(why), Some(place)) = (why, place) {
-            self.cx.notice(Code::CameBack, place.as_str(), why.to_owned(), "remove it in the app")?;
-            self.cx.say(Way::Aside, &place, "its file comes back");
+            cx.notice(Code::CameBack, place.as_str(), why.to_owned(), "remove it in the app")?;
+            cx.say(Way::Aside, &place, "its file comes back");
         }
-        self.boards.note_canvas_writing(canvas, None, &mut self.cx)?;
+        self.note_canvas_writing(canvas, None, cx)?;
         // The file that comes shows what they have made.
-        self.boards.end_element_creations(canvas, &mut self.cx)?;
-        let moment = self.boards.moment_of(canvas);
+        self.end_element_creations(canvas, cx)?;
+        let moment = self.moment_of(canvas);
         moment.wanted = 0;
         moment.text = None;
         moment.writes = Writes::default();
-        self.boards.edit_canvas(
+        self.edit_canvas(
             canvas,
             |node| {
                 node.base = None;
@@ -171,7 +188,7 @@ impl Engine {
                 node.missing_from = None;
                 node.approved = false;
             },
-            &mut self.cx,
+            cx,
         )
     }
 
@@ -180,47 +197,57 @@ impl Engine {
         &mut self,
         canvas: &CanvasId,
         path: &MirrorPath,
+        trees: &Trees,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        self.boards.forget_canvas_file(path, &mut self.cx)?;
-        self.boards.edit_canvas(canvas, |node| node.file = None, &mut self.cx)?;
-        self.canvas_returns(canvas, None)
+        self.forget_canvas_file(path, cx)?;
+        self.edit_canvas(canvas, |node| node.file = None, cx)?;
+        self.canvas_returns(canvas, None, trees, cx)
     }
 
     /// The next request for a canvas whose file was deleted: a look, then the removal.
-    pub(super) fn remove_canvas(&mut self, canvas: &CanvasId) -> Result<Choice, StoreError> {
-        let class = self.boards.write_class(canvas);
-        if self.boards.moments.get(canvas).is_some_and(|moment| moment.writes.until("") > self.cx.now) {
+    pub(super) fn remove_canvas(
+        &mut self,
+        canvas: &CanvasId,
+        trees: &Trees,
+        folder: &Folder,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        let class = self.write_class(canvas);
+        if self.moments.get(canvas).is_some_and(|moment| moment.writes.until("") > cx.now) {
             return Ok(None);
         }
-        if !self.boards.is_canvas_fresh(canvas, self.cx.now) {
-            return Ok(self.look_at_canvas(canvas, class));
+        if !self.is_canvas_fresh(canvas, cx.now) {
+            return Ok(self.look_at_canvas(canvas, class, cx));
         }
-        let Some(node) = self.boards.canvas_node(canvas) else { return Ok(None) };
-        if node.file.is_some() || self.may_be_somewhere(&node) {
+        let Some(node) = self.canvas_node(canvas) else { return Ok(None) };
+        if node.file.is_some() || self.may_be_somewhere(&node, &folder.root) {
             return Ok(None);
         }
-        if self.cx.missing_here(canvas_there(&node)) == Existence::ComesBack {
+        if cx.missing_here(canvas_there(&node)) == Existence::ComesBack {
             self.canvas_returns(
                 canvas,
                 Some("it was deleted here and changed in the app; its file comes back"),
+                trees,
+                cx,
             )?;
             return Ok(None);
         }
         // What has been heard or seen since it was decided may be the missing file.
-        if !self.boards_are_quiet() || !self.cx.pace.allows(class, 1, false, self.cx.now) {
+        if !self.boards_are_quiet(&folder.watch, cx.now) || !cx.pace.allows(class, 1, false, cx.now) {
             return Ok(None);
         }
         // Before it leaves: whether its answer is ever heard or not, it may be gone.
-        self.boards.removals.note(&mut self.cx.store, [canvas.own_id()], true, self.cx.now)?;
+        self.removals.note(&mut cx.store, [canvas.own_id()], true, cx.now)?;
         match canvas {
             CanvasId::Board(id) => Ok(Some(board(
                 BoardEffect::TrashBoard(id.clone()),
                 Purpose::TrashBoard { canvas: canvas.clone() },
             ))),
             CanvasId::Slide(deck, slide) => {
-                if let Some(place) = self.canvas_place(&node) {
-                    for element in self.cx.elements_at(node.remote)? {
-                        self.cx.store.bury(canvas, &place, &element, self.cx.now)?;
+                if let Some(place) = self.canvas_place(&node, trees) {
+                    for element in cx.elements_at(node.remote)? {
+                        cx.store.bury(canvas, &place, &element, cx.now)?;
                     }
                 }
                 let effect = BoardEffect::DeleteSlide { deck: deck.clone(), slide: slide.clone() };
@@ -233,60 +260,63 @@ impl Engine {
         &mut self,
         canvas: &CanvasId,
         result: Result<ServiceReply, ServiceError>,
+        trees: &Trees,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let tick = self.cx.tick;
-        self.boards.moment_of(canvas).wanted = tick;
+        let tick = cx.tick;
+        self.moment_of(canvas).wanted = tick;
         let may_be_gone = may_be_gone(&result);
-        self.boards.removals.note(&mut self.cx.store, [canvas.own_id()], may_be_gone, self.cx.now)?;
+        self.removals.note(&mut cx.store, [canvas.own_id()], may_be_gone, cx.now)?;
         match result {
             Ok(_) => {
-                let place = self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node));
+                let place = self.canvases.get(canvas).and_then(|node| self.canvas_place(node, trees));
                 if let Some(place) = place {
                     let what = if canvas.deck().is_some() { "slide removed" } else { "whiteboard trashed" };
-                    self.cx.say(Way::Up, &place, what);
+                    cx.say(Way::Up, &place, what);
                 }
                 if let Some(deck) = canvas.deck() {
-                    self.boards.lists.slides_due.insert(deck.clone(), self.cx.now);
+                    self.lists.slides_due.insert(deck.clone(), cx.now);
                     let deck = deck.clone();
-                    self.boards.wake_deck(&deck);
+                    self.wake_deck(&deck);
                 }
-                self.boards.release_files(canvas, &mut self.cx)?;
-                self.boards.forget_canvas(canvas, &mut self.cx)
+                self.release_files(canvas, cx)?;
+                self.forget_canvas(canvas, cx)
             }
             Err(ServiceError::NotFound(_)) => {
-                self.boards.list_that_names(canvas, self.cx.now);
-                if self.boards.moment_of(canvas).writes.is_told() {
+                self.list_that_names(canvas, cx.now);
+                if self.moment_of(canvas).writes.is_told() {
                     let why = "the service shows it, but does not let you delete it; its file is restored";
-                    return self.canvas_returns(canvas, Some(why));
+                    return self.canvas_returns(canvas, Some(why), trees, cx);
                 }
                 Ok(())
             }
             Err(error @ (ServiceError::Forbidden(_) | ServiceError::Rejected { .. })) => {
-                self.canvas_returns(canvas, Some(&format!("{error}; its file comes back")))
+                self.canvas_returns(canvas, Some(&format!("{error}; its file comes back")), trees, cx)
             }
             Err(_) => Ok(()),
         }
     }
 
     /// A canvas that the service no longer has: its file goes to the trash, unless it says something of its own.
-    pub(super) fn canvas_gone(&mut self, node: &CanvasNode) -> Result<Choice, StoreError> {
+    pub(super) fn canvas_gone(
+        &mut self,
+        node: &CanvasNode,
+        trees: &Trees,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
         let Some(path) = node.file.clone() else {
-            self.boards.forget_canvas(&node.id, &mut self.cx)?;
+            self.forget_canvas(&node.id, cx)?;
             return Ok(None);
         };
-        let Some(file) = self.boards.files.get(&path).cloned() else {
-            self.boards.forget_canvas(&node.id, &mut self.cx)?;
+        let Some(file) = self.files.get(&path).cloned() else {
+            self.forget_canvas(&node.id, cx)?;
             return Ok(None);
         };
-        if self.pages.trees.spot_of(&path, false, &self.cx.settings).is_none() {
+        if trees.spot_of(&path, false, &cx.settings).is_none() {
             // A person moved it out of the canvases before it could be put back: it is theirs there.
-            self.boards.forget_canvas_file(&path, &mut self.cx)?;
-            self.cx.say(
-                Way::Aside,
-                &path,
-                "its canvas was removed in the app; the file stays where it was moved",
-            );
-            self.boards.forget_canvas(&node.id, &mut self.cx)?;
+            self.forget_canvas_file(&path, cx)?;
+            cx.say(Way::Aside, &path, "its canvas was removed in the app; the file stays where it was moved");
+            self.forget_canvas(&node.id, cx)?;
             return Ok(None);
         }
         let is_agreed = |hash| node.base.as_ref().is_some_and(|base| base.text == Some(hash));
@@ -301,7 +331,7 @@ impl Engine {
                 let purpose = Purpose::TrashFile { canvas: node.id.clone(), path: path.clone() };
                 Ok(Some(on_disk(Effect::TrashFile { path, expect }, purpose)))
             }
-            _ => Ok(self.boards.set_canvas_aside(node, &path, &self.cx)),
+            _ => Ok(self.set_canvas_aside(node, &path, cx)),
         }
     }
 
@@ -310,21 +340,23 @@ impl Engine {
         canvas: &CanvasId,
         from: &MirrorPath,
         to: &MirrorPath,
+        trees: &mut Trees,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let hash = self.boards.files.get(from).and_then(|file| file.hash);
-        self.boards.forget_canvas_file(from, &mut self.cx)?;
-        self.boards.there.remove(from);
-        let gone = self.boards.presence_of(canvas) == Some(Presence::Gone);
+        let hash = self.files.get(from).and_then(|file| file.hash);
+        self.forget_canvas_file(from, cx)?;
+        self.there.remove(from);
+        let gone = self.presence_of(canvas) == Some(Presence::Gone);
         let summary = if gone { Conflict::CANVAS_GONE } else { Conflict::CANVAS_DIFFERED }.to_owned();
-        self.pages.trees.record_conflict(
+        trees.record_conflict(
             to,
             from,
             hash.unwrap_or_else(|| crate::model::ContentHash::of(b"")),
             summary,
-            &mut self.cx,
+            cx,
         )?;
-        self.boards.edit_canvas(canvas, |node| node.file = None, &mut self.cx)?;
-        if gone { self.boards.forget_canvas(canvas, &mut self.cx) } else { Ok(()) }
+        self.edit_canvas(canvas, |node| node.file = None, cx)?;
+        if gone { self.forget_canvas(canvas, cx) } else { Ok(()) }
     }
 }
 

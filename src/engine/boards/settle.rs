@@ -1,13 +1,16 @@
 //! The next act of one canvas, from what was last seen of its file, its elements and their base: the pages' three-way
 //! comparison, by element.
 
-use super::super::{Engine, Way};
+use super::super::Way;
 use super::disk::read_canvas_file;
 use super::place::stem_of;
 use super::{Area, Choice, Held, Purpose, Want, Writes, Wrote, on_disk};
 use crate::canvas::{self, Aliases, Local, Merged, Op, Origins};
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
+use crate::engine::folder::{Folder, Watching};
+use crate::engine::pages::Pages;
+use crate::engine::trees::Trees;
 use crate::model::{
     CanvasAgreed, CanvasFile, CanvasId, CanvasItem, CanvasNode, Code, ContentHash, Effect, Elements, Expect,
     MirrorPath, Presence, Problem, Stamp, planted,
@@ -28,150 +31,176 @@ pub(super) struct Compared {
     pub(super) sendable: Vec<Op>,
 }
 
-impl Engine {
+impl Boards {
     /// Decides on one canvas: an effect on the folder, or a wish at the service, or rest.
-    pub(super) fn settle_canvas(&mut self, canvas: &CanvasId) -> Result<Choice, StoreError> {
-        self.boards.active.remove(canvas);
-        let Some(node) = self.boards.canvases.get(canvas).cloned() else { return Ok(None) };
-        if self.boards.wants.get(canvas) != Some(&Want::Look) {
-            self.boards.wants.remove(canvas);
+    pub(super) fn settle_canvas(
+        &mut self,
+        canvas: &CanvasId,
+        pages: &mut Pages,
+        folder: &mut Folder,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
+        self.active.remove(canvas);
+        let Some(node) = self.canvases.get(canvas).cloned() else { return Ok(None) };
+        if self.wants.get(canvas) != Some(&Want::Look) {
+            self.wants.remove(canvas);
         }
-        if self.is_canvas_ignored(&node) {
-            self.boards.wants.remove(canvas);
-            self.boards.moment_of(canvas).held = None;
+        if self.is_canvas_ignored(&node, &mut pages.trees) {
+            self.wants.remove(canvas);
+            self.moment_of(canvas).held = None;
             if node.file.is_none() && node.base.is_some() {
                 // It comes back when it is not ignored any more.
-                self.canvas_returns(canvas, None)?;
-                self.boards.active.remove(canvas);
+                self.canvas_returns(canvas, None, &pages.trees, cx)?;
+                self.active.remove(canvas);
             }
             return Ok(None);
         }
-        if !self.is_canvas_live(&node) {
+        if !self.is_canvas_live(&node, &pages.trees, &cx.settings) {
             return Ok(None);
         }
         match node.presence {
-            Presence::Gone => return self.canvas_gone(&node),
+            Presence::Gone => return self.canvas_gone(&node, &pages.trees, cx),
             Presence::Listed => {}
             Presence::Unlisted | Presence::Hidden => {
                 // The lists tell what has become of it.
-                self.boards.wants.remove(canvas);
+                self.wants.remove(canvas);
                 return Ok(None);
             }
         }
-        if node.remote.is_none() || node.file.as_ref().is_some_and(|path| self.boards.is_settling(path)) {
+        if node.remote.is_none() || node.file.as_ref().is_some_and(|path| self.is_settling(path)) {
             return Ok(None);
         }
         match (&node.file, &node.base) {
-            (None, None) => self.materialise_canvas(&node),
-            (None, Some(_)) => self.canvas_missing(&node),
-            (Some(path), _) => match self.boards.files.get(path).cloned() {
-                Some(file) => self.settle_canvas_file(&node, &file),
+            (None, None) => self.materialise_canvas(&node, &pages.trees, &folder.watch, cx),
+            (None, Some(_)) => self.canvas_missing(&node, pages, folder, cx),
+            (Some(path), _) => match self.files.get(path).cloned() {
+                Some(file) => self.settle_canvas_file(&node, &file, pages, folder, cx),
                 None => Ok(None),
             },
         }
     }
 
-    fn materialise_canvas(&mut self, node: &CanvasNode) -> Result<Choice, StoreError> {
+    fn materialise_canvas(
+        &mut self,
+        node: &CanvasNode,
+        trees: &Trees,
+        watch: &Watching,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
         let Some(remote) = node.remote else { return Ok(None) };
-        if node.id.deck().is_some_and(|deck| self.boards.is_deck_missing(deck)) {
+        if node.id.deck().is_some_and(|deck| self.is_deck_missing(deck)) {
             // Its folder comes back whole, or goes whole.
             return Ok(None);
         }
-        if !self.boards_are_quiet() || self.boards.awaits_board_creation(node) {
-            self.boards.active.insert(node.id.clone());
+        if !self.boards_are_quiet(watch, cx.now) || self.awaits_board_creation(node) {
+            self.active.insert(node.id.clone());
             return Ok(None);
         }
-        let Some(place) = self.canvas_place(node) else { return Ok(None) };
-        let place = if self.boards.adopting { self.adoptable_place(node).unwrap_or(place) } else { place };
-        if let Some(file) = self.boards.files.get(&place).cloned() {
-            let mine = self.boards.adopting && file.canvas.is_none();
+        let Some(place) = self.canvas_place(node, trees) else { return Ok(None) };
+        let place = if self.adopting { self.adoptable_place(node, trees).unwrap_or(place) } else { place };
+        if let Some(file) = self.files.get(&place).cloned() {
+            let mine = self.adopting && file.canvas.is_none();
             if mine {
-                self.boards.bind_file(
-                    CanvasFile { canvas: Some(node.id.clone()), hash: None, ..file },
-                    &mut self.cx,
-                )?;
-                self.boards.unread.insert(place, self.cx.now);
+                self.bind_file(CanvasFile { canvas: Some(node.id.clone()), hash: None, ..file }, cx)?;
+                self.unread.insert(place, cx.now);
             }
             // Else whoever stands there moves away first, and wakes its siblings then.
             return Ok(None);
         }
-        let elements = self.cx.store.elements(remote)?;
+        let elements = cx.store.elements(remote)?;
         let text = canvas::render(&elements);
         let writing = CanvasWriting { text: ContentHash::of(text.as_bytes()), elements: remote, whole: true };
-        self.boards.note_canvas_writing(&node.id, Some(writing), &mut self.cx)?;
+        self.note_canvas_writing(&node.id, Some(writing), cx)?;
         let (canvas, path) = (node.id.clone(), place.clone());
         let purpose = Purpose::Write { canvas, path, writing, what: Wrote::New };
-        let expect = self.boards.nothing_at(&place);
+        let expect = self.nothing_at(&place);
         let effect = Effect::WriteFile { path: place, bytes: text.into_bytes(), expect };
         Ok(Some(on_disk(effect, purpose)))
     }
 
     /// Where the file of a whiteboard would stand had no other its name: the state may have been lost.
-    fn adoptable_place(&self, node: &CanvasNode) -> Option<MirrorPath> {
-        let folder = self.pages.trees.boards_root(node.workspace.as_ref()?)?;
+    fn adoptable_place(&self, node: &CanvasNode, trees: &Trees) -> Option<MirrorPath> {
+        let folder = trees.boards_root(node.workspace.as_ref()?)?;
         let name = crate::plan::naming::choose(&node.name, &|_| false, 200);
         let path = folder.join(&format!("{}{}", name.stem, super::place::ENDING)).ok()?;
-        self.boards.files.get(&path).is_some_and(|file| file.canvas.is_none()).then_some(path)
+        self.files.get(&path).is_some_and(|file| file.canvas.is_none()).then_some(path)
     }
 
-    fn settle_canvas_file(&mut self, node: &CanvasNode, file: &CanvasFile) -> Result<Choice, StoreError> {
+    fn settle_canvas_file(
+        &mut self,
+        node: &CanvasNode,
+        file: &CanvasFile,
+        pages: &Pages,
+        folder: &Folder,
+        cx: &mut Context,
+    ) -> Result<Choice, StoreError> {
         let Some(hash) = file.hash else {
             return Ok(if file.problem.is_none() { read_canvas_file(&file.path) } else { None });
         };
         if file.problem.is_some() {
             return Ok(None);
         }
-        if let Some(place) = self.canvas_place(node).filter(|place| *place != file.path) {
-            return Ok(self.relocate_canvas(node, &file.path, &place));
+        if let Some(place) = self.canvas_place(node, &pages.trees).filter(|place| *place != file.path) {
+            return Ok(self.relocate_canvas(node, &file.path, &place, &pages.trees, &folder.watch, cx));
         }
-        let Some(base) = &node.base else { return self.boards.adopt_canvas(node, file, hash, &mut self.cx) };
+        let Some(base) = &node.base else { return self.adopt_canvas(node, file, hash, cx) };
         if base.text == Some(hash) && node.remote == Some(base.elements) {
-            self.boards.canvas_rests(&node.id);
+            self.canvas_rests(&node.id);
             return Ok(None);
         }
-        let Some(compared) = self.boards.compare(node, file, hash, &mut self.cx)? else {
-            let problem = self.boards.files.get(&file.path).is_some_and(|file| file.problem.is_some());
+        let Some(compared) = self.compare(node, file, hash, cx)? else {
+            let problem = self.files.get(&file.path).is_some_and(|file| file.problem.is_some());
             return Ok(if problem { None } else { read_canvas_file(&file.path) });
         };
-        let doubt = self.folder_doubt().filter(|_| !node.approved && !compared.sendable.is_empty());
+        let doubt = self
+            .folder_doubt(pages, &folder.root, cx)
+            .filter(|_| !node.approved && !compared.sendable.is_empty());
         if let Some(doubt) = doubt {
-            self.boards.moment_of(&node.id).held = Some(Held::Edit(doubt));
+            self.moment_of(&node.id).held = Some(Held::Edit(doubt));
             return Ok(None);
         }
         if let Some(first) = compared.merged.collisions.first()
             && !planted("element-collision-without-copy")
-            && self.boards.moments.get(&node.id).and_then(|moment| moment.copied) != Some(hash)
-            && !self.cx.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
+            && self.moments.get(&node.id).and_then(|moment| moment.copied) != Some(hash)
+            && !cx.store.conflicts()?.iter().any(|conflict| conflict.text == hash)
         {
             let summary = first.clone();
-            return Ok(self.boards.copy_canvas(node, file, &compared, summary, &self.cx));
+            return Ok(self.copy_canvas(node, file, &compared, summary, cx));
         }
         if !compared.sendable.is_empty() {
-            let accident = self.cx.node_deletions_held(node, &compared);
+            let accident = cx.node_deletions_held(node, &compared);
             if accident.is_some() {
                 // Nor is the file touched: what comes back into it would make the rest look like no accident.
-                self.boards.moment_of(&node.id).held = accident.map(Held::Edit);
+                self.moment_of(&node.id).held = accident.map(Held::Edit);
                 return Ok(None);
             }
-            let waits = self.is_closed(&Area::of(node));
-            let tick = self.cx.tick;
-            let moment = self.boards.moment_of(&node.id);
+            let waits = self.is_closed(&Area::of(node), &pages.trees, cx);
+            let tick = cx.tick;
+            let moment = self.moment_of(&node.id);
             moment.held = waits.then_some(Held::AreaClosed);
             if !waits {
                 if moment.wanted == 0 {
                     moment.wanted = tick;
                 }
-                self.boards.wants.insert(node.id.clone(), Want::Push);
+                self.wants.insert(node.id.clone(), Want::Push);
                 return Ok(None);
             }
         }
-        self.boards.bring_down(node, file, &compared, &mut self.cx)
+        self.bring_down(node, file, &compared, cx)
     }
 
     /// A file stands elsewhere than it belongs: after a change in the app, or because the user moved it.
-    fn relocate_canvas(&mut self, node: &CanvasNode, path: &MirrorPath, place: &MirrorPath) -> Choice {
+    fn relocate_canvas(
+        &mut self,
+        node: &CanvasNode,
+        path: &MirrorPath,
+        place: &MirrorPath,
+        trees: &Trees,
+        watch: &Watching,
+        cx: &Context,
+    ) -> Choice {
         // A presentation's folder that was renamed goes back whole, with what is new in it.
-        if node.id.deck().is_some_and(|deck| self.boards.folder_moved_to(deck).is_some()) {
+        if node.id.deck().is_some_and(|deck| self.folder_moved_to(deck).is_some()) {
             return None;
         }
         let agreed = node.base.as_ref().map(|base| base.name.as_str());
@@ -179,19 +208,19 @@ impl Engine {
             CanvasId::Board(_) => agreed == Some(node.name.as_str()),
             CanvasId::Slide(..) => agreed == Some(stem_of(place)),
         };
-        if puts_back && !self.boards_are_quiet() {
-            self.boards.active.insert(node.id.clone());
+        if puts_back && !self.boards_are_quiet(watch, cx.now) {
+            self.active.insert(node.id.clone());
             return None;
         }
-        let to = match self.boards.files.get(place).map(|file| file.canvas.clone()) {
-            None if self.boards.there.contains_key(place) => {
-                self.boards.moment_of(&node.id).held = Some(Held::Taken(place.clone()));
+        let to = match self.files.get(place).map(|file| file.canvas.clone()) {
+            None if self.there.contains_key(place) => {
+                self.moment_of(&node.id).held = Some(Held::Taken(place.clone()));
                 return None;
             }
             None => place.clone(),
-            Some(_) if self.moves_in_a_circle(node) => {
+            Some(_) if self.moves_in_a_circle(node, trees) => {
                 let aside = format!("{} (moving){}", stem_of(path), super::place::ENDING);
-                path.parent()?.join(&aside).ok().filter(|to| !self.boards.there.contains_key(to))?
+                path.parent()?.join(&aside).ok().filter(|to| !self.there.contains_key(to))?
             }
             // It moves on by itself, and wakes its siblings then.
             Some(_) => return None,
@@ -202,17 +231,17 @@ impl Engine {
     }
 
     /// Whether each of some files waits for the next one's place, and the last for the first's.
-    fn moves_in_a_circle(&self, node: &CanvasNode) -> bool {
+    fn moves_in_a_circle(&self, node: &CanvasNode, trees: &Trees) -> bool {
         let mut at = node.clone();
-        for _ in 0..self.boards.canvases.len() {
-            let Some(place) = self.canvas_place(&at) else { return false };
-            let Some(next) = self.boards.files.get(&place).and_then(|file| file.canvas.clone()) else {
+        for _ in 0..self.canvases.len() {
+            let Some(place) = self.canvas_place(&at, trees) else { return false };
+            let Some(next) = self.files.get(&place).and_then(|file| file.canvas.clone()) else {
                 return false;
             };
             if next == node.id {
                 return at.id != node.id;
             }
-            match self.boards.canvases.get(&next) {
+            match self.canvases.get(&next) {
                 Some(next) if next.presence == Presence::Listed && next.id != at.id => at = next.clone(),
                 _ => return false,
             }
@@ -226,16 +255,18 @@ impl Engine {
         from: &MirrorPath,
         to: &MirrorPath,
         puts_back: bool,
+        trees: &Trees,
+        cx: &mut Context,
     ) -> Result<(), StoreError> {
-        let Some(file) = self.boards.files.get(from).cloned() else { return Ok(()) };
-        self.boards.forget_canvas_file(from, &mut self.cx)?;
-        if let Some((_, stamp)) = self.boards.there.remove(from) {
-            self.boards.now_there(to, stamp);
+        let Some(file) = self.files.get(from).cloned() else { return Ok(()) };
+        self.forget_canvas_file(from, cx)?;
+        if let Some((_, stamp)) = self.there.remove(from) {
+            self.now_there(to, stamp);
         }
-        self.boards.bind_file(CanvasFile { path: to.clone(), ..file }, &mut self.cx)?;
+        self.bind_file(CanvasFile { path: to.clone(), ..file }, cx)?;
         let at_last =
-            self.boards.canvases.get(canvas).and_then(|node| self.canvas_place(node)).as_ref() == Some(to);
-        self.boards.edit_canvas(
+            self.canvases.get(canvas).and_then(|node| self.canvas_place(node, trees)).as_ref() == Some(to);
+        self.edit_canvas(
             canvas,
             |node| {
                 let name = match &node.id {
@@ -246,18 +277,18 @@ impl Engine {
                     base.name = name;
                 }
             },
-            &mut self.cx,
+            cx,
         )?;
         if let Some(deck) = canvas.deck().cloned() {
-            self.boards.wake_deck(&deck);
+            self.wake_deck(&deck);
         }
-        self.boards.wake_unplaced();
+        self.wake_unplaced();
         if !at_last {
             // Aside, under a name that is nobody's, until its place is free: told when it is there.
             return Ok(());
         }
         if !puts_back {
-            self.cx.say(Way::Down, to, format!("renamed from {}", from.name()));
+            cx.say(Way::Down, to, format!("renamed from {}", from.name()));
             return Ok(());
         }
         let (what, mend) = match canvas {
@@ -270,8 +301,8 @@ impl Engine {
                 "reorder them in the app",
             ),
         };
-        self.cx.say(Way::Aside, to, what);
-        self.cx.notice(Code::PutBack, to.as_str(), what.to_owned(), mend)
+        cx.say(Way::Aside, to, what);
+        cx.notice(Code::PutBack, to.as_str(), what.to_owned(), mend)
     }
 }
 

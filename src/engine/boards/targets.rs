@@ -10,8 +10,10 @@ use super::{Choice, Purpose, Want, board};
 use crate::engine::boards::Boards;
 use crate::engine::context::Context;
 use crate::engine::flight::InFlight;
+use crate::engine::lists::Polling;
+use crate::engine::trees::Trees;
 use crate::model::{
-    BoardEffect, CanvasId, CanvasNode, DeckId, Effect, MirrorPath, PollState, Presence, Timestamp,
+    BoardEffect, CanvasId, CanvasNode, DeckId, Effect, MirrorPath, PollState, Presence, Settings, Timestamp,
     WorkspaceId,
 };
 
@@ -67,33 +69,118 @@ impl Engine {
         if !self.cx.pace.allows(class, 1, false, self.cx.now) {
             return None;
         }
-        let effect = self.due_list()?;
+        let effect = self.boards.due_list(&self.pages.trees, &self.cx)?;
         Some(board(effect.clone(), Purpose::List(effect)))
     }
 
-    /// The list that has been due for longest and is not under way.
-    fn due_list(&self) -> Option<BoardEffect> {
-        let all = self
-            .all_lists()
+    /// The next look at a canvas that has not been seen yet, or not in this pass.
+    pub(in super::super) fn next_canvas_look(&mut self) -> Choice {
+        if !self.cx.boards_are_on() {
+            return None;
+        }
+        let left = u32::try_from(self.canvases_left()).unwrap_or(u32::MAX);
+        let burst = left > 0 && left <= self.cx.pace.background_room(self.cx.now);
+        let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
+        if !self.cx.pace.allows(class, 1, burst, self.cx.now) {
+            return None;
+        }
+        let wanted = self.boards.ready_canvases(&self.pages.trees, &self.cx).find(|node| {
+            node.remote.is_none()
+                || self.polling.full_pass.is_some() && self.boards.pass_wants_canvas(&node.id, &self.polling)
+        });
+        let canvas = wanted?.id.clone();
+        self.cx.pace.rest(false);
+        Some(Self::canvas_look(&canvas, class))
+    }
+
+    /// A look at the elements of a canvas.
+    pub(in super::super) fn canvas_look(canvas: &CanvasId, class: Class) -> (Effect, super::super::Purpose) {
+        let canvas = canvas.clone();
+        board(BoardEffect::ListElements(canvas.clone()), Purpose::Look { canvas, class })
+    }
+
+    /// Looks that are still to be made: first ones, and those of a pass.
+    pub(super) fn canvases_left(&self) -> usize {
+        let left = |node: &&CanvasNode| {
+            node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling)
+        };
+        self.boards
+            .canvases
+            .values()
+            .filter(left)
+            .filter(|node| self.boards.is_polled_canvas(node, &self.pages.trees, &self.cx))
+            .count()
+    }
+
+    /// Whether a pass has seen every list and every canvas.
+    pub(in super::super) fn board_pass_is_over(&self) -> bool {
+        let lists = &self.boards.lists;
+        let seen = |tick: Option<&u64>| !self.polling.precedes_pass(tick.copied().unwrap_or(0));
+        self.boards.all_lists(&self.pages.trees, &self.cx.settings).iter().all(|(_, effect)| match effect {
+            BoardEffect::ListBoards(space) => seen(lists.boards_at.get(space)),
+            BoardEffect::ListDecks => seen(Some(&lists.decks_at)),
+            BoardEffect::ListSlides(deck) => seen(lists.slides_at.get(deck)),
+            _ => true,
+        }) && self
+            .boards
+            .polled_canvases(&self.pages.trees, &self.cx)
+            .all(|node| !self.boards.pass_wants_canvas(&node.id, &self.polling))
+    }
+
+    /// When something of ours may be due next.
+    pub(in super::super) fn next_board_due(&self, now: Timestamp) -> Timestamp {
+        let far = now.plus_ms(3_600_000);
+        if !self.cx.boards_are_on() {
+            return far;
+        }
+        let lists = self
+            .boards
+            .all_lists(&self.pages.trees, &self.cx.settings)
             .into_iter()
-            .filter(|(due, effect)| *due <= self.cx.now && !self.cx.in_flight.is_list_under_way(effect));
+            .filter(|(_, effect)| !self.cx.in_flight.is_list_under_way(effect));
+        let list = lists
+            .map(|(due, _)| due)
+            .min()
+            .map_or(far, |due| due.max(self.cx.pace.earliest(Class::List, 1, false, now)));
+        // Looks for news have their turn in the schedule for everything.
+        let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
+        let mut ready = self.boards.ready_canvases(&self.pages.trees, &self.cx);
+        let is_left =
+            ready.any(|node| node.remote.is_none() || self.boards.pass_wants_canvas(&node.id, &self.polling));
+        let look = if is_left { self.cx.pace.earliest(class, 1, false, now) } else { far };
+        let wanted = self.boards.wants.iter().filter(|(canvas, _)| !self.boards.waits_for_list(canvas));
+        let wanted = wanted.map(|(canvas, want)| self.boards.want_due(canvas, *want));
+        let asked = (!self.boards.creations.is_empty()).then_some(now);
+        let edit = wanted.chain(asked).min().map_or(far, |due| {
+            self.cx.pace.earliest(Class::Edit, 2, false, now).max(now.plus_ms(100)).max(due)
+        });
+        list.min(look).min(edit)
+    }
+}
+
+impl Boards {
+    /// The list that has been due for longest and is not under way.
+    fn due_list(&self, trees: &Trees, cx: &Context) -> Option<BoardEffect> {
+        let all = self
+            .all_lists(trees, &cx.settings)
+            .into_iter()
+            .filter(|(due, effect)| *due <= cx.now && !cx.in_flight.is_list_under_way(effect));
         all.min_by_key(|(due, _)| *due).map(|(_, effect)| effect)
     }
 
-    pub(super) fn all_lists(&self) -> Vec<(Timestamp, BoardEffect)> {
-        let (on, lists) = (self.cx.settings.boards, &self.boards.lists);
+    pub(super) fn all_lists(&self, trees: &Trees, settings: &Settings) -> Vec<(Timestamp, BoardEffect)> {
+        let (on, lists) = (settings.boards, &self.lists);
         let mut all = Vec::new();
         if on.whiteboards {
-            let spaces =
-                self.pages.trees.workspaces.values().filter(|node| self.pages.trees.is_live(&node.seen.id));
+            let spaces = trees.workspaces.values().filter(|node| trees.is_live(&node.seen.id));
             all.extend(spaces.map(|node| {
                 let due = lists.boards_due.get(&node.seen.id).copied().unwrap_or_default();
                 (due, BoardEffect::ListBoards(node.seen.id.clone()))
             }));
         }
-        if on.presentations && !self.pages.trees.workspaces.is_empty() {
+        if on.presentations && !trees.workspaces.is_empty() {
             all.push((lists.decks_due, BoardEffect::ListDecks));
-            let decks = self.boards.decks.values().filter(|deck| deck.presence == Presence::Listed);
+            let decks = self.decks.values().filter(|deck| deck.presence == Presence::Listed);
             all.extend(decks.map(|deck| {
                 let due = lists.slides_due.get(&deck.seen.id).copied().unwrap_or_default();
                 (due, BoardEffect::ListSlides(deck.seen.id.clone()))
@@ -108,9 +195,9 @@ impl Engine {
     }
 
     /// Every list that an end depends on has been taken in at least once.
-    pub(super) fn board_lists_done(&self) -> bool {
-        let lists = &self.boards.lists;
-        self.all_lists().iter().all(|(_, effect)| match effect {
+    pub(super) fn board_lists_done(&self, trees: &Trees, cx: &Context) -> bool {
+        let lists = &self.lists;
+        self.all_lists(trees, &cx.settings).iter().all(|(_, effect)| match effect {
             BoardEffect::ListBoards(space) => lists.boards_at.contains_key(space),
             BoardEffect::ListDecks => lists.decks_at > 0,
             BoardEffect::ListSlides(deck) => lists.slides_at.contains_key(deck),
@@ -119,121 +206,56 @@ impl Engine {
     }
 
     /// When the next list of slides of one presentation is due.
-    pub(super) fn slides_due_next(&self) -> Timestamp {
-        let decks = i64::try_from(self.boards.decks.len()).unwrap_or(1).max(1);
+    pub(super) fn slides_due_next(&self, trees: &Trees, cx: &Context) -> Timestamp {
+        let decks = i64::try_from(self.decks.len()).unwrap_or(1).max(1);
         let every_ms = (60_000 * decks / SLIDE_LISTS_A_MINUTE).max(LIST_EVERY_MS);
-        self.cx.now.plus_ms(self.list_pace().other_ms(every_ms))
+        cx.now.plus_ms(self.list_pace(trees, cx).other_ms(every_ms))
     }
 
-    pub(super) fn list_due_next(&self) -> Timestamp {
-        self.cx.now.plus_ms(self.list_pace().other_ms(LIST_EVERY_MS))
+    pub(super) fn list_due_next(&self, trees: &Trees, cx: &Context) -> Timestamp {
+        cx.now.plus_ms(self.list_pace(trees, cx).other_ms(LIST_EVERY_MS))
     }
 
     /// How many lists of ours would be asked for in a minute, were there no need to spare requests.
-    pub(in super::super) fn board_lists_a_minute(&self) -> i64 {
-        let on = self.cx.settings.boards;
+    pub(in super::super) fn board_lists_a_minute(&self, trees: &Trees, settings: &Settings) -> i64 {
+        let on = settings.boards;
         let count = |all: usize| i64::try_from(all).unwrap_or(i64::from(u32::MAX));
-        let boards = if on.whiteboards { count(self.pages.trees.workspaces.len()) } else { 0 };
-        let slides = count(self.boards.decks.len()).min(SLIDE_LISTS_A_MINUTE);
+        let boards = if on.whiteboards { count(trees.workspaces.len()) } else { 0 };
+        let slides = count(self.decks.len()).min(SLIDE_LISTS_A_MINUTE);
         boards + if on.presentations { 1 + slides } else { 0 }
     }
 
-    /// The next look at a canvas that has not been seen yet, or not in this pass.
-    pub(in super::super) fn next_canvas_look(&mut self) -> Choice {
-        if !self.cx.boards_are_on() {
-            return None;
-        }
-        let left = u32::try_from(self.canvases_left()).unwrap_or(u32::MAX);
-        let burst = left > 0 && left <= self.cx.pace.background_room(self.cx.now);
-        let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
-        if !self.cx.pace.allows(class, 1, burst, self.cx.now) {
-            return None;
-        }
-        let wanted = self.ready_canvases().find(|node| {
-            node.remote.is_none() || self.polling.full_pass.is_some() && self.pass_wants_canvas(&node.id)
-        });
-        let canvas = wanted?.id.clone();
-        self.cx.pace.rest(false);
-        Some(Self::canvas_look(&canvas, class))
-    }
-
-    /// A look at the elements of a canvas.
-    pub(in super::super) fn canvas_look(canvas: &CanvasId, class: Class) -> (Effect, super::super::Purpose) {
-        let canvas = canvas.clone();
-        board(BoardEffect::ListElements(canvas.clone()), Purpose::Look { canvas, class })
-    }
-
     /// The canvases that are looked at for news.
-    pub(in super::super) fn canvas_targets(&self) -> impl Iterator<Item = (&CanvasId, &PollState)> {
-        let on = self.cx.boards_are_on();
-        self.ready_canvases().filter(move |_| on).map(|node| (&node.id, &node.poll))
+    pub(in super::super) fn canvas_targets(
+        &self,
+        trees: &Trees,
+        cx: &Context,
+    ) -> impl Iterator<Item = (&CanvasId, &PollState)> {
+        let on = cx.boards_are_on();
+        self.ready_canvases(trees, cx).filter(move |_| on).map(|node| (&node.id, &node.poll))
     }
 
     /// The canvases that may be looked at now.
-    fn ready_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
-        self.polled_canvases().filter(|node| {
-            !self.cx.in_flight.is_canvas_busy(&node.id)
-                && !self.boards.waits_for_time(&node.id, self.cx.now)
-                && !self.boards.waits_for_list(&node.id)
+    fn ready_canvases(&self, trees: &Trees, cx: &Context) -> impl Iterator<Item = &CanvasNode> {
+        self.polled_canvases(trees, cx).filter(|node| {
+            !cx.in_flight.is_canvas_busy(&node.id)
+                && !self.waits_for_time(&node.id, cx.now)
+                && !self.waits_for_list(&node.id)
         })
     }
 
-    pub(super) fn polled_canvases(&self) -> impl Iterator<Item = &CanvasNode> {
-        self.boards.canvases.values().filter(|node| self.is_polled_canvas(node))
+    pub(super) fn polled_canvases(&self, trees: &Trees, cx: &Context) -> impl Iterator<Item = &CanvasNode> {
+        self.canvases.values().filter(|node| self.is_polled_canvas(node, trees, cx))
     }
 
-    pub(super) fn is_polled_canvas(&self, node: &CanvasNode) -> bool {
-        node.presence == Presence::Listed && self.is_canvas_live(node)
+    pub(super) fn is_polled_canvas(&self, node: &CanvasNode, trees: &Trees, cx: &Context) -> bool {
+        node.presence == Presence::Listed && self.is_canvas_live(node, trees, &cx.settings)
     }
 
-    /// Looks that are still to be made: first ones, and those of a pass.
-    pub(super) fn canvases_left(&self) -> usize {
-        let left = |node: &&CanvasNode| node.remote.is_none() || self.pass_wants_canvas(&node.id);
-        self.boards.canvases.values().filter(left).filter(|node| self.is_polled_canvas(node)).count()
-    }
-
-    fn pass_wants_canvas(&self, canvas: &CanvasId) -> bool {
+    fn pass_wants_canvas(&self, canvas: &CanvasId, polling: &Polling) -> bool {
         // Asked of each canvas after each event, mostly without a pass.
-        self.polling.full_pass.is_some()
-            && self.polling.precedes_pass(self.boards.moments.get(canvas).map_or(0, |moment| moment.looked))
-    }
-
-    /// Whether a pass has seen every list and every canvas.
-    pub(in super::super) fn board_pass_is_over(&self) -> bool {
-        let lists = &self.boards.lists;
-        let seen = |tick: Option<&u64>| !self.polling.precedes_pass(tick.copied().unwrap_or(0));
-        self.all_lists().iter().all(|(_, effect)| match effect {
-            BoardEffect::ListBoards(space) => seen(lists.boards_at.get(space)),
-            BoardEffect::ListDecks => seen(Some(&lists.decks_at)),
-            BoardEffect::ListSlides(deck) => seen(lists.slides_at.get(deck)),
-            _ => true,
-        }) && self.polled_canvases().all(|node| !self.pass_wants_canvas(&node.id))
-    }
-
-    /// When something of ours may be due next.
-    pub(in super::super) fn next_board_due(&self, now: Timestamp) -> Timestamp {
-        let far = now.plus_ms(3_600_000);
-        if !self.cx.boards_are_on() {
-            return far;
-        }
-        let lists =
-            self.all_lists().into_iter().filter(|(_, effect)| !self.cx.in_flight.is_list_under_way(effect));
-        let list = lists
-            .map(|(due, _)| due)
-            .min()
-            .map_or(far, |due| due.max(self.cx.pace.earliest(Class::List, 1, false, now)));
-        // Looks for news have their turn in the schedule for everything.
-        let class = if self.polling.full_pass.is_some() { Class::Asked } else { Class::Background };
-        let mut ready = self.ready_canvases();
-        let is_left = ready.any(|node| node.remote.is_none() || self.pass_wants_canvas(&node.id));
-        let look = if is_left { self.cx.pace.earliest(class, 1, false, now) } else { far };
-        let wanted = self.boards.wants.iter().filter(|(canvas, _)| !self.boards.waits_for_list(canvas));
-        let wanted = wanted.map(|(canvas, want)| self.boards.want_due(canvas, *want));
-        let asked = (!self.boards.creations.is_empty()).then_some(now);
-        let edit = wanted.chain(asked).min().map_or(far, |due| {
-            self.cx.pace.earliest(Class::Edit, 2, false, now).max(now.plus_ms(100)).max(due)
-        });
-        list.min(look).min(edit)
+        polling.full_pass.is_some()
+            && polling.precedes_pass(self.moments.get(canvas).map_or(0, |moment| moment.looked))
     }
 }
 

@@ -1,7 +1,7 @@
 //! New files that the service would not make pages of: each is asked for again now and then, and a place that refuses one
 //! after the other is asked with one file for all of them.
 
-use super::super::Engine;
+use crate::engine::lists::Lists;
 use crate::engine::pages::Pages;
 use crate::engine::trees::Trees;
 use crate::model::{
@@ -42,17 +42,23 @@ fn place_rests_until<'a>(
     (count >= REFUSED_AT_ONE_PLACE).then_some(last)
 }
 
-impl Engine {
+impl Pages {
     /// The service's own words against a page there: asked again when something has changed, and now and then.
-    pub(super) fn creation_refused(&mut self, draft: &PageDraft, error: &ServiceError) {
-        let unbound = &self.pages.trees.unbound;
-        self.pages.refusals.retain(|path, _| unbound.iter().any(|file| file.is_within(path)));
-        let before = self.pages.refusals.get(&draft.path);
+    pub(super) fn creation_refused(
+        &mut self,
+        draft: &PageDraft,
+        error: &ServiceError,
+        lists: &mut Lists,
+        now: Timestamp,
+    ) {
+        let unbound = &self.trees.unbound;
+        self.refusals.retain(|path, _| unbound.iter().any(|file| file.is_within(path)));
+        let before = self.refusals.get(&draft.path);
         let before = before.filter(|refused| refused.is_at(&draft.workspace, draft.parent.as_ref()));
         let before = before.map(|refused| &refused.refusal);
-        let refusal = Refusal::new(RefusalClass::of(error), error.to_string(), before, self.cx.now);
+        let refusal = Refusal::new(RefusalClass::of(error), error.to_string(), before, now);
         if refusal.tries == 1 {
-            self.polling.lists.ask_for_workspaces_soon(self.cx.now);
+            lists.ask_for_workspaces_soon(now);
         }
         let refused = RefusedFile {
             workspace: draft.workspace.clone(),
@@ -61,9 +67,9 @@ impl Engine {
             refusal,
             counts: true,
         };
-        self.pages.refusals.insert(draft.path.clone(), refused);
-        if self.pages.is_refused_place(&draft.workspace, draft.parent.as_ref(), self.cx.now) {
-            self.pages.tell_who_waits(draft, &error.to_string());
+        self.refusals.insert(draft.path.clone(), refused);
+        if self.is_refused_place(&draft.workspace, draft.parent.as_ref(), now) {
+            self.tell_who_waits(draft, &error.to_string());
         }
     }
 }
